@@ -1,0 +1,145 @@
+"""One run's complete settings: what `--set a.b=c` changes and what `run.json` records."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.data.config import DataConfig
+from core.exceptions import ConfigError
+from core.models.config import ModelConfig
+from core.models.presets import PRESETS
+from core.text.config import TextConfig
+from core.training.config import TrainingConfig
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that a training depends on, complete: no default is left to the reader."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    text: TextConfig = field(default_factory=TextConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+
+def compose(preset: str, settings: Mapping[str, Any] | None = None) -> RunConfig:
+    """The run of a preset with dotted settings on top, e.g. `{"training.lr": 1e-3}`.
+
+    Values may be of the right type or text as typed at `--set`.
+
+    Raises:
+        ConfigError: for an unknown preset or setting, a wrong type, or a contradiction.
+    """
+    if preset not in PRESETS:
+        raise ConfigError(f"unknown model preset '{preset}'{_nearest(preset, PRESETS)}; `sentiscope presets` lists all")
+    chosen = PRESETS[preset]
+    tree = to_dict(RunConfig(model=chosen.model))
+    for name, value in {**chosen.settings, **(settings or {})}.items():
+        _place(tree, name, value)
+    return from_dict(tree)
+
+
+def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
+    """`["a.b=c", …]` as a dictionary; the values stay text until `compose` knows their type."""
+    settings = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"--set {pair!r}: write name=value, e.g. training.lr=0.001")
+        settings[name.strip()] = value.strip()
+    return settings
+
+
+def to_dict(config: RunConfig) -> dict[str, Any]:
+    """The settings as nested plain data, for JSON."""
+    return dataclasses.asdict(config)
+
+
+def from_dict(tree: Mapping[str, Any]) -> RunConfig:
+    """Nested plain data back to settings, every type checked.
+
+    Raises:
+        ConfigError: names the setting as the person writes it.
+    """
+    return typing.cast(RunConfig, _build(RunConfig, tree, ""))
+
+
+def setting_names() -> list[str]:
+    """Every dotted setting, in order of declaration."""
+    return list(_leaves(to_dict(RunConfig())))
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key
+
+
+def _place(tree: dict[str, Any], name: str, value: Any) -> None:
+    *rooms, last = name.split(".")
+    node: Any = tree
+    for room in rooms:
+        node = node.get(room) if isinstance(node, dict) else None
+    if not isinstance(node, dict) or last not in node or isinstance(node[last], dict):
+        raise ConfigError(f"unknown setting '{name}'{_nearest(name, setting_names())}")
+    node[last] = value
+
+
+def _nearest(name: str, known: Iterable[str]) -> str:
+    found = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean '{found[0]}'?)" if found else ""
+
+
+def _build(kind: type, tree: Any, prefix: str) -> Any:
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"{prefix.rstrip('.') or 'settings'}: expected a group of settings")
+    hints = typing.get_type_hints(kind)
+    unknown = set(tree) - set(hints)
+    if unknown:
+        name = prefix + min(unknown)
+        raise ConfigError(f"unknown setting '{name}'{_nearest(name, setting_names())}")
+    values = {}
+    for name, value in tree.items():
+        hint = hints[name]
+        build = _build if dataclasses.is_dataclass(hint) else _convert
+        values[name] = build(hint, value, f"{prefix}{name}" + ("." if build is _build else ""))
+    return kind(**values)
+
+
+def _convert(hint: Any, value: Any, name: str) -> Any:
+    """A leaf value, from its own type or from text."""
+    if typing.get_origin(hint) is typing.Literal:
+        choices = typing.get_args(hint)
+        if value not in choices:
+            raise ConfigError(f"{name}={value!r}: one of {', '.join(map(str, choices))}")
+        return value
+    if isinstance(hint, types.UnionType):
+        raise TypeError(f"{name}: settings have one type")
+    if hint is bool:
+        words = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, str) and value.lower() in words:
+            return words[value.lower()]
+        raise ConfigError(f"{name}={value!r}: true or false")
+    if hint is int and isinstance(value, float) and value.is_integer():
+        return int(value)
+    if hint in (int, float) and not isinstance(value, bool):
+        try:
+            number = hint(value)
+        except (TypeError, ValueError):
+            number = None
+        if number is not None and (hint is int or abs(number) < float("inf")):
+            return number
+        raise ConfigError(f"{name}={value!r}: a {'whole ' if hint is int else ''}number")
+    if hint is str and isinstance(value, (str, int)):
+        return str(value)
+    raise ConfigError(f"{name}={value!r}: a {hint.__name__}")

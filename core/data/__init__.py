@@ -1,0 +1,1 @@
+"""Labelled tables: sources, inspection, splits, data cards."""

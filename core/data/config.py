@@ -1,0 +1,56 @@
+"""Settings that choose and cut a data set. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from core.exceptions import ConfigError
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Which labelled texts, read how and split how."""
+
+    name: str = "built-in"
+    """A registered name or the path of a file or folder."""
+    text: str = ""
+    """Name (or 0-based number, without a header) of the text column; empty: guessed."""
+    label: str = ""
+    """Name (or number) of the label column; empty: guessed."""
+    delimiter: str = ""
+    """Field delimiter of a text file; empty: found by inspection. `tab` names the tabulator."""
+    encoding: str = ""
+    """Encoding of a text file; empty: found by inspection."""
+    classes: int = 2
+    """Built-in corpus only: its one scale seen as 2, 3 or 5 classes."""
+    split: str = ""
+    """train/validation/test shares such as 0.7/0.15/0.15: pools the labelled rows and splits them anew, stratified."""
+    seed: int = 0
+    """Seed of every split made here; independent of the training seed."""
+    limit: int = 0
+    """Keep this many training rows (seeded, stratified); 0: all. Validation and test stay whole."""
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ConfigError("data.name is empty: give a registered name or a path")
+        if self.classes not in (2, 3, 5):
+            raise ConfigError(f"data.classes={self.classes}: 2, 3 or 5")
+        if self.limit < 0:
+            raise ConfigError(f"data.limit={self.limit}: 0 (all rows) or more")
+        if self.split:
+            self.shares()
+
+    def shares(self) -> tuple[float, float, float]:
+        """The three shares of `split`.
+
+        Raises:
+            ConfigError: if they are not three positive numbers with sum 1.
+        """
+        try:
+            parts = tuple(float(part) for part in self.split.split("/"))
+        except ValueError:
+            parts = ()
+        if len(parts) != 3 or min(parts) <= 0 or not math.isclose(sum(parts), 1, abs_tol=1e-6):
+            raise ConfigError(f"data.split={self.split!r}: three positive shares with sum 1, such as 0.7/0.15/0.15")
+        return parts[0], parts[1], parts[2]

@@ -1,0 +1,37 @@
+"""The labelled data set that every room works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TRAIN, VALIDATION, TEST = "train", "validation", "test"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Labelled texts in splits.
+
+    Each split is a frame with a fresh 0..n-1 index and the columns `text` (str, never missing, never blank) and
+    `label` (int64, position in `classes`), plus whatever columns the source carries (phenomenon, domain, id …).
+    Besides train, validation and test there may be further evaluation splits (the built-in corpus has `challenge`).
+    """
+
+    name: str
+    """The registered name, or the file or folder name."""
+    splits: dict[str, pd.DataFrame]
+    classes: tuple[str, ...]
+    """Class names in label order."""
+    fingerprint: str
+    """SHA-256 of all texts, labels and splits: the name of this content in caches and records."""
+    language: str = ""
+    """ISO code such as `en`; empty: not known."""
+    licence: str = ""
+    source: str = ""
+    """Where the texts come from, for a person."""
+    task: Literal["single", "multi"] = "single"
+    notes: tuple[str, ...] = field(default_factory=tuple)
+    """What was found and done on loading, each with its count: rows left out, splits made, classes dropped."""

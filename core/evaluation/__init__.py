@@ -1,0 +1,1 @@
+"""Predictions, metrics with intervals, representation quality."""

@@ -1,0 +1,35 @@
+"""Names for content: a full SHA-256 of exactly what a result depends on."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+
+def canonical_json(value: Any) -> str:
+    """One text for one value: sorted keys, no spaces, dataclasses as objects, tuples as lists."""
+
+    def plain(item: Any) -> Any:
+        if dataclasses.is_dataclass(item) and not isinstance(item, type):
+            return dataclasses.asdict(item)
+        if isinstance(item, (set, frozenset)):
+            return sorted(item)
+        if isinstance(item, Path):
+            return str(item)
+        raise TypeError(f"no canonical form for {type(item).__name__}")
+
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, default=plain)
+
+
+def fingerprint(value: Any) -> str:
+    """SHA-256 (64 hex digits) of the canonical JSON of `value`."""
+    return hashlib.sha256(canonical_json(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def file_fingerprint(path: Path) -> str:
+    """SHA-256 (64 hex digits) of the bytes of a file."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -1,0 +1,1 @@
+"""Tensors in, tensors out. Nothing here knows files, tables or text."""

@@ -1,0 +1,1 @@
+"""From a string to token ids: normalisers and tokenizers."""

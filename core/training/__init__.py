@@ -1,0 +1,1 @@
+"""The loop: batches, parameter groups, schedules, history, checkpoints."""

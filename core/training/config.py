@@ -1,0 +1,53 @@
+"""Settings of the training loop. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.exceptions import ConfigError
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """AdamW with two groups (no decay for lambda), a warm-up, early stopping on a validation metric."""
+
+    epochs: int = 10
+    batch_size: int = 64
+    lr: float = 5e-4
+    weight_decay: float = 0.1
+    schedule: Literal["cosine", "linear", "constant"] = "cosine"
+    """What follows the warm-up; cosine and linear end at 0."""
+    warmup: float = 0.05
+    """Share of all steps in which the learning rate rises from 0."""
+    label_smoothing: float = 0.0
+    class_weights: Literal["none", "balanced"] = "none"
+    """balanced: each class weighs n / (classes * its rows)."""
+    clip: float = 1.0
+    """Largest gradient norm; 0: no clipping."""
+    metric: Literal["accuracy", "f1_macro", "f1_weighted", "roc_auc", "loss"] = "accuracy"
+    """Validation metric that chooses the best epoch and stops early."""
+    patience: int = 3
+    """Epochs without a better validation metric before stopping; 0: never stop early."""
+    batching: Literal["length", "fixed"] = "length"
+    """length: texts of similar length together, padded to the longest of the batch · fixed: all padded to max_length."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """bfloat16 is refused on a CPU that would be slower with it."""
+    device: str = "auto"
+    """auto (CUDA, then MPS, then CPU), cpu, cuda, cuda:1, mps."""
+    threads: int = 0
+    """CPU threads; 0: the cores of this machine divided by the number of runs that may train at once."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name, low in (("epochs", 1), ("batch_size", 1), ("patience", 0), ("threads", 0), ("seed", 0)):
+            if getattr(self, name) < low:
+                raise ConfigError(f"training.{name}={getattr(self, name)}: at least {low}")
+        if not 0 < self.lr <= 1:
+            raise ConfigError(f"training.lr={self.lr}: above 0, at most 1")
+        if not 0 <= self.warmup < 1:
+            raise ConfigError(f"training.warmup={self.warmup}: a share of the steps, 0 to below 1")
+        if not 0 <= self.label_smoothing < 1:
+            raise ConfigError(f"training.label_smoothing={self.label_smoothing}: 0 to below 1")
+        if self.weight_decay < 0 or self.clip < 0:
+            raise ConfigError("training.weight_decay and training.clip must not be negative")
