@@ -1,0 +1,313 @@
+"""Normalised text to token ids: word-level and byte-level BPE, fitted on the training split."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import tokenizers as hf
+
+from core.exceptions import ConfigError, RunDamaged
+from core.text.config import TextConfig
+from core.text.normalise import normalise
+from core.text.words import split_words, word_pattern
+
+PAD, UNKNOWN, FIRST = 0, 1, 2
+SPECIALS = ("<pad>", "<unk>")
+"""Names of ids 0 and 1, for display. They are no tokens: a text that spells them is cut like any other text."""
+VERSION = 1
+
+
+class Encoding(NamedTuple):
+    """One text as the model reads it."""
+
+    ids: list[int]
+    tokens: list[str]
+    """The piece of `text` behind each id, also where the id is the unknown one."""
+    offsets: list[tuple[int, int]]
+    """Start and end of each token in `text`. Byte-level pieces of one character share that character's place."""
+    truncated: int
+    """How many tokens were cut off at the end."""
+    text: str
+    """The normalised text that offsets count in (normalising may change lengths)."""
+
+
+class Tokenizer(ABC):
+    """A fitted tokenizer: its state is one JSON object, and it never changes after fitting."""
+
+    kind: str
+    config: TextConfig
+    max_length: int
+    """Most ids per text; 0: never cut."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of ids, the two special ones included."""
+
+    @abstractmethod
+    def name(self, token: int) -> str:
+        """What an id stands for, readable."""
+
+    @abstractmethod
+    def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """All ids and offsets of a normalised text, not cut."""
+
+    @abstractmethod
+    def _batch(self, texts: list[str]) -> Iterable[list[int]]:
+        """All ids of normalised texts, not cut."""
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """What `_restore` needs besides config and length."""
+
+    @classmethod
+    @abstractmethod
+    def _restore(cls, state: dict[str, Any], config: TextConfig, max_length: int) -> Self:
+        """The tokenizer of a saved state; any ValueError, KeyError or TypeError means damage."""
+
+    def encode(self, text: str) -> Encoding:
+        """One text with everything a page shows of it."""
+        text = normalise(text, self.config.normaliser)
+        ids, offsets = self._pieces(text)
+        keep = self.max_length or len(ids)
+        tokens = [text[start:end] for start, end in offsets[:keep]]
+        return Encoding(ids[:keep], tokens, offsets[:keep], len(ids) - len(tokens), text)
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """The ids of many texts, cut at `max_length`; the same ids as `encode`, faster."""
+        normalised = [normalise(text, self.config.normaliser) for text in texts]
+        return [ids[: self.max_length or None] for ids in self._batch(normalised)]
+
+    def to_json(self) -> str:
+        """The whole state."""
+        return json.dumps(
+            {
+                "version": VERSION,
+                "kind": self.kind,
+                "config": dataclasses.asdict(self.config),
+                "max_length": self.max_length,
+                **self._state(),
+            },
+            ensure_ascii=False,
+        )
+
+    @staticmethod
+    def from_json(text: str) -> Tokenizer:
+        """The tokenizer that `to_json` wrote, whatever its kind.
+
+        Raises:
+            RunDamaged: if the text is no complete tokenizer of this version.
+        """
+        from core.text.ngrams import NGramTokenizer
+
+        kinds: dict[str, type[Tokenizer]] = {each.kind: each for each in (WordTokenizer, BpeTokenizer, NGramTokenizer)}
+        try:
+            state = json.loads(text)
+            if not isinstance(state, dict) or state.get("kind") not in kinds:
+                raise ValueError(f"a tokenizer of kind {', '.join(kinds)} was expected")
+            if state["version"] != VERSION:
+                raise ValueError(
+                    f"version {state['version']!r} was written by another Sentiscope, this one reads {VERSION}"
+                )
+            length = state["max_length"]
+            if type(length) is not int or length < 0:
+                raise ValueError(f"max_length is {length!r}")
+            return kinds[state["kind"]]._restore(state, _read_config(state["config"]), length)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise RunDamaged(f"the tokenizer cannot be read: {type(error).__name__}: {error}") from error
+
+    def save(self, path: Path) -> None:
+        """Write `to_json` to a file."""
+        path.write_text(self.to_json(), encoding="utf-8")
+
+    @staticmethod
+    def load(path: Path) -> Tokenizer:
+        """Read what `save` wrote.
+
+        Raises:
+            RunDamaged: names the file and the reason.
+        """
+        try:
+            return Tokenizer.from_json(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, RunDamaged) as error:
+            raise RunDamaged(f"{path}: {error}") from error
+
+
+class WordTokenizer(Tokenizer):
+    """Words, numbers, emoji and single marks (`core.text.words`); a word outside the vocabulary is unknown."""
+
+    kind = "word"
+
+    def __init__(self, vocabulary: Sequence[str], config: TextConfig, max_length: int) -> None:
+        """The vocabulary lists the words from id 2 on."""
+        self.config, self.max_length = config, max_length
+        self._words = list(vocabulary)
+        self._ids = {word: index for index, word in enumerate(vocabulary, start=FIRST)}
+        if len(self._ids) != len(self._words):
+            raise ValueError("a word is listed twice")
+
+    @classmethod
+    def fit(cls, texts: Iterable[str], config: TextConfig) -> WordTokenizer:
+        """The most frequent words of the texts; ties in the order of code points."""
+        counts: Counter[str] = Counter()
+        lengths = []
+        for text in texts:
+            words = split_words(normalise(text, config.normaliser))
+            counts.update(words)
+            lengths.append(len(words))
+        vocabulary = ranked(counts, config.min_freq, config.max_vocab - FIRST)
+        return cls(vocabulary, config, config.max_length or automatic_length(lengths))
+
+    @property
+    def size(self) -> int:
+        """Number of ids, the two special ones included."""
+        return FIRST + len(self._words)
+
+    def name(self, token: int) -> str:
+        """The word of an id."""
+        return SPECIALS[token] if token < FIRST else self._words[token - FIRST]
+
+    def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        found = list(word_pattern().finditer(text))
+        return [self._ids.get(match[0], UNKNOWN) for match in found], [match.span() for match in found]
+
+    def _batch(self, texts: list[str]) -> Iterable[list[int]]:
+        get = self._ids.get
+        return ([get(word, UNKNOWN) for word in split_words(text)] for text in texts)
+
+    def _state(self) -> dict[str, Any]:
+        return {"vocabulary": self._words}
+
+    @classmethod
+    def _restore(cls, state: dict[str, Any], config: TextConfig, max_length: int) -> WordTokenizer:
+        return cls(read_vocabulary(state), config, max_length)
+
+
+class BpeTokenizer(Tokenizer):
+    """Byte-level byte-pair encoding (Radford et al. 2019): every text has known pieces only."""
+
+    kind = "bpe"
+
+    def __init__(self, model: hf.Tokenizer, config: TextConfig, max_length: int) -> None:
+        """The model's own ids start at 0; ours leave room for the special ones before them."""
+        self.config, self.max_length = config, max_length
+        self._model = model
+
+    @classmethod
+    def fit(cls, texts: Iterable[str], config: TextConfig) -> BpeTokenizer:
+        """Merges learned from the texts.
+
+        Raises:
+            ConfigError: if the vocabulary has no room for the 256 bytes.
+        """
+        alphabet = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
+        if config.max_vocab < len(alphabet) + FIRST:
+            raise ConfigError(
+                f"text.max_vocab={config.max_vocab}: byte-level BPE needs at least {len(alphabet) + FIRST} "
+                "(256 bytes and 2 special entries)"
+            )
+        model = hf.Tokenizer(hf.models.BPE())
+        # The blank put before the text makes its first word the same token as in the middle.
+        model.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=True)
+        model.decoder = hf.decoders.ByteLevel()
+        trainer = hf.trainers.BpeTrainer(
+            vocab_size=config.max_vocab - FIRST,
+            min_frequency=config.min_freq,
+            initial_alphabet=alphabet,
+            show_progress=False,
+        )
+        normalised = [normalise(text, config.normaliser) for text in texts]
+        model.train_from_iterator(normalised, trainer)
+        fitted = cls(model, config, config.max_length)
+        if not fitted.max_length:
+            fitted.max_length = automatic_length([len(ids) for ids in fitted._batch(normalised)])
+        return fitted
+
+    @property
+    def size(self) -> int:
+        """Number of ids, the two special ones included."""
+        return FIRST + self._model.get_vocab_size()
+
+    def name(self, token: int) -> str:
+        """The text of an id, its leading blank included; pieces of a character show as U+FFFD."""
+        return SPECIALS[token] if token < FIRST else self._model.decode([token - FIRST])
+
+    def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        found = self._model.encode(text)
+        return [each + FIRST for each in found.ids], [_without_blank(text, *span) for span in found.offsets]
+
+    def _batch(self, texts: list[str]) -> Iterable[list[int]]:
+        rest = iter(texts)
+        while block := list(islice(rest, 4096)):
+            for found in self._model.encode_batch_fast(block):
+                yield [each + FIRST for each in found.ids]
+
+    def _state(self) -> dict[str, Any]:
+        return {"bpe": json.loads(self._model.to_str())}
+
+    @classmethod
+    def _restore(cls, state: dict[str, Any], config: TextConfig, max_length: int) -> BpeTokenizer:
+        try:
+            model = hf.Tokenizer.from_str(json.dumps(state["bpe"]))
+        except KeyError:
+            raise
+        except Exception as error:  # tokenizers raises bare Exception
+            raise ValueError(str(error)) from error
+        if sorted(model.get_vocab().values()) != list(range(model.get_vocab_size())):
+            raise ValueError("the ids have gaps")
+        return cls(model, config, max_length)
+
+
+def fit_tokenizer(texts: Iterable[str], config: TextConfig) -> Tokenizer:
+    """The configured tokenizer, fitted on the training texts: the same texts and settings give the same state."""
+    kinds: dict[str, type[WordTokenizer] | type[BpeTokenizer]] = {"word": WordTokenizer, "bpe": BpeTokenizer}
+    return kinds[config.tokenizer].fit(texts, config)
+
+
+def automatic_length(lengths: Sequence[int]) -> int:
+    """The 99th percentile of token counts, rounded up to a multiple of 8, between 16 and 256."""
+    percentile = float(np.percentile(lengths, 99)) if len(lengths) else 0.0
+    return min(256, max(16, -int(-percentile // 8) * 8))
+
+
+def ranked(counts: Counter[str], least: int, most: int) -> list[str]:
+    """The keys counted at least `least` times, most frequent first, ties in the order of code points."""
+    kept = sorted((-count, key) for key, count in counts.items() if count >= least)
+    return [key for _, key in kept[:most]]
+
+
+def read_vocabulary(state: dict[str, Any]) -> list[str]:
+    """The `vocabulary` of a saved state, checked to be a list of texts."""
+    vocabulary = state["vocabulary"]
+    if not isinstance(vocabulary, list) or not all(isinstance(word, str) for word in vocabulary):
+        raise ValueError("the vocabulary is no list of texts")
+    return vocabulary
+
+
+def _read_config(tree: Any) -> TextConfig:
+    """A saved TextConfig; ConfigError is no ValueError, so its message is passed on as one."""
+    hints = typing.get_type_hints(TextConfig)
+    if not isinstance(tree, dict) or set(tree) != set(hints):
+        raise ValueError("the text settings are incomplete")
+    for name, hint in hints.items():
+        choices = typing.get_args(hint)
+        if (tree[name] not in choices) if choices else (type(tree[name]) is not hint):
+            raise ValueError(f"text.{name} is {tree[name]!r}")
+    try:
+        return TextConfig(**tree)
+    except ConfigError as error:
+        raise ValueError(str(error)) from error
+
+
+def _without_blank(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without the blank that byte-level BPE keeps before a word, unless the blank is all there is."""
+    return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)

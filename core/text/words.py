@@ -1,0 +1,57 @@
+"""What a word is: the one pattern that the word tokenizer and the n-gram baseline share."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+
+_LETTER = r"[^\W\d_]"
+_EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
+
+
+def _marks() -> str:
+    """The combining marks as inside of a character class: no letters to `re`, and Bengali needs them."""
+    found: list[list[int]] = []
+    for code in range(0x300, 0x1F000):
+        if unicodedata.category(chr(code))[0] == "M" and not 0xFE00 <= code <= 0xFE0F:
+            if found and found[-1][1] == code - 1:
+                found[-1][1] = code
+            else:
+                found.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in found)
+
+
+@functools.cache
+def word_pattern() -> re.Pattern[str]:
+    """One match per token; blanks are never part of one, and every other character is in exactly one.
+
+    In order: the marks of the tweet normaliser, emoji (flags, keycaps, skin tones and joined sequences are one), words
+    (letters of any script with their combining marks, inner digits and apostrophes: don't, q3), contractions cut off by
+    another tokenizer ('s, n't), numbers with inner points and commas (and letters after them: 1,000.5, 2nd), and any
+    other single character with its marks. Scripts written without blanks give one token per run of letters; take the
+    byte-level tokenizer for those.
+    """
+    marks = _marks()
+    inner = rf"(?:[^\W_]|[{marks}]|[\u200c\u200d](?={_LETTER}))"
+    tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{marks}])*"
+    return re.compile(
+        "|".join(
+            (
+                r"<(?:url|user)>",
+                r"[\U0001f1e6-\U0001f1ff]{2}",
+                r"[0-9#*]\ufe0f?\u20e3",
+                rf"{_EMOJI}{tail}(?:\u200d{_EMOJI}{tail})*",
+                rf"{_LETTER}{inner}*(?:['’]{_LETTER}{inner}*)*",
+                r"['’](?:s|t|re|ve|ll|d|m)\b",
+                rf"\d+(?:[.,]\d+)*{inner}*",
+                rf"\S{tail}",
+            )
+        ),
+        re.IGNORECASE,
+    )
+
+
+def split_words(text: str) -> list[str]:
+    """The word tokens of a normalised text, in order."""
+    return word_pattern().findall(text)
