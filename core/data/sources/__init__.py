@@ -1,0 +1,1 @@
+"""Where labelled tables come from: the built-in corpus, files, the hub."""

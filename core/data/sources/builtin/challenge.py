@@ -1,0 +1,91 @@
+"""The challenge set of the built-in corpus: sentences written by hand, one by one, never generated.
+
+`challenge.tsv` holds a sentence per row: its text, its score from -2 (very negative) to 2 (very positive; 0: mixed or
+neutral), the one phenomenon that it is about, and for 100 rows, drawn with a fixed seed over all phenomena, a second
+score by a labeller who saw the texts and the scale only.
+"""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+import pandas as pd
+
+FILE = Path(__file__).with_name("challenge.tsv")
+
+
+class Agreement(TypedDict):
+    """How far the first and the blind second labelling agree."""
+
+    n: int
+    """Sentences that have both scores."""
+    observed: float
+    """Share with the same sign: negative, neutral or mixed, positive."""
+    kappa: float
+    """Cohen's kappa of the signs (Cohen 1960)."""
+    observed_five: float
+    """Share with the same score on the five-point scale."""
+    weighted_kappa: float
+    """Cohen's kappa of the five-point scores, with quadratic weights (Cohen 1968)."""
+
+
+def read() -> pd.DataFrame:
+    """Read the sentences as written: text, score (int64), phenomenon, second (Int64, missing where not done)."""
+    return pd.read_csv(
+        FILE,
+        sep="\t",
+        quoting=csv.QUOTE_NONE,
+        encoding="utf-8",
+        keep_default_na=False,
+        na_values={"second": [""]},
+        dtype={"text": "str", "score": "int64", "phenomenon": "str", "second": "Int64"},
+    )
+
+
+def load(classes: int = 2) -> pd.DataFrame:
+    """Return the challenge set in the columns of the generated splits.
+
+    Args:
+        classes: the view of the scale. 2: negative, positive, with score 0 left out; 3: with neutral between them;
+            5: the scale as it is.
+
+    Returns:
+        Frame with text, label (int64, from most negative to most positive), phenomenon, score, domain ("challenge"),
+        frame (empty: no template) and unseen (False: no word was held out of training on purpose).
+    """
+    rows = read().drop(columns="second")
+    if classes == 2:
+        rows = rows[rows["score"] != 0].reset_index(drop=True)
+    score = rows["score"].to_numpy()
+    label = {2: (score > 0).astype(np.int64), 3: np.sign(score) + 1, 5: score + 2}[classes]
+    rows = rows.assign(label=label, domain="challenge", frame="", unseen=False)
+    return rows[["text", "label", "phenomenon", "score", "domain", "frame", "unseen"]]
+
+
+def agreement() -> Agreement:
+    """Compare the scores with the blind second ones, on their sign and on the whole scale."""
+    from sklearn.metrics import cohen_kappa_score
+
+    rows = read().dropna(subset=["second"])
+    first, second = rows["score"].to_numpy(), rows["second"].to_numpy(dtype=np.int64)
+    return Agreement(
+        n=len(rows),
+        observed=float(np.mean(np.sign(first) == np.sign(second))),
+        kappa=float(cohen_kappa_score(np.sign(first), np.sign(second))),
+        observed_five=float(np.mean(first == second)),
+        weighted_kappa=float(cohen_kappa_score(first, second, weights="quadratic")),
+    )
+
+
+def statement() -> str:
+    """Say the agreement in the one sentence that the data card carries."""
+    found = agreement()
+    return (
+        f"{found['n']} of {len(read())} challenge sentences were labelled blind a second time: "
+        f"Cohen's κ {found['kappa']:.2f} on negative, neutral, positive ({found['observed']:.0%} agree); "
+        f"quadratic-weighted κ {found['weighted_kappa']:.2f} on the five-point scale "
+        f"({found['observed_five']:.0%} agree)"
+    )
