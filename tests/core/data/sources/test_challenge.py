@@ -28,9 +28,9 @@ FUNCTION_WORDS = set(
     (
         "a an the this that these those i you he she it we they me him her us them my your his its our their is are was"
         " were be been am do does did has have had will would could should can may might must not no never"
-        " nothing nobody none n't and or but so if unless though although despite than as of in on at to for from with by about after"
-        " before until up down out off very really too more most less least much many some any all every each just only"
-        " even still who what which when where why how there here"
+        " nothing nobody none n't and or but so if unless though although despite than as of in on at to for"
+        " from with by about after before until up down out off very really too more most less least much many some"
+        " any all every each just only even still who what which when where why how there here"
         " isn't don't didn't wasn't can't won't wouldn't it's i'd"
     ).split()
 )
