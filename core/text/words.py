@@ -26,29 +26,28 @@ def _marks() -> str:
 def word_pattern() -> re.Pattern[str]:
     """One match per token; blanks are never part of one, and every other character is in exactly one.
 
-    In order: the marks of the tweet normaliser, emoji (flags, keycaps, skin tones and joined sequences are one), words
-    (letters of any script with their combining marks, inner digits and apostrophes: don't, q3), contractions cut off by
-    another tokenizer ('s, n't), numbers with inner points and commas (and letters after them: 1,000.5, 2nd), and any
-    other single character with its marks. Scripts written without blanks give one token per run of letters; take the
-    byte-level tokenizer for those.
+    In order: words (letters of any script with their combining marks, inner digits and apostrophes: don't, q3),
+    contractions cut off by another tokenizer ('s), keycaps, numbers with inner points and commas (and letters after
+    them: 1,000.5, 2nd), the marks of the tweet normaliser, emoji (flags, skin tones and joined sequences are one), and
+    any other single character with its marks. Scripts written without blanks give one token per run of letters; take
+    the byte-level tokenizer for those.
     """
     marks = _marks()
-    inner = rf"(?:[^\W_]|[{marks}]|[\u200c\u200d](?={_LETTER}))"
-    tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{marks}])*"
+    inner = rf"(?:[^\W_]++|[{marks}]++|[\u200c\u200d](?={_LETTER}))*+"
+    tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{marks}])*+"
     return re.compile(
         "|".join(
             (
+                rf"(?!\u2139){_LETTER}{inner}(?:['’]{_LETTER}{inner})*+",
+                r"['’](?:[sStTdDmM]|re|ve|ll|RE|VE|LL)\b",
+                r"[0-9#*]\ufe0f?\u20e3",
+                rf"\d+(?:[.,]\d+)*{inner}",
                 r"<(?:url|user)>",
                 r"[\U0001f1e6-\U0001f1ff]{2}",
-                r"[0-9#*]\ufe0f?\u20e3",
                 rf"{_EMOJI}{tail}(?:\u200d{_EMOJI}{tail})*",
-                rf"{_LETTER}{inner}*(?:['’]{_LETTER}{inner}*)*",
-                r"['’](?:s|t|re|ve|ll|d|m)\b",
-                rf"\d+(?:[.,]\d+)*{inner}*",
                 rf"\S{tail}",
             )
-        ),
-        re.IGNORECASE,
+        )
     )
 
 
