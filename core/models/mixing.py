@@ -1,0 +1,165 @@
+"""Where the coefficients c of the combined map come from.
+
+A mixing module turns the layer's input (B, L, d) into coefficients (B|1, N, H|1, L|1, 1) with c_0 = 1 and
+c_i = sign * lambda_i. `lambdas()` gives the lambdas themselves, (N-1, S) with S = 1 (one per layer) or H (one per
+head), or None where they depend on the input.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from core.models.config import Constraint
+
+LAMBDA_STD = 0.02
+_CONSTRAIN = {"01": torch.sigmoid, "pm1": torch.tanh, "pos": torch.relu, "free": nn.Identity()}
+
+
+class Single(nn.Module):
+    """Plain attention: one component, c = 1."""
+
+    sign = 1.0
+    scale = 1.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(1, 1, 1, 1, 1) whatever the input."""
+        return x.new_ones(1, 1, 1, 1, 1)
+
+    def lambdas(self) -> Tensor | None:
+        """(0, 1): there is no lambda."""
+        return torch.empty(0, 1)
+
+
+class Differential(nn.Module):
+    """Differential Transformer: lambda = exp(q1.k1) - exp(q2.k2) + lambda_init, subtracted (arXiv 2410.05258, eq. 2).
+
+    Args:
+        layer: 1-based; lambda_init = 0.8 - 0.6 exp(-0.3 (layer - 1)).
+        head_width: length of the four vectors.
+        sets: 1, or the number of heads for one lambda per head.
+    """
+
+    sign = -1.0
+
+    def __init__(self, *, layer: int, head_width: int, sets: int) -> None:
+        super().__init__()
+        self.lambda_init = differential_lambda(layer)
+        self.scale = 1 - self.lambda_init
+        self.lambda_q = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
+        self.lambda_k = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
+
+    def lambdas(self) -> Tensor | None:
+        """(1, S)."""
+        first, second = (self.lambda_q * self.lambda_k).sum(-1).exp()
+        return (first - second + self.lambda_init)[None]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(1, 2, S, 1, 1): 1 and -lambda."""
+        return _coefficients(self.lambdas(), self.sign)
+
+
+class DifferentialV2(nn.Module):
+    """Second version of the Differential Transformer: lambda = sigmoid(x W), one per token and head, subtracted."""
+
+    sign = -1.0
+    scale = 1.0
+
+    def __init__(self, *, width: int, heads: int) -> None:
+        super().__init__()
+        self.logit = nn.Linear(width, heads, bias=False)
+
+    def lambdas(self) -> Tensor | None:
+        """None: they depend on the input; the trace's coefficients show them."""
+        return None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, 2, H, L, 1): 1 and -lambda of each query token."""
+        lam = self.logit(x).sigmoid().transpose(1, 2)[:, None, :, :, None]
+        return torch.cat([torch.ones_like(lam), -lam], 1)
+
+
+class Additive(nn.Module):
+    """NDT: lambda_i = p_i alpha_i + (1 - p_i) beta_i with p_i = mean(f(q_i) * f(k_i)), added (NDT eqs. 4-6).
+
+    Args:
+        layer: 1-based; alpha and beta depend on it.
+        components: N, the base component included.
+        constraint: the range of lambda, through f.
+        width: model width d; the vectors have d / 4 entries.
+        sets: 1, or the number of heads for one lambda per head.
+        learn_beta: train beta; otherwise it is a constant, as alpha always is.
+    """
+
+    sign = 1.0
+
+    def __init__(
+        self, *, layer: int, components: int, constraint: Constraint, width: int, sets: int, learn_beta: bool
+    ) -> None:
+        super().__init__()
+        extra = range(1, components)
+        shape = (components - 1, sets, width // 4)
+        ends = [alpha_beta(constraint, layer, j) for j in extra]
+        alpha, beta = (torch.tensor([[end[i]] * sets for end in ends]).view(components - 1, sets) for i in (0, 1))
+        self.constraint = constraint
+        self.lambda_q = nn.Parameter(torch.randn(shape) * LAMBDA_STD)
+        self.lambda_k = nn.Parameter(torch.randn(shape) * LAMBDA_STD)
+        self.register_buffer("alpha", alpha)
+        if learn_beta:
+            self.beta = nn.Parameter(beta)
+        else:
+            self.register_buffer("beta", beta)
+        self.scale = 1 / (1 + sum(initial_lambda(constraint, layer, j) for j in extra))
+
+    def lambdas(self) -> Tensor | None:
+        """(N-1, S)."""
+        f = _CONSTRAIN[self.constraint]
+        p = (f(self.lambda_q) * f(self.lambda_k)).mean(-1)
+        return p * self.alpha + (1 - p) * self.beta
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(1, N, S, 1, 1): 1 and lambda_1 ... lambda_{N-1}."""
+        return _coefficients(self.lambdas(), self.sign)
+
+
+def _coefficients(lambdas: Tensor | None, sign: float) -> Tensor:
+    if lambdas is None:
+        raise RuntimeError("lambda depends on the input")
+    return torch.cat([torch.ones_like(lambdas[:1]) if len(lambdas) else lambdas.new_ones(1, 1), sign * lambdas])[
+        None, :, :, None, None
+    ]
+
+
+def differential_lambda(layer: int) -> float:
+    """lambda_init of the Differential Transformer for a 1-based layer: 0.2, 0.3555, … towards 0.8."""
+    return 0.8 - 0.6 * math.exp(-0.3 * (layer - 1))
+
+
+def target_lambda(layer: int, component: int) -> float:
+    """A(layer, component) of `ndt.md` section 4: the value that lambda starts around; at most 0.8."""
+    if component == 1:
+        return differential_lambda(layer)
+    return min(0.8, 0.2 * 0.8 ** (component - 1) * 1.25 ** (layer - 1))
+
+
+def alpha_beta(constraint: Constraint, layer: int, component: int) -> tuple[float, float]:
+    """The two ends between which p mixes lambda (section left open by the paper; rule of `ndt.md` section 4)."""
+    target = target_lambda(layer, component)
+    if constraint == "01":
+        return min(target, 0.3), 0.1375 + 0.009 * (layer - 1)
+    if constraint == "pm1":
+        if layer == 1:
+            return target, -target
+        later = (-0.06, -0.10, -0.08)
+        # Beyond the paper's four components the last value shrinks as the others of layer 1 do.
+        return target, later[min(component, 3) - 1] * 0.8 ** max(0, component - 3)
+    return target + min(target, 0.4), target
+
+
+def initial_lambda(constraint: Constraint, layer: int, component: int) -> float:
+    """lambda before training up to the spread of the vectors: p is f(0)^2, 1/4 for the sigmoid and 0 otherwise."""
+    alpha, beta = alpha_beta(constraint, layer, component)
+    p = 0.25 if constraint == "01" else 0.0
+    return p * alpha + (1 - p) * beta
