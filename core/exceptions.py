@@ -22,7 +22,9 @@ class ConfigError(InputError):
 class DataError(InputError):
     """A file, row or column cannot be used."""
 
-    def __init__(self, message: str, *, file: str | None = None, row: int | None = None, field: str | None = None):
+    def __init__(
+        self, message: str, *, file: str | None = None, row: int | None = None, field: str | None = None
+    ) -> None:
         """Say where: `row` is 1-based as a person counts the rows of the table, header excluded."""
         where = ", ".join(
             part
@@ -47,3 +49,7 @@ class NotAvailable(SentiscopeError):
 
 class Cancelled(SentiscopeError):
     """The person asked a training to stop."""
+
+
+class StorageError(SentiscopeError):
+    """Nothing can be written: the disk is full or the folder is read-only."""

@@ -30,7 +30,7 @@ class TrainingConfig:
     patience: int = 3
     """Epochs without a better validation metric before stopping; 0: never stop early."""
     batching: Literal["length", "fixed"] = "length"
-    """length: texts of similar length together, padded to the longest of the batch · fixed: all padded to max_length."""
+    """length: texts of similar length together, padded to the longest of them · fixed: all padded to max_length."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """bfloat16 is refused on a CPU that would be slower with it."""
     device: str = "auto"

@@ -1,0 +1,67 @@
+"""Files that are either the old one or the new one, never half of one."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from core.exceptions import StorageError
+
+_REASONS = {
+    errno.ENOSPC: "the disk is full; free some space and try again",
+    errno.EDQUOT: "your disk quota is used up; free some space and try again",
+    errno.EROFS: "the file system is read-only; choose another folder with SENTISCOPE_RUNS",
+    errno.EACCES: "the folder may not be written; change its permissions or choose another with SENTISCOPE_RUNS",
+    errno.EPERM: "the folder may not be written; change its permissions or choose another with SENTISCOPE_RUNS",
+}
+
+
+@contextlib.contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn a full disk or a read-only folder into a StorageError that names the path and what to do."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in _REASONS:
+            raise
+        raise StorageError(f"{path}: cannot be written: {_REASONS[error.errno]}") from error
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file as a whole: temporary file beside it, fsync, rename.
+
+    Raises:
+        StorageError: the disk is full or read-only; the old file is untouched.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with storage_errors(path):
+        try:
+            with temporary.open("wb") as stream:
+                stream.write(content)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+        _sync_folder(path.parent)
+
+
+def write_text(path: Path, content: str) -> None:
+    """`write_bytes` of UTF-8 text; lone surrogates, which no file can hold, become a replacement mark."""
+    write_bytes(path, content.encode("utf-8", "replace"))
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename survive a power cut; Windows cannot open folders and needs no such call."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

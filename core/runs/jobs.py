@@ -1,0 +1,96 @@
+"""Runs as processes of this machine: start, cancel, find again. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import psutil
+
+from core.atomic import storage_errors
+from core.config import RunConfig
+from core.exceptions import InputError, SentiscopeError
+from core.runs.queue import only_process
+from core.runs.record import CANCEL, LOG, Process, RunRecord
+from core.runs.store import RunStore, alive, resume_hint, this_process
+
+
+def submit(store: RunStore, config: RunConfig, preset: str, name: str = "") -> RunRecord:
+    """Create a run and start its process, which waits in the queue until a slot is free."""
+    return start(store, store.create(config, preset, name).run)
+
+
+def start(store: RunStore, run: str) -> RunRecord:
+    """Start (again) the process of a run that nobody trains; it outlives this one.
+
+    Raises:
+        InputError: the run is done or a living process has it.
+    """
+    # The new process waits for this lock, so that the record tells its number before it writes itself.
+    folder = store.path(run)
+    with only_process(folder):
+        record = store.read(run)
+        if record.status == "done" or (record.status in ("queued", "running") and alive(record.process)):
+            raise InputError(f"run '{run}' is {record.status}: there is nothing to start")
+        with storage_errors(folder):
+            (folder / CANCEL).unlink(missing_ok=True)
+            with (folder / LOG).open("ab") as log:
+                process = subprocess.Popen(
+                    command(run),
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute())},
+                    start_new_session=True,
+                )
+        started = psutil.Process(process.pid).create_time()
+        who = Process(process.pid, started, this_process().host)
+        return store.update(run, status="queued", reason="", process=who)
+
+
+def command(run: str) -> list[str]:
+    """The command line of a run's process; -P keeps a folder `core` of the working directory out of the way."""
+    return [sys.executable, "-P", "-m", "core.cli", "train", "--resume", run]
+
+
+def cancel(store: RunStore, run: str) -> RunRecord:
+    """Ask a run to stop. A training saves a checkpoint first; what it learned so far can be resumed.
+
+    Raises:
+        InputError: it is neither waiting nor running.
+    """
+    record = store.read(run)
+    if record.status not in ("queued", "running"):
+        raise InputError(f"run '{run}' is {record.status}: there is nothing to cancel")
+    if not alive(record.process):
+        return store.update(run, status="cancelled", reason=f"cancelled before it began; {resume_hint(run)}")
+    path = store.path(run) / CANCEL
+    with storage_errors(path):
+        path.touch()
+    return record
+
+
+def adopt(store: RunStore) -> list[RunRecord]:
+    """After a restart: start waiting runs whose process is gone, write down as failed those that died training.
+
+    Returns:
+        The records that changed, oldest first.
+    """
+    changed = []
+    for record in reversed(store.list()):
+        # One that cannot be written, or that another process has just taken, stays as it is and in the list.
+        with contextlib.suppress(SentiscopeError):
+            if record.status == "queued" and not alive(record.process):
+                changed.append(start(store, record.run))
+            elif record.status == "failed" and record.process is not None:
+                changed.append(store.update(record.run, status="failed", reason=record.reason, process=None))
+    return changed
+
+
+def position(records: Sequence[RunRecord], run: str) -> int:
+    """Place of a waiting run in the queue, counted from 1; 0 if it does not wait."""
+    waiting = sorted((record.created, record.run) for record in records if record.status == "queued")
+    return next((place for place, (_, name) in enumerate(waiting, start=1) if name == run), 0)

@@ -1,0 +1,57 @@
+"""A finished run back in memory: its model, ready to be asked and looked into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import safetensors
+import safetensors.torch
+
+from core.exceptions import RunDamaged
+from core.models.build import Model, build
+from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
+from core.runs.store import RunStore
+from core.text.tokenizers import Tokenizer
+
+
+@dataclass(frozen=True)
+class LoadedRun:
+    """A run with its model in evaluation mode on the CPU; shared by all readers, so nobody changes it."""
+
+    record: RunRecord
+    model: Model
+    tokenizer: Tokenizer
+
+
+def load_run(store: RunStore, run: str) -> LoadedRun:
+    """The model with the best weights so far, and its tokenizer.
+
+    Raises:
+        RunNotFound: no such run.
+        RunDamaged: a file is missing or cannot be read; the message names it.
+    """
+    record, folder = store.read(run), store.path(run)
+    for name in (TOKENIZER, WEIGHTS):
+        if not (folder / name).is_file():
+            raise RunDamaged(f"{folder / name}: missing; run '{run}' is {record.status}{_until(record)}")
+    tokenizer = Tokenizer.load(folder / TOKENIZER)
+    model = build(record.config.model, vocabulary=tokenizer.size, classes=len(record.classes))
+    read_weights(model, folder / WEIGHTS)
+    return LoadedRun(record, model.requires_grad_(False).eval(), tokenizer)
+
+
+def read_weights(model: Model, path: Path) -> None:
+    """Fill a model from a safetensors file.
+
+    Raises:
+        RunDamaged: the file is cut off, or belongs to another model.
+    """
+    try:
+        model.load_state_dict(safetensors.torch.load_file(path))
+    except (safetensors.SafetensorError, OSError, RuntimeError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error
+
+
+def _until(record: RunRecord) -> str:
+    return "; it appears after the first epoch" if record.status in ("queued", "running") else ""

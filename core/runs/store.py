@@ -1,0 +1,244 @@
+"""Run directories: created, written whole or not at all, and read with distrust. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import os
+import re
+import shutil
+import socket
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+import core
+from core.atomic import storage_errors, write_text
+from core.config import RunConfig, from_dict
+from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
+from core.runs.record import CANCEL, RECORD, Process, RunRecord, Status
+
+SCHEMA = 1
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+
+
+def runs_dir() -> Path:
+    """Where runs live: SENTISCOPE_RUNS, else `trained` of the checkout that holds this package, else ./trained."""
+    if chosen := os.environ.get("SENTISCOPE_RUNS"):
+        return Path(chosen).expanduser().absolute()
+    checkout = Path(core.__file__).resolve().parent.parent
+    return (checkout if (checkout / "pyproject.toml").is_file() else Path.cwd()) / "trained"
+
+
+class RunStore:
+    """All runs of one directory. Holds no state: every call looks at the disk."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """`folder` need not exist yet; without it, `runs_dir()`."""
+        self.folder = runs_dir() if folder is None else folder
+
+    def create(self, config: RunConfig, preset: str, name: str = "") -> RunRecord:
+        """A new queued run; a `name` that is taken gets a number behind it.
+
+        Raises:
+            StorageError: the directory cannot be made.
+        """
+        now = datetime.datetime.now(datetime.UTC)
+        stem = _slug(name) or _slug(
+            f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}"
+        )
+        with storage_errors(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for number in range(1, 100_000):
+                run = stem if number == 1 else f"{stem}-{number}"
+                with contextlib.suppress(FileExistsError):
+                    (self.folder / run).mkdir()
+                    break
+        record = RunRecord(run, preset, "queued", config, now.isoformat(timespec="microseconds"))
+        self.write(record)
+        return record
+
+    def path(self, run: str) -> Path:
+        """The directory of a run.
+
+        Raises:
+            RunNotFound: there is none, or the name is none that a run can have.
+        """
+        if not _NAME.fullmatch(run) or not (self.folder / run).is_dir():
+            raise RunNotFound(f"no run '{run}' in {self.folder}; `sentiscope runs list` shows all")
+        return self.folder / run
+
+    def read(self, run: str) -> RunRecord:
+        """A run as it is now: one whose process has died is told as failed.
+
+        Raises:
+            RunNotFound: no such run.
+            RunDamaged: its record cannot be read; the message names the file and the reason.
+        """
+        return _as_it_is(_parse(self.path(run)))
+
+    def list(self) -> list[RunRecord]:
+        """Every run, newest first. A damaged one has status `damaged` and its reason, and default settings."""
+        if not self.folder.is_dir():
+            return []
+        records = []
+        for path in self.folder.iterdir():
+            if _NAME.fullmatch(path.name) and path.is_dir():
+                try:
+                    records.append(_as_it_is(_parse(path)))
+                except RunDamaged as error:
+                    records.append(_damaged(path, str(error)))
+        return sorted(records, key=lambda record: (record.created, record.run), reverse=True)
+
+    def write(self, record: RunRecord) -> None:
+        """Replace the record of a run.
+
+        Raises:
+            RunNotFound: the directory is gone.
+            StorageError: the disk is full or the folder read-only; the old record stays.
+        """
+        tree = {"schema": SCHEMA, **dataclasses.asdict(record)}
+        write_text(
+            self.path(record.run) / RECORD, json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        )
+
+    def update(self, run: str, **changes: Any) -> RunRecord:
+        """Change fields of the record on disk; returns the new record."""
+        record = dataclasses.replace(_parse(self.path(run)), **changes)
+        self.write(record)
+        return record
+
+    def remove(self, run: str) -> None:
+        """Delete a run with all its files.
+
+        Raises:
+            InputError: it is being trained.
+        """
+        path = self.path(run)
+        with contextlib.suppress(RunDamaged):
+            record = _parse(path)
+            if record.status in ("queued", "running") and alive(record.process):
+                raise InputError(f"run '{run}' is {record.status}; cancel it first: `sentiscope runs cancel {run}`")
+        hidden = self.folder / f".removed-{run}-{os.getpid()}"
+        with storage_errors(path):
+            path.rename(hidden)  # gone from every list at once, even if deleting is cut short
+            shutil.rmtree(hidden)
+
+    def cancel_wished(self, run: str) -> bool:
+        """Whether somebody asked this run to stop."""
+        return (self.folder / run / CANCEL).exists()
+
+
+def this_process() -> Process:
+    """Who is asking."""
+    me = psutil.Process()
+    return Process(me.pid, me.create_time(), socket.gethostname())
+
+
+def alive(process: Process | None) -> bool:
+    """Whether the process still works. A zombie does not; one on another machine cannot be asked and is believed."""
+    if process is None:
+        return False
+    if process.host != socket.gethostname():
+        return True
+    try:
+        found = psutil.Process(process.pid)
+        return abs(found.create_time() - process.started) < 1 and found.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+    except psutil.AccessDenied:
+        return True
+
+
+def resume_hint(run: str) -> str:
+    """What a person does to go on with a run."""
+    return f"`sentiscope train --resume {run}` continues it"
+
+
+def _as_it_is(record: RunRecord) -> RunRecord:
+    if record.status != "running" or alive(record.process):
+        return record
+    number = f" (number {record.process.pid})" if record.process else ""
+    reason = f"its process{number} ended before it was done; {resume_hint(record.run)}"
+    return dataclasses.replace(record, status="failed", reason=reason)
+
+
+def _parse(path: Path) -> RunRecord:
+    """The record on disk, every field checked; the directory's name is the run's name."""
+    file = path / RECORD
+    try:
+        tree = json.loads(file.read_bytes())
+        if not isinstance(tree, dict):
+            raise ValueError("not an object")
+        if tree.get("schema") != SCHEMA:
+            raise ValueError(f"schema {tree.get('schema')!r} is not {SCHEMA}: written by another version of Sentiscope")
+        return _record({**tree, "run": path.name})
+    except FileNotFoundError:
+        raise RunDamaged(f"{file}: missing") from None
+    except KeyError as error:
+        raise RunDamaged(f"{file}: the field {error} is missing") from error
+    except (OSError, ValueError, TypeError, RecursionError, ConfigError) as error:
+        raise RunDamaged(f"{file}: cannot be read: {error}") from error
+
+
+def _record(tree: Mapping[str, Any]) -> RunRecord:
+    """Plain data to a record; unknown fields are left out, so that an older version can read a newer run."""
+    special = {
+        "status": _status,
+        "config": from_dict,
+        "process": _process,
+        "classes": lambda value: tuple(_of(str, name, "classes") for name in _of(list, value, "classes")),
+        "data_notes": lambda value: tuple(_of(str, note, "data_notes") for note in _of(list, value, "data_notes")),
+    }
+    hints = typing.get_type_hints(RunRecord)
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(RunRecord):
+        if field.name not in tree and _has_default(field):
+            continue
+        value = tree[field.name]
+        if read := special.get(field.name):
+            values[field.name] = read(value)
+        else:
+            hint = hints[field.name]
+            values[field.name] = _of(typing.get_origin(hint) or hint, value, field.name)
+    return RunRecord(**values)
+
+
+def _has_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+
+
+def _of(kind: type, value: Any, name: str) -> Any:
+    if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
+        raise ValueError(f"{name} is {value!r:.60}, not a {kind.__name__}")
+    return value
+
+
+def _status(value: Any) -> Status:
+    if value not in typing.get_args(Status):
+        raise ValueError(f"status is {value!r:.60}")
+    return typing.cast(Status, value)
+
+
+def _process(value: Any) -> Process | None:
+    if value is None:
+        return None
+    pid, started, host = (_of(dict, value, "process")[key] for key in ("pid", "started", "host"))
+    return Process(_of(int, pid, "pid"), _of(float, started, "started"), _of(str, host, "host"))
+
+
+def _damaged(path: Path, reason: str) -> RunRecord:
+    with contextlib.suppress(OSError):
+        made = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).isoformat()
+        return RunRecord(path.name, "", "damaged", RunConfig(), made, reason=reason)
+    return RunRecord(path.name, "", "damaged", RunConfig(), "", reason=reason)
+
+
+def _slug(name: str) -> str:
+    """A directory name from any text: other characters become dashes; empty if nothing is left."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-_")[:100].strip(".-_")

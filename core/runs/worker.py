@@ -1,0 +1,114 @@
+"""The life of a run's process: wait for a slot, work, and leave a record whatever happens.
+
+Imports nothing heavy: a process that waits in the queue costs no memory for torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+from core.exceptions import Cancelled, InputError, SentiscopeError, StorageError
+from core.runs.queue import only_process, slot
+from core.runs.record import CANCEL, LOG, RunRecord
+from core.runs.store import RunStore, resume_hint, this_process
+
+START_SECONDS = 10.0
+"""How long a new process waits for its starter to have written the record."""
+
+OnEvent = Callable[[dict[str, Any]], None]
+"""Told {"kind": "queued" | "running" | "evaluating" | …} and every row of the history."""
+
+
+def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:
+    """Train and evaluate a run in this process, from the beginning or from its checkpoint.
+
+    Returns:
+        The final record: done, or cancelled (by `jobs.cancel`, SIGTERM or Ctrl-C; it can be resumed).
+
+    Raises:
+        InputError: the run is done, or another process has it.
+        SentiscopeError: it failed; the record and the log tell why.
+    """
+    tell = on_event or (lambda event: None)
+    folder = store.path(run)
+    with only_process(folder, START_SECONDS), _stop_signals() as signalled:
+
+        def stopped() -> bool:
+            return signalled.is_set() or store.cancel_wished(run)
+
+        record = _enter(store, run)
+        try:
+            tell({"kind": "queued", "run": run})
+            with slot(store.folder, run, record.created, stopped):
+                store.update(run, status="running")
+                tell({"kind": "running", "run": run})
+                from core.runs.experiment import perform  # torch, pandas: only now that there is work
+
+                perform(store, run, stopped, tell)
+                return store.update(run, status="done", process=None)
+        except Cancelled:
+            with contextlib.suppress(OSError):
+                (folder / CANCEL).unlink(missing_ok=True)
+            return store.update(run, status="cancelled", reason=f"cancelled; {resume_hint(run)}", process=None)
+        except Exception as error:
+            raise _failed(store, run, error) from error
+
+
+def _enter(store: RunStore, run: str) -> RunRecord:
+    """The record with this process in it; an old wish to cancel does not concern a resumed run."""
+    record = store.read(run)
+    if record.status == "done":
+        raise InputError(f"run '{run}' is done: there is nothing to resume")
+    if record.status != "queued":
+        with contextlib.suppress(FileNotFoundError):
+            (store.path(run) / CANCEL).unlink()
+    return store.update(run, status="queued", reason="", process=this_process())
+
+
+def _failed(store: RunStore, run: str, error: Exception) -> SentiscopeError:
+    """Write the failure down as far as the disk allows; what to raise."""
+    reason = _reason(error, run)
+    with contextlib.suppress(OSError), (store.path(run) / LOG).open("a", encoding="utf-8") as log:
+        log.write("".join(traceback.format_exception(error)))
+    # On a full disk the record stays at "running"; readers see that its process is gone.
+    with contextlib.suppress(StorageError):
+        store.update(run, status="failed", reason=reason, process=None)
+    return error if isinstance(error, SentiscopeError) else SentiscopeError(reason)
+
+
+def _reason(error: Exception, run: str) -> str:
+    if isinstance(error, SentiscopeError):
+        return str(error)
+    if isinstance(error, MemoryError) or "out of memory" in str(error) or "can't allocate memory" in str(error):
+        return f"out of memory: try a smaller training.batch_size or text.max_length; {resume_hint(run)}"
+    return f"unexpected {type(error).__name__}: {error}; the whole story is in {LOG} of the run"
+
+
+@contextlib.contextmanager
+def _stop_signals() -> Iterator[threading.Event]:
+    """An event that SIGTERM and Ctrl-C set; a second one ends the process at once. Main thread only."""
+    signalled = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield signalled
+        return
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if signalled.is_set():
+            os._exit(128 + number)
+        signalled.set()
+
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield signalled
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

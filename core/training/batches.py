@@ -1,0 +1,99 @@
+"""Which texts go together, and how token ids become a padded batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+
+from core.models.trace import Batch
+
+POOL = 50
+"""Batches per pool that is sorted by length: nearly as little padding as sorting everything, and still random."""
+
+
+@dataclass(frozen=True)
+class TokenTable:
+    """Token ids of n texts in one flat array, so that a batch is one indexing operation."""
+
+    flat: np.ndarray
+    """(all tokens,) int32."""
+    offsets: np.ndarray
+    """(n + 1,) int64; text i is flat[offsets[i]:offsets[i + 1]]."""
+
+    @classmethod
+    def of(cls, texts: Sequence[Sequence[int]]) -> TokenTable:
+        """A table of tokenised texts; empty ones are allowed."""
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        flat = np.fromiter((token for text in texts for token in text), np.int32, count=int(offsets[-1]))
+        return cls(flat, offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(n,) int64: tokens per text."""
+        return np.diff(self.offsets)
+
+    def batch(self, rows: np.ndarray, width: int = 0) -> Batch:
+        """The texts at `rows`, padded on the right to the longest of them, or to `width` where that is more.
+
+        The result is at least one column wide, so that a batch of empty texts is still a batch.
+        """
+        starts = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - starts
+        columns = np.arange(max(1, width, lengths.max(initial=0)))
+        keep = columns < lengths[:, None]
+        ids = np.zeros(keep.shape, np.int64)
+        ids[keep] = self.flat[(starts[:, None] + columns)[keep]]
+        return Batch(torch.from_numpy(ids), torch.from_numpy(keep))
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A tokenised split with its labels."""
+
+    tokens: TokenTable
+    labels: np.ndarray
+    """(n,) int64: class numbers."""
+
+
+def pad(texts: Sequence[Sequence[int]]) -> Batch:
+    """All texts as one batch, padded on the right to the longest."""
+    return TokenTable.of(texts).batch(np.arange(len(texts)))
+
+
+def plan(
+    lengths: np.ndarray, *, batch_size: int, seed: int, epoch: int, batching: Literal["length", "fixed"] = "length"
+) -> list[np.ndarray]:
+    """The batches of one epoch as arrays of row numbers; every row once. Depends on the arguments only.
+
+    fixed: rows in random order. length: the random order is cut into pools of 50 batches, each pool sorted by length
+    and cut into batches, and the batches are put in random order.
+    """
+    random = np.random.default_rng([seed, epoch])
+    order = random.permutation(len(lengths))
+    if batching == "length":
+        span = POOL * batch_size
+        pools = [order[start : start + span] for start in range(0, len(order), span)]
+        order = np.concatenate([pool[np.argsort(lengths[pool], kind="stable")] for pool in pools] or [order])
+    batches = in_order(order, batch_size)
+    if batching == "length":
+        batches = [batches[place] for place in random.permutation(len(batches))]
+    return batches
+
+
+def in_order(order: np.ndarray, batch_size: int) -> list[np.ndarray]:
+    """Row numbers cut into batches, the last one possibly shorter."""
+    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
+
+
+def padding_share(lengths: np.ndarray, batches: Sequence[np.ndarray], width: int = 0) -> float:
+    """Share of a plan's token places that hold padding: 0 is none, 0.5 half of the work for nothing."""
+    places = sum(len(rows) * max(1, width, int(lengths[rows].max())) for rows in batches)
+    return 1 - float(lengths.sum()) / places if places else 0.0

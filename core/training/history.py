@@ -1,0 +1,111 @@
+"""What a training writes down as it goes: `history.jsonl`, one JSON object per line.
+
+Every row has `kind`, `step` (updates done), `epoch` (from 0) and `seconds` (training time so far). Besides:
+
+    kind "step"   loss (of that update's batch, before it; null at step 0), lr, grad_norm (before clipping)
+    kind "epoch"  train_loss (mean over the epoch's rows), validation {metric: number}, best (true: best epoch so far)
+
+Where the model has a lambda, both kinds carry `lambda`: a list per layer of a number per added component (1 .. N-1),
+and where it differs between heads `lambda_heads`: per layer, per component, per head; `lambda` is then their mean. A
+number that is not finite is null. A lambda that depends on the input is the mean over a fixed set of validation texts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from core.atomic import storage_errors, write_text
+
+Row = dict[str, Any]
+KINDS = ("step", "epoch")
+
+
+@dataclass(frozen=True)
+class History:
+    """The readable rows of a history, in order."""
+
+    rows: list[Row]
+    skipped: int
+    """Lines left out because they are cut off or not a row."""
+
+    def kind(self, kind: str) -> list[Row]:
+        """The rows of one kind."""
+        return [row for row in self.rows if row["kind"] == kind]
+
+
+class HistoryWriter:
+    """Appends rows, each flushed at once, so that a reader sees them live and a kill loses none."""
+
+    def __init__(self, path: Path) -> None:
+        """Open for appending; a last line that a kill cut off is closed first, so that it spoils no new row."""
+        self.path = path
+        with storage_errors(path):
+            self._stream: IO[bytes] = path.open("ab+")
+            if self._stream.tell():
+                self._stream.seek(-1, 2)
+                if self._stream.read(1) != b"\n":
+                    self._stream.write(b"\n")
+
+    def write(self, row: Row) -> None:
+        """Append one row.
+
+        Raises:
+            StorageError: the disk is full or the folder read-only.
+        """
+        with storage_errors(self.path):
+            self._stream.write(_line(row).encode())
+            self._stream.flush()
+
+    def __enter__(self) -> HistoryWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Close the file; on a full disk the bytes that never reached it cannot be flushed here either."""
+        with storage_errors(self.path):
+            self._stream.close()
+
+
+def read_history(path: Path) -> History:
+    """Every readable row; a missing file is an empty history, damaged lines are skipped and counted."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return History([], 0)
+    rows = [_row(line) for line in lines if line.strip()]
+    good = [row for row in rows if row is not None]
+    return History(good, len(rows) - len(good))
+
+
+def truncate(path: Path, step: int) -> None:
+    """Leave out all rows after `step` (and damaged lines): a resumed training writes them again."""
+    if path.exists():
+        write_text(path, "".join(_line(row) for row in read_history(path).rows if row["step"] <= step))
+
+
+def _line(row: Row) -> str:
+    return json.dumps(finite(row), allow_nan=False, ensure_ascii=False) + "\n"
+
+
+def finite(value: Any) -> Any:
+    """The same plain data with null for numbers that JSON cannot hold."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    return [finite(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def _row(line: bytes) -> Row | None:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(row, dict) or row.get("kind") not in KINDS:
+        return None
+    step = row.get("step")
+    return row if isinstance(step, int) and not isinstance(step, bool) else None

@@ -1,0 +1,279 @@
+"""The training loop: AdamW, a schedule, early stopping, checkpoints, and a history of what happened."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
+from core.models.trace import Batch
+from core.training.batches import Examples, in_order, plan
+from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
+from core.training.config import TrainingConfig
+from core.training.device import check_precision, random_state, repeatable, restore_random_state
+from core.training.history import HistoryWriter, Row, truncate
+from core.training.lambdas import read_lambdas
+from core.training.parameters import parameter_groups
+from core.training.schedule import rate
+
+CHECKPOINT_SECONDS = 15.0
+LOGGED_STEPS = 200
+PROBE = 64
+"""Validation texts over which an input-dependent lambda is averaged."""
+MOMENTS = ("step", "exp_avg", "exp_avg_sq")
+"""AdamW's state of one parameter."""
+
+Score = Callable[[np.ndarray, np.ndarray], Mapping[str, Any]]
+"""(labels (n,), probabilities (n, C)) → metrics by name."""
+
+
+class Events:
+    """What others may do while a training runs; here every method does nothing."""
+
+    def stopped(self) -> bool:
+        """Asked before each update: should the training save and end?"""
+        return False
+
+    def row(self, row: Row) -> None:
+        """A row was written to the history."""
+
+    def best(self, model: nn.Module) -> None:
+        """The epoch that just ended is the best so far; `model` has its weights."""
+
+    def saved(self, progress: Progress) -> None:
+        """A checkpoint is on disk."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a training went."""
+
+    best_epoch: int
+    best: float | None
+    """Validation metric of that epoch."""
+    steps: int
+    """Updates done."""
+    seconds: float
+
+
+@dataclass
+class Training:
+    """One training: `run()` leaves `model` with the weights of its best epoch, from the start or from a checkpoint.
+
+    Repeatable to the bit for the same fields, machine and thread count, also when killed and resumed: the global
+    generator (dropout) is seeded or restored here, and the batches depend on (seed, epoch) only.
+    """
+
+    model: Any
+    """A fresh classifier on `device`: model(Batch) → Output, `lambdas()`, `lambda_parameters()`."""
+    training: Examples
+    """What it learns from; at least one row."""
+    validation: Examples
+    """What chooses the best epoch; at least one row."""
+    config: TrainingConfig
+    classes: int
+    max_length: int
+    """Tokens: the width of every batch under `batching=fixed`."""
+    score: Score
+    """Validation metrics; `loss` is added here."""
+    history: Path
+    checkpoint: Path
+    device: torch.device
+    events: Events
+
+    def __post_init__(self) -> None:
+        config = self.config
+        check_precision(config.precision, self.device)
+        self.labels = torch.from_numpy(self.training.labels.copy())
+        self.class_weights = self._balanced() if config.class_weights == "balanced" else None
+        groups = parameter_groups(self.model, self.model.lambda_parameters(), config.weight_decay)
+        self.names = [name for group in groups for name in group["names"]]
+        self.parameters = [parameter for group in groups for parameter in group["params"]]
+        self.optimizer = torch.optim.AdamW(
+            [{"params": group["params"], "weight_decay": group["weight_decay"]} for group in groups],
+            lr=config.lr,
+            fused=True,
+        )
+        self.epoch_steps = math.ceil(len(self.labels) / config.batch_size)
+        self.steps = self.epoch_steps * config.epochs
+        self.probe = self._batch(self.validation, np.arange(min(PROBE, len(self.validation.labels))))
+        self.progress = Progress()
+        self.best_weights: dict[str, Tensor] = {}
+
+    def run(self) -> Outcome:
+        """Train to the end.
+
+        Raises:
+            Cancelled: `events.stopped()` said so; a checkpoint is saved.
+            ConfigError: the validation metric is undefined on this validation split.
+            SentiscopeError: the loss is no longer finite.
+            StorageError: history or checkpoint cannot be written.
+        """
+        with repeatable(self.device):
+            self._start()
+            with HistoryWriter(self.history) as self.writer:
+                if self.progress.step == 0:
+                    self._log({"kind": "step", "loss": None, "lr": self._lr(), "grad_norm": None})
+                while not self._finished():
+                    self._run_epoch()
+        self.model.load_state_dict(self.best_weights)
+        self.model.eval()
+        return Outcome(self.progress.best_epoch, self.progress.best, self.progress.step, self._seconds())
+
+    def _start(self) -> None:
+        """From the checkpoint if there is one, else from the seed."""
+        self.began = self.saved = time.monotonic()
+        stored = load_checkpoint(self.checkpoint)
+        if stored is None:
+            torch.manual_seed(self.config.seed)
+        else:
+            self._restore(stored)
+        truncate(self.history, self.progress.step or -1)
+
+    def _restore(self, stored: Checkpoint) -> None:
+        groups = stored.groups
+        state = self.optimizer.state_dict()
+        try:
+            if stored.progress.step:
+                state["state"] = {
+                    i: {part: groups[part][name] for part in MOMENTS} for i, name in enumerate(self.names)
+                }
+            self.optimizer.load_state_dict(state)
+            self.model.load_state_dict(groups["model"])
+            restore_random_state(groups["random"], self.device)
+        except (KeyError, RuntimeError) as error:
+            raise RunDamaged(
+                f"{self.checkpoint}: does not fit this run ({error}); delete it to train from the beginning"
+            ) from error
+        self.progress, self.best_weights = stored.progress, groups.get("best", {})
+
+    def _finished(self) -> bool:
+        patience = self.config.patience
+        at_end = self.progress.step % self.epoch_steps == 0
+        return self.progress.step >= self.steps or (at_end and 0 < patience <= self.progress.stale)
+
+    def _run_epoch(self) -> None:
+        """The rest of the epoch that is under way, then its validation."""
+        config, lengths = self.config, self.training.tokens.lengths
+        epoch, done = divmod(self.progress.step, self.epoch_steps)
+        batches = plan(lengths, batch_size=config.batch_size, seed=config.seed, epoch=epoch, batching=config.batching)
+        self.model.train()
+        for rows in batches[done:]:
+            if self.events.stopped():
+                self._save()
+                raise Cancelled("cancelled")
+            if time.monotonic() - self.saved > CHECKPOINT_SECONDS:
+                self._save()
+            self._update(rows, epoch)
+        self._validate(epoch)
+        self._save()
+
+    def _update(self, rows: np.ndarray, epoch: int) -> None:
+        """One step of AdamW on one batch."""
+        lr = self._lr()
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        loss = self._loss(rows)
+        self.optimizer.zero_grad()
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.config.clip or math.inf)
+        if not (math.isfinite(loss.item()) and math.isfinite(norm.item())):
+            raise SentiscopeError(
+                f"the loss is no longer finite at step {self.progress.step + 1} (epoch {epoch + 1}): "
+                "try a smaller training.lr, training.clip=1, or training.precision=float32"
+            )
+        self.optimizer.step()
+        self.progress.step += 1
+        self.progress.loss_sum += loss.item() * len(rows)
+        if self.progress.step % max(1, self.steps // LOGGED_STEPS) == 0:
+            self._log({"kind": "step", "loss": loss.item(), "lr": lr, "grad_norm": norm.item()}, epoch)
+
+    def _loss(self, rows: np.ndarray) -> Tensor:
+        batch = self._batch(self.training, rows, self.max_length if self.config.batching == "fixed" else 0)
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+            logits = self.model(batch).logits
+        return F.cross_entropy(
+            logits.float(),
+            self.labels[rows].to(self.device),
+            weight=self.class_weights,
+            label_smoothing=self.config.label_smoothing,
+        )
+
+    def _validate(self, epoch: int) -> None:
+        """Judge the epoch: log it, keep its weights if it is the best."""
+        progress, name = self.progress, self.config.metric
+        logits, labels = self._predict(), self.validation.labels
+        loss = F.cross_entropy(logits, torch.from_numpy(labels.copy())).item()
+        metrics = {**self.score(labels, logits.softmax(-1).numpy()), "loss": loss}
+        metrics = {key: float(value) for key, value in metrics.items() if isinstance(value, (int, float))}
+        value = metrics.get(name)
+        if value is None or math.isnan(value):
+            raise ConfigError(
+                f"training.metric={name}: not defined on this validation split (does it hold every class?); "
+                "choose accuracy or loss"
+            )
+        better = progress.best is None or (value < progress.best if name == "loss" else value > progress.best)
+        progress.stale = 0 if better else progress.stale + 1
+        if better:
+            progress.best, progress.best_epoch = value, epoch
+            self.best_weights = {key: tensor.detach().cpu().clone() for key, tensor in self.model.state_dict().items()}
+            self.events.best(self.model)
+        train_loss = progress.loss_sum / len(self.labels)
+        progress.loss_sum = 0.0
+        self._log({"kind": "epoch", "train_loss": train_loss, "validation": metrics, "best": better}, epoch)
+
+    def _predict(self) -> Tensor:
+        """(n, C) float64 logits of the validation split, on the CPU, in its order."""
+        self.model.eval()
+        logits = torch.empty(len(self.validation.labels), self.classes, dtype=torch.float64)
+        by_length = np.argsort(self.validation.tokens.lengths, kind="stable")
+        with torch.no_grad():
+            for rows in in_order(by_length, self.config.batch_size):
+                logits[rows] = self.model(self._batch(self.validation, rows)).logits.cpu().double()
+        return logits
+
+    def _batch(self, examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:
+        batch = examples.tokens.batch(rows, width)
+        return Batch(batch.ids.to(self.device), batch.keep.to(self.device))
+
+    def _balanced(self) -> Tensor:
+        """(C,) n / (C * rows of the class); 0 for a class without rows."""
+        counts = torch.bincount(self.labels, minlength=self.classes).float()
+        weights = len(self.labels) / (self.classes * counts.clamp(min=1)) * (counts > 0)
+        return weights.to(self.device)
+
+    def _lr(self) -> float:
+        config = self.config
+        return config.lr * rate(self.progress.step, steps=self.steps, warmup=config.warmup, schedule=config.schedule)
+
+    def _seconds(self) -> float:
+        """Training time so far, with what was resumed."""
+        return self.progress.seconds + time.monotonic() - self.began
+
+    def _log(self, row: Row, epoch: int = 0) -> None:
+        place = {"kind": row["kind"], "step": self.progress.step, "epoch": epoch, "seconds": round(self._seconds(), 3)}
+        row = {**place, **row, **read_lambdas(self.model, self.probe)}
+        self.writer.write(row)
+        self.events.row(row)
+
+    def _save(self) -> None:
+        self.progress.seconds, self.began = self._seconds(), time.monotonic()
+        state = self.optimizer.state_dict()["state"]
+        groups = {
+            "model": self.model.state_dict(),
+            "best": self.best_weights,
+            "random": random_state(self.device),
+            **{part: {self.names[i]: moments[part] for i, moments in state.items()} for part in MOMENTS},
+        }
+        save_checkpoint(self.checkpoint, Checkpoint(self.progress, groups))
+        self.saved = time.monotonic()
+        self.events.saved(self.progress)

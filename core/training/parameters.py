@@ -1,0 +1,33 @@
+"""Parameter groups by role: lambda is never decayed, everything else is, biases included (NDT, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from torch import nn
+
+
+def parameter_groups(model: nn.Module, lambdas: Collection[str], weight_decay: float) -> list[dict[str, Any]]:
+    """Groups for AdamW, each with the `names` of its parameters in order.
+
+    Args:
+        model: every trainable parameter of it lands in exactly one group.
+        lambdas: names of the parameters that make lambda (its vectors, beta), as the model tells them.
+        weight_decay: of everything but lambda.
+
+    Raises:
+        ValueError: a lambda name that the model has not.
+    """
+    named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    if unknown := set(lambdas) - set(named):
+        raise ValueError(f"no trainable parameter named {min(unknown)}")
+    roles = {
+        "weights": ([name for name in named if name not in lambdas], weight_decay),
+        "lambda": ([name for name in named if name in lambdas], 0.0),
+    }
+    return [
+        {"role": role, "names": names, "params": [named[name] for name in names], "weight_decay": decay}
+        for role, (names, decay) in roles.items()
+        if names
+    ]
