@@ -1,0 +1,95 @@
+"""What a model says about many texts."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import nn
+
+from core.models.trace import Batch, Intervention, Output
+from core.text.tokenizers import Tokenizer
+from core.training.batches import TokenTable, in_order
+
+
+class Classifier(Protocol):
+    """Anything that turns a batch into an Output."""
+
+    def __call__(self, batch: Batch, *, intervene: Intervention | None = None) -> Output:
+        """Logits and pooled vectors of a batch."""
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """One row per text, in the order of the texts; float32."""
+
+    logits: np.ndarray
+    """(n, C)."""
+    probabilities: np.ndarray
+    """(n, C): softmax of the logits."""
+    pooled: np.ndarray
+    """(n, d): what the model's head read."""
+
+
+def predict_texts(
+    model: Classifier,
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    *,
+    batch_size: int = 128,
+    device: torch.device | None = None,
+    intervene: Intervention | None = None,
+) -> Predictions:
+    """Classify texts, empty ones included, in batches of similar length; the model is left as it was found."""
+    tokens = TokenTable.of(tokenizer.encode_batch(texts))
+    return predict_tokens(model, tokens, batch_size=batch_size, device=device, intervene=intervene)
+
+
+def predict_tokens(
+    model: Classifier,
+    tokens: TokenTable,
+    *,
+    batch_size: int = 128,
+    device: torch.device | None = None,
+    intervene: Intervention | None = None,
+) -> Predictions:
+    """As `predict_texts`, for texts that are token ids already."""
+    target = device or device_of(model)
+    # No text at all still asks the model once, so that the empty result has the right widths.
+    order = np.argsort(-tokens.lengths, kind="stable") if len(tokens) else np.zeros(0, np.int64)
+    parts = []
+    with evaluating(model):
+        for rows in in_order(order, batch_size) or [order]:
+            batch = tokens.batch(rows) if len(rows) else TokenTable.of([[]]).batch(np.zeros(1, np.int64))
+            output = model(Batch(*(each.to(target) for each in batch)), intervene=intervene)
+            found = (output.logits.float(), output.logits.float().softmax(-1), output.pooled.float())
+            parts.append([each[: len(rows)].cpu().numpy() for each in found])
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return Predictions(*(np.concatenate(column)[place] for column in zip(*parts, strict=True)))
+
+
+def device_of(model: Classifier) -> torch.device:
+    """Where the model's weights are; the CPU for a plain function."""
+    parameters = model.parameters() if isinstance(model, nn.Module) else iter(())
+    first = next(iter(parameters), None)
+    return torch.device("cpu") if first is None else first.device
+
+
+@contextlib.contextmanager
+def evaluating(model: Classifier) -> Iterator[None]:
+    """Evaluation mode without gradients; each part of the model gets its own mode back, also after an error."""
+    modules = list(model.modules()) if isinstance(model, nn.Module) else []
+    modes = [module.training for module in modules]
+    for module in modules:
+        module.training = False
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        for module, mode in zip(modules, modes, strict=True):
+            module.training = mode

@@ -1,0 +1,76 @@
+"""Predictions: in order, whatever the lengths, and the model is left as it was."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from core.evaluation.predict import predict_texts
+from core.models.trace import Batch, Intervention, Output
+from core.text.config import TextConfig
+from core.text.tokenizers import fit_tokenizer
+
+TEXTS = ["b a a", "", "a", "b b b b b", "a b"]
+TOKENIZER = fit_tokenizer(["a a b"], TextConfig(min_freq=1))
+
+
+class Counts(nn.Module):
+    """Logits: how many a and b; records what it was asked."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+        self.weight = nn.Parameter(torch.ones(2))
+        self.asked: list[Batch] = []
+        self.changed: list[Intervention | None] = []
+
+    def forward(self, batch, *, trace=False, intervene=None):
+        self.asked.append(batch)
+        self.changed.append(intervene)
+        logits = torch.stack([((batch.ids == each) & batch.keep).sum(1) for each in (2, 3)], 1) * self.weight
+        return Output(self.dropout(logits), logits.repeat(1, 2))
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 128])
+def test_rows_come_back_in_the_order_of_the_texts(batch_size):
+    found = predict_texts(Counts(), TOKENIZER, TEXTS, batch_size=batch_size)
+    expected = np.array([[2, 1], [0, 0], [1, 0], [0, 5], [1, 1]], np.float32)
+    np.testing.assert_array_equal(found.logits, expected)
+    np.testing.assert_array_equal(found.pooled, np.tile(expected, 2))
+    np.testing.assert_allclose(found.probabilities, torch.tensor(expected).softmax(1), rtol=1e-6)
+    assert {each.dtype for each in (found.logits, found.probabilities, found.pooled)} == {np.dtype(np.float32)}
+
+
+def test_batches_hold_texts_of_similar_length():
+    model = Counts()
+    predict_texts(model, TOKENIZER, TEXTS, batch_size=2)
+    assert [tuple(each.ids.shape) for each in model.asked] == [(2, 5), (2, 2), (1, 1)]
+
+
+def test_no_texts_give_no_rows_of_the_right_width():
+    found = predict_texts(Counts(), TOKENIZER, [])
+    assert (found.logits.shape, found.probabilities.shape, found.pooled.shape) == ((0, 2), (0, 2), (0, 4))
+
+
+def test_the_model_is_left_as_it_was_found_also_after_an_error():
+    model = Counts().train()
+    model.dropout.eval()
+    predict_texts(model, TOKENIZER, TEXTS)
+    assert (model.training, model.dropout.training, model.weight.grad) == (True, False, None)
+    model.weight.data = torch.ones(7)
+    with pytest.raises(RuntimeError):
+        predict_texts(model, TOKENIZER, TEXTS)
+    assert (model.training, model.dropout.training) == (True, False)
+
+
+def test_an_intervention_reaches_every_batch():
+    model, change = Counts(), Intervention(heads_off=frozenset({(0, 1)}))
+    predict_texts(model, TOKENIZER, TEXTS, batch_size=2, intervene=change)
+    assert model.changed == [change] * 3
+
+
+def test_a_plain_function_is_a_model():
+    def silent(batch, *, intervene=None):
+        return Output(torch.zeros(len(batch.ids), 2), torch.zeros(len(batch.ids), 1))
+
+    np.testing.assert_array_equal(predict_texts(silent, TOKENIZER, TEXTS).probabilities, np.full((5, 2), 0.5))
