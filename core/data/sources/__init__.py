@@ -1,1 +1,343 @@
-"""Where labelled tables come from: the built-in corpus, files, the hub."""
+"""The registry of data sets that have a name. Imports nothing heavy: lists of sources open at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+PARQUET_BRANCH = "refs/convert/parquet"
+"""The revision in which the hub itself keeps a Parquet copy of a data set, as CONFIG/SPLIT/0000.parquet."""
+
+
+@dataclass(frozen=True)
+class Hub:
+    """Where a data set lies on the Hugging Face hub, as Parquet files."""
+
+    repo: str
+    files: dict[str, tuple[str, ...]]
+    """Split name to its files."""
+    text: str = "text"
+    label: str = "label"
+    revision: str = "main"
+    checked: str = "not checked"
+    """`checked on DATE`, when this entry was downloaded and its row counts compared; else how it is known."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One named data set: what it is, where it comes from, how its splits are used."""
+
+    name: str
+    title: str
+    language: str
+    """ISO code; empty: not one language."""
+    licence: str
+    citation: str
+    kind: Literal["built-in", "hub"] = "hub"
+    """built-in: made by this program · hub: downloaded, or taken from the folder named by SENTISCOPE_DATA."""
+    task: Literal["single", "multi", "pair"] = "single"
+    """single: one label a text · multi: several · pair: two texts a row. Only `single` can be trained on yet."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Label value in the files → class name, in class order."""
+    hub: Hub | None = None
+    """None: no repository is known to us, so only a local copy can be used."""
+    reported_split: Literal["test", "validation"] = "test"
+    """The split that publications report on; if validation, it becomes the test split and validation is cut from train."""
+    pooled: tuple[str, ...] = ("train", "validation", "test")
+    """The given splits that a re-split (data.split) pools."""
+    validation_share: float = 0.1
+    """Share of train that becomes validation where none is given."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Dotted settings that suit this data set, such as `text.max_length`."""
+    note: str = ""
+    """What to know before comparing scores."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names in label order."""
+        return tuple(dict.fromkeys(self.labels.values()))
+
+    @property
+    def checked(self) -> str:
+        """Whether the download was ever tried against the real hub."""
+        if self.kind == "built-in":
+            return "part of the program"
+        return self.hub.checked if self.hub else "no repository known"
+
+
+def _splits(
+    folder: str, names: str = "train validation test", file: str = "{split}-00000-of-00001.parquet"
+) -> dict[str, tuple[str, ...]]:
+    return {split: (f"{folder}/{file.format(split=split)}",) for split in names.split()}
+
+
+def _converted(config: str, names: str) -> dict[str, tuple[str, ...]]:
+    return _splits(config, names, "{split}/0000.parquet")
+
+
+def _numbered(*names: str) -> dict[str, str]:
+    return {str(number): name for number, name in enumerate(names)}
+
+
+_LISTED = "not checked against the hub; repository and files as in its public listing"
+_CONVENTION = "not checked against the hub; repository as in public listings, file names by the hub's conversion rule"
+_POLAR = _numbered("negative", "positive")
+_TWITTER = "none of its own; those of the task and of Twitter may apply"
+_SST = "Socher et al. 2013, Recursive Deep Models for Semantic Compositionality Over a Sentiment Treebank"
+_YELP = "Zhang, Zhao and LeCun 2015, Character-level Convolutional Networks for Text Classification"
+_TWEETEVAL = "Barbieri et al. 2020, TweetEval: Unified Benchmark and Comparative Evaluation for Tweet Classification"
+_EMOJI = (
+    "❤ red_heart|😍 smiling_face_with_hearteyes|😂 face_with_tears_of_joy|💕 two_hearts|🔥 fire|"
+    "😊 smiling_face_with_smiling_eyes|😎 smiling_face_with_sunglasses|✨ sparkles|💙 blue_heart|"
+    "😘 face_blowing_a_kiss|📷 camera|🇺🇸 United_States|☀ sun|💜 purple_heart|😉 winking_face|💯 hundred_points|"
+    "😁 beaming_face_with_smiling_eyes|🎄 Christmas_tree|📸 camera_with_flash|😜 winking_face_with_tongue"
+).split("|")
+
+
+def _tweet_eval(config: str) -> Hub:
+    return Hub("cardiffnlp/tweet_eval", _splits(config), checked=_LISTED)
+
+
+_ALL = (
+    Source(
+        name="built-in",
+        title="Built-in corpus: composed sentences with named phenomena",
+        language="en",
+        licence="MIT",
+        citation="Written for Sentiscope",
+        kind="built-in",
+        note="Two, three or five classes of one scale (data.classes); a challenge split of hand-written sentences.",
+    ),
+    Source(
+        name="sst2",
+        title="SST-2: phrases and sentences of film reviews (GLUE)",
+        language="en",
+        licence="none stated",
+        citation=f"{_SST}; Wang et al. 2019, GLUE",
+        labels=_POLAR,
+        hub=Hub("stanfordnlp/sst2", _splits("data"), text="sentence", checked=_LISTED),
+        reported_split="validation",
+        pooled=("train", "validation"),
+        settings={"text.max_length": 64},
+        note="The 872 sentences of the official dev split are the test split; GLUE's own test labels are withheld. A random "
+        "re-split (data.split) leaks phrases of the same sentence into test, so its scores are far higher.",
+    ),
+    Source(
+        name="sst5",
+        title="SST-5: film-review sentences on a five-point scale",
+        language="en",
+        licence="none stated",
+        citation=_SST,
+        labels=_numbered("very negative", "negative", "neutral", "positive", "very positive"),
+        hub=Hub(
+            "SetFit/sst5", _converted("default", "train validation test"), revision=PARQUET_BRANCH, checked=_CONVENTION
+        ),
+        settings={"text.max_length": 64},
+    ),
+    Source(
+        name="imdb",
+        title="IMDB: whole film reviews",
+        language="en",
+        licence="none stated",
+        citation="Maas et al. 2011, Learning Word Vectors for Sentiment Analysis",
+        labels=_POLAR,
+        hub=Hub("stanfordnlp/imdb", _splits("plain_text", "train test"), checked=_LISTED),
+        validation_share=0.2,
+        settings={"text.max_length": 256},
+        note="123 texts occur in both official splits.",
+    ),
+    Source(
+        name="yelp-5",
+        title="Yelp reviews, one to five stars",
+        language="en",
+        licence="Yelp dataset terms",
+        citation=_YELP,
+        labels=_numbered("1 star", "2 stars", "3 stars", "4 stars", "5 stars"),
+        hub=Hub("Yelp/yelp_review_full", _splits("yelp_review_full", "train test"), checked=_LISTED),
+        settings={"text.max_length": 256},
+    ),
+    Source(
+        name="yelp-polarity",
+        title="Yelp reviews, negative or positive",
+        language="en",
+        licence="Yelp dataset terms",
+        citation=_YELP,
+        labels=_POLAR,
+        hub=Hub("fancyzhx/yelp_polarity", _splits("plain_text", "train test"), checked=_LISTED),
+        settings={"text.max_length": 256},
+    ),
+    Source(
+        name="yelp_polarity_sentences",
+        title="Yelp review sentences, negative or positive",
+        language="en",
+        licence="Apache-2.0 repository; Yelp dataset terms",
+        citation="Shen et al. 2017, Style Transfer from Non-Parallel Text by Cross-Alignment",
+        labels=_POLAR,
+        settings={"text.max_length": 64},
+        note="A sentence inherits the label of its review.",
+    ),
+    Source(
+        name="twitter_financial",
+        title="Twitter Financial News: bearish, bullish or neutral",
+        language="en",
+        licence="MIT, as its page states",
+        citation="zeroshot/twitter-financial-news-sentiment",
+        labels=_numbered("bearish", "bullish", "neutral"),
+        hub=Hub(
+            "zeroshot/twitter-financial-news-sentiment",
+            _converted("default", "train validation"),
+            revision=PARQUET_BRANCH,
+            checked=_CONVENTION,
+        ),
+        settings={"text.max_length": 64},
+        note="65% of the rows are neutral: accuracy alone misleads.",
+    ),
+    Source(
+        name="tweet_sentiment",
+        title="Tweets: negative, neutral or positive (SemEval-2017 task 4A)",
+        language="en",
+        licence=_TWITTER,
+        citation=f"Rosenthal et al. 2017, SemEval-2017 Task 4; {_TWEETEVAL}",
+        labels=_numbered("negative", "neutral", "positive"),
+        hub=_tweet_eval("sentiment"),
+        settings={"text.normaliser": "tweet"},
+        note="The share of negative tweets doubles from train to test.",
+    ),
+    Source(
+        name="us_airline",
+        title="Tweets to US airlines: negative, neutral or positive",
+        language="en",
+        licence="not known here",
+        citation="Crowdflower 2015, Twitter US Airline Sentiment",
+        labels=_numbered("negative", "neutral", "positive"),
+        settings={"text.normaliser": "tweet"},
+    ),
+    Source(
+        name="sentiment140",
+        title="Sentiment140: tweets labelled by their emoticon",
+        language="en",
+        licence="none stated; Twitter terms",
+        citation="Go, Bhayani and Huang 2009, Twitter Sentiment Classification using Distant Supervision",
+        labels={"0": "negative", "2": "neutral", "4": "positive"},
+        hub=Hub(
+            "stanfordnlp/sentiment140",
+            _converted("sentiment140", "train test"),
+            label="sentiment",
+            revision=PARQUET_BRANCH,
+            checked=_LISTED,
+        ),
+        pooled=("train", "validation"),
+        settings={"text.normaliser": "tweet"},
+        note="Neutral tweets occur in test only and are left out there.",
+    ),
+    Source(
+        name="nsmc",
+        title="NSMC: Korean film reviews",
+        language="ko",
+        licence="CC0-1.0",
+        citation="Park 2016, Naver Sentiment Movie Corpus",
+        labels=_POLAR,
+        hub=Hub(
+            "e9t/nsmc",
+            _converted("default", "train test"),
+            text="document",
+            revision=PARQUET_BRANCH,
+            checked=_CONVENTION,
+        ),
+        settings={"text.tokenizer": "bpe"},
+    ),
+    Source(
+        name="korean_hate_speech",
+        title="Korean entertainment comments: none, offensive or hate",
+        language="ko",
+        licence="CC-BY-SA-4.0",
+        citation="Moon, Cho and Lee 2020, BEEP! Korean Corpus of Online News Comments for Toxic Speech Detection",
+        labels=_numbered("hate", "none", "offensive"),
+        settings={"text.tokenizer": "bpe"},
+    ),
+    Source(
+        name="tweeteval_emotion",
+        title="Tweets: anger, joy, optimism or sadness",
+        language="en",
+        licence=_TWITTER,
+        citation=f"Mohammad et al. 2018, SemEval-2018 Task 1; {_TWEETEVAL}",
+        labels=_numbered("anger", "joy", "optimism", "sadness"),
+        hub=_tweet_eval("emotion"),
+        settings={"text.normaliser": "tweet"},
+    ),
+    Source(
+        name="tweeteval_irony",
+        title="Tweets: ironic or not",
+        language="en",
+        licence=_TWITTER,
+        citation=f"Van Hee, Lefever and Hoste 2018, SemEval-2018 Task 3; {_TWEETEVAL}",
+        labels=_numbered("non_irony", "irony"),
+        hub=_tweet_eval("irony"),
+        settings={"text.normaliser": "tweet"},
+    ),
+    Source(
+        name="tweeteval_emoji",
+        title="Tweets: which of twenty emoji",
+        language="en",
+        licence=_TWITTER,
+        citation=f"Barbieri et al. 2018, SemEval-2018 Task 2; {_TWEETEVAL}",
+        labels=_numbered(*_EMOJI),
+        hub=_tweet_eval("emoji"),
+        settings={"text.normaliser": "tweet"},
+        note="The class mixes of validation and test differ from that of train.",
+    ),
+    Source(
+        name="bangla_emotion",
+        title="BEmoC: Bengali texts, six basic emotions",
+        language="bn",
+        licence="none stated",
+        citation="Das et al. 2021, Emotion Classification in a Resource Constrained Language (NAACL SRW)",
+        labels=_numbered("anger", "disgust", "fear", "joy", "sadness", "surprise"),
+        settings={"text.tokenizer": "bpe"},
+        note="About 15% of validation and test texts also occur in train.",
+    ),
+    Source(
+        name="ohsumed",
+        title="OHSUMED abstracts: one of 23 disease categories",
+        language="en",
+        licence="none stated; research use",
+        citation="Hersh et al. 1994, OHSUMED; single-label subset as in Yao, Mao and Luo 2019, TextGCN",
+        settings={"text.max_length": 256},
+        note="The single-label subset of 7,400 abstracts.",
+    ),
+    Source(
+        name="caves",
+        title="CAVES: concerns about vaccines",
+        language="en",
+        licence="GPL-3.0; Twitter terms",
+        citation="Poddar et al. 2022, CAVES: A Dataset to facilitate Explainable Classification of Concerns",
+        task="multi",
+    ),
+    Source(
+        name="kornli",
+        title="KorNLI: Korean sentence pairs, entailment",
+        language="ko",
+        licence="CC-BY-SA-4.0",
+        citation="Ham et al. 2020, KorNLI and KorSTS",
+        task="pair",
+    ),
+    Source(
+        name="paws_x_ko",
+        title="PAWS-X, Korean: paraphrase or not",
+        language="ko",
+        licence="not known here",
+        citation="Yang et al. 2019, PAWS-X",
+        task="pair",
+    ),
+    Source(
+        name="question_pair",
+        title="Korean question pairs: same meaning or not",
+        language="ko",
+        licence="not known here",
+        citation="Songys, Question_pair",
+        task="pair",
+    ),
+)
+
+SOURCES: dict[str, Source] = {source.name: source for source in _ALL}
+"""Every named data set, the built-in corpus first."""

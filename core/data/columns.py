@@ -1,0 +1,140 @@
+"""Which column holds the texts and which the labels: named by the person, or guessed by name and content."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from core.exceptions import DataError
+
+TEXT_NAMES = (
+    "text sentence review document tweet content comment message body utterance phrase headline cleaned clean_text"
+).split()
+LABEL_NAMES = (
+    "label sentiment polarity class classes category target emotion airline_sentiment rating stars score labels y"
+).split()
+
+MOST_GUESSED = 50
+"""A column with more distinct values is not guessed to be the label."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """What inspection says about one column."""
+
+    name: str
+    distinct: int
+    missing: int
+    mean_length: float
+    """Mean number of characters of the values that are there."""
+    numeric: bool
+    """Every value is a number."""
+    nested: bool
+    """Cells are lists or objects."""
+
+
+def as_words(values: pd.Series) -> pd.Series:
+    """Cells as text, the way a person would write them (`4`, not `4.0`); missing stays missing."""
+    if isinstance(values.dtype, pd.StringDtype):
+        return values
+    return values.map(_word, na_action="ignore").astype("str")
+
+
+def describe(frame: pd.DataFrame) -> list[Column]:
+    """Every column's profile, in order."""
+    return [_column(str(name), frame.iloc[:, number]) for number, name in enumerate(frame.columns)]
+
+
+def choose(
+    columns: Sequence[Column], rows: int, text: str = "", label: str = "", *, file: str = ""
+) -> tuple[Column, Column]:
+    """The text column and the label column.
+
+    Args:
+        columns: Profiles of all columns.
+        rows: Number of rows of the table.
+        text: Name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
+        label: Likewise for the label; guessed by name, then the fewest (at least two) distinct values.
+        file: Name for messages.
+
+    Raises:
+        DataError: if a named column is absent, or none can be guessed.
+    """
+    if len(columns) == 1 and not (text and label):
+        raise DataError(
+            f"{rows:,} rows with one column and no labels; if each file holds the texts of one class, put them into one "
+            "folder as CLASS.txt (or NAME.CLASS) and give the folder, else name the delimiter with data.delimiter",
+            file=file,
+        )
+    named_text = _named(columns, text, "text", file) if text else None
+    named_label = _named(columns, label, "label", file) if label else None
+    text_column = named_text or _guess_text([c for c in columns if c is not named_label])
+    if text_column is None:
+        raise DataError(f"no column looks like text; name it with data.text ({_list(columns)})", file=file)
+    label_column = named_label or _guess_label([c for c in columns if c is not text_column], rows)
+    if label_column is None:
+        raise DataError(f"no column looks like a label; name it with data.label ({_list(columns)})", file=file)
+    if text_column is label_column:
+        raise DataError(f"'{text_column.name}' cannot be both the text and the label", file=file)
+    return text_column, label_column
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def _column(name: str, values: pd.Series) -> Column:
+    present = values.dropna()
+    nested = bool(len(present)) and not pd.api.types.is_scalar(present.iloc[0])
+    words = as_words(present)
+    lengths = words.str.len()
+    distinct = int(words.nunique())
+    numeric = bool(len(present)) and (
+        pd.api.types.is_numeric_dtype(values.dtype) or pd.to_numeric(words, errors="coerce").notna().all()
+    )
+    mean = float(lengths.mean()) if len(present) else 0.0
+    return Column(name, distinct, int(values.isna().sum()), mean, bool(numeric), nested)
+
+
+def _named(columns: Sequence[Column], wanted: str, role: str, file: str) -> Column:
+    for column in columns:
+        if column.name == wanted:
+            return column
+    if wanted.isdigit() and int(wanted) < len(columns):
+        return columns[int(wanted)]
+    near = difflib.get_close_matches(wanted, [column.name for column in columns], n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    raise DataError(f"no column '{wanted}' for data.{role}{hint} ({_list(columns)})", file=file)
+
+
+def _list(columns: Sequence[Column]) -> str:
+    return "columns: " + ", ".join(column.name for column in columns[:30])
+
+
+def _by_name(columns: Sequence[Column], names: Sequence[str]) -> Column | None:
+    for name in names:
+        for column in columns:
+            if column.name.strip().casefold() == name and column.distinct:
+                return column
+    return None
+
+
+def _guess_text(columns: Sequence[Column]) -> Column | None:
+    words = [column for column in columns if column.distinct and not column.numeric and not column.nested]
+    by_name = _by_name(words, TEXT_NAMES)
+    return by_name or max(words, key=lambda column: column.mean_length * column.distinct, default=None)
+
+
+def _guess_label(columns: Sequence[Column], rows: int) -> Column | None:
+    by_name = _by_name(columns, LABEL_NAMES)
+    if by_name:
+        return by_name
+    few = [c for c in columns if not c.nested and 2 <= c.distinct <= min(MOST_GUESSED, max(2, rows // 3))]
+    return min(few, key=lambda column: column.distinct, default=None)

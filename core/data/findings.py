@@ -1,0 +1,28 @@
+"""What an inspection found in a table: one sentence and one count each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Level = Literal["note", "warning", "refused"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing worth knowing about a table; `refused` means that it cannot be used as it is."""
+
+    kind: str
+    """Short stable name, such as `blank-text`."""
+    level: Level
+    count: int
+    """How many rows (or classes, or characters) it concerns."""
+    message: str
+    """A sentence for a person, with the count in it."""
+
+
+def plural(count: int, noun: str) -> str:
+    """`1 row`, `1,200 rows`, `3 classes`."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun}{'es' if noun.endswith('s') else 's'}"

@@ -1,0 +1,124 @@
+"""A folder as a data set: one file a split, or one file a class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from core.data import labelled
+from core.data.columns import choose, describe
+from core.data.files import read_table
+from core.data.findings import plural
+from core.data.table import TEST, TRAIN, VALIDATION
+from core.exceptions import DataError
+
+SPLIT_NAMES = {
+    TRAIN: (TRAIN, "training"),
+    VALIDATION: (VALIDATION, "valid", "val", "dev"),
+    TEST: (TEST, "testing"),
+}
+"""File names (without suffix) that mean a split."""
+SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt")
+
+_PLAIN = frozenset({".txt", ".text", ""})
+_IGNORED = frozenset({"readme", "license", "licence", "labels", "notice", "citation"})
+
+
+@dataclass(frozen=True)
+class WordLabelled:
+    """Cleaned rows by split (or `all` of them), labels still words, and the class names in order."""
+
+    splits: dict[str, pd.DataFrame]
+    classes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_folder(
+    folder: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = ""
+) -> WordLabelled:
+    """The splits of a folder; column, delimiter and encoding settings as for a single file.
+
+    A folder holds files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or plain
+    text files, one for each class, such as `rt-polarity.pos` and `rt-polarity.neg`.
+
+    Raises:
+        DataError: if neither is found, or a file cannot be used.
+    """
+    names = labelled.label_names(folder)
+    files = split_files(folder)
+    if not files:
+        return WordLabelled(*_by_class(folder, encoding))
+    if TRAIN not in files:
+        raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
+    splits, notes = {}, []
+    for split in sorted(files, key=list(SPLIT_NAMES).index):
+        file = files[split].name
+        table = read_table(files[split], delimiter=delimiter, encoding=encoding)
+        chosen = choose(describe(table.frame), len(table.frame), text, label, file=file)
+        text, label = chosen[0].name, chosen[1].name  # the further splits must have the columns of train
+        rows, found = labelled.clean(table.frame, text, label, file=file)
+        if set(rows["label"].unique()) == {labelled.WITHHELD}:
+            notes.append(f"{file}: {plural(len(rows), 'row')} with the label {labelled.WITHHELD} (withheld) left out")
+            continue
+        splits[split] = rows
+        notes += [f"{file}: {finding.message}" for finding in [*table.findings, *found]]
+    return named(splits, names, str(folder), tuple(notes))
+
+
+def split_files(folder: Path) -> dict[str, Path]:
+    """Split → its file, for those that are there."""
+    found = {}
+    for split, stems in SPLIT_NAMES.items():
+        paths = [folder / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
+        path = next((path for path in paths if path.is_file()), None)
+        if path is not None:
+            found[split] = path
+    return found
+
+
+def named(
+    splits: dict[str, pd.DataFrame], names: dict[str, str] | None, file: str, notes: tuple[str, ...] = ()
+) -> WordLabelled:
+    """Label words translated to class names, in the order of `names`; without names the words are the classes."""
+    words = pd.concat([rows["label"] for rows in splits.values()], ignore_index=True)
+    if names is None:
+        return WordLabelled(splits, labelled.sorted_names(words), notes)
+    strange = sorted(set(words.unique()) - set(names) - set(names.values()))
+    if strange:
+        raise DataError(f"label '{strange[0]}' is not among {', '.join(names)} of labels.json", file=file)
+    translated = {
+        split: rows.assign(label=rows["label"].map(lambda word: names.get(word, word)).astype("str"))
+        for split, rows in splits.items()
+    }
+    return WordLabelled(translated, tuple(dict.fromkeys(names.values())), notes)
+
+
+def _by_class(folder: Path, encoding: str) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...]]:
+    paths = [
+        path
+        for path in sorted(folder.iterdir())
+        if path.is_file() and not path.name.startswith(".") and path.stem.casefold() not in _IGNORED
+    ]
+    one_stem = len({path.stem for path in paths}) == 1
+    names = {(path.suffix.lstrip(".") if one_stem else path.stem): path for path in paths}
+    plain = one_stem or all(path.suffix.casefold() in _PLAIN or path.suffix not in SUFFIXES for path in paths)
+    if len(names) < 2 or not plain:
+        raise DataError(
+            "no train file (train.csv, .tsv, .jsonl, .parquet …) and no text files named after classes "
+            "(positive.txt and negative.txt) in this folder",
+            file=str(folder),
+        )
+    parts = [_one_class(path, name, encoding) for name, path in names.items()]
+    note = "one class a file: " + ", ".join(f"{path.name} = {name}" for name, path in names.items())
+    rows = pd.concat(parts, ignore_index=True)
+    return {"all": rows}, labelled.sorted_names(rows["label"]), (note,)
+
+
+def _one_class(path: Path, name: str, encoding: str) -> pd.DataFrame:
+    table = read_table(path, delimiter="", encoding=encoding)
+    if len(table.frame.columns) != 1:
+        raise DataError("has several columns, so it is not a list of texts of one class", file=str(path))
+    texts = table.frame.iloc[:, 0].astype("str")
+    return pd.DataFrame({"text": texts, "label": name}).astype({"label": "str"})

@@ -1,0 +1,151 @@
+"""One file looked at before use: what it is, which columns matter, what is wrong with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from core.data import labelled
+from core.data.columns import Column, as_words, choose, describe
+from core.data.delimited import NAMES
+from core.data.files import RawTable, read_table
+from core.data.findings import Finding
+from core.exceptions import DataError, SentiscopeError
+
+PREVIEW_ROWS = 5
+PREVIEW_CHARACTERS = 200
+
+
+@dataclass(frozen=True)
+class FileReport:
+    """What a person needs to know about a file before training on it."""
+
+    file: str
+    kind: str
+    """csv, tsv, text, json, jsonl, xlsx, parquet or trees."""
+    encoding: str
+    delimiter: str
+    """In words, such as `tab`; empty where the kind has none."""
+    quoted: bool
+    header: bool
+    rows: int
+    """Rows of the table, before any is left out."""
+    columns: tuple[Column, ...]
+    text: str
+    """Name of the text column; empty: none found."""
+    label: str
+    classes: dict[str, int]
+    """Usable rows of each class, in class order."""
+    preview: list[dict[str, str]]
+    findings: tuple[Finding, ...]
+    problem: str
+    """Why the file cannot be used as it is; empty: it can."""
+
+
+@dataclass(frozen=True)
+class LabelledFile:
+    """The usable rows of a file."""
+
+    rows: pd.DataFrame
+    """Columns `text` (str), `label` (str, the class name) and the others of the file."""
+    classes: tuple[str, ...]
+    report: FileReport
+
+
+def inspect_file(path: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = "") -> FileReport:
+    """Look at a file and tell what was found, also when it cannot be used (see `FileReport.problem`).
+
+    Args:
+        path: The file; `~` is the home folder.
+        text: Name or 0-based number of the text column; empty: guessed.
+        label: Likewise for the label column.
+        delimiter: Field delimiter of a text file, `tab` for the tabulator; empty: found.
+        encoding: Encoding of a text file; empty: found.
+
+    Raises:
+        DataError: if the file cannot be read as a table at all.
+    """
+    path = path.expanduser()
+    table = read_table(path, delimiter=delimiter, encoding=encoding)
+    return _look(path, table, text, label)[0]
+
+
+def read_file(path: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = "") -> LabelledFile:
+    """The usable rows of a file; arguments as `inspect_file`.
+
+    Raises:
+        DataError: if the file cannot be used; the message says why and what to do.
+    """
+    path = path.expanduser()
+    report, rows, error = _look(path, read_table(path, delimiter=delimiter, encoding=encoding), text, label)
+    if error is not None or rows is None:
+        raise error or DataError(report.problem, file=path.name)
+    return LabelledFile(rows, tuple(report.classes), report)
+
+
+def _look(
+    path: Path, table: RawTable, text: str, label: str
+) -> tuple[FileReport, pd.DataFrame | None, SentiscopeError | None]:
+    """The report, and the usable rows or the reason why there are none."""
+    columns = describe(table.frame)
+    findings, rows, problem = list(table.findings), None, None
+    text_name = label_name = ""
+    try:
+        chosen = choose(columns, len(table.frame), text, label, file=path.name)
+        text_name, label_name = chosen[0].name, chosen[1].name
+        rows, found = labelled.clean(table.frame, text_name, label_name, file=path.name)
+        findings += found + labelled.examine(rows)
+        labelled.refuse(findings, path.name)
+        rows = _named(rows, path)
+    except SentiscopeError as error:
+        problem = error
+    report = FileReport(
+        file=path.name,
+        kind=table.kind,
+        encoding=table.encoding,
+        delimiter=NAMES.get(table.delimiter, table.delimiter) if table.delimiter else "",
+        quoted=table.quoted,
+        header=table.header,
+        rows=len(table.frame),
+        columns=tuple(columns),
+        text=text_name,
+        label=label_name,
+        classes={} if rows is None else _counts(rows["label"], path),
+        preview=_preview(table.frame),
+        findings=tuple(findings),
+        problem=str(problem or ""),
+    )
+    return report, rows, problem
+
+
+def _named(rows: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Labels translated by the `labels.json` beside the file, if it knows all of them."""
+    names = labelled.label_names(path.parent)
+    if names is None or not set(rows["label"].unique()) <= set(names):
+        return rows
+    return rows.assign(label=rows["label"].map(names).astype("str"))
+
+
+def _counts(words: pd.Series, path: Path) -> dict[str, int]:
+    """Rows of each class; in the order of `labels.json` where it names them, else sorted."""
+    names = list((labelled.label_names(path.parent) or {}).values())
+    counts = words.value_counts()
+    order = [name for name in names if name in counts.index]
+    if len(order) < len(counts):
+        order = list(labelled.sorted_names(words))
+    return {name: int(counts[name]) for name in order}
+
+
+def _preview(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    head = frame.head(PREVIEW_ROWS)
+    words = {str(name): as_words(head.iloc[:, number]) for number, name in enumerate(frame.columns)}
+    return [
+        {
+            name: "" if pd.isna(column.iloc[row]) else column.iloc[row][:PREVIEW_CHARACTERS]
+            for name, column in words.items()
+        }
+        for row in range(len(head))
+    ]

@@ -1,0 +1,261 @@
+"""Chosen columns to labelled rows: what is left out, what is repaired, and what is refused, each with its count."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from core.data.columns import MOST_GUESSED, as_words
+from core.data.decode import without_surrogates
+from core.data.findings import Finding, plural
+from core.exceptions import DataError
+
+MOST_CLASSES = 200
+"""Distinct label words beyond which a column is not taken for classes."""
+LONG_TEXT = 10_000
+"""Characters from which a text is called over-long."""
+LEAST_PER_CLASS = 3
+"""Two classes need at least this many rows: one for each split."""
+FEW_PER_CLASS = 10
+"""A class with fewer rows is warned about."""
+SMALL = 100
+"""A table with fewer rows is warned about."""
+
+_ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_ESCAPED_SHARE = 0.01
+_WHOLE = re.compile(r"-?\d+\.0+")
+WITHHELD = "-1"
+"""What benchmark files write where a label is withheld; in a person's own file it may be a class."""
+
+MULTI_LABEL = "several labels a text are not supported yet; give a table with one label a row"
+
+
+def clean(
+    frame: pd.DataFrame, text: str, label: str, *, file: str = "", withheld: str = ""
+) -> tuple[pd.DataFrame, list[Finding]]:
+    """Rows with a usable text and label.
+
+    Args:
+        frame: The raw table.
+        text: Name of its text column.
+        label: Name of its label column.
+        file: Name for messages.
+        withheld: A label that means none.
+
+    Returns:
+        A frame with a fresh index, columns `text` (str), `label` (str: the word in the file) and the others, and what
+        was found.
+
+    Raises:
+        DataError: if cells hold several labels.
+    """
+    texts, labels = as_words(frame[text]), _label_words(frame[label], file)
+    lost = {
+        "missing-text": texts.isna(),
+        "blank-text": texts.notna() & (texts.str.strip() == ""),
+        "missing-label": labels.isna() | (labels == ""),
+        "unlabelled": (labels == withheld) & (withheld != ""),
+    }
+    phrases = {
+        "missing-text": "without a text left out",
+        "blank-text": "with a blank text left out",
+        "missing-label": "without a label left out",
+        "unlabelled": f"with the label {withheld} (withheld) left out",
+    }
+    gone = pd.Series(False, index=frame.index)
+    findings = []
+    for kind, rows in lost.items():
+        count = int((rows & ~gone).sum())
+        gone |= rows
+        if count:
+            level = "note" if kind == "unlabelled" else "warning"
+            findings.append(Finding(kind, level, count, f"{plural(count, 'row')} {phrases[kind]}"))
+    others = frame.drop(columns=[text, label])
+    others = others.drop(columns=[name for name in ("text", "label") if name in others.columns])
+    kept = pd.concat([texts.rename("text"), labels.rename("label"), others], axis=1)
+    kept = kept[~gone.to_numpy()].reset_index(drop=True) if gone.any() else kept.reset_index(drop=True)
+    kept["text"], escapes = _unescape(kept["text"])
+    return kept, findings + escapes
+
+
+def examine(rows: pd.DataFrame) -> list[Finding]:
+    """What is worth knowing about cleaned rows: repeats, conflicts, lengths, classes; refusals included."""
+    return [*_repeats(rows), *_lengths(rows), *examine_classes(rows)]
+
+
+def examine_classes(rows: pd.DataFrame) -> list[Finding]:
+    """Whether cleaned rows are enough to train on: refusals and warnings about classes only."""
+    counts = rows["label"].value_counts()
+    if not len(rows):
+        return [Finding("empty", "refused", 0, "no row has both a text and a label")]
+    if len(counts) == 1:
+        message = f"every row has the label '{counts.index[0]}'; a classifier needs at least two classes"
+        return [Finding("single-class", "refused", 1, message)]
+    too_many = _too_many(counts, len(rows))
+    if too_many:
+        return [too_many]
+    enough = int((counts >= LEAST_PER_CLASS).sum())
+    if enough < 2:
+        message = (
+            f"too small: {plural(len(rows), 'row')}, and fewer than two classes have {LEAST_PER_CLASS} rows; "
+            "training, validation and test each need some"
+        )
+        return [Finding("tiny", "refused", len(rows), message)]
+    return _scarce(counts)
+
+
+def _scarce(counts: pd.Series) -> list[Finding]:
+    findings = []
+    few = [f"{name} ({count})" for name, count in counts.items() if count < FEW_PER_CLASS]
+    if few:
+        message = f"{plural(len(few), 'class')} with fewer than {FEW_PER_CLASS} rows: {', '.join(few[:8])}"
+        findings.append(Finding("small-class", "warning", len(few), message))
+    rows = int(counts.sum())
+    if rows < SMALL:
+        findings.append(Finding("small", "warning", rows, f"only {plural(rows, 'row')}: scores will vary widely"))
+    folded = counts.index.str.casefold()
+    if folded.nunique() < len(counts):
+        alike = len(counts) - folded.nunique()
+        message = f"{plural(alike, 'label')} differing from another only in upper or lower case"
+        findings.append(Finding("case", "warning", alike, message))
+    return findings
+
+
+def encode(rows: pd.DataFrame, classes: tuple[str, ...], names: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """The rows with `label` as int64 position in `classes`; `names` translates the words of the file first.
+
+    Raises:
+        DataError: for a label that is no class.
+    """
+    positions = {name: number for number, name in enumerate(classes)}
+    words = rows["label"]
+    known = {word: positions.get((names or {}).get(word, word)) for word in words.unique()}
+    strange = [word for word, position in known.items() if position is None]
+    if strange:
+        raise DataError(f"label '{strange[0]}' is none of the classes {', '.join(classes)}", field="label")
+    return rows.assign(label=words.map(known).astype("int64"))
+
+
+def sorted_names(words: pd.Series) -> tuple[str, ...]:
+    """Distinct labels as a person orders them: numbers by value, words by alphabet, `item 2` before `item 10`."""
+    return tuple(sorted(words.unique(), key=_natural))
+
+
+def label_names(folder: Path, file: str = "labels.json") -> dict[str, str] | None:
+    """Class names by label value from the `labels.json` of a folder; None if there is none.
+
+    Raises:
+        DataError: if it cannot be understood, or says that texts have several labels.
+    """
+    path = folder / file
+    if not path.is_file():
+        return None
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        names = {str(value): str(name) for value, name in content["classes"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None
+    if content.get("type", "single") != "single":
+        raise DataError(MULTI_LABEL, file=str(path))
+    return names
+
+
+def refuse(findings: list[Finding], file: str) -> None:
+    """Raise the first refusal among the findings.
+
+    Raises:
+        DataError: with its message.
+    """
+    for finding in findings:
+        if finding.level == "refused":
+            raise DataError(finding.message, file=file)
+
+
+def _label_words(values: pd.Series, file: str) -> pd.Series:
+    present = values.dropna()
+    if len(present) and not pd.api.types.is_scalar(present.iloc[0]):
+        raise DataError(MULTI_LABEL, file=file, field=str(values.name))
+    words = as_words(values).str.strip()
+    distinct = words.dropna().unique()
+    if len(distinct) and all(_WHOLE.fullmatch(word) for word in distinct):
+        words = words.str.replace(r"\.0+$", "", regex=True)
+    _refuse_combinations(words, file, str(values.name))
+    return words
+
+
+def _refuse_combinations(words: pd.Series, file: str, column: str) -> None:
+    """Labels such as `pharma rushed` beside `pharma` and `rushed` are several labels in one cell."""
+    counts = words.value_counts()
+    for mark in (" ", ",", ";", "|"):
+        parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in counts.index]
+        single = {next(iter(part)) for part in parts if len(part) == 1}
+        several = [len(part) > 1 for part in parts]
+        atoms = set().union(*parts) if parts else set()
+        if sum(several) > 1 and len(atoms) < len(counts) and len(atoms & single) >= 0.9 * len(atoms):
+            rows = int(counts[several].sum())
+            raise DataError(
+                f"{plural(rows, 'row')} with several labels in one cell (such as "
+                f"'{counts.index[several.index(True)]}'); {MULTI_LABEL}",
+                file=file,
+                field=column,
+            )
+
+
+def _unescape(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
+    r"""Literal \uXXXX in a noticeable share of the texts is an export fault and resolved; a rare one is content."""
+    escaped = texts.str.contains(r"\\u[0-9a-fA-F]{4}", regex=True)
+    count = int(escaped.sum())
+    if count <= max(1, _ESCAPED_SHARE * len(texts)):
+        return texts, []
+    texts = texts.copy()
+    texts[escaped] = [
+        without_surrogates(_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)) for text in texts[escaped]
+    ]
+    return texts, [
+        Finding("escapes", "note", count, rf"literal \uXXXX in {plural(count, 'text')} turned to characters")
+    ]
+
+
+def _repeats(rows: pd.DataFrame) -> list[Finding]:
+    repeated = rows[rows["text"].duplicated(keep=False)]
+    findings = []
+    again = len(repeated) - repeated["text"].nunique()
+    if again:
+        message = f"{plural(again, 'row')} repeat{'s' if again == 1 else ''} an earlier text (kept)"
+        findings.append(Finding("duplicate", "note", again, message))
+    labels = repeated.groupby("text")["label"].nunique()
+    conflicts = int((labels > 1).sum())
+    if conflicts:
+        message = f"{plural(conflicts, 'text')} with more than one label (kept)"
+        findings.append(Finding("conflict", "warning", conflicts, message))
+    return findings
+
+
+def _lengths(rows: pd.DataFrame) -> list[Finding]:
+    count = int((rows["text"].str.len() > LONG_TEXT).sum())
+    if not count:
+        return []
+    message = f"{plural(count, 'text')} of more than {LONG_TEXT:,} characters (cut at text.max_length tokens)"
+    return [Finding("long", "warning", count, message)]
+
+
+def _too_many(counts: pd.Series, rows: int) -> Finding | None:
+    numeric = bool(pd.to_numeric(pd.Series(counts.index), errors="coerce").notna().all())
+    most = MOST_GUESSED if numeric else MOST_CLASSES
+    if len(counts) <= most and not (rows >= 20 and len(counts) > rows / 2):
+        return None
+    what = "numbers, so it is a quantity rather than a class" if numeric else "values, so it is not a class"
+    message = f"the label column has {len(counts):,} different {what}; name another one with data.label"
+    return Finding("too-many-classes", "refused", len(counts), message)
+
+
+def _natural(word: str) -> tuple[int, float, list[tuple[int, int | str]]]:
+    try:
+        return 0, float(word), []
+    except ValueError:
+        parts = re.split(r"(\d+)", word.casefold())
+        return 1, 0.0, [(0, int(part)) if part.isdigit() else (1, part) for part in parts]

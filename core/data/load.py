@@ -1,0 +1,249 @@
+"""A data set by name or path, in splits ready for training."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from core.data import labelled, splits
+from core.data.config import DataConfig
+from core.data.findings import plural
+from core.data.folders import WordLabelled, named, read_folder
+from core.data.inspect import read_file
+from core.data.sources import SOURCES, Source
+from core.data.table import TEST, TRAIN, VALIDATION, Dataset
+from core.exceptions import ConfigError, DataError, NotAvailable
+from core.fingerprint import fingerprint
+
+DATA_FOLDER = "SENTISCOPE_DATA"
+"""Environment variable: a folder whose sub-folders, named as the sources, take the place of the hub."""
+
+_UNSPLIT = "all"
+_UNSPLIT_SHARES = (0.8, 0.1, 0.1)
+_NOT_YET = {"multi": labelled.MULTI_LABEL, "pair": "two texts a row are not supported yet"}
+
+Splits = dict[str, pd.DataFrame]
+
+
+def load(config: DataConfig) -> Dataset:
+    """The labelled texts that `config` names, cut into train, validation and test by the rules of their source.
+
+    Given splits are kept. Without a test split the validation split is halved, without a validation split a tenth of
+    train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew. Every
+    cut is stratified and seeded. Classes that train lacks leave the other splits. What was done stands in `notes`.
+
+    Raises:
+        DataError: if name, path or content cannot be used.
+        NotAvailable: if a named data set can be had neither from the hub nor from the folder SENTISCOPE_DATA.
+        ConfigError: if `config.limit` is below the number of classes.
+    """
+    source = SOURCES.get(config.name)
+    found, where = _named_source(source, config) if source else _path(config)
+    coded = {name: labelled.encode(rows, found.classes) for name, rows in found.splits.items()}
+    coded, classes, dropped = _only_trained(coded, found.classes)
+    arranged, made = _arrange(coded, config, source)
+    arranged, classes, dropped_again = _only_trained(arranged, classes)
+    _refuse_empty(arranged, config.name)
+    cut_to = []
+    if config.limit and config.limit < len(arranged[TRAIN]):
+        arranged[TRAIN], note = _limited(arranged[TRAIN], config, len(classes))
+        cut_to = [note]
+    return Dataset(
+        name=config.name if source else Path(config.name).expanduser().resolve().name,
+        splits=arranged,
+        classes=classes,
+        fingerprint=_fingerprint(arranged, classes),
+        language=source.language if source else "",
+        licence=source.licence if source else "",
+        source=f"{source.title} ({source.citation}), from {where}" if source else where,
+        notes=(*found.notes, *dropped, *made, *dropped_again, *cut_to),
+    )
+
+
+def local_folder(name: str) -> Path | None:
+    """The folder under SENTISCOPE_DATA that stands in for a named source, if there is one."""
+    base = os.environ.get(DATA_FOLDER, "")
+    folder = Path(base).expanduser() / name
+    return folder if base and folder.is_dir() else None
+
+
+def _path(config: DataConfig) -> tuple[WordLabelled, str]:
+    path = Path(config.name).expanduser()
+    columns = {key: getattr(config, key) for key in ("text", "label", "delimiter", "encoding")}
+    if path.is_dir():
+        found = read_folder(path, **columns)
+        _refuse(found, path.name)
+        return found, str(path)
+    if not path.exists() and path.suffix == "" and len(path.parts) == 1:
+        near = difflib.get_close_matches(config.name, SOURCES, n=1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        raise DataError(
+            f"no data set and no file is called '{config.name}'{hint}; `sentiscope data list` shows the names, "
+            "or give the path of a file or folder"
+        )
+    file = read_file(path, **columns)
+    notes = tuple(finding.message for finding in file.report.findings)
+    return WordLabelled({_UNSPLIT: file.rows}, file.classes, notes), str(path)
+
+
+def _named_source(source: Source, config: DataConfig) -> tuple[WordLabelled, str]:
+    if source.kind == "built-in":
+        return _built_in(config.classes), "this program"
+    folder = local_folder(source.name)
+    if source.task != "single":
+        raise DataError(f"'{source.name}': {_NOT_YET[source.task]}")
+    if folder:
+        found, where = read_folder(folder), str(folder)
+    else:
+        found, where = _from_hub(source)
+    if source.reported_split == VALIDATION and VALIDATION in found.splits:
+        found = _report_validation(found)
+    _refuse(found, source.name)
+    return found, where
+
+
+def _built_in(classes: int) -> WordLabelled:
+    from core.data.sources import builtin
+
+    names = tuple(builtin.class_names(classes))
+    frames = builtin.generate(classes)
+    words = {
+        split: rows.assign(label=rows["label"].map(lambda n: names[n]).astype("str")) for split, rows in frames.items()
+    }
+    return WordLabelled(words, names)
+
+
+def _from_hub(source: Source) -> tuple[WordLabelled, str]:
+    from core.data.sources.hub import fetch
+
+    base = os.environ.get(DATA_FOLDER)
+    if source.hub is None and base:
+        raise NotAvailable(
+            f"there is no folder '{source.name}' in {DATA_FOLDER}={base}, and no hub repository is known"
+        )
+    frames, hub = fetch(source), source.hub
+    if hub is None:
+        raise NotAvailable(f"no hub repository is known for '{source.name}'")
+    cleaned, notes = {}, []
+    for split, frame in frames.items():
+        absent = [name for name in (hub.text, hub.label) if name not in frame.columns]
+        if absent:
+            raise DataError(f"{hub.repo} has no column '{absent[0]}' ({hub.checked}); found {', '.join(frame.columns)}")
+        rows, found = labelled.clean(frame, hub.text, hub.label, file=hub.repo, withheld=labelled.WITHHELD)
+        notes += [f"{split}: {finding.message}" for finding in found]
+        if len(rows):
+            cleaned[split] = rows
+    return named(cleaned, source.labels, hub.repo, tuple(notes)), f"{hub.repo} ({hub.revision}) on the Hugging Face hub"
+
+
+def _report_validation(found: WordLabelled) -> WordLabelled:
+    """The dev split that publications report on becomes the test split."""
+    given = dict(found.splits)
+    reported, unused = given.pop(VALIDATION), given.pop(TEST, None)
+    notes = [f"the official dev split ({plural(len(reported), 'row')}) is the test split"]
+    if unused is not None:
+        notes.append(f"the given test split ({plural(len(unused), 'row')}) is left out")
+    return dataclasses.replace(found, splits={**given, TEST: reported}, notes=(*found.notes, *notes))
+
+
+def _refuse(found: WordLabelled, name: str) -> None:
+    rows = found.splits.get(TRAIN, found.splits.get(_UNSPLIT))
+    if rows is None:
+        raise DataError("there is no train split", file=name)
+    labelled.refuse(labelled.examine_classes(rows), name)
+
+
+def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
+    """Classes without a training row leave all splits, the others close ranks."""
+    trained = sorted(given.get(TRAIN, given.get(_UNSPLIT))["label"].unique())  # type: ignore[index]
+    if len(trained) == len(classes):
+        return given, classes, []
+    place = {old: new for new, old in enumerate(trained)}
+    notes, kept = [], {}
+    for split, rows in given.items():
+        strange = rows.loc[~rows["label"].isin(trained), "label"]
+        for old, count in strange.value_counts(sort=False).items():
+            notes.append(f"{split}: {plural(count, 'row')} of class '{classes[old]}' left out, train has none")
+        rows = rows[rows["label"].isin(trained)].reset_index(drop=True)
+        kept[split] = rows.assign(label=rows["label"].map(place).astype("int64"))
+    return kept, tuple(classes[old] for old in trained), notes
+
+
+def _arrange(given: Splits, config: DataConfig, source: Source | None) -> tuple[Splits, list[str]]:
+    """The three splits, and what was done to get them."""
+    extra = {name: rows for name, rows in given.items() if name not in (TRAIN, VALIDATION, TEST, _UNSPLIT)}
+    if config.split or _UNSPLIT in given:
+        made, notes = _split_anew(given, config, source)
+    elif VALIDATION not in given and TEST not in given:
+        made, notes = _thirds(given[TRAIN], _UNSPLIT_SHARES, config.seed, "a single split")
+    elif VALIDATION not in given:
+        made, notes = _validation_from_train(given, config.seed, source)
+    elif TEST not in given:
+        made, notes = _test_from_validation(given, config.seed)
+    else:
+        made, notes = {name: given[name] for name in (TRAIN, VALIDATION, TEST)}, []
+    return {**made, **extra}, notes
+
+
+def _split_anew(given: Splits, config: DataConfig, source: Source | None) -> tuple[Splits, list[str]]:
+    if not config.split:
+        return _thirds(given[_UNSPLIT], _UNSPLIT_SHARES, config.seed, "a single table")
+    pooled = [_UNSPLIT, *(source.pooled if source else (TRAIN, VALIDATION, TEST))]
+    # The reported dev split stands under the name test by now, and is pooled as the validation split that it was.
+    if source and source.reported_split == VALIDATION and TEST not in pooled:
+        pooled.append(TEST)
+    parts = [given[name] for name in pooled if name in given]
+    return _thirds(pd.concat(parts, ignore_index=True), config.shares(), config.seed, "the pooled rows")
+
+
+def _thirds(rows: pd.DataFrame, shares: tuple[float, float, float], seed: int, what: str) -> tuple[Splits, list[str]]:
+    parts = splits.three_parts(rows["label"].to_numpy(), shares, seed)
+    made = {name: _take(rows, part) for name, part in zip((TRAIN, VALIDATION, TEST), parts, strict=True)}
+    sizes = "/".join(f"{len(part):,}" for part in parts)
+    spoken = "/".join(f"{share:g}" for share in shares)
+    return made, [f"{what} ({plural(len(rows), 'row')}) cut {spoken} into {sizes}, stratified, seed {seed}"]
+
+
+def _validation_from_train(given: Splits, seed: int, source: Source | None) -> tuple[Splits, list[str]]:
+    share = source.validation_share if source else 0.1
+    train = given[TRAIN]
+    validation, rest = splits.cut(train["label"].to_numpy(), round(share * len(train)), seed)
+    note = (
+        f"no validation split: {plural(len(validation), 'row')} ({share:.0%}) of train taken, stratified, seed {seed}"
+    )
+    return {TRAIN: _take(train, rest), VALIDATION: _take(train, validation), TEST: given[TEST]}, [note]
+
+
+def _test_from_validation(given: Splits, seed: int) -> tuple[Splits, list[str]]:
+    rows = given[VALIDATION]
+    first, second = splits.cut(rows["label"].to_numpy(), len(rows) // 2, seed)
+    note = f"no test split: validation halved into {len(first):,} and {len(second):,}, stratified, seed {seed}"
+    return {TRAIN: given[TRAIN], VALIDATION: _take(rows, first), TEST: _take(rows, second)}, [note]
+
+
+def _limited(train: pd.DataFrame, config: DataConfig, classes: int) -> tuple[pd.DataFrame, str]:
+    if config.limit < classes:
+        raise ConfigError(f"data.limit={config.limit}: at least {classes}, one training row for each class")
+    chosen, _ = splits.cut(train["label"].to_numpy(), config.limit, config.seed)
+    return _take(
+        train, chosen
+    ), f"train cut from {len(train):,} to {config.limit:,} rows, stratified, seed {config.seed}"
+
+
+def _take(rows: pd.DataFrame, numbers: splits.Indices) -> pd.DataFrame:
+    return rows.iloc[numbers].reset_index(drop=True)
+
+
+def _refuse_empty(made: Splits, name: str) -> None:
+    for split in (TRAIN, VALIDATION, TEST):
+        if not len(made[split]):
+            raise DataError(f"too small: nothing is left for the {split} split", file=name)
+
+
+def _fingerprint(made: Splits, classes: tuple[str, ...]) -> str:
+    content = {name: [rows["text"].tolist(), rows["label"].tolist()] for name, rows in made.items()}
+    return fingerprint({"classes": classes, "splits": content})

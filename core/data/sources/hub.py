@@ -1,0 +1,60 @@
+"""Named data sets from the Hugging Face hub: Parquet files only, no code of others is ever run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from core.data.files import read_parquet
+from core.data.sources import Hub, Source
+from core.exceptions import NotAvailable
+
+
+def fetch(source: Source) -> dict[str, pd.DataFrame]:
+    """The raw splits of a source, downloaded once and then taken from the library's cache.
+
+    Returns:
+        Split name → frame with the columns of the hub's files.
+
+    Raises:
+        NotAvailable: if no repository is known, the `hub` extra is not installed, or the hub cannot be reached.
+        DataError: if a downloaded file is damaged.
+    """
+    if source.hub is None:
+        raise NotAvailable(f"no hub repository is known for '{source.name}'; {instead(source.name)}")
+    return {
+        split: pd.concat([read_parquet(_download(source, source.hub, file)) for file in files], ignore_index=True)
+        for split, files in source.hub.files.items()
+    }
+
+
+def instead(name: str) -> str:
+    """What a person can do where the hub is no help."""
+    return (
+        f"give a local copy with --data PATH, or set SENTISCOPE_DATA to a folder that holds {name}/ "
+        "with train, validation or test files"
+    )
+
+
+def _download(source: Source, hub: Hub, file: str) -> Path:
+    try:
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HTTPError, LocalEntryNotFoundError
+    except ImportError:
+        raise NotAvailable(
+            f"downloading '{source.name}' needs one more package: pip install 'sentiscope[hub]'; or {instead(source.name)}"
+        ) from None
+    try:
+        return Path(hf_hub_download(hub.repo, file, repo_type="dataset", revision=hub.revision))
+    except (LocalEntryNotFoundError, ConnectionError, TimeoutError):
+        reason = "the Hugging Face hub cannot be reached from here and the data set is not in the cache"
+    except EntryNotFoundError:
+        reason = f"the hub has no file '{file}' in {hub.repo} ({hub.checked})"
+    except HfHubHTTPError as error:
+        reason = f"the hub refused {hub.repo} ({hub.checked}): {str(error).splitlines()[0]}"
+    except HTTPError:
+        reason = "the connection to the Hugging Face hub broke"
+    except OSError as error:
+        reason = f"the download of {hub.repo} could not be stored: {error.strerror or error}"
+    raise NotAvailable(f"'{source.name}': {reason}; {instead(source.name)}")

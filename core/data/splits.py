@@ -1,0 +1,56 @@
+"""Stratified, seeded cuts with exact sizes, the same on every platform."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+Indices = npt.NDArray[np.int64]
+
+
+def stratified_order(labels: npt.NDArray[np.int64], seed: int) -> Indices:
+    """An order of all rows of which every prefix has the class shares of the whole, to within one row a class.
+
+    The i-th of the n_c shuffled rows of class c stands at i / n_c; so a prefix starts with one row of every class, and a
+    shorter prefix is contained in every longer one.
+
+    Args:
+        labels: Class numbers, shape (n,).
+        seed: Seed of the shuffle within classes.
+
+    Returns:
+        Row numbers, shape (n,).
+    """
+    rng = np.random.default_rng(seed)
+    place = np.empty(len(labels), dtype=np.float64)
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label)
+        place[rng.permutation(rows)] = np.arange(len(rows)) / len(rows)
+    return np.lexsort((labels, place)).astype(np.int64)
+
+
+def cut(labels: npt.NDArray[np.int64], size: int, seed: int) -> tuple[Indices, Indices]:
+    """Exactly `size` rows, stratified, and the rest; both in their original order.
+
+    Every class has a row in the first part if `size` is at least the number of classes.
+    """
+    order = stratified_order(labels, seed)
+    return np.sort(order[:size]), np.sort(order[size:])
+
+
+def three_parts(
+    labels: npt.NDArray[np.int64], shares: tuple[float, float, float], seed: int
+) -> tuple[Indices, Indices, Indices]:
+    """Train, validation and test rows: `floor` of the first share, `floor` of the second's part of the rest, the remainder.
+
+    68,221 rows at 0.7/0.15/0.15 give 47,754 / 10,233 / 10,234.
+    """
+    train, rest = cut(labels, _floor(shares[0] * len(labels)), seed)
+    first, second = cut(labels[rest], _floor(len(rest) * shares[1] / (shares[1] + shares[2])), seed)
+    return train, rest[first], rest[second]
+
+
+def _floor(size: float) -> int:
+    return math.floor(size + 1e-6)  # 0.7 * 700,000 is 489,999.99999999994
