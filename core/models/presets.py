@@ -28,9 +28,7 @@ def _ndt_body(attention: AttentionConfig) -> ModelConfig:
 
 def _additive(constraint: Constraint, components: int) -> ModelConfig:
     return _ndt_body(
-        AttentionConfig(
-            heads=2, qk_width="half", components=components, mixing="additive", constraint=constraint
-        )
+        AttentionConfig(heads=2, qk_width="half", components=components, mixing="additive", constraint=constraint)
     )
 
 
@@ -38,7 +36,10 @@ _RANGES: dict[Constraint, str] = {"01": "[0,1]", "pm1": "[-1,1]", "pos": "[0,∞
 
 PRESETS: dict[str, Preset] = {
     "vanilla": Preset(
-        ModelConfig(), "ndt", f"{NDT}, section 2 (Vanilla)", "Plain transformer encoder: LayerNorm, ReLU 256, four heads."
+        ModelConfig(),
+        "ndt",
+        f"{NDT}, section 2 (Vanilla)",
+        "Plain transformer encoder: LayerNorm, ReLU 256, four heads.",
     ),
     "vanilla-swiglu": Preset(
         _ndt_body(AttentionConfig()),
@@ -73,5 +74,6 @@ PRESETS: dict[str, Preset] = {
         "baseline",
         "scikit-learn: TF-IDF of 1-2-grams with logistic regression, C chosen on validation",
         "The yardstick: no word order beyond pairs of neighbours.",
+        {"text.max_vocab": 5_000_000},
     ),
 }

@@ -1,0 +1,183 @@
+"""Metrics: equal to scikit-learn where it has them, absent with a reason where undefined."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+from sklearn.preprocessing import label_binarize
+
+from core.evaluation.metrics import (
+    METRICS,
+    calibration_bins,
+    confusion,
+    evaluate,
+    left_out,
+    per_class,
+    pr_points,
+    roc_points,
+)
+from core.exceptions import InputError
+
+
+@st.composite
+def scored(draw, every_class=False):
+    """Labels and probabilities with ties and ordinary values."""
+    classes = draw(st.integers(2, 5))
+    rows = draw(st.integers(max(1, classes if every_class else 1), 40))
+    random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    labels = random.integers(0, classes, rows)
+    if every_class:
+        labels[:classes] = np.arange(classes)
+    levels = draw(st.sampled_from([3, 1000]))
+    raw = random.integers(1, levels + 1, (rows, classes)).astype(float)
+    return labels, raw / raw.sum(1, keepdims=True)
+
+
+@given(scored())
+@settings(max_examples=60, deadline=None)
+def test_counted_metrics_equal_scikit_learn(case):
+    labels, probabilities = case
+    predicted, found = probabilities.argmax(1), evaluate(labels, probabilities)
+    assert found["accuracy"] == pytest.approx(sk.accuracy_score(labels, predicted))
+    for average in ("macro", "weighted"):
+        expected = sk.precision_recall_fscore_support(labels, predicted, average=average, zero_division=0)
+        names = [f"{name}_{average}" for name in ("precision", "recall", "f1")]
+        assert [found[name] for name in names] == pytest.approx(list(expected[:3]))
+    classes = range(probabilities.shape[1])
+    assert found["loss"] == pytest.approx(sk.log_loss(labels, probabilities, labels=classes))
+    brier = np.mean(
+        [sum((p - (c == y)) ** 2 for c, p in enumerate(row)) / 2 for y, row in zip(labels, probabilities, strict=True)]
+    )
+    assert found["brier"] == pytest.approx(brier)
+    assert confusion(labels, predicted, len(classes)) == sk.confusion_matrix(labels, predicted, labels=classes).tolist()
+
+
+@given(scored(every_class=True))
+@settings(max_examples=60, deadline=None)
+def test_ranking_metrics_equal_scikit_learn(case):
+    labels, probabilities = case
+    found, classes = evaluate(labels, probabilities), probabilities.shape[1]
+    if classes == 2:
+        auc = macro = sk.roc_auc_score(labels, probabilities[:, 1])
+        precision = sk.average_precision_score(labels, probabilities[:, 1])
+    else:
+        auc = sk.roc_auc_score(labels, probabilities, multi_class="ovr", average="weighted")
+        macro = sk.roc_auc_score(labels, probabilities, multi_class="ovr", average="macro")
+        precision = sk.average_precision_score(label_binarize(labels, classes=range(classes)), probabilities)
+    assert found["roc_auc"] == pytest.approx(auc)
+    assert found["roc_auc_macro"] == pytest.approx(macro)
+    assert found["average_precision"] == pytest.approx(precision)
+    assert set(found) == set(METRICS)
+
+
+@given(scored())
+@settings(max_examples=40, deadline=None)
+def test_each_class_equals_scikit_learn(case):
+    labels, probabilities = case
+    names = [f"class {each}" for each in range(probabilities.shape[1])]
+    found = per_class(labels, probabilities, names)
+    expected = sk.precision_recall_fscore_support(
+        labels, probabilities.argmax(1), labels=range(len(names)), zero_division=0
+    )
+    for number, name in enumerate(names):
+        row = found[name]
+        assert [row[key] for key in ("precision", "recall", "f1", "support")] == pytest.approx(
+            [column[number] for column in expected]
+        )
+        positive = labels == number
+        assert ("roc_auc" in row) == (0 < positive.sum() < len(labels))
+        if "roc_auc" in row:
+            assert row["roc_auc"] == pytest.approx(sk.roc_auc_score(positive, probabilities[:, number]))
+            assert row["average_precision"] == pytest.approx(
+                sk.average_precision_score(positive, probabilities[:, number])
+            )
+
+
+@given(scored(every_class=True))
+@settings(max_examples=40, deadline=None)
+def test_curves_equal_scikit_learn(case):
+    labels, probabilities = case
+    found = roc_points(labels, probabilities, 1)
+    fpr, tpr, _ = sk.roc_curve(labels == 1, probabilities[:, 1], drop_intermediate=False)
+    every = set(zip(fpr.round(9), tpr.round(9), strict=True))
+    assert set(zip(np.round(found["fpr"], 9), np.round(found["tpr"], 9), strict=True)) <= every
+    assert sk.auc(found["fpr"], found["tpr"]) == pytest.approx(sk.auc(fpr, tpr))
+    assert found["threshold"] == sorted(found["threshold"], reverse=True)
+    found = pr_points(labels, probabilities, 1)
+    precision, recall, thresholds = sk.precision_recall_curve(labels == 1, probabilities[:, 1])
+    np.testing.assert_allclose(found["precision"], precision[-2::-1])
+    np.testing.assert_allclose(found["recall"], recall[-2::-1])
+    np.testing.assert_allclose(found["threshold"], thresholds[::-1])
+
+
+def test_without_a_class_only_the_ranking_metrics_are_left_out_and_say_why():
+    labels, probabilities = np.array([0, 0, 2]), np.full((3, 3), 1 / 3)
+    found = evaluate(labels, probabilities)
+    reasons = left_out(labels, 3)
+    assert set(reasons) == {"roc_auc", "roc_auc_macro", "average_precision"} == set(METRICS) - set(found)
+    assert reasons["roc_auc"] == "no row of class 1 (counted from 0)"
+    assert all(math.isfinite(value) for value in found.values())
+    assert roc_points(labels, probabilities, 1) == {"fpr": [], "tpr": [], "threshold": []}
+    assert pr_points(labels, probabilities, 1) == {"precision": [], "recall": [], "threshold": []}
+
+
+def test_no_rows_have_no_metrics():
+    labels, probabilities = np.zeros(0, int), np.zeros((0, 2))
+    assert evaluate(labels, probabilities) == {}
+    assert left_out(labels, 2)["accuracy"] == "there are no rows"
+    assert per_class(labels, probabilities, ["a", "b"])["a"] == {"precision": 0, "recall": 0, "f1": 0, "support": 0}
+    assert roc_points(labels, probabilities, 1)["fpr"] == []
+
+
+def test_calibration_error_is_the_gap_of_confidence_and_accuracy_in_15_bins():
+    labels = np.array([0, 0, 1, 1])
+    probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.9, 0.1], [0.4, 0.6]])
+    # Confidence 0.9: three rows, accuracy 2/3; confidence 0.6: one row, accuracy 1.
+    assert evaluate(labels, probabilities)["ece"] == pytest.approx(0.75 * abs(0.9 - 2 / 3) + 0.25 * 0.4)
+    bins = calibration_bins(labels, probabilities)
+    assert len(bins) == 15
+    assert sum(each["count"] for each in bins) == 4
+    assert bins[13] == {
+        "from": 13 / 15, "to": 14 / 15, "count": 3, "confidence": pytest.approx(0.9), "accuracy": pytest.approx(2 / 3),
+    }  # fmt: skip
+    assert bins[0]["accuracy"] is None
+
+
+def test_a_perfect_and_a_hopeless_classifier_have_the_extreme_values():
+    labels = np.array([0, 1, 1])
+    perfect, hopeless = evaluate(labels, np.eye(2)[labels]), evaluate(labels, np.eye(2)[1 - labels])
+    for name in ("accuracy", "f1_macro", "roc_auc", "average_precision"):
+        assert perfect[name] == 1
+    assert (perfect["ece"], perfect["brier"], hopeless["accuracy"], hopeless["brier"]) == (0, 0, 0, 1)
+    assert hopeless["roc_auc"] == 0
+    assert math.isfinite(hopeless["loss"])
+
+
+def test_results_are_plain_json():
+    labels, probabilities = np.array([0, 1, 1]), np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5]], np.float32)
+    results = [
+        evaluate(labels, probabilities),
+        per_class(labels, probabilities, ["a", "b"]),
+        calibration_bins(labels, probabilities),
+        roc_points(labels, probabilities, 1),
+        pr_points(labels, probabilities, 1),
+        confusion(labels, labels, 2),
+    ]
+    assert json.loads(json.dumps(results, allow_nan=False)) == results
+
+
+@pytest.mark.parametrize(
+    ("labels", "probabilities", "message"),
+    [
+        ([0], np.ones((2, 2)), "1 labels for 2 rows"),
+        ([2], np.ones((1, 2)), "between 0 and 1"),
+        ([0], np.ones((1, 1)), "two or more classes"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(labels, probabilities, message):
+    with pytest.raises(InputError, match=message):
+        evaluate(np.array(labels), probabilities)
