@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import tokenizers as hf
 
+from core.atomic import write_text
 from core.exceptions import ConfigError, RunDamaged
 from core.text.config import TextConfig
 from core.text.normalise import normalise
@@ -126,8 +127,8 @@ class Tokenizer(ABC):
             raise RunDamaged(f"the tokenizer cannot be read: {type(error).__name__}: {error}") from error
 
     def save(self, path: Path) -> None:
-        """Write `to_json` to a file."""
-        path.write_text(self.to_json(), encoding="utf-8")
+        """Write `to_json` to a file, as a whole or not at all."""
+        write_text(path, self.to_json())
 
     @staticmethod
     def load(path: Path) -> Tokenizer:

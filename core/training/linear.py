@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import normalize
 
 from core.exceptions import DataError
 from core.models.linear import BagOfNgrams
@@ -95,10 +94,11 @@ def inverse_document_frequency(counts: csr_array) -> np.ndarray:
 
 def tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
     """(n, size): (1 + ln count) · idf with rows of length 1."""
-    weighed = csr_array(
-        ((1 + np.log(counts.data)) * idf[counts.indices], counts.indices, counts.indptr), shape=counts.shape
-    )
-    return normalize(weighed)
+    values = (1 + np.log(counts.data)) * idf[counts.indices]
+    weighed = csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
+    lengths = np.sqrt(weighed.multiply(weighed).sum(1))
+    weighed.data /= np.repeat(lengths, np.diff(counts.indptr))
+    return weighed
 
 
 def copy_weights(model: BagOfNgrams, idf: np.ndarray, regression: LogisticRegression) -> None:
