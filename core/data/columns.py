@@ -40,6 +40,8 @@ def as_words(values: pd.Series) -> pd.Series:
     """Cells as text, the way a person would write them (`4`, not `4.0`); missing stays missing."""
     if isinstance(values.dtype, pd.StringDtype):
         return values
+    if pd.api.types.is_integer_dtype(values.dtype):
+        return values.astype("str")
     return values.map(_word, na_action="ignore").astype("str")
 
 
@@ -65,8 +67,8 @@ def choose(
     """
     if len(columns) == 1 and not (text and label):
         raise DataError(
-            f"{rows:,} rows with one column and no labels; if each file holds the texts of one class, put them into one "
-            "folder as CLASS.txt (or NAME.CLASS) and give the folder, else name the delimiter with data.delimiter",
+            f"{rows:,} rows with one column and no labels; if each file holds the texts of one class, put them into "
+            "one folder as CLASS.txt (or NAME.CLASS) and give the folder, else name the delimiter with data.delimiter",
             file=file,
         )
     named_text = _named(columns, text, "text", file) if text else None
@@ -96,11 +98,13 @@ def _column(name: str, values: pd.Series) -> Column:
     words = as_words(present)
     lengths = words.str.len()
     distinct = int(words.nunique())
-    numeric = bool(len(present)) and (
-        pd.api.types.is_numeric_dtype(values.dtype) or pd.to_numeric(words, errors="coerce").notna().all()
-    )
+    numeric = pd.api.types.is_numeric_dtype(values.dtype) or (_numbers(words.head(100)) and _numbers(words))
     mean = float(lengths.mean()) if len(present) else 0.0
-    return Column(name, distinct, int(values.isna().sum()), mean, bool(numeric), nested)
+    return Column(name, distinct, int(values.isna().sum()), mean, numeric, nested)
+
+
+def _numbers(words: pd.Series) -> bool:
+    return bool(len(words)) and bool(pd.to_numeric(words, errors="coerce").notna().all())
 
 
 def _named(columns: Sequence[Column], wanted: str, role: str, file: str) -> Column:

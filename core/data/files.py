@@ -1,4 +1,7 @@
-"""Files to raw tables: CSV, TSV, JSON, JSON Lines, XLSX, Parquet, treebank brackets and plain text, told apart by content."""
+"""Files to raw tables, their kinds told apart by content.
+
+CSV, TSV, JSON, JSON Lines, XLSX, Parquet, treebank brackets and plain text.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,8 @@ _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "it is an old Excel file; save it as .xlsx or CSV",
     b"%PDF": "it is a PDF; save its table as CSV",
     b"SQLite format 3": "it is an SQLite database; export the table as CSV",
-    b"\x80\x04": "it is a Python pickle, which is never opened because it can run code; save the table as Parquet or CSV",
-    b"\x80\x05": "it is a Python pickle, which is never opened because it can run code; save the table as Parquet or CSV",
+    b"\x80\x04": "it is a Python pickle, which can run code and is never opened; save the table as Parquet or CSV",
+    b"\x80\x05": "it is a Python pickle, which can run code and is never opened; save the table as Parquet or CSV",
 }
 
 
@@ -116,10 +119,8 @@ def _xlsx(path: Path) -> RawTable:
     words = [["" if cell is None else str(cell) for cell in row] for row in cells]
     header = has_header(words)
     names = column_names(words[0]) if header else tuple(map(str, range(len(words[0]))))
-    found = ()
-    if others:
-        message = f"only the first sheet is read; {plural(others, 'further sheet')} left out"
-        found = (Finding("sheets", "note", others, message),)
+    message = f"only the first sheet is read; {plural(others, 'further sheet')} left out"
+    found = (Finding("sheets", "note", others, message),) if others else ()
     return RawTable(_frame(cells[1:] if header else cells, names), "xlsx", header=header, findings=found)
 
 

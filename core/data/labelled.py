@@ -72,8 +72,7 @@ def clean(
         count = int((rows & ~gone).sum())
         gone |= rows
         if count:
-            level = "note" if kind == "unlabelled" else "warning"
-            findings.append(Finding(kind, level, count, f"{plural(count, 'row')} {phrases[kind]}"))
+            findings.append(Finding(kind, "warning", count, f"{plural(count, 'row')} {phrases[kind]}"))
     others = frame.drop(columns=[text, label])
     others = others.drop(columns=[name for name in ("text", "label") if name in others.columns])
     kept = pd.concat([texts.rename("text"), labels.rename("label"), others], axis=1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import hashlib
 import os
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from core.data import labelled, splits
@@ -100,17 +102,16 @@ def _named_source(source: Source, config: DataConfig) -> tuple[WordLabelled, str
         found, where = read_folder(folder), str(folder)
     else:
         found, where = _from_hub(source)
-    if source.reported_split == VALIDATION and VALIDATION in found.splits:
+    if source.reported_split == VALIDATION and VALIDATION in found.splits and not config.split:
         found = _report_validation(found)
     _refuse(found, source.name)
     return found, where
 
 
 def _built_in(classes: int) -> WordLabelled:
-    from core.data.sources import builtin
+    from core.data.sources.builtin import class_names, generate
 
-    names = tuple(builtin.class_names(classes))
-    frames = builtin.generate(classes)
+    names, frames = class_names(classes), generate(classes)
     words = {
         split: rows.assign(label=rows["label"].map(lambda n: names[n]).astype("str")) for split, rows in frames.items()
     }
@@ -159,14 +160,15 @@ def _refuse(found: WordLabelled, name: str) -> None:
 
 def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
     """Classes without a training row leave all splits, the others close ranks."""
-    trained = sorted(given.get(TRAIN, given.get(_UNSPLIT))["label"].unique())  # type: ignore[index]
+    trained = sorted(given[TRAIN if TRAIN in given else _UNSPLIT]["label"].unique())
     if len(trained) == len(classes):
         return given, classes, []
     place = {old: new for new, old in enumerate(trained)}
     notes, kept = [], {}
     for split, rows in given.items():
         strange = rows.loc[~rows["label"].isin(trained), "label"]
-        for old, count in strange.value_counts(sort=False).items():
+        for old in sorted(strange.unique()):
+            count = int((strange == old).sum())
             notes.append(f"{split}: {plural(count, 'row')} of class '{classes[old]}' left out, train has none")
         rows = rows[rows["label"].isin(trained)].reset_index(drop=True)
         kept[split] = rows.assign(label=rows["label"].map(place).astype("int64"))
@@ -192,12 +194,16 @@ def _arrange(given: Splits, config: DataConfig, source: Source | None) -> tuple[
 def _split_anew(given: Splits, config: DataConfig, source: Source | None) -> tuple[Splits, list[str]]:
     if not config.split:
         return _thirds(given[_UNSPLIT], _UNSPLIT_SHARES, config.seed, "a single table")
-    pooled = [_UNSPLIT, *(source.pooled if source else (TRAIN, VALIDATION, TEST))]
-    # The reported dev split stands under the name test by now, and is pooled as the validation split that it was.
-    if source and source.reported_split == VALIDATION and TEST not in pooled:
-        pooled.append(TEST)
-    parts = [given[name] for name in pooled if name in given]
-    return _thirds(pd.concat(parts, ignore_index=True), config.shares(), config.seed, "the pooled rows")
+    pooled = source.pooled if source else (TRAIN, VALIDATION, TEST)
+    parts = [rows for name, rows in given.items() if name in (_UNSPLIT, *pooled)]
+    unused = [
+        f"the given {name} split ({plural(len(rows), 'row')}) is not pooled and left out"
+        for name, rows in given.items()
+        if name in (VALIDATION, TEST) and name not in pooled
+    ]
+    what = "a single table" if _UNSPLIT in given else "the pooled splits"
+    made, notes = _thirds(pd.concat(parts, ignore_index=True), config.shares(), config.seed, what)
+    return made, unused + notes
 
 
 def _thirds(rows: pd.DataFrame, shares: tuple[float, float, float], seed: int, what: str) -> tuple[Splits, list[str]]:
@@ -245,5 +251,13 @@ def _refuse_empty(made: Splits, name: str) -> None:
 
 
 def _fingerprint(made: Splits, classes: tuple[str, ...]) -> str:
-    content = {name: [rows["text"].tolist(), rows["label"].tolist()] for name, rows in made.items()}
-    return fingerprint({"classes": classes, "splits": content})
+    return fingerprint({"classes": classes, "splits": {name: _digest(rows) for name, rows in made.items()}})
+
+
+def _digest(rows: pd.DataFrame) -> str:
+    """SHA-256 of labels and texts; the lengths keep apart what the joining runs together."""
+    texts = rows["text"].tolist()
+    digest = hashlib.sha256(np.array([len(text) for text in texts], dtype="<i8").tobytes())
+    digest.update(rows["label"].to_numpy(dtype="<i8").tobytes())
+    digest.update("".join(texts).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

@@ -13,8 +13,8 @@ Indices = npt.NDArray[np.int64]
 def stratified_order(labels: npt.NDArray[np.int64], seed: int) -> Indices:
     """An order of all rows of which every prefix has the class shares of the whole, to within one row a class.
 
-    The i-th of the n_c shuffled rows of class c stands at i / n_c; so a prefix starts with one row of every class, and a
-    shorter prefix is contained in every longer one.
+    The i-th of the n_c shuffled rows of class c stands at i / n_c; so a prefix starts with one row of every class,
+    and a shorter prefix is contained in every longer one.
 
     Args:
         labels: Class numbers, shape (n,).
@@ -43,9 +43,10 @@ def cut(labels: npt.NDArray[np.int64], size: int, seed: int) -> tuple[Indices, I
 def three_parts(
     labels: npt.NDArray[np.int64], shares: tuple[float, float, float], seed: int
 ) -> tuple[Indices, Indices, Indices]:
-    """Train, validation and test rows: `floor` of the first share, `floor` of the second's part of the rest, the remainder.
+    """Train, validation and test rows.
 
-    68,221 rows at 0.7/0.15/0.15 give 47,754 / 10,233 / 10,234.
+    Train is the first share rounded down, validation its part of the rest rounded down, test what remains: 68,221 rows
+    at 0.7/0.15/0.15 give 47,754 / 10,233 / 10,234.
     """
     train, rest = cut(labels, _floor(shares[0] * len(labels)), seed)
     first, second = cut(labels[rest], _floor(len(rest) * shares[1] / (shares[1] + shares[2])), seed)

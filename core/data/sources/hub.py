@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from core.data.files import read_parquet
-from core.data.sources import Hub, Source
+from core.data.sources.source import Hub, Source
 from core.exceptions import NotAvailable
 
 
@@ -39,22 +40,34 @@ def instead(name: str) -> str:
 
 def _download(source: Source, hub: Hub, file: str) -> Path:
     try:
-        from huggingface_hub import hf_hub_download
+        from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
         from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HTTPError, LocalEntryNotFoundError
     except ImportError:
         raise NotAvailable(
-            f"downloading '{source.name}' needs one more package: pip install 'sentiscope[hub]'; or {instead(source.name)}"
+            f"downloading '{source.name}' needs one more package: pip install 'sentiscope[hub]'; "
+            f"or {instead(source.name)}"
         ) from None
+    unreachable = "the Hugging Face hub cannot be reached from here and the data set is not in the cache"
+    place: dict[str, Any] = {
+        "repo_id": hub.repo,
+        "filename": file,
+        "repo_type": "dataset",
+        "revision": hub.revision,
+    }
     try:
-        return Path(hf_hub_download(hub.repo, file, repo_type="dataset", revision=hub.revision))
-    except (LocalEntryNotFoundError, ConnectionError, TimeoutError):
-        reason = "the Hugging Face hub cannot be reached from here and the data set is not in the cache"
+        cached = try_to_load_from_cache(**place)
+        if isinstance(cached, str):
+            return Path(cached)
+        get_hf_file_metadata(hf_hub_url(**place))  # fails at once where the download would try again for half a minute
+        return Path(hf_hub_download(**place))
+    except LocalEntryNotFoundError:
+        reason = unreachable
     except EntryNotFoundError:
         reason = f"the hub has no file '{file}' in {hub.repo} ({hub.checked})"
     except HfHubHTTPError as error:
         reason = f"the hub refused {hub.repo} ({hub.checked}): {str(error).splitlines()[0]}"
-    except HTTPError:
-        reason = "the connection to the Hugging Face hub broke"
+    except (HTTPError, ConnectionError, TimeoutError):
+        reason = unreachable
     except OSError as error:
         reason = f"the download of {hub.repo} could not be stored: {error.strerror or error}"
     raise NotAvailable(f"'{source.name}': {reason}; {instead(source.name)}")

@@ -1,0 +1,138 @@
+"""The data card: what a data set holds, how it fits its tokenizer, and what leaks between its splits."""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.data.table import TRAIN, Dataset
+from core.text.config import TextConfig
+from core.text.tokenizers import UNKNOWN, Tokenizer, fit_tokenizer
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+BINS = 24
+
+
+def data_card(dataset: Dataset, text: TextConfig, *, with_yardstick: bool = True) -> dict[str, Any]:
+    """Everything worth knowing before training, as plain data for JSON.
+
+    Args:
+        dataset: The data set; nothing of it but counts, shares and names enters the card.
+        text: How texts become tokens; the vocabulary is fitted on train.
+        with_yardstick: Also train TF-IDF with logistic regression and give its scores (seconds to minutes).
+
+    Returns:
+        `name, source, language, licence, task, fingerprint, notes, classes`; `vocabulary`: its `size` and the longest
+        text in tokens; `splits`: for each `rows`, `classes` (rows and share), `tokens` (length distribution before
+        cutting, unknown and cut shares), `phenomena` (rows of each, where the source names them); `repeats` within and
+        across splits; `yardstick` or None.
+    """
+    tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
+    return {
+        "name": dataset.name,
+        "source": dataset.source,
+        "language": dataset.language,
+        "licence": dataset.licence,
+        "task": dataset.task,
+        "fingerprint": dataset.fingerprint,
+        "notes": list(dataset.notes),
+        "classes": list(dataset.classes),
+        "vocabulary": {"size": tokenizer.size, "max_length": tokenizer.max_length, "tokenizer": text.tokenizer},
+        "splits": {name: _split(rows, dataset.classes, tokenizer) for name, rows in dataset.splits.items()},
+        "repeats": repeats(dataset.splits),
+        "yardstick": _yardstick(dataset) if with_yardstick else None,
+    }
+
+
+def repeats(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
+    """Texts that occur more than once.
+
+    Returns:
+        `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one
+        label, all splits together; `from_train`: split → `rows` and `share` of its rows whose text is also a training
+        text, and `phrase_share`, of those whose text, as a run of whole words in lower case, is part of a training
+        text (the exact repeats included).
+    """
+    everything = pd.concat([rows[["text", "label"]] for rows in splits.values()], ignore_index=True)
+    repeated = everything[everything["text"].duplicated(keep=False)]
+    labels = repeated.groupby("text")["label"].nunique()
+    train = splits[TRAIN]["text"]
+    phrases = _Phrases(train.tolist())
+    others = {name: rows["text"] for name, rows in splits.items() if name != TRAIN}
+    return {
+        "within": {name: int(rows["text"].duplicated().sum()) for name, rows in splits.items()},
+        "conflicting": int((labels > 1).sum()),
+        "from_train": {name: _from_train(texts, train, phrases) for name, texts in others.items()},
+    }
+
+
+def _from_train(texts: pd.Series, train: pd.Series, phrases: _Phrases) -> dict[str, Any]:
+    same = texts.isin(train)
+    inside = sum(map(phrases.contains, texts))
+    return {"rows": int(same.sum()), "share": float(same.mean()), "phrase_share": inside / len(texts)}
+
+
+class _Phrases:
+    """Finds runs of whole words in many texts, through the texts that hold the rarest word of the run."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = [f" {' '.join(text.lower().split())} " for text in texts]
+        self._holders: dict[str, list[int]] = defaultdict(list)
+        for number, text in enumerate(self._texts):
+            for word in set(text.split()):
+                self._holders[word].append(number)
+
+    def contains(self, text: str) -> bool:
+        words = text.lower().split()
+        holders = min((self._holders.get(word, []) for word in words), key=len, default=[])
+        phrase = f" {' '.join(words)} "
+        return any(phrase in self._texts[number] for number in holders)
+
+
+def _split(rows: pd.DataFrame, classes: tuple[str, ...], tokenizer: Tokenizer) -> dict[str, Any]:
+    counts = rows["label"].value_counts()
+    card: dict[str, Any] = {
+        "rows": len(rows),
+        "classes": {
+            name: {"rows": int(counts.get(label, 0)), "share": float(counts.get(label, 0)) / len(rows)}
+            for label, name in enumerate(classes)
+        },
+        "tokens": _tokens(rows["text"].tolist(), tokenizer),
+    }
+    if "phenomenon" in rows.columns:
+        card["phenomena"] = {str(name): int(count) for name, count in rows["phenomenon"].value_counts().items()}
+    return card
+
+
+def _tokens(texts: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
+    uncut = copy.copy(tokenizer)
+    uncut.max_length = 0
+    encoded = uncut.encode_batch(texts)
+    lengths = np.array([len(ids) for ids in encoded])
+    total = max(1, int(lengths.sum()))
+    unknown = sum(ids.count(UNKNOWN) for ids in encoded)
+    beyond = np.maximum(lengths - tokenizer.max_length, 0) if tokenizer.max_length else np.zeros_like(lengths)
+    # One long text must not squeeze all others into the first bar: the last bar holds everything beyond.
+    top = max(BINS, int(np.ceil(np.quantile(lengths, 0.99))))
+    edges = np.unique(np.linspace(0, top, BINS + 1).round().astype(int))
+    histogram = np.histogram(np.minimum(lengths, top), edges)[0]
+    return {
+        "mean": float(lengths.mean()),
+        "longest": int(lengths.max()),
+        "quantiles": {f"{share:g}": float(np.quantile(lengths, share)) for share in QUANTILES},
+        "histogram": {"edges": edges.tolist(), "rows": histogram.tolist()},
+        "unknown_share": unknown / total,
+        "cut_texts_share": float((beyond > 0).mean()),
+        "cut_tokens_share": int(beyond.sum()) / total,
+    }
+
+
+def _yardstick(dataset: Dataset) -> dict[str, Any]:
+    from core.evaluation.yardstick import yardstick
+
+    return yardstick(dataset)

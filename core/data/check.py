@@ -1,0 +1,49 @@
+"""`sentiscope data check`: everything found in a file or folder, whether or not it can be used."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from core.data.config import DataConfig
+from core.data.folders import split_files
+from core.data.inspect import inspect_file
+from core.data.load import load
+from core.exceptions import SentiscopeError
+
+
+def check(config: DataConfig) -> dict[str, Any]:
+    """Look at every file that `config.name` (a path, or a registered name) means, then try to load it.
+
+    Returns:
+        `data`, `ok`, `problem` (why it cannot be used, else empty), `files` (a `FileReport` each, or file and problem),
+        and where it loads `classes`, `splits` (rows of each) and `notes`.
+    """
+    result: dict[str, Any] = {"data": config.name, "ok": True, "problem": "", "files": _files(config)}
+    try:
+        dataset = load(config)
+    except SentiscopeError as error:
+        return {**result, "ok": False, "problem": str(error)}
+    return {
+        **result,
+        "classes": list(dataset.classes),
+        "splits": {name: len(rows) for name, rows in dataset.splits.items()},
+        "notes": list(dataset.notes),
+    }
+
+
+def _files(config: DataConfig) -> list[dict[str, Any]]:
+    path = Path(config.name).expanduser()
+    paths = [path] if path.is_file() else list(split_files(path).values()) if path.is_dir() else []
+    return [_report(path, config) for path in paths]
+
+
+def _report(path: Path, config: DataConfig) -> dict[str, Any]:
+    try:
+        report = inspect_file(
+            path, text=config.text, label=config.label, delimiter=config.delimiter, encoding=config.encoding
+        )
+    except SentiscopeError as error:
+        return {"file": path.name, "problem": str(error)}
+    return dataclasses.asdict(report)

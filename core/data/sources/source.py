@@ -1,0 +1,65 @@
+"""What is known of a named data set. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+PARQUET_BRANCH = "refs/convert/parquet"
+"""The revision in which the hub itself keeps a Parquet copy of a data set, as CONFIG/SPLIT/0000.parquet."""
+
+
+@dataclass(frozen=True)
+class Hub:
+    """Where a data set lies on the Hugging Face hub, as Parquet files."""
+
+    repo: str
+    files: dict[str, tuple[str, ...]]
+    """Split name to its files."""
+    text: str = "text"
+    label: str = "label"
+    revision: str = "main"
+    checked: str = "not checked"
+    """`checked on DATE`, when this entry was downloaded and its row counts compared; else how it is known."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One named data set: what it is, where it comes from, how its splits are used."""
+
+    name: str
+    title: str
+    language: str
+    """ISO code; empty: not one language."""
+    licence: str
+    citation: str
+    kind: Literal["built-in", "hub"] = "hub"
+    """built-in: made by this program · hub: downloaded, or taken from the folder named by SENTISCOPE_DATA."""
+    task: Literal["single", "multi", "pair"] = "single"
+    """single: one label a text · multi: several · pair: two texts a row. Only `single` can be trained on yet."""
+    labels: dict[str, str] = field(default_factory=dict)
+    """Label value in the files → class name, in class order."""
+    hub: Hub | None = None
+    """None: no repository is known to us, so only a local copy can be used."""
+    reported_split: Literal["test", "validation"] = "test"
+    """The split that publications report on; validation then becomes test, and a new one is cut from train."""
+    pooled: tuple[str, ...] = ("train", "validation", "test")
+    """The given splits that a re-split (data.split) pools."""
+    validation_share: float = 0.1
+    """Share of train that becomes validation where none is given."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Dotted settings that suit this data set, such as `text.max_length`."""
+    note: str = ""
+    """What to know before comparing scores."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names in label order."""
+        return tuple(dict.fromkeys(self.labels.values()))
+
+    @property
+    def checked(self) -> str:
+        """Whether the download was ever tried against the real hub."""
+        if self.kind == "built-in":
+            return "part of the program"
+        return self.hub.checked if self.hub else "no repository known"
