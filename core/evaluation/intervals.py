@@ -1,0 +1,60 @@
+"""How far a metric could have come out otherwise: percentile bootstrap over the rows of a split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from core.evaluation.metrics import METRICS, checked, left_out
+
+LEVEL = 0.95
+RESAMPLES = 1000
+RANKED_RESAMPLES = 200
+"""For the metrics that sort all rows (`every class` in the table): enough for a 95 % interval, five times quicker."""
+_CELLS = 1_000_000
+"""Weights held at once: they stay in the cache of a common processor, and memory does not grow with the split."""
+
+
+def intervals(labels: np.ndarray, probabilities: np.ndarray, *, seed: int = 0) -> dict[str, list[float]]:
+    """The 95 % interval [low, high] of every metric that `evaluate` gives (Efron 1979, percentile method).
+
+    All metrics see the same resamples: n rows drawn with replacement. A resample in which a metric is undefined (a rare
+    class was not drawn) does not count for it. The interval speaks of the sample of rows only, not of other seeds of
+    the training.
+
+    Args:
+        labels: (n,) class numbers.
+        probabilities: (n, C).
+        seed: of the draws; the same seed gives the same intervals.
+
+    Raises:
+        InputError: if labels and probabilities do not fit together.
+    """
+    scores = checked(labels, probabilities)
+    missing = left_out(labels, scores.classes)
+    values: dict[str, list[np.ndarray]] = {name: [] for name in METRICS if name not in missing}
+    done = 0
+    for weights in _resamples(len(scores.labels), seed) if values else ():
+        for name, found in values.items():
+            wanted = RANKED_RESAMPLES if METRICS[name].needs == "every class" else RESAMPLES
+            if done < wanted:
+                found.append(METRICS[name].measure(scores, weights[: wanted - done]))
+        done += len(weights)
+    tails = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
+    pooled = {name: np.concatenate(found) for name, found in values.items()}
+    return {
+        name: [float(end) for end in np.nanpercentile(found, tails)]
+        for name, found in pooled.items()
+        if not np.isnan(found).all()
+    }
+
+
+def _resamples(rows: int, seed: int) -> Iterator[np.ndarray]:
+    """Blocks (R, rows) float64, RESAMPLES rows in all: how often each row was drawn."""
+    random = np.random.default_rng(seed)
+    block = max(1, _CELLS // rows)
+    for start in range(0, RESAMPLES, block):
+        size = min(block, RESAMPLES - start)
+        drawn = random.integers(0, rows, (size, rows)) + rows * np.arange(size)[:, None]
+        yield np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)

@@ -1,0 +1,108 @@
+"""How well the vectors a model makes of texts are separated by class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+LARGEST = 10_000
+"""Rows that are compared with each other; of more, a seeded sample is (the cost is quadratic)."""
+_BLOCK = 4_000_000
+"""Distances held at once."""
+
+
+@dataclass(frozen=True)
+class Silhouette:
+    """Silhouettes of a split, or the reason why there are none."""
+
+    rows: np.ndarray
+    """(m,) int64: the rows that were compared, rising; all of them unless there are more than `LARGEST`."""
+    samples: np.ndarray
+    """(m,) float64 in [-1, 1]: one silhouette per compared row; empty if undefined."""
+    overall: float | None
+    per_class: dict[str, float]
+    """Mean silhouette of each class that has compared rows."""
+    total: int
+    """Rows of the split."""
+    reason: str = ""
+    """Why there is no silhouette; empty if there is."""
+
+    def summary(self) -> dict[str, Any]:
+        """Everything but the single samples, as plain data."""
+        found: dict[str, Any] = {"rows": len(self.rows), "of": self.total}
+        if self.reason:
+            return {**found, "left_out": self.reason}
+        return {**found, "overall": self.overall, "per_class": self.per_class}
+
+
+def silhouette(
+    embeddings: np.ndarray, labels: np.ndarray, classes: Sequence[str], *, seed: int = 0, largest: int = LARGEST
+) -> Silhouette:
+    """Exact silhouettes by true class, Euclidean (Rousseeuw 1987): equal to scikit-learn's, several times quicker.
+
+    A class with a single row has silhouette 0, as in scikit-learn.
+
+    Args:
+        embeddings: (n, d) pooled vectors.
+        labels: (n,) class numbers.
+        classes: names.
+        seed: of the sample taken above `largest` rows.
+        largest: most rows that are compared.
+    """
+    total = len(embeddings)
+    rows = np.arange(total)
+    if total > largest:
+        rows = np.sort(np.random.default_rng(seed).choice(total, largest, replace=False))
+    labels = np.asarray(labels, np.int64)[rows]
+    reason = _undefined(embeddings, labels)
+    if reason:
+        return Silhouette(rows, np.zeros(0), None, {}, total, reason)
+    samples = silhouette_samples(torch.from_numpy(embeddings[rows]), torch.from_numpy(labels)).numpy()
+    per_class = {
+        name: float(samples[labels == number].mean()) for number, name in enumerate(classes) if (labels == number).any()
+    }
+    return Silhouette(rows, samples, float(samples.mean()), per_class, total)
+
+
+def silhouette_samples(embeddings: Tensor, labels: Tensor) -> Tensor:
+    """(n, d) vectors and (n,) int64 labels → (n,) float64; a few thousand rows against all others at a time.
+
+    Distances are computed in float64 from products, and those that are nothing but rounding count as 0.
+    """
+    points = embeddings.double()
+    points = points - points.mean(0)
+    squares = (points * points).sum(1)
+    floor = 1e-13 * float(squares.max())
+    members = F.one_hot(labels).double()
+    sizes = members.sum(0)
+    parts = []
+    for some, norms, own in zip(
+        *(each.split(max(1, _BLOCK // len(points))) for each in (points, squares, labels)), strict=True
+    ):
+        distances = torch.addmm(squares, some, points.T, alpha=-2).add_(norms[:, None])
+        sums = torch.threshold_(distances, floor, 0.0).sqrt_() @ members
+        place = own[:, None]
+        inside = sums.gather(1, place)[:, 0] / (sizes[own] - 1)
+        # Classes without rows divide 0 by 0; they are no neighbours.
+        means = (sums / sizes).nan_to_num(nan=torch.inf).scatter(1, place, torch.inf)
+        outside = means.min(1).values
+        found = (outside - inside) / torch.maximum(inside, outside)
+        parts.append(torch.where(sizes[own] > 1, found, 0.0).nan_to_num(nan=0.0))
+    return torch.cat(parts)
+
+
+def _undefined(embeddings: np.ndarray, labels: np.ndarray) -> str:
+    present = len(np.unique(labels))
+    if present < 2:
+        return "the rows belong to fewer than two classes"
+    if present == len(labels):
+        return "every row is a class of its own"
+    if not np.isfinite(embeddings).all():
+        return "some vectors are not finite numbers"
+    return ""

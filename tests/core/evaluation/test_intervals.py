@@ -1,0 +1,81 @@
+"""Bootstrap intervals: the naive bootstrap's numbers, and their promise kept."""
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+from core.evaluation import intervals as module
+from core.evaluation.intervals import RANKED_RESAMPLES, RESAMPLES, intervals
+from core.evaluation.metrics import evaluate
+
+
+def case(rows: int, classes: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    labels = random.integers(0, classes, rows)
+    raw = random.random((rows, classes)) + 0.5 * np.eye(classes)[labels]
+    return labels, raw / raw.sum(1, keepdims=True)
+
+
+def drawn(rows: int, seed: int = 0) -> np.ndarray:
+    """The rows of each resample, in the order of the generator."""
+    random = np.random.default_rng(seed)
+    block = max(1, module._CELLS // rows)
+    sizes = [min(block, RESAMPLES - start) for start in range(0, RESAMPLES, block)]
+    return np.concatenate([random.integers(0, rows, (size, rows)) for size in sizes])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_each_interval_is_that_of_a_plain_loop_over_resamples(classes):
+    labels, probabilities = case(30, classes, seed=1)
+    found = intervals(labels, probabilities)
+    values: dict[str, list[float]] = {name: [] for name in found}
+    for number, rows in enumerate(drawn(30)):
+        for name, value in evaluate(labels[rows], probabilities[rows]).items():
+            if number < RANKED_RESAMPLES or not ("roc" in name or "average_p" in name):
+                values[name].append(value)
+    assert set(found) == set(evaluate(labels, probabilities))
+    for name, ends in found.items():
+        assert ends == pytest.approx(np.percentile(values[name], [2.5, 97.5]).tolist()), name
+
+
+def test_the_interval_of_the_area_is_that_of_scikit_learn_on_the_same_rows():
+    labels, probabilities = case(60, 2, seed=2)
+    areas = [sk.roc_auc_score(labels[rows], probabilities[rows, 1]) for rows in drawn(60)[:RANKED_RESAMPLES]]
+    assert intervals(labels, probabilities)["roc_auc"] == pytest.approx(np.percentile(areas, [2.5, 97.5]).tolist())
+
+
+def test_blocks_do_not_change_anything_but_memory(monkeypatch):
+    labels, probabilities = case(40, 3, seed=3)
+    whole = intervals(labels, probabilities)
+    monkeypatch.setattr(module, "_CELLS", 40 * 7)
+    assert intervals(labels, probabilities) == whole
+
+
+def test_the_interval_of_accuracy_covers_the_truth_about_as_often_as_promised(monkeypatch):
+    monkeypatch.setattr(module, "METRICS", {"accuracy": module.METRICS["accuracy"]})
+    truth, trials, covered = 0.8, 200, 0
+    random = np.random.default_rng(0)
+    for trial in range(trials):
+        labels = np.where(random.random(150) < truth, 1, 0)
+        low, high = intervals(labels, np.tile([0.3, 0.7], (150, 1)), seed=trial)["accuracy"]
+        covered += low <= truth <= high
+    assert 0.90 <= covered / trials <= 0.99
+
+
+def test_the_seed_decides_and_the_metric_lies_inside():
+    labels, probabilities = case(200, 3, seed=4)
+    found = intervals(labels, probabilities)
+    assert found == intervals(labels, probabilities)
+    assert found != intervals(labels, probabilities, seed=1)
+    metrics = evaluate(labels, probabilities)
+    for name in set(metrics) - {"ece"}:  # resampled noise raises ECE, so its interval may start above it
+        assert found[name][0] <= metrics[name] <= found[name][1]
+
+
+def test_what_is_undefined_has_no_interval():
+    assert intervals(np.zeros(0, int), np.zeros((0, 2))) == {}
+    assert "roc_auc" not in intervals(np.zeros(5, int), np.full((5, 2), 0.5))
+
+
+def test_a_single_row_has_an_interval_of_no_width():
+    assert intervals(np.array([1]), np.array([[0.4, 0.6]]))["accuracy"] == [1, 1]
