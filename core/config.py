@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
-import types
+import math
 import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -121,25 +121,31 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
         if value not in choices:
             raise ConfigError(f"{name}={value!r}: one of {', '.join(map(str, choices))}")
         return value
-    if isinstance(hint, types.UnionType):
-        raise TypeError(f"{name}: settings have one type")
     if hint is bool:
-        words = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
-        if isinstance(value, bool):
-            return value
-        if isinstance(value, str) and value.lower() in words:
-            return words[value.lower()]
+        return _switch(value, name)
+    if hint in (int, float):
+        return _number(hint, value, name)
+    if not isinstance(value, str):
+        raise ConfigError(f"{name}={value!r}: a text")
+    return value
+
+
+def _switch(value: Any, name: str) -> bool:
+    words = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() not in words:
         raise ConfigError(f"{name}={value!r}: true or false")
-    if hint is int and isinstance(value, float) and value.is_integer():
+    return words[str(value).lower()]
+
+
+def _number(kind: type[int] | type[float], value: Any, name: str) -> int | float:
+    if kind is int and isinstance(value, float) and value.is_integer():
         return int(value)
-    if hint in (int, float) and not isinstance(value, bool):
-        try:
-            number = hint(value)
-        except (TypeError, ValueError):
-            number = None
-        if number is not None and (hint is int or abs(number) < float("inf")):
-            return number
-        raise ConfigError(f"{name}={value!r}: a {'whole ' if hint is int else ''}number")
-    if hint is str and isinstance(value, (str, int)):
-        return str(value)
-    raise ConfigError(f"{name}={value!r}: a {hint.__name__}")
+    try:
+        number = None if isinstance(value, (bool, float)) and kind is int else kind(value)
+    except (TypeError, ValueError):
+        number = None
+    if number is None or not math.isfinite(number):
+        raise ConfigError(f"{name}={value!r}: a {'whole ' if kind is int else ''}number")
+    return number

@@ -50,7 +50,7 @@ def attend_fused(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Te
     if on_cpu and q.shape[1] > 1 and q.shape[3] <= COMBINED_LENGTH:
         bias, some = _mask(keep, q.dtype)
         weights = (coefficients * some[:, None]).expand(*q.shape[:4], 1)
-        return _Combined.apply(q, k, v, weights, bias)  # type: ignore[no-any-return]
+        return _Combined.apply(q, k, v, weights, bias)
     return _stacked(q, k, v, coefficients, keep)
 
 

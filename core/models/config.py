@@ -22,7 +22,7 @@ class AttentionConfig:
     components: int = 1
     """N, the base component included."""
     mixing: Mixing = "single"
-    """single: c = 1 · differential: c = 1, -lambda · differential-v2: the same per token and head · additive: 1, lambda_i."""
+    """single: c = 1 · differential: 1, -lambda · differential-v2: that per token and head · additive: 1, lambda_i."""
     constraint: Constraint = "01"
     """Additive only, the range of lambda: 01 = [0,1] · pm1 = [-1,1] · pos = [0,inf) · free."""
     learn_beta: bool = False
@@ -77,7 +77,7 @@ class ModelConfig:
                 f"({self.attention.heads} heads, qk_width '{self.attention.qk_width}')"
             )
         if self.attention.mixing == "additive" and self.width % 4:
-            raise ConfigError(f"model.width={self.width}: lambda vectors have width / 4 entries; choose a multiple of 4")
+            raise ConfigError(f"model.width={self.width}: lambda vectors need a multiple of 4")
         if self.layers < 1 or self.ff_width < 1 or self.width < 2:
             raise ConfigError("model.layers, model.ff_width and model.width must be positive")
         if self.position == "sinusoidal" and self.width % 2:

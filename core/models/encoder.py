@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Literal
+from collections.abc import Iterable
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -116,11 +117,15 @@ class EncoderClassifier(nn.Module):
 
     def lambdas(self) -> list[Tensor | None]:
         """Per layer (N-1, S), or None where lambda depends on the input; an empty list for plain attention."""
-        return [layer.attention.mixing.lambdas() for layer in self.layers] if "lambda" in self.provides else []
+        return [attention.mixing.lambdas() for attention in self._attentions] if "lambda" in self.provides else []
 
     def lambda_parameters(self) -> set[str]:
         """Names of the parameters that make lambda: they are not decayed (NDT, section on training)."""
         return {name for name, _ in self.named_parameters() if ".mixing." in name}
+
+    @property
+    def _attentions(self) -> list[Attention]:
+        return [layer.attention for layer in cast(Iterable[Layer], self.layers)]
 
     def _embed(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """(B, L, d) and keep (B, L); L is one longer with a class token.
@@ -136,7 +141,7 @@ class EncoderClassifier(nn.Module):
         return self.dropout(x), keep
 
     def _check(self, intervene: Intervention) -> None:
-        attention: Attention = self.layers[0].attention  # type: ignore[assignment]
+        attention = self._attentions[0]
         limits = (
             ("component", attention.components, [(layer, i) for layer, i, _ in intervene.lambdas]),
             ("component", attention.components, intervene.components_off),

@@ -29,7 +29,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, L, d) → (B, L, d)."""
-        return self.down(self.dropout(self.activation(self.up(x))))  # type: ignore[no-any-return]
+        return self.down(self.dropout(self.activation(self.up(x))))
 
 
 class SwiGLU(nn.Module):
@@ -50,4 +50,4 @@ class SwiGLU(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, L, d) → (B, L, d)."""
-        return self.down(self.dropout(F.silu(self.gate(x)) * self.up(x)))  # type: ignore[no-any-return]
+        return self.down(self.dropout(F.silu(self.gate(x)) * self.up(x)))

@@ -8,6 +8,7 @@ head), or None where they depend on the input.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -15,7 +16,12 @@ from torch import Tensor, nn
 from core.models.config import Constraint
 
 LAMBDA_STD = 0.02
-_CONSTRAIN = {"01": torch.sigmoid, "pm1": torch.tanh, "pos": torch.relu, "free": nn.Identity()}
+_CONSTRAIN: dict[Constraint, Callable[[Tensor], Tensor]] = {
+    "01": torch.sigmoid,
+    "pm1": torch.tanh,
+    "pos": torch.relu,
+    "free": lambda x: x,
+}
 
 
 class Single(nn.Module):
@@ -94,6 +100,8 @@ class Additive(nn.Module):
     """
 
     sign = 1.0
+    alpha: Tensor
+    beta: Tensor
 
     def __init__(
         self, *, layer: int, components: int, constraint: Constraint, width: int, sets: int, learn_beta: bool

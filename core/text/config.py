@@ -16,7 +16,7 @@ class TextConfig:
     """How a text becomes token ids; the vocabulary always comes from the training split only."""
 
     normaliser: Normaliser = "lower"
-    """none: only line breaks and runs of blanks are folded · lower: also lower-cased · tweet: also URL and @name marked."""
+    """none: only white space is folded · lower: also lower-cased · tweet: also URL and @name marked."""
     tokenizer: TokenizerKind = "word"
     """word: words, numbers, emoji and single marks · bpe: byte-level byte-pair encoding, no unknown tokens."""
     max_vocab: int = 30_000

@@ -1,0 +1,269 @@
+"""The command line: parse, call a verb, print. JSON goes to stdout as one object, everything else to stderr.
+
+Exit codes: 0 done, 1 failure, 2 wrong input.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+import core
+from core import verbs
+from core.cli_progress import Progress
+from core.config import parse_settings
+from core.exceptions import InputError, SentiscopeError
+from core.runs import jobs
+from core.runs.store import RunStore
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Train small sentiment classifiers, look inside.")
+data_app = typer.Typer(no_args_is_help=True, help="Data sets: list, card, check.")
+runs_app = typer.Typer(no_args_is_help=True, help="Runs: list, show, cancel, rm.")
+app.add_typer(data_app, name="data")
+app.add_typer(runs_app, name="runs")
+out, err = Console(), Console(stderr=True)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, logs on stderr.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="A setting; repeat for more.")]
+Run = Annotated[str, typer.Argument(help="Name of a run; `sentiscope runs list` shows all.")]
+
+
+def main() -> None:
+    """The console command `sentiscope`: expected errors become a sentence and an exit code."""
+    try:
+        app()
+    except SentiscopeError as error:
+        err.print(f"[bold]sentiscope:[/bold] {escape(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`); nothing is left to tell anybody.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@app.command()
+def train(
+    data: Annotated[str, typer.Option(help="A registered name, a file or a folder.")] = "built-in",
+    model: Annotated[str, typer.Option(help="A preset; `sentiscope presets` lists all.")] = "ndt-01-n3",
+    settings: Set = None,
+    epochs: Annotated[int | None, typer.Option(help="Short for --set training.epochs.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Training rows, seeded and stratified; other splits whole.")] = None,
+    name: Annotated[str, typer.Option(help="Name of the run; default: data, model, seed and time.")] = "",
+    resume: Annotated[str, typer.Option(metavar="RUN", help="Go on with this run instead.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Train a model, evaluate it and keep the run. Waits while other runs hold all slots."""
+    with Progress(err) as progress:
+        if resume:
+            result = verbs.resume(resume, on_event=progress.tell)
+        else:
+            short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
+            chosen = {**parse_settings(settings or []), **{key: v for key, v in short.items() if v is not None}}
+            result = verbs.train(data, model, chosen, name=name, on_event=progress.tell)
+    _print(result, as_json, _show_training)
+
+
+@app.command()
+def evaluate(
+    run: Run,
+    data: Annotated[str, typer.Option(help="Other labelled data; default: what the run was trained on.")] = "",
+    split: Annotated[str, typer.Option(help="Default: test, or the whole of a single file.")] = "",
+    rename: Annotated[
+        list[str] | None, typer.Option("--map", metavar="OLD=NEW", help="A label of the data is this class of the run.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Metrics and confusion matrix of a run."""
+    result = verbs.evaluate(run, data=data, split=split, rename=_pairs(rename or []))
+    _print(result, as_json, _show_evaluation)
+
+
+@app.command()
+def predict(
+    run: Run,
+    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT…", help="Texts to classify.")] = None,
+    file: Annotated[Path | None, typer.Option(help="A text per line, or a table with a column `text`.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Class and probabilities of texts, in order."""
+    _print(verbs.predict(run, texts or [], file=file), as_json, _show_predictions)
+
+
+@app.command()
+def inspect(
+    run: Run,
+    text: Annotated[str, typer.Argument(help="One text.")],
+    html: Annotated[Path | None, typer.Option(help="Also write a page with every map.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Tokens, prediction and every attention map of one text."""
+    _print(verbs.inspect(run, text, html=html), as_json, _show_inside)
+
+
+@app.command()
+def presets(as_json: Json = False) -> None:
+    """The models that can be trained, with their source."""
+    _print(verbs.presets(), as_json, lambda r: _table(r["presets"], ("name", "line", "source")))
+
+
+@data_app.command("list")
+def data_list(as_json: Json = False) -> None:
+    """The data sets that have a name."""
+    _print(verbs.data_list(), as_json, lambda r: _table(r["data"], ("name", "title", "classes", "checked")))
+
+
+@data_app.command("card")
+def data_card(
+    data: Annotated[str, typer.Argument(metavar="NAME|PATH")],
+    settings: Set = None,
+    yardstick: Annotated[bool, typer.Option(help="Also fit TF-IDF with logistic regression.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Rows, classes, lengths, vocabulary, duplicates, licence, TF-IDF yardstick of a data set."""
+    _print(verbs.data_card(data, parse_settings(settings or []), yardstick=yardstick), as_json, _show_tree)
+
+
+@data_app.command("check")
+def data_check(path: Annotated[str, typer.Argument(metavar="NAME|PATH")], as_json: Json = False) -> None:
+    """What was found in a file or folder: encoding, columns, labels, everything left out."""
+    _print(verbs.data_check(path), as_json, _show_tree)
+
+
+@runs_app.command("list")
+def runs_list(as_json: Json = False) -> None:
+    """All runs, newest first."""
+
+    def show(result: dict[str, Any]) -> None:
+        rows = [
+            {**row, "test accuracy": _number(row["metrics"].get("test", {}).get("accuracy"))} for row in result["runs"]
+        ]
+        _table(rows, ("run", "model", "data", "status", "test accuracy", "reason"))
+
+    _print(verbs.runs_list(), as_json, show)
+
+
+@runs_app.command("show")
+def runs_show(run: Run, as_json: Json = False) -> None:
+    """Everything the record of a run says."""
+    _print(verbs.runs_show(run), as_json, _show_tree)
+
+
+@runs_app.command("cancel")
+def runs_cancel(run: Run, as_json: Json = False) -> None:
+    """Stop a run; it saves a checkpoint and can be resumed."""
+    record = jobs.cancel(RunStore(), run)
+    _print({"run": run, "status": record.status, "asked": "cancel"}, as_json, _show_tree)
+
+
+@runs_app.command("rm")
+def runs_remove(run: Run, as_json: Json = False) -> None:
+    """Delete a run's directory."""
+    RunStore().remove(run)
+    _print({"run": run, "removed": True}, as_json, _show_tree)
+
+
+@app.command()
+def dashboard(
+    port: Annotated[int, typer.Option(help="Port to serve on.")] = 8501,
+    address: Annotated[
+        str, typer.Option(help="Address to serve on; other machines need more than loopback.")
+    ] = "127.0.0.1",
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+) -> None:
+    """Open the dashboard in the browser."""
+    script = Path(core.__file__).resolve().parent.parent / "dashboard" / "app.py"
+    options = [f"--server.port={port}", f"--server.address={address}", f"--server.headless={str(not browser).lower()}"]
+    raise typer.Exit(subprocess.call([sys.executable, "-m", "streamlit", "run", str(script), *options]))
+
+
+@app.command()
+def doctor(as_json: Json = False) -> None:
+    """What this machine offers and whether everything needed is here."""
+    _print(verbs.doctor(), as_json, _show_tree)
+
+
+def _pairs(texts: list[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in texts]
+    if any(not equals for _, equals, _ in pairs):
+        raise InputError("--map: write old=new, a label of the data and a class of the run")
+    return {old: new for old, _, new in pairs}
+
+
+def _print(result: dict[str, Any], as_json: bool, show: Any) -> None:
+    if as_json:
+        sys.stdout.write(json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n")
+    else:
+        show(result)
+
+
+def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
+    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        cells = (row.get(column, "") for column in columns)
+        table.add_row(*(escape(", ".join(cell) if isinstance(cell, list) else str(cell)) for cell in cells))
+    out.print(table)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _show_training(result: dict[str, Any]) -> None:
+    out.print(f"[bold]{escape(result['run'])}[/bold]: {result['status']} in {result['seconds']:.0f} s")
+    rows = []
+    for split, metrics in result["metrics"].items():
+        yardstick = result["yardstick"].get("splits", {}).get(split, {})
+        low, high = result["intervals"].get(split, {}).get("accuracy", (None, None))
+        rows.append(
+            {
+                "split": split,
+                "accuracy": _number(metrics.get("accuracy")),
+                "95 %": "" if low is None else f"{low:.3f} to {high:.3f}",
+                "F1 macro": _number(metrics.get("f1_macro")),
+                "TF-IDF": _number(yardstick.get("accuracy")),
+            }
+        )
+    _table(rows, ("split", "accuracy", "95 %", "F1 macro", "TF-IDF"))
+    if result["status"] == "done":
+        out.print(f'Look inside: sentiscope inspect {result["run"]} "not bad at all"', markup=False, highlight=False)
+
+
+def _show_evaluation(result: dict[str, Any]) -> None:
+    out.print(f"{result['run']} on {result['data']}, {result['split']}, n = {result['n']}", markup=False)
+    _table([{"metric": key, "value": _number(value)} for key, value in result["metrics"].items()], ("metric", "value"))
+    counts = [
+        {"label": label, **dict(zip(result["labels"], map(str, row), strict=True))}
+        for label, row in zip(result["labels"], result["confusion"], strict=True)
+    ]
+    _table(counts, ("label", *result["labels"]))
+
+
+def _show_predictions(result: dict[str, Any]) -> None:
+    rows = [{**each, "probability": f"{each['probabilities'][each['label']]:.3f}"} for each in result["predictions"]]
+    _table(rows, ("row", "label", "probability", "text"))
+
+
+def _show_inside(result: dict[str, Any]) -> None:
+    prediction = result["prediction"]
+    out.print(f"{prediction['label']}  {prediction['probabilities'][prediction['label']]:.3f}", markup=False)
+    out.print("tokens: " + " | ".join(result["tokens"]), markup=False, highlight=False)
+    for number, layer in enumerate(result["layers"], start=1):
+        components, heads = len(layer["components"]), len(layer["combined"])
+        out.print(f"layer {number}: {components} components x {heads} heads; --json or --html F shows the maps")
+
+
+def _show_tree(result: dict[str, Any]) -> None:
+    out.print_json(data=result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""A page of one inspected sentence that needs nothing else: no script, no font, no request."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from core.interpret.sentence import LayerView, SentenceView
+
+_STYLE = """
+body{font:17px/1.5 "Source Sans 3","Source Sans Pro",Helvetica,Arial,sans-serif;max-width:76rem;margin:2rem auto;
+padding:0 1.25rem;color:#22262B;background:#FDFCFA}
+h1,h2{font-family:"Source Serif 4","Source Serif Pro",Georgia,serif;line-height:1.2}
+.note{color:#5C636B;max-width:46rem}
+.maps{display:flex;flex-wrap:wrap;gap:1.4rem;align-items:flex-start}
+figure{margin:0 0 1rem}figcaption{color:#5C636B;font-size:.95rem}
+table{border-collapse:collapse;font-size:.8rem}
+th{font-weight:400;white-space:nowrap;padding:0 .3rem;color:#5C636B}
+th[scope=row]{text-align:right}thead th{writing-mode:vertical-rl;transform:rotate(180deg);text-align:left}
+td{width:1.5rem;height:1.5rem;min-width:1.5rem;border:1px solid #FDFCFA}
+.unknown{border-bottom:2px dotted #8E0F52}
+"""
+# Zero is the page; blue adds, orange takes away.
+_PAGE, _PLUS, _MINUS = ((253, 252, 250), (11, 99, 165), (190, 78, 8))
+_FULL_PERCENTILE = 98.5
+
+
+def page(view: SentenceView, *, run: str, model: str) -> str:
+    """The HTML of a sentence: prediction, tokens, and per layer every component and the combined map of every head."""
+    chances = "".join(f"<li>P({escape(name)}) = {value:.3f}</li>" for name, value in view.probabilities.items())
+    tokens = " ".join(_token(*pair) for pair in zip(view.tokens, view.unknown, strict=True))
+    full = _full_colour(view)
+    layers = "".join(_layer(view, layer, number, full) for number, layer in enumerate(view.layers, start=1))
+    inside = layers or '<p class="note">This model has no attention to show.</p>'
+    cut = f'<p class="note">{view.truncated} tokens were cut off at the end.</p>' if view.truncated else ""
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{escape(run)}: {escape(view.label)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{escape(view.label)}</h1><p>{escape(view.text)}</p><ul>{chances}</ul>"
+        f'<p>Read as: {tokens}</p>{cut}<p class="note">Run {escape(run)}, model {escape(model)}. Rows read, columns '
+        f"are read. Blue adds, orange takes away; full colour is a weight of {full:.3g}. "
+        "A weight shows where a head looks; it is not an explanation of the prediction.</p>"
+        f"{inside}</body></html>"
+    )
+
+
+def _token(token: str, unknown: bool) -> str:
+    return f'<span class="unknown" title="not in the vocabulary">{escape(token)}</span>' if unknown else escape(token)
+
+
+def _full_colour(view: SentenceView) -> float:
+    """The weight shown in full colour, one for the whole page: a high percentile, so that one cell cannot blank all."""
+    weights = [np.abs(layer.combined).ravel() for layer in view.layers if layer.combined.size]
+    return max(float(np.percentile(np.concatenate(weights), _FULL_PERCENTILE)), 1e-9) if weights else 1.0
+
+
+def _layer(view: SentenceView, layer: LayerView, number: int, full: float) -> str:
+    components, heads = layer.components.shape[:2]
+    figures = []
+    for head in range(heads):
+        for i in range(components if components > 1 else 0):
+            c = float(layer.coefficients[i, head].mean()) if layer.coefficients.size else 0.0
+            weights = layer.coefficients[i, head][:, None] * layer.components[i, head]
+            figures.append(_map(view, weights, f"Head {head + 1}, component {i + 1}, c = {c:+.3f}", full))
+        figures.append(_map(view, layer.combined[head], f"Head {head + 1}, combined", full))
+    return f'<h2>Layer {number}</h2><div class="maps">{"".join(figures)}</div>'
+
+
+def _map(view: SentenceView, weights: np.ndarray, caption: str, full: float) -> str:
+    head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(token)}</th>{"".join(_cell(float(weight), full) for weight in row)}</tr>'
+        for token, row in zip(view.tokens, weights, strict=True)
+    )
+    return (
+        f"<figure><figcaption>{escape(caption)}</figcaption>"
+        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></figure>"
+    )
+
+
+def _cell(weight: float, full: float) -> str:
+    strength = min(1.0, abs(weight) / full)
+    end = _PLUS if weight >= 0 else _MINUS
+    r, g, b = (round(page + strength * (colour - page)) for page, colour in zip(_PAGE, end, strict=True))
+    return f'<td title="{weight:+.4f}" style="background:rgb({r},{g},{b})"></td>'

@@ -1,0 +1,357 @@
+"""The verbs of Sentiscope, as Python functions that return plain data.
+
+The command line prints what they return, the dashboard calls the same rooms. Heavy imports wait inside each verb.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.config import RunConfig, compose
+from core.data.config import DataConfig
+from core.data.sources import SOURCES
+from core.exceptions import DataError, InputError
+from core.models.presets import PRESETS
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.load import LoadedRun
+
+WHOLE = "all"
+"""The name of the only split of a single file."""
+
+
+def configure(data: str = "built-in", model: str = "ndt-01-n3", settings: Mapping[str, Any] | None = None) -> RunConfig:
+    """The complete settings of a training: preset, then what suits the data set, then `settings`.
+
+    Raises:
+        InputError: unknown preset, setting, data set or path.
+    """
+    if data not in SOURCES and not Path(data).expanduser().exists():
+        from core.data.load import load
+
+        load(DataConfig(name=data))  # raises with the nearest name
+    suited = SOURCES[data].settings if data in SOURCES else {}
+    return compose(model, {"data.name": data, **suited, **(settings or {})})
+
+
+def train(
+    data: str = "built-in",
+    model: str = "ndt-01-n3",
+    settings: Mapping[str, Any] | None = None,
+    *,
+    name: str = "",
+    store: RunStore | None = None,
+    on_event: Callable[[dict[str, Any]], None] | None = None,
+) -> dict[str, Any]:
+    """Train and evaluate in this process; see `summary` for what comes back."""
+    store = store or RunStore()
+    record = store.create(configure(data, model, settings), model, name)
+    return resume(record.run, store=store, on_event=on_event)
+
+
+def resume(
+    run: str, *, store: RunStore | None = None, on_event: Callable[[dict[str, Any]], None] | None = None
+) -> dict[str, Any]:
+    """Train a queued, failed or cancelled run to its end in this process, from its last checkpoint."""
+    from core.runs.worker import execute
+
+    return summary(execute(store or RunStore(), run, on_event=on_event))
+
+
+def summary(record: RunRecord) -> dict[str, Any]:
+    """What a training reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick."""
+    results = record.results
+    return {
+        "run": record.run,
+        "status": record.status,
+        "reason": record.reason,
+        "model": record.preset,
+        "data": record.config.data.name,
+        "metrics": results.get("metrics", {}),
+        "intervals": results.get("intervals", {}),
+        "lambda": results.get("lambda", []),
+        "yardstick": results.get("yardstick", {}),
+        "seconds": record.seconds,
+    }
+
+
+def evaluate(
+    run: str,
+    *,
+    data: str = "",
+    split: str = "",
+    rename: Mapping[str, str] | None = None,
+    store: RunStore | None = None,
+) -> dict[str, Any]:
+    """Metrics of a run on a split of its own data or of other labelled data.
+
+    Args:
+        run: a finished run.
+        data: a registered name, a folder or a file; empty: the data it was trained on.
+        split: empty: test, or the whole of a single file.
+        rename: label in the data → class of the run, where their names differ.
+        store: where runs live.
+
+    Raises:
+        InputError: no such run or split, or a label that is no class of the run.
+    """
+    import numpy as np
+
+    from core.evaluation import metrics
+    from core.evaluation.predict import predict_texts
+    from core.runs.load import load_run
+
+    loaded = load_run(store or RunStore(), run)
+    rows, split = _labelled_rows(loaded, data, split)
+    classes = loaded.record.classes
+    labels = np.array(_match(rows["label"].tolist(), classes, rename or {}), dtype=np.int64)
+    found = predict_texts(loaded.model, loaded.tokenizer, rows["text"].tolist())
+    return {
+        "run": run,
+        "data": data or loaded.record.config.data.name,
+        "split": split,
+        "n": len(rows),
+        "labels": list(classes),
+        "metrics": metrics.evaluate(labels, found.probabilities),
+        "left_out": metrics.left_out(labels, len(classes)),
+        "per_class": metrics.per_class(labels, found.probabilities, classes),
+        "confusion": metrics.confusion(labels, found.probabilities.argmax(1), len(classes)),
+    }
+
+
+def predict(
+    run: str, texts: Sequence[str] = (), *, file: Path | None = None, store: RunStore | None = None
+) -> dict[str, Any]:
+    """Class and probabilities of each text, in order; rows count from 0.
+
+    Raises:
+        InputError: no such run, no text, or a file without a `text` column.
+    """
+    from core.evaluation.predict import predict_texts
+    from core.runs.load import load_run
+
+    if file is not None and texts:
+        raise InputError("give texts or --file, not both")
+    chosen = _texts_of(file) if file is not None else list(texts)
+    if not chosen:
+        raise InputError("nothing to predict: give at least one text, or --file")
+    loaded = load_run(store or RunStore(), run)
+    classes = loaded.record.classes
+    found = predict_texts(loaded.model, loaded.tokenizer, chosen)
+    return {
+        "run": run,
+        "predictions": [
+            {
+                "row": row,
+                "text": text,
+                "label": classes[int(chances.argmax())],
+                "probabilities": dict(zip(classes, map(float, chances), strict=True)),
+            }
+            for row, (text, chances) in enumerate(zip(chosen, found.probabilities, strict=True))
+        ],
+    }
+
+
+def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | None = None) -> dict[str, Any]:
+    """One text with its tokens, prediction and every map and coefficient; `html` also writes a page of it."""
+    from core.interpret.html import page
+    from core.interpret.sentence import inspect_text
+    from core.runs.load import load_run
+
+    loaded = load_run(store or RunStore(), run)
+    view = inspect_text(loaded.model, loaded.tokenizer, loaded.record.classes, text)
+    if html is not None:
+        try:
+            html.write_text(page(view, run=run, model=loaded.record.preset), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"--html {html}: cannot be written ({error.strerror})") from error
+    return {
+        "run": run,
+        "text": text,
+        "read_as": view.read_as,
+        "tokens": list(view.tokens),
+        "unknown": list(view.unknown),
+        "truncated": view.truncated,
+        "prediction": {"label": view.label, "probabilities": view.probabilities},
+        "layers": [
+            {
+                "components": layer.components.tolist(),
+                "coefficients": layer.coefficients.tolist(),
+                "combined": layer.combined.tolist(),
+                "gates": None if layer.gates is None else layer.gates.tolist(),
+            }
+            for layer in view.layers
+        ],
+    }
+
+
+def presets() -> dict[str, Any]:
+    """Every preset with its paper, source and one line."""
+    return {
+        "presets": [
+            {"name": name, "paper": preset.paper, "source": preset.source, "line": preset.line}
+            for name, preset in PRESETS.items()
+        ]
+    }
+
+
+def data_list() -> dict[str, Any]:
+    """Every registered data set."""
+    return {
+        "data": [
+            {
+                "name": source.name,
+                "title": source.title,
+                "task": source.task,
+                "classes": list(source.classes),
+                "language": source.language,
+                "licence": source.licence,
+                "checked": source.checked,
+                "note": source.note,
+            }
+            for source in SOURCES.values()
+        ]
+    }
+
+
+def data_card(data: str, settings: Mapping[str, Any] | None = None, *, yardstick: bool = True) -> dict[str, Any]:
+    """The card of a data set as the given settings would load it."""
+    from core.data.card import data_card as card
+    from core.data.load import load
+
+    config = configure(data, "vanilla", settings)
+    return card(load(config.data), config.text, with_yardstick=yardstick)
+
+
+def data_check(path: str) -> dict[str, Any]:
+    """What is found in a file, a folder or a named data set, without training on it."""
+    from core.data.inspect import inspect_file
+    from core.data.load import load
+
+    place = Path(path).expanduser()
+    if path not in SOURCES and place.is_file():
+        return dataclasses.asdict(inspect_file(place))
+    dataset = load(DataConfig(name=path))
+    return {
+        "name": dataset.name,
+        "classes": list(dataset.classes),
+        "rows": {split: len(rows) for split, rows in dataset.splits.items()},
+        "notes": list(dataset.notes),
+    }
+
+
+def runs_list(store: RunStore | None = None) -> dict[str, Any]:
+    """All runs, newest first, damaged ones included."""
+    return {
+        "runs": [
+            {
+                "run": record.run,
+                "model": record.preset,
+                "data": record.config.data.name,
+                "status": record.status,
+                "reason": record.reason,
+                "created": record.created,
+                "metrics": record.results.get("metrics", {}),
+            }
+            for record in (store or RunStore()).list()
+        ]
+    }
+
+
+def runs_show(run: str, store: RunStore | None = None) -> dict[str, Any]:
+    """The whole record of a run."""
+    return dataclasses.asdict((store or RunStore()).read(run))
+
+
+def doctor() -> dict[str, Any]:
+    """Versions, device, folders, optional parts; `problems` lists what would stop work, each with its remedy."""
+    import importlib.metadata
+    import importlib.util
+    import platform
+
+    from core.runs.queue import cores, limit, threads
+    from core.runs.store import runs_dir
+
+    wanted = ("torch", "streamlit", "plotly", "pandas", "scikit-learn", "tokenizers", "safetensors", "typer")
+    versions = {name: importlib.metadata.version(name) for name in wanted}
+    folder, problems = runs_dir(), []
+    probe = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    if not os.access(probe, os.W_OK):
+        problems.append(f"{probe} cannot be written: set SENTISCOPE_RUNS to a folder of yours")
+    import torch
+
+    device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    return {
+        "python": platform.python_version(),
+        "versions": versions,
+        "device": device,
+        "cores": cores(),
+        "runs at once": limit(),
+        "threads per run": threads(),
+        "runs folder": str(folder),
+        "data folder": os.environ.get("SENTISCOPE_DATA", ""),
+        "hub": importlib.util.find_spec("huggingface_hub") is not None,
+        "problems": problems,
+    }
+
+
+def _labelled_rows(loaded: LoadedRun, data: str, split: str) -> tuple[pd.DataFrame, str]:
+    """Frame with `text` and `label` (a class name), and the name of the split."""
+    from core.data.inspect import read_file
+    from core.data.load import load
+
+    path = Path(data).expanduser()
+    if data and data not in SOURCES and path.is_file():
+        if split not in ("", WHOLE):
+            raise InputError(f"--split {split}: the single file {path.name} has no splits")
+        return read_file(path).rows, WHOLE
+    dataset = load(DataConfig(name=data) if data else loaded.record.config.data)
+    split = split or "test"
+    if split not in dataset.splits:
+        raise InputError(f"--split {split}: {dataset.name} has {', '.join(dataset.splits)}")
+    rows = dataset.splits[split]
+    return rows.assign(label=[dataset.classes[label] for label in rows["label"]]), split
+
+
+def _match(names: Sequence[str], classes: tuple[str, ...], rename: Mapping[str, str]) -> list[int]:
+    """Class numbers of the run for label names of the data."""
+    strange = [new for new in rename.values() if new not in classes]
+    if strange:
+        raise InputError(f"--map …={strange[0]}: the run's classes are {', '.join(classes)}")
+    renamed = [rename.get(name, name) for name in names]
+    unmatched = sorted(set(renamed) - set(classes))
+    if unmatched:
+        example = f"--map {unmatched[0]}={classes[0]}"
+        raise InputError(
+            f"label '{unmatched[0]}' ({renamed.count(unmatched[0])} rows) is no class of this run "
+            f"({', '.join(classes)}); say what it means, e.g. {example}"
+        )
+    return [classes.index(name) for name in renamed]
+
+
+def _texts_of(file: Path) -> list[str]:
+    """A text per line, or the `text` column of a table."""
+    from core.data.files import read_table
+
+    if file.suffix.lower() in (".txt", ""):
+        from core.data.decode import decode
+
+        try:
+            return decode(file.read_bytes(), file=file.name).text.splitlines()
+        except OSError as error:
+            raise DataError(f"cannot be read ({error.strerror})", file=str(file)) from error
+    frame = read_table(file).frame
+    if "text" not in frame.columns:
+        raise DataError(f"no such column; found {', '.join(map(str, frame.columns))}", file=file.name, field="text")
+    missing = frame["text"].isna()
+    if missing.any():
+        raise DataError("the text is missing", file=file.name, row=int(missing.idxmax()) + 1, field="text")
+    return [str(text) for text in frame["text"]]

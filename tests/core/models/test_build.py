@@ -1,0 +1,117 @@
+"""Sizes, starting weights and saved names of the models."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+import torch
+
+from core.exceptions import ConfigError
+from core.models.build import build
+from core.models.config import AttentionConfig, ModelConfig
+from core.models.mixing import LAMBDA_STD
+from core.models.presets import PRESETS
+
+# ndt.md section 3: parameters with beta learned; vocabulary and classes of the four data sets.
+SETS = {"IMDB": (26_284, 2), "SST-2": (8_865, 2), "YELP": (63_385, 5), "TFN": (3_137, 3)}
+TABLE = {
+    "vanilla": (3_629_826, 1_400_194, 8_379_141, 667_139),
+    "differential": (3_794_434, 1_564_802, 8_543_749, 831_747),
+    "ndt-01-n2": (3_794_180, 1_564_548, 8_543_495, 831_493),
+    "ndt-01-n3": (3_827_334, 1_597_702, 8_576_649, 864_647),
+    "ndt-01-n4": (3_860_488, 1_630_856, 8_609_803, 897_801),
+}
+
+
+def count(model: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def learning_beta(config: ModelConfig) -> ModelConfig:
+    return dataclasses.replace(config, attention=dataclasses.replace(config.attention, learn_beta=True))
+
+
+@pytest.mark.parametrize("data", SETS)
+@pytest.mark.parametrize("preset", TABLE)
+def test_parameter_counts_equal_the_table(preset, data):
+    config = PRESETS[preset].model
+    config = learning_beta(config) if config.attention.mixing == "additive" else config
+    vocabulary, classes = SETS[data]
+    assert count(build(config, vocabulary=vocabulary, classes=classes)) == TABLE[preset][list(SETS).index(data)]
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_a_fixed_beta_saves_one_number_per_extra_component_and_layer(n):
+    config = PRESETS[f"ndt-01-n{n}"].model
+    fixed = count(build(config, vocabulary=26_284, classes=2))
+    assert fixed == count(build(learning_beta(config), vocabulary=26_284, classes=2)) - 2 * (n - 1)
+    assert n != 2 or fixed == 3_794_178
+
+
+def test_constraints_do_not_change_the_size():
+    sizes = {
+        count(build(PRESETS[f"ndt-{c}-n3"].model, vocabulary=100, classes=2)) for c in ("01", "pm1", "pos", "free")
+    }
+    assert len(sizes) == 1
+
+
+def test_starting_weights_are_xavier_per_component_zero_biases_small_lambda_scaled_embedding():
+    torch.manual_seed(0)
+    model = build(PRESETS["ndt-free-n4"].model, vocabulary=2_000, classes=2)
+    assert model.embedding.weight.std().item() == pytest.approx(1 / math.sqrt(128), rel=0.02)
+    attention = model.layers[1].attention
+    bound = math.sqrt(6 / (128 + 64))  # fan-in 128, fan-out 64 of ONE component, not of the stack
+    for block in (*attention.query.weight.chunk(4), *attention.key.weight.chunk(4)):
+        assert block.abs().max().item() == pytest.approx(bound, rel=0.01)
+    assert all((p == 0).all() for name, p in model.named_parameters() if name.endswith("bias") and "norm" not in name)
+    assert attention.mixing.lambda_q.std().item() == pytest.approx(LAMBDA_STD, rel=0.25)
+    assert (model.final_norm.weight == 1).all()
+
+
+def test_equal_seeds_give_equal_weights():
+    models = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        models.append(build(PRESETS["differential"].model, vocabulary=50, classes=2).state_dict())
+    assert all(torch.equal(models[0][name], models[1][name]) for name in models[0])
+
+
+def test_names_of_saved_weights_are_frozen_so_that_old_runs_load():
+    one_layer = dataclasses.replace(PRESETS["ndt-01-n2"].model, layers=1)
+    names = set(build(one_layer, vocabulary=9, classes=2).state_dict())
+    block = "layers.0."
+    linear = {
+        f"{block}{part}.{kind}"
+        for part in (
+            *(f"attention.{p}" for p in ("query", "key", "value", "out")),
+            *(f"feedforward.{p}" for p in ("gate", "up", "down")),
+        )
+        for kind in ("weight", "bias")
+    }
+    mixing = {f"{block}attention.mixing.{p}" for p in ("lambda_q", "lambda_k", "alpha", "beta")}
+    norms = {f"{block}attention_norm.weight", f"{block}feedforward_norm.weight", "final_norm.weight"}
+    assert names == linear | mixing | norms | {"embedding.weight", "head.weight", "head.bias"}
+
+
+def test_one_class_is_refused():
+    with pytest.raises(ConfigError, match="at least two"):
+        build(ModelConfig(), vocabulary=10, classes=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"heads": 3}, "divisible by 3"),
+        ({"components": 2}, "mixing 'single' has one"),
+        ({"mixing": "differential"}, "has two"),
+        ({"learn_beta": True}, "only mixing 'additive'"),
+        ({"lambda_per_head": True}, "no lambda of a layer"),
+        ({"heads": 0}, "at least 1"),
+        ({"mixing": "additive", "components": 17}, "1 to 16"),
+    ],
+)
+def test_contradicting_choices_are_refused_by_name(change, message):
+    with pytest.raises(ConfigError, match=message):
+        ModelConfig(attention=AttentionConfig(**change))

@@ -1,0 +1,46 @@
+"""Dropout with shared random draws behaves as dropout does."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from core.models.dropout import Dropout
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_the_share_of_zeros_is_p_and_the_rest_is_scaled_to_keep_the_mean(p):
+    torch.manual_seed(0)
+    x = torch.ones(400, 1001)
+    y = Dropout(p)(x)
+    assert (y == 0).float().mean().item() == pytest.approx(p, abs=0.003)
+    assert y[y != 0].unique().item() == pytest.approx(1 / (1 - p), rel=1e-4)
+    assert y.mean().item() == pytest.approx(1, abs=0.03)
+
+
+def test_neighbours_that_share_a_draw_are_independent():
+    torch.manual_seed(0)
+    dropped = (Dropout(0.5)(torch.ones(400_000)) == 0).double().view(-1, 4)
+    assert (torch.corrcoef(dropped.T) - torch.eye(4)).abs().max() < 0.01
+
+
+def test_equal_seeds_drop_equal_entries():
+    results = []
+    for _ in range(2):
+        torch.manual_seed(5)
+        results.append(Dropout(0.3)(torch.ones(17, 3)))
+    assert torch.equal(*results)
+
+
+def test_evaluation_and_p_zero_pass_everything():
+    x = torch.randn(4, 5)
+    assert Dropout(0.5).eval()(x) is x
+    assert Dropout(0.0)(x) is x
+
+
+def test_the_gradient_is_the_mask():
+    torch.manual_seed(1)
+    x = torch.ones(50, requires_grad=True)
+    y = Dropout(0.4)(x)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, y.detach())

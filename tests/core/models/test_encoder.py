@@ -1,0 +1,208 @@
+"""Contracts that hold for every preset: generated over all of them."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+import pytest
+import torch
+from small_models import CLASSES, ENCODERS, VOCABULARY, make, small
+
+from core.exceptions import InputError
+from core.models.encoder import mean_pool, sinusoid
+from core.models.presets import PRESETS
+from core.models.trace import Batch, Intervention
+
+OPTIONS = {
+    "post-norm": ("vanilla", {"norm_place": "post"}),
+    "cls": ("ndt-01-n3", {"pooling": "cls"}),
+    "no positions": ("vanilla", {"position": "none"}),
+    "gelu": ("vanilla", {"feedforward": "gelu"}),
+}
+MODELS = {
+    **{name: small(PRESETS[name].model) for name in ENCODERS},
+    **{name: dataclasses.replace(small(PRESETS[preset].model), **change) for name, (preset, change) in OPTIONS.items()},
+}
+EVERY = pytest.mark.parametrize("config", MODELS.values(), ids=MODELS)
+
+
+@EVERY
+def test_the_fast_path_agrees_with_the_traced_path(config, batch):
+    for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 2e-5)):
+        model = make(config, dtype)
+        fast, traced = model(batch), model(batch, trace=True)
+        torch.testing.assert_close(fast.logits, traced.logits, atol=tolerance, rtol=tolerance)
+        torch.testing.assert_close(fast.pooled, traced.pooled, atol=tolerance, rtol=tolerance)
+        assert fast.trace is None and fast.logits.isfinite().all()
+
+
+@EVERY
+def test_the_trace_has_the_shapes_it_promises(config, batch):
+    model = make(config)
+    trace = model(batch, trace=True).trace
+    b, n, h = len(batch.ids), config.attention.components, config.attention.heads
+    length = batch.ids.shape[1] + (config.pooling == "cls")
+    assert len(trace.layers) == config.layers
+    assert trace.keep.shape == (b, length)
+    assert trace.embedded.shape == (b, length, config.width)
+    for layer in trace.layers:
+        assert layer.maps.shape == (b, n, h, length, length)
+        assert layer.coefficients.shape == (b, n, h, length, 1)
+        assert layer.combined.shape == (b, h, length, length)
+        assert layer.hidden.shape == (b, length, config.width)
+        assert layer.head_outputs.shape == (b, h, length, config.width // h)
+        assert layer.gates is None and layer.terms == {}
+    assert ("lambda" in model.provides) == (n > 1)
+    assert model.provides >= {"maps", "hidden", "pooled"}
+
+
+@EVERY
+def test_rows_of_the_combined_map_sum_to_one_plus_the_lambdas(config, batch):
+    model = make(config)
+    trace = model(batch, trace=True).trace
+    some = trace.keep.any(1)
+    for number, layer in enumerate(trace.layers):
+        sums = layer.combined.sum(-1)[some]
+        torch.testing.assert_close(sums, layer.coefficients.sum(1)[some].squeeze(-1))
+        lambdas = model.lambdas()[number] if "lambda" in model.provides else torch.empty(0, 1)
+        if lambdas is not None:
+            sign = -1 if config.attention.mixing == "differential" else 1
+            torch.testing.assert_close(sums, (1 + sign * lambdas.sum(0))[None, :, None].expand_as(sums).to(sums))
+        assert (layer.combined[~some] == 0).all()
+
+
+@EVERY
+def test_padded_keys_weigh_exactly_zero_in_every_component(config, batch):
+    trace = make(config)(batch, trace=True).trace
+    for layer in trace.layers:
+        padded = ~trace.keep[:, None, None, None].expand_as(layer.maps)
+        assert (layer.maps[padded] == 0).all()
+
+
+@EVERY
+def test_logits_do_not_depend_on_the_rest_of_the_batch_or_on_more_padding(config, batch):
+    model = make(config)
+    together = model(batch)
+    for row in range(len(batch.ids)):
+        length = max(1, int(batch.keep[row].sum()))
+        alone = Batch(batch.ids[row : row + 1, :length], batch.keep[row : row + 1, :length])
+        torch.testing.assert_close(model(alone).logits[0], together.logits[row])
+        wide = Batch(*(torch.nn.functional.pad(x, (0, 6)) for x in alone))
+        torch.testing.assert_close(model(wide).logits[0], together.logits[row])
+
+
+@EVERY
+def test_gradients_are_finite_and_reach_every_parameter(config, batch):
+    model = make(config).train()
+    (model(batch).logits * torch.arange(1.0, CLASSES + 1)).pow(2).sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None and parameter.grad.isfinite().all(), name
+        # Adding one number to every score of a row changes no softmax, so a key's bias has no gradient.
+        assert parameter.grad.abs().max() > 0 or name.endswith("key.bias"), name
+
+
+@EVERY
+def test_a_neutral_intervention_changes_nothing(config, batch):
+    model = make(config)
+    same = model(batch, intervene=Intervention()).logits
+    torch.testing.assert_close(same, model(batch).logits, atol=0, rtol=0)
+
+
+def changes(config) -> Intervention:
+    lambdas = ((0, 1, 0.7), (1, 1, -0.4)) if config.attention.components > 1 else ()
+    off = frozenset({(0, config.attention.components - 1)})
+    return Intervention(lambdas=lambdas, heads_off=frozenset({(1, 0)}), components_off=off)
+
+
+@EVERY
+def test_interventions_act_alike_on_both_paths_and_leave_nothing_behind(config, batch):
+    model = make(config)
+    before, weights = model(batch).logits, copy.deepcopy(model.state_dict())
+    changed = model(batch, intervene=changes(config))
+    traced = model(batch, trace=True, intervene=changes(config))
+    torch.testing.assert_close(changed.logits, traced.logits, atol=1e-12, rtol=1e-12)
+    assert not torch.allclose(changed.logits[:4], before[:4])
+    assert (traced.trace.layers[1].head_outputs[:, 0] == 0).all()
+    assert (traced.trace.layers[0].coefficients[:, -1] == 0).all()
+    torch.testing.assert_close(model(batch).logits, before, atol=0, rtol=0)
+    assert all(torch.equal(weights[name], tensor) for name, tensor in model.state_dict().items())
+
+
+def test_a_replaced_lambda_appears_in_the_coefficients_with_the_sign_of_the_model(batch):
+    for preset, sign in (("ndt-01-n3", 1), ("differential", -1), ("differential-v2", -1)):
+        model = make(small(PRESETS[preset].model))
+        trace = model(batch, trace=True, intervene=Intervention(lambdas=((1, 1, 0.25),))).trace
+        assert (trace.layers[1].coefficients[:, 1] == sign * 0.25).all()
+        assert (trace.layers[1].coefficients[:, 0] == 1).all()
+
+
+def test_switching_off_every_extra_component_leaves_the_base_map(batch):
+    model = make(small(PRESETS["ndt-pos-n3"].model))
+    layer = model(batch, trace=True, intervene=Intervention(components_off=frozenset({(0, 1), (0, 2)}))).trace.layers[0]
+    torch.testing.assert_close(layer.combined, layer.maps[:, 0], atol=0, rtol=0)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        Intervention(lambdas=((2, 1, 0.1),)),
+        Intervention(lambdas=((0, 3, 0.1),)),
+        Intervention(lambdas=((0, 0, 0.1),)),
+        Intervention(heads_off=frozenset({(0, 2)})),
+        Intervention(components_off=frozenset({(-1, 0)})),
+    ],
+)
+def test_an_intervention_on_something_absent_is_refused_and_leaves_the_model_as_it_was(wrong, batch):
+    model = make(small(PRESETS["ndt-01-n3"].model))
+    before = model(batch).logits
+    with pytest.raises(InputError, match="intervention on"):
+        model(batch, intervene=wrong)
+    torch.testing.assert_close(model(batch).logits, before, atol=0, rtol=0)
+
+
+def test_after_an_exception_inside_a_call_with_an_intervention_the_model_is_as_before(batch, monkeypatch):
+    model = make(small(PRESETS["ndt-01-n3"].model))
+    before = model(batch).logits
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="broken"):
+        patched.setattr(model.layers[1].feedforward, "forward", lambda x: (_ for _ in ()).throw(RuntimeError("broken")))
+        model(batch, trace=True, intervene=changes(small(PRESETS["ndt-01-n3"].model)))
+    torch.testing.assert_close(model(batch).logits, before, atol=0, rtol=0)
+
+
+def test_a_trace_in_training_mode_is_refused(batch):
+    with pytest.raises(RuntimeError, match="eval"):
+        make(small(PRESETS["vanilla"].model)).train()(batch, trace=True)
+
+
+def test_lambda_parameters_are_exactly_those_of_the_mixing_modules():
+    names = make(small(PRESETS["ndt-01-n2"].model)).lambda_parameters()
+    assert names == {f"layers.{i}.attention.mixing.lambda_{part}" for i in (0, 1) for part in "qk"}
+
+
+def test_mean_pooling_averages_real_tokens_and_gives_zero_for_none():
+    x = torch.arange(12.0).view(2, 3, 2)
+    keep = torch.tensor([[True, True, False], [False, False, False]])
+    torch.testing.assert_close(mean_pool(x, keep), torch.tensor([[1.0, 2.0], [0.0, 0.0]]))
+
+
+def test_positions_are_the_published_sinusoids():
+    table = sinusoid(50, 8, torch.device("cpu"))
+    for position in (0, 1, 49):
+        for i in range(4):
+            angle = torch.tensor(position / 10_000 ** (2 * i / 8))
+            torch.testing.assert_close(table[position, 2 * i], angle.sin(), atol=1e-5, rtol=1e-5)
+            torch.testing.assert_close(table[position, 2 * i + 1], angle.cos(), atol=1e-5, rtol=1e-5)
+
+
+def test_words_are_scaled_to_the_size_of_positions(batch):
+    model = make(small(PRESETS["vanilla"].model))
+    embedded = model(batch, trace=True).trace.embedded
+    wanted = model.embedding.weight[batch.ids] * 4 + sinusoid(9, 16, torch.device("cpu"))
+    torch.testing.assert_close(embedded, wanted)
+
+
+def test_every_id_of_the_vocabulary_can_be_read():
+    model = make(small(PRESETS["vanilla"].model))
+    ids = torch.arange(VOCABULARY)[None]
+    assert model(Batch(ids, torch.ones_like(ids, dtype=torch.bool))).logits.isfinite().all()

@@ -1,0 +1,139 @@
+"""Lambda: its equations, its ranges, its rule at the start, its gradients."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from core.models.mixing import (
+    Additive,
+    Differential,
+    DifferentialV2,
+    alpha_beta,
+    differential_lambda,
+    initial_lambda,
+    target_lambda,
+)
+
+X = torch.linspace(-1, 1, 2 * 5 * 16).view(2, 5, 16)
+
+
+def additive(constraint="01", components=4, layer=1, sets=1, learn_beta=False) -> Additive:
+    torch.manual_seed(0)
+    return Additive(
+        layer=layer, components=components, constraint=constraint, width=16, sets=sets, learn_beta=learn_beta
+    )
+
+
+def test_differential_lambda_is_the_difference_of_two_exponentials_plus_its_start():
+    torch.manual_seed(0)
+    mixing = Differential(layer=2, head_width=4, sets=1)
+    q1, q2, k1, k2 = (v[0].tolist() for v in (*mixing.lambda_q, *mixing.lambda_k))
+    wanted = (
+        math.exp(sum(a * b for a, b in zip(q1, k1, strict=True)))
+        - math.exp(sum(a * b for a, b in zip(q2, k2, strict=True)))
+        + 0.8
+        - 0.6 * math.exp(-0.3)
+    )
+    assert mixing.lambdas().item() == pytest.approx(wanted, abs=1e-6)
+    assert mixing(X).flatten().tolist() == pytest.approx([1, -wanted], abs=1e-6)
+
+
+def test_differential_lambda_starts_at_the_published_values():
+    assert differential_lambda(1) == pytest.approx(0.2)
+    assert differential_lambda(2) == pytest.approx(0.3555, abs=1e-4)
+
+
+def test_differential_v2_has_a_sigmoid_of_each_token_for_each_head():
+    torch.manual_seed(0)
+    mixing = DifferentialV2(width=16, heads=3)
+    c = mixing(X)
+    assert c.shape == (2, 2, 3, 5, 1)
+    logit = sum(X[1, 4, i].item() * mixing.logit.weight[2, i].item() for i in range(16))
+    assert c[1, 1, 2, 4, 0].item() == pytest.approx(-1 / (1 + math.exp(-logit)), abs=1e-6)
+    assert (c[:, 0] == 1).all()
+    assert mixing.lambdas() is None
+
+
+CONSTRAIN = {
+    "01": lambda x: 1 / (1 + math.exp(-x)),
+    "pm1": math.tanh,
+    "pos": lambda x: max(x, 0.0),
+    "free": lambda x: x,
+}
+
+
+@pytest.mark.parametrize("constraint", CONSTRAIN)
+def test_additive_lambda_is_equations_4_to_6_written_out(constraint):
+    mixing = additive(constraint, layer=2, sets=2)
+    with torch.no_grad():
+        mixing.lambda_q.mul_(30), mixing.lambda_k.mul_(30)
+    f = CONSTRAIN[constraint]
+    for j in (1, 2, 3):
+        alpha, beta = alpha_beta(constraint, 2, j)
+        for head in (0, 1):
+            q, k = mixing.lambda_q[j - 1, head].tolist(), mixing.lambda_k[j - 1, head].tolist()
+            p = sum(f(a) * f(b) for a, b in zip(q, k, strict=True)) / len(q)
+            assert mixing.lambdas()[j - 1, head].item() == pytest.approx(p * alpha + (1 - p) * beta, abs=1e-6)
+    assert mixing(X).shape == (1, 4, 2, 1, 1)
+
+
+@pytest.mark.parametrize(("constraint", "low", "high"), [("01", 0, 1), ("pm1", -1, 1), ("pos", 0, math.inf)])
+@pytest.mark.parametrize("layer", [1, 2, 3, 12])
+def test_lambda_stays_in_its_range_whatever_the_vectors_become(constraint, low, high, layer):
+    mixing = additive(constraint, components=6, layer=layer)
+    for scale in (1e-3, 1.0, 50.0, 1e3):
+        with torch.no_grad():
+            mixing.lambda_q.normal_().mul_(scale), mixing.lambda_k.normal_().mul_(scale)
+        lambdas = mixing.lambdas()
+        assert (lambdas >= low).all() and (lambdas <= high).all()
+
+
+RULE = {  # ndt.md section 4: lambda at the start, layer 1 and layer 2
+    "01": ([0.153, 0.143, 0.135], [0.185, 0.160, 0.150]),
+    "pm1": ([-0.2, -0.16, -0.128], [-0.06, -0.10, -0.08]),
+    "pos": ([0.2, 0.16, 0.128], [0.3555, 0.2, 0.16]),
+    "free": ([0.2, 0.16, 0.128], [0.3555, 0.2, 0.16]),
+}
+
+
+@pytest.mark.parametrize("constraint", RULE)
+@pytest.mark.parametrize("layer", [1, 2])
+def test_a_fresh_lambda_equals_the_rule(constraint, layer):
+    wanted = RULE[constraint][layer - 1]
+    assert [initial_lambda(constraint, layer, j) for j in (1, 2, 3)] == pytest.approx(wanted, abs=6e-4)
+    fresh = additive(constraint, layer=layer).lambdas().flatten().tolist()
+    assert fresh == pytest.approx(wanted, abs=2e-3)
+
+
+def test_p_at_the_start_is_a_quarter_for_the_sigmoid_and_zero_otherwise():
+    for constraint, p in (("01", 0.25), ("pm1", 0.0), ("free", 0.0), ("pos", 0.0)):
+        alpha, beta = alpha_beta(constraint, 1, 2)
+        fresh = additive(constraint).lambdas()[1, 0].item()
+        assert (fresh - beta) / (alpha - beta) == pytest.approx(p, abs=0.01)
+
+
+@pytest.mark.parametrize("constraint", CONSTRAIN)
+@pytest.mark.parametrize("layer", [1, 2, 6, 40])
+def test_alpha_differs_from_beta_at_every_depth_so_that_lambda_keeps_a_gradient(constraint, layer):
+    assert all(abs(a - b) > 1e-3 for a, b in (alpha_beta(constraint, layer, j) for j in range(1, 8)))
+    assert all(target_lambda(layer, j) <= 0.8 for j in range(1, 8))
+
+
+@pytest.mark.parametrize("learn_beta", [False, True])
+def test_the_gradient_reaches_both_vectors_and_beta_only_if_it_is_learned(learn_beta):
+    mixing = additive("free", learn_beta=learn_beta)
+    mixing.lambdas().sum().backward()
+    names = {name for name, p in mixing.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0}
+    assert names == {"lambda_q", "lambda_k"} | ({"beta"} if learn_beta else set())
+
+
+def test_the_gradient_of_lambda_is_the_derivative_of_its_equation():
+    mixing = additive("01", components=2)
+    mixing.lambdas().sum().backward()
+    alpha, beta = alpha_beta("01", 1, 1)
+    q, k = mixing.lambda_q.detach().sigmoid(), mixing.lambda_k.detach().sigmoid()
+    wanted = (alpha - beta) * q * (1 - q) * k / q.shape[-1]
+    torch.testing.assert_close(mixing.lambda_q.grad, wanted)
