@@ -1,0 +1,51 @@
+"""The dashboard's entrance: navigation, the run that all pages speak of, projector mode.
+
+Start it with `sentiscope dashboard` or `python -m streamlit run dashboard/app.py`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import streamlit as st
+
+# `streamlit run dashboard/app.py` without an installation knows only this folder.
+if importlib.util.find_spec("dashboard") is None:
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from core.exceptions import SentiscopeError
+from dashboard import data, state
+from dashboard.widgets.messages import problem
+from dashboard.widgets.runs import run_picker
+from dashboard.widgets.style import style
+
+PAGES = (
+    ("overview", "Overview", "grid_view"),
+    ("train", "Train", "play_circle"),
+    ("performance", "Performance", "target"),
+    ("sentence", "Sentence", "notes"),
+)
+
+st.set_page_config(
+    "Sentiscope",
+    page_icon="\U0001f50e",  # a character: a material icon would be fetched from an outside host
+    layout="wide",
+    initial_sidebar_state="collapsed" if state.projector() else 230,
+)
+style()
+pages = [
+    st.Page(f"screens/{file}.py", title=title, icon=f":material/{icon}:", default=file == "overview")
+    for file, title, icon in PAGES
+]
+page = st.navigation(pages)
+data.freeze_once()
+try:
+    data.adopt_once()
+    with st.sidebar:
+        run_picker()
+        st.toggle("Projector", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
+    page.run()
+except SentiscopeError as error:
+    problem("This page cannot go on", str(error))

@@ -1,0 +1,176 @@
+// Head view: words on both sides, lines between them. Colour is sign, width is weight, a head is a column.
+// Words arrive as data and are only ever set as textContent.
+const NS = "http://www.w3.org/2000/svg";
+const STRONG = 0.1; // of full colour: below this no line is drawn for a word that is pointed at
+
+const add = (parent, tag, attributes = {}, text) => {
+  const node = document.createElementNS(NS, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  if (text !== undefined) node.textContent = text;
+  parent.append(node);
+  return node;
+};
+
+const short = (word) => (word.length > 14 ? word.slice(0, 13) + "\u2026" : word);
+const write = (value) => value.toFixed(2).replace("-", "\u2212");
+
+export default function ({ data, parentElement }) {
+  const root = parentElement.querySelector(".hv");
+  const { tokens, maps, top, size, plus, minus, muted } = data;
+  const H = maps.length, L = tokens.length, row = size * 1.75, above = size * 2.9;
+  root.style.setProperty("--fs", size + "px");
+  root.style.setProperty("--muted", muted);
+  if (root.heads?.size === undefined || root.count !== H) root.heads = new Set(maps.keys());
+  root.count = H;
+  let at = null; // {side: 0 reads | 1 is read, index}
+  let parts = null;
+
+  const paint = (value) => (value < 0 ? minus : plus);
+  const weight = (head, side, index, other) => (side ? maps[head][other][index] : maps[head][index][other]);
+  const y = (index) => above + index * row + row / 2;
+  const everywhere = maps.flat(2).map(Math.abs).sort((a, b) => b - a);
+  const resting = Math.max(0.25, (everywhere[3 * L] || 0) / top); // at rest about three lines for each word
+
+  const build = () => {
+    const focused = root.getRootNode().activeElement?.dataset?.id;
+    const width = Math.max(340, root.clientWidth);
+    const cell = Math.min(size * 1.9, width * 0.055), name = Math.min(width * 0.24, size * 7);
+    const xl = name, xc = width - H * (cell + 3) - 4, xr = xc - name * 0.95;
+    const svg = document.createElementNS(NS, "svg");
+    for (const [k, v] of Object.entries({ viewBox: `0 0 ${width} ${above + L * row + 4}`, role: "group", "aria-label": data.label })) {
+      svg.setAttribute(k, v);
+    }
+    add(svg, "text", { x: xl - 10, y: size * 1.1, "text-anchor": "end", class: "small" }, "reads");
+    add(svg, "text", { x: xr + 10, y: size * 1.1, class: "small" }, "is read");
+    add(svg, "text", { x: xc + (H * (cell + 3)) / 2, y: size * 0.9, "text-anchor": "middle", class: "small" }, "head");
+    parts = { svg, xl, xr, lines: add(svg, "g", { fill: "none" }), words: [[], []], heads: [], cells: [] };
+    for (const side of [0, 1]) tokens.forEach((token, index) => word(side, token, index, name));
+    for (let h = 0; h < H; h++) column(h, xc + h * (cell + 3), cell);
+    svg.onmouseleave = () => point(null);
+    const say = document.createElement("p");
+    say.setAttribute("aria-live", "polite");
+    parts.say = say;
+    root.replaceChildren(svg, say);
+    update();
+    if (focused) root.querySelector(`[data-id="${focused}"]`)?.focus({ preventScroll: true });
+  };
+
+  const word = (side, token, index, width) => {
+    const g = add(parts.svg, "g", {
+      "data-id": `${side}-${index}`, class: "word", tabindex: index === 0 ? 0 : -1, role: "button",
+      "aria-label": (side ? "who reads " : "what is read by ") + token,
+    });
+    add(g, "rect", { x: side ? parts.xr : 0, y: y(index) - row / 2, width, height: row, fill: "transparent" });
+    const place = { x: side ? parts.xr + 10 : parts.xl - 10, y: y(index) + size * 0.34, "text-anchor": side ? "start" : "end" };
+    add(g, "text", place, short(token));
+    g.onmouseenter = g.onfocus = () => point({ side, index });
+    g.onkeydown = (event) => {
+      const step = { ArrowUp: [side, index - 1], ArrowDown: [side, index + 1], ArrowLeft: [0, index], ArrowRight: [1, index] }[event.key];
+      if (event.key === "Escape") point(null);
+      if (!step) return;
+      event.preventDefault();
+      const next = parts.words[step[0]][step[1]];
+      if (!next) return;
+      g.setAttribute("tabindex", -1);
+      next.setAttribute("tabindex", 0);
+      next.focus();
+    };
+    parts.words[side].push(g);
+  };
+
+  const column = (h, x, cell) => {
+    const button = add(parts.svg, "g", { "data-id": `head-${h}`, class: "head", tabindex: 0, role: "button", "aria-label": `head ${h + 1}` });
+    add(button, "rect", { x, y: size * 1.25, width: cell, height: size * 1.4, rx: 4 });
+    add(button, "text", { x: x + cell / 2, y: size * 2.28 }, h + 1);
+    button.onclick = () => {
+      if (root.heads.has(h) && root.heads.size > 1) root.heads.delete(h);
+      else root.heads.add(h);
+      update();
+    };
+    button.ondblclick = () => { root.heads.clear(); root.heads.add(h); update(); };
+    button.onkeydown = (event) => {
+      if (event.key === "Enter" || event.key === " ") { event.preventDefault(); button.onclick(); }
+    };
+    parts.heads.push(button);
+    parts.cells.push(tokens.map((_, j) => {
+      const rect = add(parts.svg, "rect", {
+        x, y: y(j) - row / 2 + 1.5, width: cell, height: row - 3, rx: 2, stroke: muted, "stroke-opacity": 0.25,
+      });
+      add(rect, "title");
+      return rect;
+    }));
+  };
+
+  const point = (place) => {
+    if (place?.side === at?.side && place?.index === at?.index) return;
+    at = place;
+    update();
+  };
+
+  const drawLines = () => {
+    parts.lines.replaceChildren();
+    const middle = (parts.xl + parts.xr) / 2;
+    for (const h of root.heads) for (let i = 0; i < L; i++) for (let j = 0; j < L; j++) {
+      if (at && (at.side ? at.index !== j : at.index !== i)) continue;
+      const value = maps[h][i][j], share = Math.min(1, Math.abs(value) / top);
+      if (share < (at ? STRONG : resting)) continue;
+      add(parts.lines, "path", {
+        d: `M${parts.xl} ${y(i)}C${middle} ${y(i)} ${middle} ${y(j)} ${parts.xr} ${y(j)}`, stroke: paint(value),
+        "stroke-width": 0.6 + share * (at ? 6 : 4), "stroke-opacity": at ? 0.25 + 0.75 * share : 0.12 + 0.6 * share * share,
+      });
+    }
+  };
+
+  const drawWords = () => {
+    const linked = (index) => [...root.heads].some((h) => Math.abs(weight(h, at.side, at.index, index)) >= STRONG * top);
+    parts.words.forEach((column, side) => column.forEach((g, index) => {
+      const active = at && at.side === side && at.index === index;
+      g.classList.toggle("on", Boolean(active));
+      g.classList.toggle("dim", Boolean(at && !active && (at.side === side || !linked(index))));
+    }));
+  };
+
+  const drawCells = () => {
+    for (let h = 0; h < H; h++) {
+      const on = root.heads.has(h);
+      parts.heads[h].setAttribute("aria-pressed", on);
+      for (let j = 0; j < L; j++) {
+        let value = 0;
+        if (at) value = weight(h, at.side, at.index, j);
+        else for (let i = 0; i < L; i++) value += maps[h][i][j] / L;
+        const rect = parts.cells[h][j];
+        rect.setAttribute("fill", paint(value));
+        rect.setAttribute("fill-opacity", on ? Math.min(1, Math.abs(value) / top) : 0);
+        rect.firstChild.textContent = `head ${h + 1}, ${tokens[j]}: ${value.toFixed(3)}`;
+      }
+    }
+  };
+
+  const sayIt = () => {
+    parts.say.replaceChildren();
+    if (!at) { parts.say.textContent = data.hint; return; }
+    const mean = tokens.map((_, j) => [...root.heads].reduce((sum, h) => sum + weight(h, at.side, at.index, j), 0) / root.heads.size);
+    const best = [...mean.keys()].sort((a, b) => Math.abs(mean[b]) - Math.abs(mean[a])).slice(0, 3);
+    const bold = document.createElement("b");
+    bold.textContent = tokens[at.index];
+    const rest = best.map((j) => `${tokens[j]} ${write(mean[j])}`).join(", ");
+    parts.say.append(bold, (at.side ? " is read by " : " reads ") + rest + (root.heads.size > 1 ? " (mean of the heads)" : ""));
+  };
+
+  const update = () => { drawLines(); drawWords(); drawCells(); sayIt(); };
+
+  build();
+  root.observer?.disconnect();
+  let last = root.clientWidth;
+  root.observer = new ResizeObserver(() => {
+    if (Math.abs(root.clientWidth - last) > 4) { last = root.clientWidth; build(); }
+  });
+  root.observer.observe(root);
+  if (root.exporter) window.removeEventListener("sentiscope-export", root.exporter);
+  root.exporter = (event) => event.detail.push({ name: data.name, svg: parts.svg });
+  window.addEventListener("sentiscope-export", root.exporter);
+  return () => {
+    root.observer.disconnect();
+    window.removeEventListener("sentiscope-export", root.exporter);
+  };
+}

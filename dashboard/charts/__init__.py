@@ -1,0 +1,1 @@
+"""Data in, Plotly figure out. Nothing here imports Streamlit, reads a file or changes its input."""

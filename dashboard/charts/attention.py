@@ -1,0 +1,168 @@
+"""What the heads of one sentence do: maps side by side, and the weight of each component."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dashboard.charts.numbers import number, subscript
+from dashboard.charts.theme import Look, diverging, panels, sequential
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class MapRow:
+    """One row of the grid: the signed weights (H, L, L) of all heads under one name; rows of a map are readers."""
+
+    name: str
+    weights: Floats
+
+
+def full_colour(rows: Sequence[MapRow]) -> float:
+    """The weight that gets the strongest colour: the 98.5th percentile of |weight| of what is shown together.
+
+    A fixed 0 to 1 makes long sentences look blank; one scale for each map makes noise look like signal.
+    """
+    weights = np.concatenate([np.abs(row.weights).ravel() for row in rows]) if rows else np.zeros(1)
+    return float(np.quantile(weights, 0.985)) or float(weights.max()) or 1.0
+
+
+def coefficient_names(components: int, subtracts: bool) -> list[str]:
+    """`λ₁`, `λ₂` … as they stand in the sum; `−λ₁` where a model subtracts."""
+    return [f"{'−' if subtracts else ''}λ{subscript(i)}" for i in range(1, components)]
+
+
+def component_rows(components: Floats, coefficients: Floats, combined: Floats, subtracts: bool) -> list[MapRow]:
+    """What each component contributes (coefficient times map), and what their sum is.
+
+    Args:
+        components: (N, H, L, L) maps after softmax.
+        coefficients: (N, H, L), one for each reading token, with their signs.
+        combined: (H, L, L).
+        subtracts: Whether the model writes its sum with a minus (differential attention).
+    """
+    base = f"A{subscript(0)}"
+    if len(components) == 1:
+        return [MapRow(base, combined)]
+    names = [
+        base,
+        *(f"{c}A{subscript(i)}" for i, c in enumerate(coefficient_names(len(components), subtracts), start=1)),
+    ]
+    rows = [MapRow(name, c[:, :, None] * maps) for name, c, maps in zip(names, coefficients, components, strict=True)]
+    joined = f"{base} {'−' if subtracts else '+'} {names[1].lstrip('−')}" if len(names) == 2 else "sum"
+    return [*rows, MapRow(joined, combined)]
+
+
+def map_grid(rows: Sequence[MapRow], tokens: Sequence[str], look: Look) -> go.Figure:
+    """All maps on one scale: rows as given, columns heads; the page colour is zero.
+
+    Args:
+        rows: At least one; each map (H, L, L).
+        tokens: L words, for the hover label.
+        look: Theme and size.
+    """
+    t, size = look.tokens, look.size
+    heads = rows[0].weights.shape[0]
+    top = full_colour(rows)
+    signed = any((row.weights < 0).any() for row in rows)
+    titles = [[f"head {h + 1}" if r == 0 else "" for h in range(heads)] for r in range(len(rows))]
+    figure = panels(
+        look,
+        titles,
+        height=(150 if len(rows) > 1 else 330) * len(rows) + 80,
+        shared_xaxes=True,
+        shared_yaxes=True,
+        horizontal_spacing=0.03,
+        vertical_spacing=0.03,
+    )
+    words = [escape(token) for token in tokens]
+    names = [[f"{reader} reads {word}" for word in words] for reader in words]
+    for r, row in enumerate(rows, start=1):
+        for h, weights in enumerate(row.weights, start=1):
+            figure.add_heatmap(
+                z=np.round(weights, 4),
+                zmin=-top if signed else 0,
+                zmax=top,
+                colorscale=diverging(t) if signed else sequential(t),
+                showscale=(r, h) == (1, 1),
+                colorbar=_colourbar(top, signed, look),
+                text=names,
+                hovertemplate=f"%{{text}}<br>%{{z:.3f}}<extra>{row.name}, head {h}</extra>",
+                row=r,
+                col=h,
+            )
+        figure.update_yaxes(title={"text": row.name, "font": {"color": t.ink, "size": size(15)}}, row=r, col=1)
+    frame = {"showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True, "showgrid": False}
+    figure.update_xaxes(**frame)
+    figure.update_yaxes(autorange="reversed", **frame)
+    figure.update_layout(margin={"t": size(30), "b": size(44)})
+    return figure
+
+
+def _colourbar(top: float, signed: bool, look: Look) -> dict[str, object]:
+    ticks = [-top, 0.0, top] if signed else [0.0, top]
+    return {
+        "orientation": "h",
+        "y": -0.02,
+        "yanchor": "top",
+        "len": 0.6,
+        "thickness": 9,
+        "outlinewidth": 0,
+        "ticks": "",
+        "tickvals": ticks,
+        "ticktext": [number(tick, 2) if tick else "0" for tick in ticks],
+        "tickfont": {"size": look.size(14), "color": look.tokens.muted},
+    }
+
+
+def coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
+    """The weight c of every further component in this sentence: one dot for each value among heads and tokens.
+
+    Args:
+        layers: For each layer its coefficients (N, H, L), N at least 2, with their signs.
+        subtracts: Whether the model writes its sum with a minus.
+        look: Theme and size.
+    """
+    t = look.tokens
+    lines = [(layer, i, np.unique(c[i].round(6))) for layer, c in enumerate(layers) for i in range(1, len(c))]
+    signs = coefficient_names(len(layers[0]), subtracts)
+    names = [f"layer {layer + 1}, {signs[i - 1]}" for layer, i, _ in lines]
+    figure = panels(look, [[""]], height=70 + 38 * len(lines))
+    figure.add_vline(x=0, line={"color": t.ink, "width": 1})
+    for (layer, i, values), name in zip(lines, names, strict=True):
+        colour = t.plus if values.mean() >= 0 else t.minus
+        mean = float(np.mean(layers[layer][i]))
+        figure.add_scatter(
+            x=[0, mean],
+            y=[name, name],
+            mode="lines",
+            line={"color": colour, "width": look.size(2)},
+            hoverinfo="skip",
+        )
+        figure.add_scatter(
+            x=values,
+            y=[name] * len(values),
+            mode="markers",
+            marker={"size": look.size(11), "color": colour, "opacity": 1 if len(values) == 1 else 0.55},
+            hovertemplate=f"{name}<br>%{{x:.4f}}<extra></extra>",
+        )
+        figure.add_annotation(
+            x=float(values.max()) if mean >= 0 else 0,
+            y=name,
+            xanchor="left",
+            xshift=10,
+            text=number(mean, 2) if len(values) == 1 else f"{number(mean, 2)} on average",
+            font={"color": t.ink},
+        )
+    reach = max([0.1, *(float(np.abs(values).max()) for _, _, values in lines)])
+    low = min([0.0, *(float(values.min()) for _, _, values in lines)])
+    figure.update_xaxes(range=[1.1 * low - 0.02 * reach, 1.3 * reach], nticks=5, showgrid=True)
+    figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"color": t.ink})
+    figure.update_layout(margin={"t": 8})
+    return figure

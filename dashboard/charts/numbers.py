@@ -1,0 +1,48 @@
+"""How numbers are written: true minus signs, narrow spaces, never a bare float."""
+
+from __future__ import annotations
+
+MINUS, NARROW = "\u2212", "\u202f"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """`−0.843`."""
+    return f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """`+0.12`: for a difference."""
+    return f"{value:+.{digits}f}".replace("-", MINUS)
+
+
+def count(value: int) -> str:
+    """`6 920`, with a narrow space from five digits on (and from four in tables, so that columns agree)."""
+    return f"{value:,}".replace(",", NARROW)
+
+
+def plus_minus(value: float, low: float, high: float) -> str:
+    """`0.843 ± 0.024`, half of the interval; with both ends where it is lopsided by more than a fifth."""
+    below, above = value - low, high - value
+    if abs(below - above) > 0.2 * max(below, above, 0.005):
+        return f"{number(value)} ({number(low)} to {number(high)})"
+    return f"{number(value)} ± {number((high - low) / 2)}"
+
+
+def millions(value: int) -> str:
+    """`0.41 M` weights."""
+    return f"{value / 1e6:.2f}{NARROW}M" if value >= 10_000 else count(value)
+
+
+def duration(seconds: float) -> str:
+    """`9 s`, `3 min 20 s`, `2 h 5 min`."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def subscript(index: int) -> str:
+    """`₁₂`."""
+    return "".join(chr(0x2080 + int(digit)) for digit in str(index))

@@ -1,0 +1,255 @@
+"""Colours, line widths and the Plotly template: the only place where a chart gets its looks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+SANS = "Source Sans, Helvetica, Arial, sans-serif"  # a valid CSS list: Plotly turns anything else into Arial
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """One theme's colours as #RRGGBB, named after what they mean."""
+
+    paper: str
+    """Page, and zero in every colour scale."""
+    panel: str
+    """Sidebar, hover label, selection bar."""
+    ink: str
+    """Text, and reference lines that matter."""
+    muted: str
+    """Captions, tick labels."""
+    grid: str
+    """Gridlines, rules."""
+    accent: str
+    """What can be clicked, and the one series that is looked at."""
+    plus: str
+    """Positive class, positive weight, pushes towards positive."""
+    minus: str
+    """Negative class, subtracted weight, pushes towards negative."""
+    wrong: str
+    """An error."""
+    right: str
+    """A correct case: it recedes."""
+    categories: tuple[str, ...]
+    """Unordered series, in order of use; six at most."""
+    ordinal: tuple[str, str, str, str]
+    """Four ordered steps (layers, epochs) that all stay readable as lines."""
+    plus_scale: tuple[str, ...]
+    """Zero to strongest."""
+    minus_scale: tuple[str, ...]
+
+
+LIGHT = Tokens(
+    paper="#FDFCFA",
+    panel="#F3F1EB",
+    ink="#22262B",
+    muted="#5C636B",
+    grid="#E4E1D8",
+    accent="#0A6460",
+    plus="#0B63A5",
+    minus="#BE4E08",
+    wrong="#8E0F52",
+    right="#7A828C",
+    categories=("#3F9168", "#54397E", "#2A9BCB", "#704A00", "#0B63A5", "#BE4E08"),
+    ordinal=("#8A8F96", "#5E8F8C", "#0A6460", "#062F2D"),
+    plus_scale=("#FDFCFA", "#C8DCEB", "#9CC2DE", "#69A2CE", "#0B63A5", "#08345B"),
+    minus_scale=("#FDFCFA", "#F5D9C5", "#E8AC84", "#D97B3C", "#BE4E08", "#6E2C03"),
+)
+DARK = Tokens(
+    paper="#15181C",
+    panel="#1E2328",
+    ink="#E9E7E2",
+    muted="#A3A9B0",
+    grid="#2B3036",
+    accent="#63C5BC",
+    plus="#6FB3EC",
+    minus="#F0914B",
+    wrong="#FF8FC4",
+    right="#747C85",
+    categories=("#3FA083", "#9C78DA", "#9BE3FB", "#F4DE66", "#6FB3EC", "#F0914B"),
+    ordinal=("#7B838C", "#4E918C", "#63C5BC", "#D5F3EF"),
+    plus_scale=("#15181C", "#20405A", "#2B6797", "#4389C4", "#6FB3EC", "#CBE3F9"),
+    minus_scale=("#15181C", "#4A3020", "#7D4620", "#C26E30", "#F0914B", "#FBD3B4"),
+)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a figure is to be drawn: light or dark, for a screen or for a projector."""
+
+    dark: bool = False
+    projector: bool = False
+
+    @property
+    def tokens(self) -> Tokens:
+        """The colours of this theme."""
+        return DARK if self.dark else LIGHT
+
+    def size(self, pixels: float) -> float:
+        """A line width or font size, larger on a projector."""
+        return pixels * (1.3 if self.projector else 1.0)
+
+    def height(self, pixels: int) -> int:
+        """A figure height, larger on a projector."""
+        return round(pixels * (1.2 if self.projector else 1.0))
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of #RRGGBB (WCAG 2), 0 to 1."""
+    parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(first: str, second: str) -> float:
+    """Contrast ratio of two colours (WCAG 2), 1 to 21."""
+    low, high = sorted((luminance(first) + 0.05, luminance(second) + 0.05))
+    return high / low
+
+
+def readable(tokens: Tokens, background: str) -> str:
+    """Ink or paper, whichever stands out more on `background`."""
+    return max((tokens.ink, tokens.paper), key=lambda colour: contrast(colour, background))
+
+
+def blend(first: str, second: str, share: float) -> str:
+    """The colour that lies `share` (0 to 1) of the way from `first` to `second`."""
+    share = min(max(share, 0.0), 1.0)
+    mixed = (round(int(first[i : i + 2], 16) * (1 - share) + int(second[i : i + 2], 16) * share) for i in (1, 3, 5))
+    return "#" + "".join(f"{part:02X}" for part in mixed)
+
+
+def sequential(tokens: Tokens) -> list[list[Any]]:
+    """For weights that cannot be negative: the upper half of `diverging`, so equal colour means equal value."""
+    return [[i / 5, colour] for i, colour in enumerate(tokens.plus_scale)]
+
+
+def diverging(tokens: Tokens) -> list[list[Any]]:
+    """For signed values; always with zmin = -zmax, so that zero is the page itself."""
+    colours = [*reversed(tokens.minus_scale[1:]), *tokens.plus_scale]
+    return [[i / 10, colour] for i, colour in enumerate(colours)]
+
+
+def shade(tokens: Tokens, value: float, top: float) -> str:
+    """The step of the diverging scale for a signed value, `top` being full colour."""
+    scale = tokens.plus_scale if value >= 0 else tokens.minus_scale
+    return scale[min(5, round(5 * abs(value) / top)) if top > 0 else 0]
+
+
+def layer_colour(tokens: Tokens, layer: int, layers: int) -> str:
+    """The deeper the layer (0-based), the stronger the colour."""
+    return tokens.ordinal[3 - round(3 * (layers - 1 - layer) / max(layers - 1, 1))] if layers > 1 else tokens.accent
+
+
+def class_colours(tokens: Tokens, classes: Sequence[str]) -> list[str]:
+    """One colour for each class: signs where the names say negative or positive, categories otherwise."""
+    names = [name.lower() for name in classes]
+    if not any("neg" in name for name in names) or not any("pos" in name for name in names):
+        return [tokens.categories[i % len(tokens.categories)] for i in range(len(names))]
+
+    def colour(name: str) -> str:
+        strong = name.startswith(("very", "strong"))
+        if "neg" in name:
+            return tokens.minus_scale[5 if strong else 4]
+        if "pos" in name:
+            return tokens.plus_scale[5 if strong else 4]
+        return tokens.right
+
+    return [colour(name) for name in names]
+
+
+@cache
+def template(look: Look) -> go.layout.Template:
+    """Everything that all charts share. Draw with `theme=None`: Streamlit's own theme overrides templates."""
+    t, size = look.tokens, look.size
+    axis = {
+        "gridcolor": t.grid,
+        "gridwidth": 1,
+        "zeroline": False,
+        "showline": False,
+        "ticks": "",
+        "ticklabelstandoff": 6,
+        "automargin": True,
+        "tickfont": {"size": size(14), "color": t.muted},
+        "title": {"font": {"size": size(14.5), "color": t.muted}, "standoff": 8},
+    }
+    font = {"family": SANS, "size": size(15), "color": t.ink}
+    return go.layout.Template(
+        layout={
+            "font": font,
+            "paper_bgcolor": t.paper,  # as on the page, so that an exported picture looks as seen
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "colorway": t.categories,
+            "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+            "hovermode": "closest",
+            "dragmode": False,
+            "showlegend": False,
+            "hoverlabel": {"bgcolor": t.panel, "bordercolor": t.grid, "font": font},
+            "xaxis": {**axis, "showgrid": False},
+            "yaxis": {**axis, "showgrid": True},
+            "colorscale": {"sequential": sequential(t), "diverging": diverging(t)},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": t.muted, "activecolor": t.accent},
+            "annotationdefaults": {"font": {"size": size(14.5), "color": t.muted}, "showarrow": False},
+        }
+    )
+
+
+def panels(look: Look, titles: Sequence[Sequence[str]], *, height: int, **grid: Any) -> go.Figure:
+    """An empty figure of rows and columns of panels, each title standing at the left end of its panel.
+
+    Args:
+        look: Theme and size.
+        titles: One row of titles for each row of panels; an empty title leaves the space out.
+        height: Pixels on a screen.
+        grid: Further arguments of plotly's `make_subplots`, such as spacings.
+    """
+    rows, columns = len(titles), len(titles[0])
+    figure = make_subplots(rows, columns, **grid)
+    figure.update_layout(template=template(look), height=look.height(height), margin={"t": look.size(32)})
+    for index, title in enumerate(title for row in titles for title in row):
+        axis = "" if index == 0 else str(index + 1)
+        if title:
+            figure.add_annotation(
+                x=0,
+                y=1,
+                yshift=4,
+                xref=f"x{axis} domain",
+                yref=f"y{axis} domain",
+                xanchor="left",
+                yanchor="bottom",
+                text=title,
+                font={"color": look.tokens.ink, "size": look.size(15)},
+            )
+    return figure
+
+
+def spread(values: Sequence[float], gap: float) -> list[float]:
+    """Positions for direct labels: as near to the values as `gap` between neighbours allows."""
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    placed = list(values)
+    for _ in range(20):
+        for below, above in pairwise(order):
+            lack = gap - (placed[above] - placed[below])
+            if lack > 0:
+                placed[below] -= lack / 2
+                placed[above] += lack / 2
+    return placed
+
+
+def config(name: str) -> dict[str, Any]:
+    """What Plotly may do in the browser: only the download button, shown on hover; vector by default."""
+    return {
+        "displaylogo": False,
+        "displayModeBar": "hover",
+        "scrollZoom": False,
+        "modeBarButtons": [["toImage"]],
+        "toImageButtonOptions": {"format": "svg", "filename": f"sentiscope-{name}", "scale": 2},
+    }

@@ -1,0 +1,172 @@
+"""Curves of a training, drawn while it runs and afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import plotly.graph_objects as go
+
+from dashboard.charts.numbers import number, subscript
+from dashboard.charts.theme import Look, layer_colour, panels, spread
+
+LIVE = "live"
+"""One `uirevision` for all states of a live figure: nothing jumps when a point is added."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What a training has logged so far; every x is in epochs (2.5 = half way through the third)."""
+
+    epochs: int
+    """Planned; the axis is as long as this from the first step on."""
+    seconds: float = 0.0
+    """Training time so far."""
+    step: tuple[float, ...] = ()
+    loss: tuple[float, ...] = ()
+    """Training loss at each logged step."""
+    epoch: tuple[float, ...] = ()
+    validation_loss: tuple[float, ...] = ()
+    validation_metric: tuple[float, ...] = ()
+    metric: str = "accuracy"
+    lambda_step: tuple[float, ...] = ()
+    lambdas: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
+    """(layer, component), both from 0, component 1 being the first that has a lambda: its value at `lambda_step`."""
+
+
+def learning(curves: Curves, look: Look) -> go.Figure:
+    """Training and validation loss on the left, the validation metric on the right."""
+    t = look.tokens
+    figure = panels(look, [["loss", f"validation {curves.metric}"]], height=340, horizontal_spacing=0.09)
+    figure.add_scatter(
+        x=curves.step,
+        y=curves.loss,
+        mode="lines",
+        line={"color": t.right, "width": look.size(1.4)},
+        hovertemplate="train loss %{y:.3f}<extra></extra>",
+        row=1,
+        col=1,
+    )
+    for column, (name, values) in enumerate(
+        (("validation loss", curves.validation_loss), (curves.metric, curves.validation_metric)), start=1
+    ):
+        figure.add_scatter(
+            x=curves.epoch,
+            y=values,
+            mode="lines+markers",
+            line={"color": t.accent, "width": look.size(3)},
+            marker={"size": look.size(8)},
+            hovertemplate=f"epoch %{{x}}<br>{name} %{{y:.3f}}<extra></extra>",
+            row=1,
+            col=column,
+        )
+    _mark_lowest(figure, curves, look)
+    _name_lines(figure, curves, look)
+    figure.update_xaxes(range=[0, curves.epochs * 1.04], title_text="epoch", **_epoch_ticks(curves.epochs))
+    figure.update_yaxes(nticks=6)
+    figure.update_yaxes(rangemode="tozero", row=1, col=1)
+    if curves.metric != "loss":
+        floor = min([0.5, *curves.validation_metric])
+        figure.update_yaxes(range=[floor - 0.01, 1.0], dtick=0.1, tickformat=".1f", row=1, col=2)
+    figure.update_layout(uirevision=LIVE)
+    return figure
+
+
+def _mark_lowest(figure: go.Figure, curves: Curves, look: Look) -> None:
+    if len(curves.validation_loss) < 2:
+        return
+    best = min(range(len(curves.validation_loss)), key=lambda i: curves.validation_loss[i])
+    ink = look.tokens.ink
+    figure.add_vline(x=curves.epoch[best], line={"color": ink, "width": 1, "dash": "dot"}, row=1, col=1)
+    figure.add_annotation(
+        x=curves.epoch[best],
+        y=0.99,
+        yref="y domain",
+        xanchor="left",
+        yanchor="top",
+        xshift=6,
+        text=f"lowest {number(curves.validation_loss[best])}",
+        font={"color": ink},
+        row=1,
+        col=1,
+    )
+
+
+def _name_lines(figure: go.Figure, curves: Curves, look: Look) -> None:
+    ends = []
+    if curves.step:
+        tail = curves.loss[-12:]
+        ends.append(("train", curves.step[-1], sum(tail) / len(tail), look.tokens.muted))
+    if curves.epoch:
+        ends.append(("validation", curves.epoch[-1], curves.validation_loss[-1], look.tokens.accent))
+    top = max([*curves.loss, *curves.validation_loss], default=1.0)
+    heights = spread([y for _, _, y, _ in ends], 0.08 * top)
+    for (name, x, _, colour), y in zip(ends, heights, strict=True):
+        figure.add_annotation(x=x, y=y, text=name, xanchor="left", xshift=9, font={"color": colour}, row=1, col=1)
+
+
+def lambdas(curves: Curves, look: Look) -> go.Figure:
+    """One row for each component: its lambda on a scale with zero, and its change since the start, magnified."""
+    components = sorted({component for _, component in curves.lambdas})
+    layers = sorted({layer for layer, _ in curves.lambdas})
+    titles = [[f"λ{subscript(i)}", f"λ{subscript(i)}, change since the start"] for i in components]
+    figure = panels(
+        look, titles, height=70 + 210 * len(titles), horizontal_spacing=0.1, vertical_spacing=0.24 / len(titles)
+    )
+    span = [0.0, *(value for values in curves.lambdas.values() for value in values)]
+    move = (
+        max((abs(v - values[0]) for values in curves.lambdas.values() if values for v in values), default=0.0) or 1e-3
+    )
+    for row, component in enumerate(components, start=1):
+        lines = {layer: curves.lambdas[layer, component] for layer in layers if (layer, component) in curves.lambdas}
+        change = {layer: tuple(value - values[0] for value in values) for layer, values in lines.items()}
+        pad = 0.08 * (max(span) - min(span) or 1)
+        _lambda_panel(figure, curves, look, lines, (row, 1), (min(span) - pad, max(span) + pad))
+        _lambda_panel(figure, curves, look, change, (row, 2), (-1.15 * move, 1.15 * move))
+    figure.update_xaxes(range=[0, curves.epochs * 1.16], **_epoch_ticks(curves.epochs))
+    figure.update_xaxes(title_text="epoch", row=len(titles))
+    figure.update_yaxes(nticks=5)
+    figure.update_layout(uirevision=LIVE)
+    return figure
+
+
+def _lambda_panel(
+    figure: go.Figure,
+    curves: Curves,
+    look: Look,
+    lines: dict[int, tuple[float, ...]],
+    place: tuple[int, int],
+    limits: tuple[float, float],
+) -> None:
+    row, column = place
+    layers = max(layer for layer, _ in curves.lambdas) + 1
+    heights = spread([values[-1] for values in lines.values()], 0.1 * (limits[1] - limits[0]))
+    sign = "+" if column == 2 else ""
+    figure.add_hline(y=0, line={"color": look.tokens.ink, "width": 1}, row=row, col=column)
+    for (layer, values), height in zip(lines.items(), heights, strict=True):
+        colour = layer_colour(look.tokens, layer, layers)
+        figure.add_scatter(
+            x=curves.lambda_step[: len(values)],
+            y=values,
+            mode="lines",
+            line={"color": colour, "width": look.size(2.5)},
+            hovertemplate=f"layer {layer + 1}<br>epoch %{{x:.1f}}<br>%{{y:{sign}.4f}}<extra></extra>",
+            row=row,
+            col=column,
+        )
+        figure.add_annotation(
+            x=curves.lambda_step[len(values) - 1],
+            y=height,
+            text=f"layer {layer + 1}",
+            xanchor="left",
+            xshift=6,
+            font={"color": look.tokens.muted if layer < layers / 2 else look.tokens.ink},
+            row=row,
+            col=column,
+        )
+    figure.update_yaxes(range=list(limits), row=row, col=column)
+
+
+def _epoch_ticks(epochs: int) -> dict[str, Sequence[int]]:
+    step = max(1, -(-epochs // 10))
+    return {"tickvals": list(range(0, epochs + 1, step))}

@@ -1,0 +1,77 @@
+"""Overview: what is here, and one clear thing to do next."""
+
+from __future__ import annotations
+
+from core.runs.record import RunRecord
+from dashboard import data
+from dashboard.charts.numbers import count, number
+from dashboard.views import headline, run_frame
+from dashboard.widgets.export import export_bar
+from dashboard.widgets.figure import caption, heading
+from dashboard.widgets.header import header
+from dashboard.widgets.messages import empty, problem
+from dashboard.widgets.next_step import next_step
+from dashboard.widgets.run_table import run_table
+
+QUESTION = "What has been trained here, and how well does each model do?"
+TABLE = (
+    "± is half of the 95 % interval on the test sentences. In the drawn interval the ring marks TF-IDF with logistic "
+    "regression on the same data: a model inside its interval cannot be told apart from it. λ: change since the start, "
+    "one line for each layer and component."
+)
+
+
+def page() -> None:
+    """Next step, then the runs."""
+    records = data.runs()
+    done = [record for record in records if record.status == "done"]
+    header("Overview", QUESTION, [(count(len(records)), "runs"), (count(len(done)), "finished")] if records else [])
+    if not records:
+        empty(
+            "No model has been trained here yet",
+            "Train one on the built-in corpus: it takes about a minute, and you can "
+            "watch it learn. Then type a sentence and look inside.",
+            "Train a first model",
+            "screens/train.py",
+        )
+        return
+    next_step(*_advice(records, done))
+    heading("Runs", "runs", note="newest first")
+    run_table(records)
+    caption(TABLE)
+    for record in (one for one in records if one.status == "damaged"):
+        problem(f"Run “{record.run}” is damaged", record.reason)
+    export_bar("overview", {"Runs": run_frame(records)}, figures=False)
+
+
+def _advice(records: list[RunRecord], done: list[RunRecord]) -> tuple[str, str, str, str, str]:
+    """Title, text, button, page and run of the one thing to do next."""
+    live = next((record for record in records if record.status in ("running", "queued")), None)
+    if live is not None:
+        return (
+            f"{live.run} is learning",
+            "Its curves and lambdas move as it goes.",
+            "Watch it",
+            "screens/train.py",
+            live.run,
+        )
+    if not done:
+        return (
+            "No training has finished yet",
+            "Start another, or resume one from the command line.",
+            "Train a model",
+            "screens/train.py",
+            "",
+        )
+    best, found = max(
+        ((record, headline(record)) for record in done), key=lambda pair: pair[1].value if pair[1] else 0.0
+    )
+    text = (
+        f"It gets {number(found.value)} of the test sentences right. Type one that it gets wrong."
+        if found
+        else "Type a sentence."
+    )
+    return f"Try to fool {best.run}", text, "Type a sentence", "screens/sentence.py", best.run
+
+
+page()

@@ -1,0 +1,38 @@
+"""Sentences with what they are and what the model said."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import state
+from dashboard.widgets.style import row_height
+
+SHOWN = 8
+
+
+def example_table(rows: pd.DataFrame) -> None:
+    """The surest answers first, so that the worst mistakes stand on top; choosing a row offers to look inside it."""
+    ordered = rows.sort_values("probability", ascending=False, ignore_index=True)
+    event = st.dataframe(
+        ordered,
+        hide_index=True,
+        row_height=row_height(),
+        height=min(len(ordered) + 1, SHOWN) * row_height() + 2,
+        column_order=["text", "label", "predicted", "probability"],
+        column_config={
+            "text": st.column_config.TextColumn("Sentence", width="large"),
+            "label": st.column_config.TextColumn("Is", width=90),
+            "predicted": st.column_config.TextColumn("Said", width=90),
+            "probability": st.column_config.NumberColumn("P(said)", format="%.3f", width=80),
+        },
+        key=state.EXAMPLES,
+        on_select="rerun",
+        selection_mode="single-row",
+        alt="Sentences of the chosen cell",
+    )
+    chosen = event["selection"]["rows"]
+    if chosen and st.button("Look inside this sentence", icon=":material/notes:", key="open-sentence"):
+        st.switch_page(
+            "screens/sentence.py", query_params={state.RUN: state.run(), state.TEXT: ordered["text"][chosen[0]]}
+        )

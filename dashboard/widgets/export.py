@@ -1,0 +1,51 @@
+"""The last line of a page: its figures as SVG or PNG, its tables as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import state
+from dashboard.widgets.style import asset
+
+_figures = st.components.v2.component(
+    "sentiscope_export",
+    html=(
+        '<div class="s-export"><button type="button" value="svg">Figures · SVG</button>'
+        '<button type="button" value="png">Figures · PNG</button></div>'
+    ),
+    css=asset("export.css"),
+    js=asset("export.js"),
+)
+
+
+def export_bar(page: str, tables: Mapping[str, pd.DataFrame], *, figures: bool = True) -> None:
+    """Offer everything on the page; on a projector nothing, the room is for reading."""
+    if state.projector():
+        return
+    with st.container(key="export", horizontal=True, vertical_alignment="center", gap="medium"):
+        st.html("Export this page", width="content")
+        if figures:
+            _figures(key="export-figures", width="content")
+        for name, frame in tables.items():
+            st.download_button(
+                f"{name} · CSV",
+                csv_text(frame),
+                f"sentiscope-{page}-{name.lower().replace(' ', '-')}.csv",
+                "text/csv",
+                key=f"export-{name}",
+                type="tertiary",
+                on_click="ignore",
+            )
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """The table as CSV; a text that a spreadsheet would take for a formula gets a leading apostrophe."""
+
+    def harmless(cell: object) -> object:
+        return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
+
+    text = frame.select_dtypes(include=["str", "object", "category"]).columns
+    return frame.assign(**{name: frame[name].astype(object).map(harmless) for name in text}).to_csv(index=False)

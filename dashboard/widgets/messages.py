@@ -1,0 +1,44 @@
+"""What a page says when there is nothing to show, when something went wrong, or while something takes time."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+
+def empty(title: str, text: str, button: str, page: str) -> None:
+    """What would be here, how to get it, and the button for it."""
+    st.html(f'<div class="s-empty"><b>{escape(title)}</b><span>{escape(text)}</span></div>')
+    with st.container(horizontal=True, horizontal_alignment="center"):
+        if st.button(button, type="primary", key="empty-action"):
+            st.switch_page(page)
+
+
+def problem(title: str, text: str) -> None:
+    """What is wrong, where, and what to do."""
+    _message(title, text, "var(--wrong)")
+
+
+def finding(title: str, text: str) -> None:
+    """Something that changes how a figure is to be read."""
+    _message(title, text, "var(--accent)")
+
+
+def _message(title: str, text: str, colour: str) -> None:
+    st.html(f'<div class="s-msg" role="status" style="--c:{colour}"><b>{escape(title)}</b><p>{escape(text)}</p></div>')
+
+
+def selection_note(what: str, why: str) -> None:
+    """What is selected, and by what."""
+    st.html(f'<div class="s-sel"><b>{escape(what)}</b> <span>{escape(why)}</span></div>', width="stretch")
+
+
+def progress(what: str, detail: str, share: float) -> None:
+    """One bold phrase, what is left, and a bar (`share` 0 to 1)."""
+    percent = round(100 * min(max(share, 0), 1))
+    st.html(
+        f'<div class="s-say"><b>{escape(what)}</b> <span>{escape(detail)}</span>'
+        f'<div class="s-prog" role="progressbar" aria-label="{escape(what)}" aria-valuenow="{percent}" '
+        f'aria-valuemin="0" aria-valuemax="100"><div style="width:{percent}%"></div></div></div>'
+    )

@@ -1,0 +1,73 @@
+"""All runs as a table that leads to their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.runs.record import RunRecord
+from dashboard import data, state
+from dashboard.charts import marks
+from dashboard.charts.theme import Tokens
+from dashboard.views import headline, run_frame
+from dashboard.widgets.messages import selection_note
+from dashboard.widgets.style import look, row_height
+
+AXIS = (0.5, 1.0)
+TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
+
+
+def run_table(records: Sequence[RunRecord]) -> None:
+    """One row a run; a chosen row offers its pages."""
+    tokens = look().tokens
+    frame = run_frame(records).assign(
+        interval=[_interval(record, tokens) for record in records],
+        course=[_course(record, tokens) for record in records],
+    )
+    text = st.column_config.TextColumn
+    event = st.dataframe(
+        frame,
+        hide_index=True,
+        row_height=row_height(),
+        column_order=["run", "status", "data", "model", "accuracy", "interval", "tfidf", "course"],
+        column_config={
+            "run": text("Run", width=190),
+            "status": text("Status", width=80),
+            "data": text("Data", width=90),
+            "model": text("Model", width=95),
+            "accuracy": text("Accuracy, test", width=118, help="± is half of the 95 % interval"),
+            "interval": st.column_config.ImageColumn(
+                "0.5 to 1", width=150, help="The interval drawn; the ring is TF-IDF"
+            ),
+            "tfidf": text("TF-IDF", width=66, alignment="right", help="The yardstick on the same data"),
+            "course": st.column_config.ImageColumn(
+                "λ", width=120, help="Change since the start, by layer and component"
+            ),
+        },
+        key=state.ROWS,
+        on_select="rerun",
+        selection_mode="single-row",
+        alt="All runs",
+    )
+    if rows := event["selection"]["rows"]:
+        run = records[rows[0]].run
+        with st.container(key="selection", horizontal=True, vertical_alignment="center"):
+            selection_note(run, "open it on")
+            for title, page in TARGETS:
+                if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
+                    st.switch_page(f"screens/{page}.py")
+
+
+def _interval(record: RunRecord, tokens: Tokens) -> str | None:
+    found = headline(record)
+    if found is None or found.low is None or found.high is None:
+        return None
+    return marks.interval(found.value, found.low, found.high, AXIS, found.yardstick, tokens)
+
+
+def _course(record: RunRecord, tokens: Tokens) -> str | None:
+    if record.status == "damaged":
+        return None
+    lines = data.curves(record)[0].lambdas
+    return marks.sparkline(list(lines.values()), [layer for layer, _ in lines], tokens) if lines else None

@@ -1,0 +1,38 @@
+"""The look of a page: which theme is on, and the one style block."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from dashboard import state
+from dashboard.charts.theme import Look
+
+ASSETS = Path(__file__).parent.parent / "assets"
+NAMED = ("paper", "panel", "ink", "muted", "accent", "plus", "minus", "wrong", "right")
+
+
+@cache
+def asset(name: str) -> str:
+    """A constant of the dashboard: a style sheet or script kept in `assets/`."""
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def look() -> Look:
+    """How figures are to be drawn for this visitor."""
+    return Look(dark=st.context.theme.type == "dark", projector=state.projector())
+
+
+def style() -> None:
+    """The page's style sheet, with the colours of the theme as variables."""
+    tokens = look().tokens
+    colours = "".join(f"--{name}:{getattr(tokens, name)};" for name in NAMED)
+    root = "html{font-size:21px}" if state.projector() else ""
+    st.html(f"<style>:root{{{colours}--rule:{tokens.grid}}}{root}{asset('page.css')}</style>")
+
+
+def row_height() -> int:
+    """Pixels of a table row; the text of tables follows the root font size by itself."""
+    return 48 if state.projector() else 38
