@@ -8,12 +8,10 @@ import typing
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import tokenizers as hf
 
 from core.atomic import write_text
 from core.exceptions import ConfigError, RunDamaged
@@ -108,6 +106,7 @@ class Tokenizer(ABC):
         Raises:
             RunDamaged: if the text is no complete tokenizer of this version.
         """
+        from core.text.bpe import BpeTokenizer
         from core.text.ngrams import NGramTokenizer
 
         kinds: dict[str, type[Tokenizer]] = {each.kind: each for each in (WordTokenizer, BpeTokenizer, NGramTokenizer)}
@@ -193,85 +192,11 @@ class WordTokenizer(Tokenizer):
         return cls(read_vocabulary(state), config, max_length)
 
 
-class BpeTokenizer(Tokenizer):
-    """Byte-level byte-pair encoding (Radford et al. 2019): every text has known pieces only."""
-
-    kind = "bpe"
-
-    def __init__(self, model: hf.Tokenizer, config: TextConfig, max_length: int) -> None:
-        """The model's own ids start at 0; ours leave room for the special ones before them."""
-        self.config, self.max_length = config, max_length
-        self._model = model
-
-    @classmethod
-    def fit(cls, texts: Iterable[str], config: TextConfig) -> BpeTokenizer:
-        """Merges learned from the texts.
-
-        Raises:
-            ConfigError: if the vocabulary has no room for the 256 bytes.
-        """
-        alphabet = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
-        if config.max_vocab < len(alphabet) + FIRST:
-            raise ConfigError(
-                f"text.max_vocab={config.max_vocab}: byte-level BPE needs at least {len(alphabet) + FIRST} "
-                "(256 bytes and 2 special entries)"
-            )
-        model = hf.Tokenizer(hf.models.BPE())
-        # The blank put before the text makes its first word the same token as in the middle.
-        model.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=True)
-        model.decoder = hf.decoders.ByteLevel()
-        trainer = hf.trainers.BpeTrainer(
-            vocab_size=config.max_vocab - FIRST,
-            min_frequency=config.min_freq,
-            initial_alphabet=alphabet,
-            show_progress=False,
-        )
-        normalised = [normalise(text, config.normaliser) for text in texts]
-        model.train_from_iterator(normalised, trainer)
-        fitted = cls(model, config, config.max_length)
-        if not fitted.max_length:
-            fitted.max_length = automatic_length([len(ids) for ids in fitted._batch(normalised)])
-        return fitted
-
-    @property
-    def size(self) -> int:
-        """Number of ids, the two special ones included."""
-        return FIRST + self._model.get_vocab_size()
-
-    def name(self, token: int) -> str:
-        """The text of an id, its leading blank included; pieces of a character show as U+FFFD."""
-        return SPECIALS[token] if token < FIRST else self._model.decode([token - FIRST])
-
-    def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        found = self._model.encode(text)
-        return [each + FIRST for each in found.ids], [_without_blank(text, *span) for span in found.offsets]
-
-    def _batch(self, texts: list[str]) -> Iterable[list[int]]:
-        rest = iter(texts)
-        while block := list(islice(rest, 4096)):
-            for found in self._model.encode_batch_fast(block):
-                yield [each + FIRST for each in found.ids]
-
-    def _state(self) -> dict[str, Any]:
-        return {"bpe": json.loads(self._model.to_str())}
-
-    @classmethod
-    def _restore(cls, state: dict[str, Any], config: TextConfig, max_length: int) -> BpeTokenizer:
-        try:
-            model = hf.Tokenizer.from_str(json.dumps(state["bpe"]))
-        except KeyError:
-            raise
-        except Exception as error:  # tokenizers raises bare Exception
-            raise ValueError(str(error)) from error
-        if sorted(model.get_vocab().values()) != list(range(model.get_vocab_size())):
-            raise ValueError("the ids have gaps")
-        return cls(model, config, max_length)
-
-
 def fit_tokenizer(texts: Iterable[str], config: TextConfig) -> Tokenizer:
     """The configured tokenizer, fitted on the training texts: the same texts and settings give the same state."""
-    kinds: dict[str, type[WordTokenizer] | type[BpeTokenizer]] = {"word": WordTokenizer, "bpe": BpeTokenizer}
-    return kinds[config.tokenizer].fit(texts, config)
+    from core.text.bpe import BpeTokenizer
+
+    return (BpeTokenizer if config.tokenizer == "bpe" else WordTokenizer).fit(texts, config)
 
 
 def automatic_length(lengths: Sequence[int]) -> int:
@@ -307,8 +232,3 @@ def _read_config(tree: Any) -> TextConfig:
         return TextConfig(**tree)
     except ConfigError as error:
         raise ValueError(str(error)) from error
-
-
-def _without_blank(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without the blank that byte-level BPE keeps before a word, unless the blank is all there is."""
-    return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)

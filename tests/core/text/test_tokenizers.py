@@ -137,9 +137,9 @@ def test_fitting_is_the_same_in_another_process():
         lambda state: json.dumps({**json.loads(state), "version": 99}),
         lambda state: json.dumps({**json.loads(state), "max_length": "8"}),
         lambda state: json.dumps({**json.loads(state), "config": {}}),
-        lambda state: json.dumps({**json.loads(state), "vocabulary": ["a", "a"], "bpe": {}}),
-        lambda state: json.dumps({**json.loads(state), "vocabulary": [1], "bpe": 3}),
-        lambda state: json.dumps({k: v for k, v in json.loads(state).items() if k not in ("vocabulary", "bpe")}),
+        lambda state: json.dumps({**json.loads(state), "vocabulary": ["a", "a"]}),
+        lambda state: json.dumps({**json.loads(state), "vocabulary": [1]}),
+        lambda state: json.dumps({k: v for k, v in json.loads(state).items() if k != "vocabulary"}),
     ],
 )
 def test_a_damaged_file_is_refused_by_name(tokenizer, damage, tmp_path):
@@ -163,3 +163,9 @@ def test_stored_settings_are_checked(change):
     state["config"].update(change)
     with pytest.raises(RunDamaged):
         Tokenizer.from_json(json.dumps(state))
+
+
+@pytest.mark.parametrize("merges", [None, 3, ["a"], [["a"]], [["zz", "y"]], [["a", "b", "c"]]])
+def test_stored_merges_are_checked(merges):
+    with pytest.raises(RunDamaged):
+        Tokenizer.from_json(json.dumps({**json.loads(BPE.to_json()), "merges": merges}))

@@ -1,0 +1,115 @@
+"""Byte-level byte-pair encoding: every text is made of known pieces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+import tokenizers as hf
+
+from core.exceptions import ConfigError
+from core.text.config import TextConfig
+from core.text.normalise import normalise
+from core.text.tokenizers import FIRST, SPECIALS, Tokenizer, automatic_length, read_vocabulary
+
+ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
+"""The 256 symbols that stand for bytes inside the tokenizer and never on a page."""
+
+
+class BpeTokenizer(Tokenizer):
+    """Byte-level BPE (Radford et al. 2019), trained by the `tokenizers` library."""
+
+    kind = "bpe"
+
+    def __init__(
+        self, vocabulary: Sequence[str], merges: Sequence[tuple[str, str]], config: TextConfig, max_length: int
+    ) -> None:
+        """Pieces from id 2 on, in byte symbols, and the merges that make them, first to last."""
+        self.config, self.max_length = config, max_length
+        self._vocabulary, self._merges = list(vocabulary), list(merges)
+        numbered = {piece: index for index, piece in enumerate(self._vocabulary)}
+        if len(numbered) != len(self._vocabulary) or not numbered.keys() >= set(ALPHABET):
+            raise ValueError("the pieces are not unique or do not cover all bytes")
+        self._model = _pipeline(hf.models.BPE(vocab=numbered, merges=self._merges))
+
+    @classmethod
+    def fit(cls, texts: Iterable[str], config: TextConfig) -> BpeTokenizer:
+        """Merges learned from the texts.
+
+        Raises:
+            ConfigError: if the vocabulary has no room for the 256 bytes.
+        """
+        if config.max_vocab < len(ALPHABET) + FIRST:
+            raise ConfigError(
+                f"text.max_vocab={config.max_vocab}: byte-level BPE needs at least {len(ALPHABET) + FIRST} "
+                "(256 bytes and 2 special entries)"
+            )
+        model = _pipeline(hf.models.BPE())
+        trainer = hf.trainers.BpeTrainer(
+            vocab_size=config.max_vocab - FIRST,
+            min_frequency=config.min_freq,
+            initial_alphabet=ALPHABET,
+            show_progress=False,
+        )
+        normalised = [normalise(text, config.normaliser) for text in texts]
+        model.train_from_iterator(normalised, trainer)
+        learned = json.loads(model.to_str())["model"]
+        vocabulary = sorted(learned["vocab"], key=learned["vocab"].__getitem__)
+        fitted = cls(vocabulary, [_pair(each) for each in learned["merges"]], config, config.max_length)
+        if not fitted.max_length:
+            fitted.max_length = automatic_length([len(ids) for ids in fitted._batch(normalised)])
+        return fitted
+
+    @property
+    def size(self) -> int:
+        """Number of ids, the two special ones included."""
+        return FIRST + len(self._vocabulary)
+
+    def name(self, token: int) -> str:
+        """The text of an id, its leading blank included; pieces of a character show as U+FFFD."""
+        return SPECIALS[token] if token < FIRST else self._model.decode([token - FIRST])
+
+    def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        found = self._model.encode(text)
+        return [each + FIRST for each in found.ids], [_without_blank(text, *span) for span in found.offsets]
+
+    def _batch(self, texts: list[str]) -> Iterable[list[int]]:
+        rest = iter(texts)
+        while block := list(islice(rest, 4096)):
+            for found in self._model.encode_batch_fast(block):
+                yield [each + FIRST for each in found.ids]
+
+    def _state(self) -> dict[str, Any]:
+        return {"vocabulary": self._vocabulary, "merges": self._merges}
+
+    @classmethod
+    def _restore(cls, state: dict[str, Any], config: TextConfig, max_length: int) -> BpeTokenizer:
+        vocabulary, merges = read_vocabulary(state), [_pair(each) for each in state["merges"]]
+        known = set(vocabulary)
+        if not all({first, second, first + second} <= known for first, second in merges):
+            raise ValueError("a merge makes a piece that is not listed")
+        return cls(vocabulary, merges, config, max_length)
+
+
+def _pipeline(model: hf.models.BPE) -> hf.Tokenizer:
+    """Text → words with their leading blank → byte symbols → pieces, and back.
+
+    The blank put before the text makes its first word the same piece as in the middle. No token is special.
+    """
+    pipeline = hf.Tokenizer(model)
+    pipeline.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=True)
+    pipeline.decoder = hf.decoders.ByteLevel()
+    return pipeline
+
+
+def _pair(merge: Any) -> tuple[str, str]:
+    """One merge; older versions of the library write it as one text, which has exactly one blank."""
+    first, second = merge.split(" ") if isinstance(merge, str) else merge
+    return str(first), str(second)
+
+
+def _without_blank(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without the blank that byte-level BPE keeps before a word, unless the blank is all there is."""
+    return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)
