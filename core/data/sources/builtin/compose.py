@@ -1,0 +1,216 @@
+"""From a frame to a sentence: clauses, nouns that fit, polar words of the right sign, agreement."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+from typing import Literal, TypeVar
+
+from core.data.sources.builtin.frames import SLOT, Frame, clauses
+from core.data.sources.builtin.lexicon import Noun, Word, domains, fillers, held_out, nouns, words
+
+Mode = Literal["train", "seen", "unseen"]
+"""Which words: pairs of word and phenomenon open to training; all but the starred words; starred words only."""
+
+Item = TypeVar("Item", Noun, Word)
+
+WHEN_SHARE = 0.4
+WE_SHARE = 0.3
+PARTS = {
+    **{slot: "adj" for slot in ("adj", "mild", "strong", "more", "np")},
+    **{slot: slot.removesuffix("p") for slot in ("feel", "feelp", "affect", "affectp")},
+    **{slot: slot.removesuffix("p") for slot in ("adv", "outcome", "outcomep", "situation")},
+    "pn": "pn",
+    "stirp": "affect",
+}
+"""The part of speech that each polar slot takes."""
+OTHER_FORM = {"feelp", "affectp", "stirp", "outcomep", "more"}
+STRENGTH = {"mild": 1, "more": 1, "stirp": 1, "strong": 2}
+NOT_FOR_PEOPLE = {"np", "feel", "feelp", "pn", "adv", "they", "it"}
+PEOPLE = {"staff", "artist"}
+AGREEING = {
+    "be": ("was", "were"),
+    "bent": ("wasn't", "weren't"),
+    "are": ("is", "are"),
+    "they": ("it", "they"),
+    "it": ("it", "them"),
+}
+"""Slots that follow the number of the opinion's noun: singular, plural."""
+VOWEL = re.compile(r"\b([Aa]) (?=hour|honest|[aeiou](?!se|niq|uph|ne-))")
+"""`a` before a vowel sound (but not before use…, uniq…, euph…, one-…)."""
+SENTENCE_START = re.compile(r"(?:^|(?<=[.!?] ))[a-z]")
+
+
+class NoFit(Exception):
+    """No word or noun fits the draw; the caller draws again."""
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A finished sentence with everything that is known about it."""
+
+    text: str
+    score: int
+    frame: Frame
+    domain: str
+    words: tuple[Word, ...]
+
+    @property
+    def unseen(self) -> bool:
+        """Whether it holds a polar word that training never has."""
+        return any(word.unseen for word in self.words)
+
+
+def compose(frame: Frame, sign: int, rng: Random, mode: Mode = "train") -> Sentence:
+    """Fill a frame so that the whole sentence has the given sign.
+
+    Args:
+        frame: the template and its rule of composition.
+        sign: +1 or -1; for a frame of score zero it only says which opinion comes first.
+        rng: the source of every choice.
+        mode: which words may be used. With `unseen` one opinion has a starred word, the others have not.
+
+    Raises:
+        NoFit: if nothing fits this draw.
+    """
+    domain = frame.domain or rng.choice(domains())
+    template = SLOT.sub(lambda slot: _clause(slot, rng), frame.template)
+    topics = _topics(frame, template, domain, rng)
+    chosen = _choose(frame, template, sign, domain, topics, mode, rng)
+    speaker = ("I", "me") if re.search(r"\b(I|my|me)\b", template) or rng.random() > WE_SHARE else ("we", "us")
+    text = SLOT.sub(lambda slot: _fill(slot, chosen, topics, speaker, rng), template)
+    return Sentence(_polish(text), _score(frame, sign, chosen), frame, domain, tuple(chosen.values()))
+
+
+def _clause(slot: re.Match[str], rng: Random) -> str:
+    options = clauses().get(slot[1])
+    return rng.choice(options).replace("#", slot[2]) if options else slot[0]
+
+
+@cache
+def _needs(template: str) -> tuple[list[tuple[str, str]], dict[int, tuple[str, bool]], frozenset[int]]:
+    """What a template without clause slots asks for.
+
+    Returns:
+        Its slots in order; per opinion with a noun of its own, the noun's role and whether people are ruled out; the
+        opinions without one.
+    """
+    slots = SLOT.findall(template)
+    by_index: dict[int, set[str]] = {}
+    for slot, digit in slots:
+        if digit:
+            by_index.setdefault(int(digit), set()).add(slot)
+    nounless = frozenset(index for index, names in by_index.items() if not names & {"n", "np", "w"})
+    shared = set().union(*(by_index[index] for index in nounless))
+    own = {
+        index: ("whole" if "w" in names else "aspect", bool((names | shared) & NOT_FOR_PEOPLE))
+        for index, names in sorted(by_index.items())
+        if index not in nounless
+    }
+    return slots, own, nounless
+
+
+def _topics(frame: Frame, template: str, domain: str, rng: Random) -> dict[int, Noun]:
+    """Choose a noun for each opinion; an opinion without a noun of its own is about the first one's."""
+    _, own, nounless = _needs(template)
+    found: dict[int, Noun] = {}
+    for index, (role, no_people) in own.items():
+        found[index] = _new(_nouns(domain, role, frame.kinds, no_people), found, rng)
+    if found:
+        first = next(iter(found.values()))
+        found |= {index: first for index in nounless}
+    return found
+
+
+def _choose(
+    frame: Frame, template: str, sign: int, domain: str, topics: dict[int, Noun], mode: Mode, rng: Random
+) -> dict[int, Word]:
+    """Choose a polar word for each opinion; in mode `unseen` a starred one for one of them."""
+    starred = rng.randrange(len(frame.signs)) + 1 if mode == "unseen" else 0
+    chosen: dict[int, Word] = {}
+    for slot, digit in _needs(template)[0]:
+        if slot in PARTS:
+            index = int(digit)
+            of = domain if slot == "situation" else topics[index].kind if index in topics else ""
+            mode_here: Mode = "unseen" if index == starred else "seen" if mode == "unseen" else mode
+            word_sign = sign * frame.signs[index - 1]
+            pool = _pool(PARTS[slot], of, word_sign, STRENGTH.get(slot, 0), frame.phenomenon, mode_here)
+            chosen[index] = _new(pool, chosen, rng)
+    return chosen
+
+
+def _new(pool: tuple[Item, ...], used: dict[int, Item], rng: Random) -> Item:
+    if not pool:
+        raise NoFit
+    item = rng.choice(pool)
+    if item in used.values():
+        raise NoFit
+    return item
+
+
+@cache
+def _nouns(domain: str, role: str, kinds: frozenset[str], no_people: bool) -> tuple[Noun, ...]:
+    return tuple(
+        noun
+        for noun in nouns()
+        if noun.domain == domain
+        and noun.role == role
+        and (not kinds or noun.kind in kinds)
+        and not (no_people and noun.kind in PEOPLE)
+    )
+
+
+@cache
+def _pool(part: str, of: str, sign: int, strength: int, phenomenon: str, mode: Mode) -> tuple[Word, ...]:
+    """The words of one part of speech that fit a kind of noun (or a domain), a sign, a strength (0: any) and a mode."""
+    kinds = {"any", "person", of} if of in PEOPLE else {"any", "thing", of}
+    return tuple(
+        word
+        for word in words()
+        if word.part == part
+        and word.kind in kinds
+        and word.score * sign > 0
+        and strength in (0, abs(word.score))
+        and word.unseen == (mode == "unseen")
+        and not (mode == "train" and held_out(word, phenomenon))
+    )
+
+
+def _fill(
+    slot: re.Match[str], chosen: dict[int, Word], topics: dict[int, Noun], speaker: tuple[str, str], rng: Random
+) -> str:
+    name, index = slot[1], int(slot[2] or 0)
+    if name in PARTS:
+        word = chosen[index]
+        if name == "np":
+            noun = topics[index]
+            return f"{'a ' if noun.number == 's' else ''}{word.text} {noun.text}"
+        return word.other if name in OTHER_FORM else word.text
+    if name in ("n", "w"):
+        return topics[index].text
+    if name in AGREEING:
+        return AGREEING[name][topics[index].number == "p"]
+    if name in ("we", "me"):
+        return speaker[name == "me"]
+    if name == "when":
+        return f"{_named(rng.choice(fillers()['when']), rng)}, " if rng.random() < WHEN_SHARE else ""
+    choice = rng.choice(fillers()[topics[index].kind if name == "done" else name.lower()])
+    return _named(choice, rng)
+
+
+def _named(text: str, rng: Random) -> str:
+    """Put an invented surname for `*`: most occur once or twice, so that training meets unknown words."""
+    return text.replace("*", rng.choice(fillers()["start"]) + rng.choice(fillers()["end"]))
+
+
+def _score(frame: Frame, sign: int, chosen: dict[int, Word]) -> int:
+    if frame.score.isdigit():
+        return chosen[int(frame.score)].score
+    return sign * {"zero": 0, "weak": 1, "strong": 2}[frame.score]
+
+
+def _polish(text: str) -> str:
+    text = VOWEL.sub(r"\1n ", text)
+    return SENTENCE_START.sub(lambda start: start[0].upper(), text)

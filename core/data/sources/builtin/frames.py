@@ -1,0 +1,69 @@
+"""The sentence frames of the built-in corpus, read from `frames.tsv`, `clauses.tsv` and `facts.tsv`.
+
+A frame is a template whose slots carry the number of the opinion they belong to: `The {n1} {be1} not {adj1}.` Capital
+slots (`{C1}`, `{W2}`, …) stand for a whole clause and are replaced by one of `clauses.tsv` first.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+
+from core.data.sources.builtin.lexicon import rows
+
+SLOT = re.compile(r"\{([A-Za-z]+?)(\d?)\}")
+MIXED, FACT = "mixed", "neutral fact"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One template with its rule of composition."""
+
+    id: str
+    phenomenon: str
+    held_out: bool
+    """Only the test split uses it."""
+    signs: tuple[int, ...]
+    """Per opinion +1 or -1: the sign of its words, times the sign of the sentence."""
+    score: str
+    """The rule for the score: weak (±1), strong (±2), zero, or the number of the opinion that decides."""
+    kinds: frozenset[str]
+    """Kinds of noun that the frame suits; empty: all."""
+    domain: str
+    """The only domain it belongs to; empty: any."""
+    template: str
+
+
+@cache
+def frames() -> tuple[Frame, ...]:
+    """All frames, in the order of the files; facts come last."""
+    opinions = tuple(
+        Frame(
+            id=row["id"],
+            phenomenon=row["phenomenon"],
+            held_out=row["split"] == "test",
+            signs=tuple(1 if sign == "+" else -1 for sign in row["signs"]),
+            score=row["score"],
+            kinds=frozenset(row["kinds"].split()),
+            domain="",
+            template=row["template"],
+        )
+        for row in rows("frames.tsv")
+    )
+    facts = tuple(
+        Frame(
+            f"fact-{number:02d}", FACT, row["split"] == "test", (), "zero", frozenset(), row["domain"], row["template"]
+        )
+        for number, row in enumerate(rows("facts.tsv"), start=1)
+    )
+    return opinions + facts
+
+
+@cache
+def clauses() -> dict[str, tuple[str, ...]]:
+    """The clause templates by capital slot; `#` stands for the number of the opinion."""
+    found: dict[str, list[str]] = {}
+    for row in rows("clauses.tsv"):
+        found.setdefault(row["name"], []).append(row["template"])
+    return {name: tuple(templates) for name, templates in found.items()}

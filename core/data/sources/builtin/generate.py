@@ -1,0 +1,189 @@
+"""The splits of the built-in corpus: how much of what, nothing twice, and what training never shows.
+
+Every choice comes from generators seeded here, so the texts are the same on every machine. Score 0 (mixed opinions and
+facts) is drawn after the rest: the two-class view is the three- or five-class view without these rows.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+import numpy as np
+import pandas as pd
+
+from core.data.sources.builtin import challenge
+from core.data.sources.builtin.compose import Mode, NoFit, Sentence, compose
+from core.data.sources.builtin.frames import FACT, MIXED, Frame, frames
+from core.data.sources.builtin.lexicon import held_out
+from core.data.table import TEST, TRAIN, VALIDATION
+from core.exceptions import ConfigError
+
+CHALLENGE = "challenge"
+SEED = "built-in corpus 1"
+NAMES = {
+    2: ("negative", "positive"),
+    3: ("negative", "neutral", "positive"),
+    5: ("very negative", "negative", "neutral", "positive", "very positive"),
+}
+ROWS = {TRAIN: 16_000, VALIDATION: 1_600, TEST: 3_200}
+"""Rows with an opinion; a quarter as many of score 0 come on top."""
+SHARES = {
+    "plain": 36,
+    "intensifier": 6,
+    "diminisher": 5,
+    "negation": 8,
+    "long-range negation": 5,
+    "double negation": 5,
+    "contrast": 8,
+    "concession": 7,
+    "verdict": 5,
+    "reported opinion": 6,
+    "then and now": 5,
+    "comparative": 6,
+    "conditional": 5,
+    "unmet expectation": 4,
+    "question": 4,
+    "irony": 8,
+    "aspect switch": 4,
+    "stacked": 3,
+}
+"""Phenomenon: its weight among the rows with an opinion, the same in every split."""
+NEUTRAL_SHARES = {MIXED: 1, FACT: 1}
+NEW_FRAME_SHARE = 0.45
+"""Test rows in frames that training never uses."""
+UNSEEN_SHARE = 0.15
+"""Test rows with a polar word that training never has."""
+WITH_UNSEEN = (
+    "plain",
+    "contrast",
+    "concession",
+    "verdict",
+    "reported opinion",
+    "then and now",
+    "conditional",
+    "aspect switch",
+)
+"""Phenomena in which a second opinion lets a reader infer the unseen word."""
+WITHOUT_NEW_PAIRS = ("irony",)
+"""Its situations occur nowhere else, so that nothing can be held out but frames and whole sentences."""
+
+
+def class_names(classes: int) -> tuple[str, ...]:
+    """Names in label order.
+
+    Raises:
+        ConfigError: if there is no such view of the scale.
+    """
+    if classes not in NAMES:
+        raise ConfigError(f"data.classes={classes}: 2, 3 or 5")
+    return NAMES[classes]
+
+
+def labels(scores: np.ndarray, classes: int) -> np.ndarray:
+    """See scores from -2 to 2 as class numbers (int64): 2 classes by sign (0 not allowed), 3 by sign, 5 as they are."""
+    return {2: (scores > 0).astype(np.int64), 3: np.sign(scores) + 1, 5: scores + 2}[classes].astype(np.int64)
+
+
+def generate(classes: int = 2) -> dict[str, pd.DataFrame]:
+    """Build the corpus.
+
+    Args:
+        classes: the view of the one scale: 2 leaves score 0 out, 3 goes by sign, 5 keeps every step.
+
+    Returns:
+        Frames train, validation and test with a fresh index and the columns text (str), label (int64), phenomenon,
+        score (int64, -2..2), domain, frame (id in `frames.tsv`) and unseen (bool); and challenge, written by hand, with
+        the same columns.
+
+    Raises:
+        ConfigError: if there is no such view of the scale.
+    """
+    class_names(classes)
+    splits = {name: _table(rows, classes) for name, rows in sentences(neutral=classes != 2).items()}
+    return splits | {CHALLENGE: challenge.load(classes)}
+
+
+def sentences(neutral: bool) -> dict[str, list[Sentence]]:
+    """All generated sentences by split, shuffled; with or without those of score 0."""
+    taken: set[str] = set()
+    splits: dict[str, list[Sentence]] = {}
+    for split, count in ROWS.items():
+        splits[split] = _draw(split, SHARES, count, taken)
+    if neutral:
+        for split, count in ROWS.items():
+            splits[split] += _draw(split, NEUTRAL_SHARES, count // 4, taken)
+    for split, rows in splits.items():
+        Random(f"{SEED} order {split}").shuffle(rows)
+    return splits
+
+
+def _draw(split: str, shares: dict[str, int], count: int, taken: set[str]) -> list[Sentence]:
+    """Draw sentences of each phenomenon, half of them of each sign, none of them in `taken` (which grows)."""
+    found: list[Sentence] = []
+    for phenomenon, share in shares.items():
+        rng = Random(f"{SEED} {split} {phenomenon}")
+        for number in range(2 * round(count * share / sum(shares.values()) / 2)):
+            sentence = _fresh(split, phenomenon, 1 if number % 2 else -1, rng, taken)
+            taken.add(sentence.text.casefold())
+            found.append(sentence)
+    return found
+
+
+def _fresh(split: str, phenomenon: str, sign: int, rng: Random, taken: set[str]) -> Sentence:
+    """Draw until a sentence is new and, in the test split, tests something that training does not show."""
+    new_frame, mode, new_pair = _novelty(split, phenomenon, rng)
+    while True:
+        frame = rng.choice(_frames(phenomenon, new_frame, mode))
+        try:
+            sentence = compose(frame, sign, rng, mode)
+        except NoFit:
+            continue
+        if new_pair and not any(held_out(word, phenomenon) for word in sentence.words):
+            continue
+        if sentence.text.casefold() not in taken:
+            return sentence
+
+
+def _novelty(split: str, phenomenon: str, rng: Random) -> tuple[bool, Mode, bool]:
+    """What is new about a row: a frame that training lacks, the words' mode, a new pair of word and phenomenon."""
+    if split != TEST:
+        return False, "train", False
+    new_frame = rng.random() < NEW_FRAME_SHARE
+    if phenomenon in NEUTRAL_SHARES:
+        return new_frame, "seen", False
+    if phenomenon in WITH_UNSEEN and rng.random() < UNSEEN_SHARE * sum(SHARES.values()) / _unseen_weight():
+        return new_frame, "unseen", False
+    return new_frame, "seen", not new_frame and phenomenon not in WITHOUT_NEW_PAIRS
+
+
+@cache
+def _unseen_weight() -> int:
+    return sum(SHARES[phenomenon] for phenomenon in WITH_UNSEEN)
+
+
+@cache
+def _frames(phenomenon: str, held_out_ones: bool, mode: Mode) -> tuple[Frame, ...]:
+    """The frames to draw from; an unseen word needs a second opinion beside it."""
+    return tuple(
+        frame
+        for frame in frames()
+        if frame.phenomenon == phenomenon
+        and frame.held_out == held_out_ones
+        and (mode != "unseen" or len(frame.signs) > 1)
+    )
+
+
+def _table(rows: list[Sentence], classes: int) -> pd.DataFrame:
+    scores = np.array([row.score for row in rows], dtype=np.int64)
+    return pd.DataFrame(
+        {
+            "text": pd.Series([row.text for row in rows], dtype="str"),
+            "label": labels(scores, classes),
+            "phenomenon": [row.frame.phenomenon for row in rows],
+            "score": scores,
+            "domain": [row.domain for row in rows],
+            "frame": [row.frame.id for row in rows],
+            "unseen": np.array([row.unseen for row in rows], dtype=bool),
+        }
+    )

@@ -1,0 +1,100 @@
+"""The words of the built-in corpus, read from `lexicon.tsv`, `nouns.tsv` and `fillers.tsv` beside this file."""
+
+from __future__ import annotations
+
+import csv
+import zlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+HELD_OUT_ONE_IN = 8
+
+
+@dataclass(frozen=True)
+class Word:
+    """A polar word or phrase."""
+
+    text: str
+    """The word as listed: a verb's base form, an outcome in the past tense, a noun with its article."""
+    other: str
+    """A verb's past tense, an adjective's comparative, an outcome's participle."""
+    part: str
+    """Which slot it fills: adj, feel, affect, pn, adv, outcome or situation."""
+    kind: str
+    """What it can be said of: any, thing (all but people), person, one kind of noun, or a domain (situations)."""
+    score: int
+    """Polarity and strength: -2, -1, 1 or 2."""
+    unseen: bool
+    """Kept for the test split: marked with a star in the file."""
+
+
+@dataclass(frozen=True)
+class Noun:
+    """Something that an opinion can be about."""
+
+    text: str
+    domain: str
+    role: str
+    """`whole` (the film) or `aspect` (its plot)."""
+    kind: str
+    """Which adjectives fit: story, dish, room, device, event, staff or artist."""
+    number: str
+    """s: singular, p: plural, m: mass noun (singular, without an article)."""
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    """Read a tab-separated file of this package, one dict per row."""
+    with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@cache
+def words() -> tuple[Word, ...]:
+    """All polar words and phrases, in the order of the file."""
+    return tuple(
+        _word(entry, row["part"], row["kind"], int(row["score"]))
+        for row in rows("lexicon.tsv")
+        for entry in row["words"].split(", ")
+    )
+
+
+@cache
+def nouns() -> tuple[Noun, ...]:
+    """All nouns, in the order of the file."""
+    return tuple(
+        Noun(text, row["domain"], row["role"], row["kind"], row["number"])
+        for row in rows("nouns.tsv")
+        for text in row["nouns"].split(", ")
+    )
+
+
+@cache
+def domains() -> tuple[str, ...]:
+    """The subjects that sentences are about, in the order of the file."""
+    return tuple(dict.fromkeys(noun.domain for noun in nouns()))
+
+
+@cache
+def fillers() -> dict[str, tuple[str, ...]]:
+    """Words without polarity by slot: lead-ins, intensifiers, other people, days, and participles by kind of noun."""
+    return {row["slot"]: tuple(row["choices"].split(", ")) for row in rows("fillers.tsv")}
+
+
+def held_out(word: Word, phenomenon: str) -> bool:
+    """Whether training never shows this word in this phenomenon: one pair in eight, by checksum, alike everywhere.
+
+    Situations and irregular forms (tastier, given) occur in one phenomenon only, where holding them out would make
+    them unseen words: they are never held out.
+    """
+    one_use = word.part == "situation" or (
+        word.part in ("adj", "outcome") and word.other not in (word.text, f"more {word.text}")
+    )
+    return not one_use and zlib.crc32(f"{phenomenon}:{word.text}".encode()) % HELD_OUT_ONE_IN == 0
+
+
+def _word(entry: str, part: str, kind: str, score: int) -> Word:
+    text, _, other = entry.removesuffix("*").partition("/")
+    if not other:
+        other = f"more {text}" if part == "adj" else text
+    return Word(text, other, part, kind, score, entry.endswith("*"))
