@@ -5,6 +5,7 @@ CSV, TSV, JSON, JSON Lines, XLSX, Parquet, treebank brackets and plain text.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import zipfile
@@ -61,7 +62,7 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "") -> RawTab
     if data.startswith(b"PAR1"):
         return _parquet(path)
     if data.startswith(b"PK\x03\x04"):
-        return _xlsx(path)
+        return _xlsx(data, path.name)
     return _text(data, path.name, delimiter, encoding)
 
 
@@ -100,25 +101,27 @@ def _parquet(path: Path) -> RawTable:
     return RawTable(frame, "parquet")
 
 
-def _xlsx(path: Path) -> RawTable:
+def _xlsx(data: bytes, file: str) -> RawTable:
     import openpyxl
     from openpyxl.utils.exceptions import InvalidFileException
 
     try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
         sheet = book.worksheets[0]
         cells = [list(row) for row in sheet.iter_rows(values_only=True) if any(cell is not None for cell in row)]
         others = len(book.worksheets) - 1
         book.close()
     except (InvalidFileException, zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError):
         raise DataError(
-            "this is a zip archive but not a readable Excel workbook; unpack it or save it as .xlsx", file=path.name
+            "this is a zip archive but not a readable Excel workbook; unpack it or save it as .xlsx", file=file
         ) from None
     if not cells:
-        raise DataError("the first sheet is empty", file=path.name)
+        raise DataError("the first sheet is empty", file=file)
+    width = max(map(len, cells))
+    cells = [row + [None] * (width - len(row)) for row in cells]
     words = [["" if cell is None else str(cell) for cell in row] for row in cells]
     header = has_header(words)
-    names = column_names(words[0]) if header else tuple(map(str, range(len(words[0]))))
+    names = column_names(words[0]) if header else tuple(map(str, range(width)))
     message = f"only the first sheet is read; {plural(others, 'further sheet')} left out"
     found = (Finding("sheets", "note", others, message),) if others else ()
     return RawTable(_frame(cells[1:] if header else cells, names), "xlsx", header=header, findings=found)

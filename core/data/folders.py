@@ -9,6 +9,8 @@ import pandas as pd
 
 from core.data import labelled
 from core.data.columns import choose, describe
+from core.data.decode import decode
+from core.data.delimited import parse
 from core.data.files import read_table
 from core.data.findings import plural
 from core.data.table import TEST, TRAIN, VALIDATION
@@ -117,8 +119,11 @@ def _by_class(folder: Path, encoding: str) -> tuple[dict[str, pd.DataFrame], tup
 
 
 def _one_class(path: Path, name: str, encoding: str) -> pd.DataFrame:
-    table = read_table(path, delimiter="", encoding=encoding)
-    if len(table.frame.columns) != 1:
+    try:
+        text = decode(path.read_bytes(), encoding, file=path.name).text
+    except OSError as error:
+        raise DataError(f"cannot be opened: {error.strerror or error}", file=str(path)) from None
+    if parse(text).delimiter == "\t":
         raise DataError("has several columns, so it is not a list of texts of one class", file=str(path))
-    texts = table.frame.iloc[:, 0].astype("str")
-    return pd.DataFrame({"text": texts, "label": name}).astype({"label": "str"})
+    lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
+    return pd.DataFrame({"text": lines, "label": [name] * len(lines)}, dtype="str")

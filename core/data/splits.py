@@ -11,10 +11,10 @@ Indices = npt.NDArray[np.int64]
 
 
 def stratified_order(labels: npt.NDArray[np.int64], seed: int) -> Indices:
-    """An order of all rows of which every prefix has the class shares of the whole, to within one row a class.
+    """An order of all rows of which every prefix has the class shares of the whole, but for rounding.
 
-    The i-th of the n_c shuffled rows of class c stands at i / n_c; so a prefix starts with one row of every class,
-    and a shorter prefix is contained in every longer one.
+    The i-th of the n_c shuffled rows of class c stands at (i + 1/2) / n_c, the first one at 0: so every class comes
+    before any comes twice, and a shorter prefix is contained in every longer one.
 
     Args:
         labels: Class numbers, shape (n,).
@@ -27,7 +27,9 @@ def stratified_order(labels: npt.NDArray[np.int64], seed: int) -> Indices:
     place = np.empty(len(labels), dtype=np.float64)
     for label in np.unique(labels):
         rows = np.flatnonzero(labels == label)
-        place[rng.permutation(rows)] = np.arange(len(rows)) / len(rows)
+        order = rng.permutation(rows)
+        place[order] = (np.arange(len(rows)) + 0.5) / len(rows)
+        place[order[0]] = 0
     return np.lexsort((labels, place)).astype(np.int64)
 
 

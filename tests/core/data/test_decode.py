@@ -1,0 +1,58 @@
+import pytest
+from core.data.decode import decode, without_surrogates
+from core.exceptions import DataError
+
+KOREAN = "이 영화 정말 재미있어요 강추\n돈이 아깝다 최악\n" * 5
+FRENCH = "Café très agréable, déjà vu à Nîmes\n" * 5
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "found"),
+    [
+        ("plain words\n", "ascii", "utf-8"),
+        (KOREAN, "utf-8", "utf-8"),
+        (KOREAN, "utf-8-sig", "utf-8-sig"),
+        (KOREAN, "utf-16", "utf-16"),
+        ("mostly latin letters, é too\n", "utf-16-le", "utf-16-le"),
+        ("mostly latin letters, é too\n", "utf-16-be", "utf-16-be"),
+        (KOREAN, "cp949", "cp949"),
+        (FRENCH, "latin-1", "latin-1"),
+        ("It’s “fine” – really…\n", "cp1252", "cp1252"),
+        ("byte 0x81 has no meaning in Windows-1252: \x81 é\n", "latin-1", "latin-1"),
+    ],
+)
+def test_the_encoding_is_found_and_the_text_comes_back(text, codec, found):
+    decoded = decode(text.encode(codec))
+    assert (decoded.text, decoded.encoding, decoded.damaged) == (text, found, 0)
+
+
+def test_one_broken_character_does_not_turn_utf8_into_latin1():
+    data = ("déjà vu " * 60).encode() + b"\xff"
+    decoded = decode(data)
+    assert decoded.encoding == "utf-8" and decoded.damaged == 1
+    assert decoded.text == "déjà vu " * 60 + "\ufffd"
+
+
+def test_a_named_encoding_is_used_and_its_mark_dropped():
+    assert decode("\ufeffa".encode(), "utf-8").text == "a"
+    assert decode(KOREAN.encode("cp949"), "euc-kr").text == KOREAN
+
+
+def test_unknown_or_wrong_encodings_are_refused_with_what_to_do():
+    with pytest.raises(DataError, match="unknown encoding 'utf-9'; use for example utf-8"):
+        decode(b"x", "utf-9", file="a.csv")
+    with pytest.raises(DataError, match=r"a\.csv: cannot be read as utf-8; it seems to be cp949"):
+        decode(KOREAN.encode("cp949"), "utf-8", file="a.csv")
+    with pytest.raises(DataError, match="unknown encoding 'rot13'|cannot be read as rot13"):
+        decode(b"x", "rot13")
+
+
+def test_binary_content_is_refused():
+    with pytest.raises(DataError, match="not a text file"):
+        decode(bytes(range(256)) * 20, file="junk.csv")
+
+
+def test_surrogate_halves_are_joined_and_lone_ones_replaced():
+    assert without_surrogates("\ud83d\ude00") == "😀"
+    assert without_surrogates("a\ud83db") == "a\ufffdb"
+    assert without_surrogates("plain") == "plain"

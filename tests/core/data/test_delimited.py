@@ -1,0 +1,87 @@
+import csv
+import io
+
+import pytest
+from core.data.delimited import column_names, has_header, parse
+from core.exceptions import DataError
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ROWS = [("text", "label"), *((f"a rather good day number {n}", "good" if n % 2 else "bad") for n in range(30))]
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ",", ";", "|", "|||", "::"])
+def test_the_delimiter_is_found(delimiter):
+    parsed = parse("\n".join(delimiter.join(row) for row in ROWS))
+    assert parsed.delimiter == delimiter and parsed.header
+    assert parsed.columns == ("text", "label") and parsed.rows[0] == list(ROWS[1])
+
+
+def test_any_delimiter_may_be_named():
+    parsed = parse("good # it works well\nbad # it broke at once\n", " # ")
+    assert parsed.rows == [["good", "it works well"], ["bad", "it broke at once"]]
+    assert parse("a\tb\nc\td\n", "tab").rows == [["a", "b"], ["c", "d"]]
+
+
+def test_a_wrong_delimiter_is_refused_and_the_likely_one_named():
+    with pytest.raises(DataError, match="semicolon does not divide its lines into columns; the file seems to use tab"):
+        parse("\n".join("\t".join(row) for row in ROWS), ";")
+
+
+def test_quoted_fields_keep_line_breaks_delimiters_and_doubled_quotes():
+    parsed = parse('text,label\r\n"first\nsecond, with ""quotes""",1\r\nplain,0\r\n')
+    assert parsed.quoted and parsed.rows == [['first\nsecond, with "quotes"', "1"], ["plain", "0"]]
+
+
+def test_unbalanced_quotes_without_quoting_are_ordinary_characters():
+    lines = ['1\t"so good', '0\tshe said "no', '1\t"loved" it', '0\t5" too long'] * 5
+    parsed = parse("\n".join(lines))
+    assert not parsed.quoted and len(parsed.rows) == 20
+    assert [row[1] for row in parsed.rows[:4]] == ['"so good', 'she said "no', '"loved" it', '5" too long']
+
+
+def test_prose_with_commas_is_one_column():
+    lines = ["well, this, is a text", "no comma here", "one, only", "a, b, c, d"] * 10
+    parsed = parse("\n".join(lines))
+    assert parsed.delimiter == "" and parsed.rows[0] == [lines[0]]
+
+
+def test_rows_of_another_width_are_left_out_and_numbered_as_a_person_counts():
+    good = [f"text {n},{n % 2}" for n in range(40)]
+    parsed = parse("\n".join(["text,label", *good[:2], "too,many,fields", *good[2:], "few"]))
+    assert parsed.ragged == (3, 42) and len(parsed.rows) == 40
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([["text", "label"], ["a", "b"]], True),
+        ([["0", "what a day"], ["1", "so bad"]], False),
+        ([["klass", "words"], ["1", "so bad"], ["0", "so good"]], True),
+        ([["neutral", "one thing"], *[["neutral", f"thing {n}"] for n in range(30)]], False),
+        ([["mood", "wording"], *[["good" if n % 2 else "bad", f"thing {n}"] for n in range(30)]], True),
+        ([["", "cleaned", "kind"], ["0", "some words", "a"], ["1", "more words", "b"]], False),
+        ([["", "text", "classes"], ["0", "some words", "a"], ["1", "more words", "b"]], True),
+        ([["text", "label"]], False),
+    ],
+)
+def test_header_presence(rows, expected):
+    assert has_header(rows) is expected
+
+
+def test_column_names_are_distinct():
+    assert column_names(["", "a", "a", " b "]) == ("column 0", "a", "a (2)", "b")
+
+
+field = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=20).filter(str.strip)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(field, st.sampled_from(["0", "1"])), min_size=3, max_size=20), st.sampled_from([",", ";", "\t"])
+)
+def test_what_the_csv_module_writes_fully_quoted_is_read_back(rows, delimiter):
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
+    parsed = parse(out.getvalue(), delimiter)
+    assert parsed.header and [tuple(row) for row in parsed.rows] == rows

@@ -1,0 +1,83 @@
+import json
+
+import pandas as pd
+import pytest
+from core.data.folders import read_folder, split_files
+from core.exceptions import DataError
+
+
+def frame(count, start=0, **columns):
+    return pd.DataFrame(
+        {"text": [f"text {start + n}" for n in range(count)], "label": [0, 1] * (count // 2), **columns}
+    )
+
+
+def test_parquet_splits_with_labels_json(tmp_path):
+    for name, count, start in (("train", 20, 0), ("validation", 4, 100), ("test", 6, 200)):
+        frame(count, start, stars=3).to_parquet(tmp_path / f"{name}.parquet")
+    (tmp_path / "labels.json").write_text(
+        json.dumps({"type": "single", "classes": {"0": "bad", "1": "good", "2": "ugly"}})
+    )
+    found = read_folder(tmp_path)
+    assert found.classes == ("bad", "good", "ugly")
+    assert {name: len(rows) for name, rows in found.splits.items()} == {"train": 20, "validation": 4, "test": 6}
+    assert found.splits["test"].iloc[1].to_dict() == {"text": "text 201", "label": "good", "stars": 3}
+
+
+@pytest.mark.parametrize("dev", ["validation.csv", "valid.tsv", "val.jsonl", "dev.json"])
+def test_other_kinds_and_names_of_splits(tmp_path, dev):
+    frame(20).to_csv(tmp_path / "train.csv", index=False)
+    rows, path = frame(4), tmp_path / dev
+    if path.suffix in (".csv", ".tsv"):
+        rows.to_csv(path, index=False, sep="," if path.suffix == ".csv" else "\t")
+    else:
+        rows.to_json(path, orient="records", lines=path.suffix == ".jsonl")
+    found = read_folder(tmp_path)
+    assert list(found.splits) == ["train", "validation"] and found.classes == ("0", "1")
+    assert list(found.splits["validation"]["label"]) == ["0", "1", "0", "1"]
+    assert split_files(tmp_path)["validation"].name == dev
+
+
+def test_the_columns_of_train_count_for_all_splits(tmp_path):
+    frame(20, alt=["yes", "no"] * 10).to_csv(tmp_path / "train.csv", index=False)
+    frame(4).to_csv(tmp_path / "test.csv", index=False)
+    assert read_folder(tmp_path).splits["test"].shape == (4, 2)
+    with pytest.raises(DataError, match="test.csv: no column 'alt' for data.label"):
+        read_folder(tmp_path, label="alt")
+
+
+def test_a_split_with_withheld_labels_is_left_out_with_its_count(tmp_path):
+    frame(20).to_csv(tmp_path / "train.csv", index=False)
+    frame(6).assign(label=-1).to_csv(tmp_path / "test.csv", index=False)
+    found = read_folder(tmp_path)
+    assert list(found.splits) == ["train"]
+    assert found.notes == ("test.csv: 6 rows with the label -1 (withheld) left out",)
+
+
+def test_several_labels_a_text_are_refused(tmp_path):
+    frame(20).to_parquet(tmp_path / "train.parquet")
+    (tmp_path / "labels.json").write_text('{"type": "multi", "classes": {"0": "a", "1": "b"}}')
+    with pytest.raises(DataError, match="labels.json: several labels a text are not supported yet"):
+        read_folder(tmp_path)
+
+
+def test_a_label_unknown_to_labels_json_is_refused(tmp_path):
+    frame(20).to_csv(tmp_path / "train.csv", index=False)
+    (tmp_path / "labels.json").write_text('{"classes": {"0": "a"}}')
+    with pytest.raises(DataError, match=r"label '1' is not among 0 of labels.json"):
+        read_folder(tmp_path)
+
+
+def test_folders_without_splits_or_without_train_are_refused(tmp_path):
+    with pytest.raises(DataError, match="no train file"):
+        read_folder(tmp_path)
+    frame(4).to_csv(tmp_path / "test.csv", index=False)
+    with pytest.raises(DataError, match="found test.csv but no train file"):
+        read_folder(tmp_path)
+
+
+def test_tables_are_not_taken_for_texts_of_one_class(tmp_path):
+    for name in ("one.txt", "two.txt"):
+        frame(20).to_csv(tmp_path / name, index=False, sep="\t")
+    with pytest.raises(DataError, match="one.txt: has several columns"):
+        read_folder(tmp_path)

@@ -1,0 +1,200 @@
+import gzip
+import pickle
+
+import pandas as pd
+import pytest
+from core.data.inspect import inspect_file, read_file
+from core.exceptions import DataError
+
+
+def table(path, count=40, **columns):
+    frame = {
+        "text": [f"sentence {n} is about the weather" for n in range(count)],
+        "label": ["bad", "good"] * (count // 2),
+    }
+    pd.DataFrame({**frame, **columns}).to_csv(path, index=False)
+    return path
+
+
+def found(report):
+    return {finding.kind: (finding.level, finding.count) for finding in report.findings}
+
+
+def test_a_report_tells_kind_columns_classes_and_first_rows(tmp_path):
+    report = inspect_file(table(tmp_path / "a.csv"))
+    assert (report.file, report.kind, report.encoding, report.delimiter, report.header) == (
+        "a.csv",
+        "csv",
+        "utf-8",
+        "comma",
+        True,
+    )
+    assert (report.rows, report.text, report.label, report.problem) == (40, "text", "label", "")
+    assert report.classes == {"bad": 20, "good": 20}
+    assert report.preview[1] == {"text": "sentence 1 is about the weather", "label": "good"}
+    assert [(c.name, c.distinct, c.numeric) for c in report.columns] == [("text", 40, False), ("label", 2, False)]
+    assert found(report) == {"small": ("warning", 40)}
+
+
+@pytest.mark.parametrize("write", ["to_parquet", "to_json", "to_jsonl", "to_excel", "to_tsv"])
+def test_the_same_table_reads_the_same_from_every_kind(tmp_path, write):
+    frame = pd.read_csv(table(tmp_path / "a.csv"))
+    path = tmp_path / "same"
+    {
+        "to_parquet": lambda: frame.to_parquet(path),
+        "to_json": lambda: frame.to_json(path, orient="records"),
+        "to_jsonl": lambda: frame.to_json(path, orient="records", lines=True),
+        "to_excel": lambda: frame.to_excel(path, index=False, engine="openpyxl"),
+        "to_tsv": lambda: frame.to_csv(path, sep="\t", index=False),
+    }[write]()
+    pd.testing.assert_frame_equal(read_file(path).rows, read_file(tmp_path / "a.csv").rows)
+
+
+def test_json_of_columns_and_lone_surrogates(tmp_path):
+    path = tmp_path / "c.json"
+    path.write_text('{"text": ["a \\ud83d b", "c", "d", "e", "f", "g"], "label": [0, 1, 0, 1, 0, 1.0]}')
+    file = read_file(path)
+    assert file.rows["text"][0] == "a \ufffd b" and file.classes == ("0", "1")
+
+
+def test_missing_blank_repeated_conflicting_and_long_rows_are_counted(tmp_path):
+    texts = [f"text number {n}" for n in range(120)]
+    labels = ["0", "1"] * 60
+    texts[0], texts[1], texts[2], labels[3] = None, "   ", None, None
+    texts[10] = texts[12]  # same label
+    texts[20] = texts[21]  # other label
+    texts[30] = "x" * 10_001
+    pd.DataFrame({"text": texts, "label": labels}).to_parquet(tmp_path / "a.parquet")
+    file = read_file(tmp_path / "a.parquet")
+    assert len(file.rows) == 116
+    assert found(file.report) == {
+        "missing-text": ("warning", 2),
+        "blank-text": ("warning", 1),
+        "missing-label": ("warning", 1),
+        "duplicate": ("note", 2),
+        "conflict": ("warning", 1),
+        "long": ("warning", 1),
+    }
+    assert "2 rows without a text left out" in [finding.message for finding in file.report.findings]
+
+
+def test_labels_in_upper_and_lower_case_and_rare_classes_are_warned_about(tmp_path):
+    report = inspect_file(table(tmp_path / "a.csv", 200, label=["Good", "good", "bad", "bad"] * 49 + ["odd"] * 4))
+    assert found(report) == {"case": ("warning", 1), "small-class": ("warning", 1)}
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["good"] * 40, "every row has the label 'good'; a classifier needs at least two classes"),
+        (["good"] * 38 + ["bad"] * 2, "too small: 40 rows, and fewer than two classes have 3 rows"),
+        (list(range(40)), "the label column has 40 different numbers, so it is a quantity .* data.label"),
+        ([f"note {n}" for n in range(40)], "the label column has 40 different values, so it is not a class"),
+        ([None] * 40, "no column looks like a label|no row has both"),
+    ],
+)
+def test_labels_that_cannot_be_learned_are_refused(tmp_path, labels, message):
+    path = table(tmp_path / "a.csv", label=labels)
+    with pytest.raises(DataError, match=message):
+        read_file(path, label="label")
+    assert inspect_file(path, label="label").problem.startswith("a.csv: ")
+
+
+def test_columns_may_be_named_or_numbered(tmp_path):
+    path = table(tmp_path / "a.csv", note=["yes", "no", "yes", "yes"] * 10, other=[f"a short {n}" for n in range(40)])
+    assert read_file(path, text="other", label="note").report.classes == {"no": 10, "yes": 30}
+    assert read_file(path, text="3", label="2").rows["text"][0] == "a short 0"
+    assert list(read_file(path).rows.columns) == ["text", "label", "note", "other"]
+
+
+def test_an_absent_column_is_answered_with_the_nearest_and_the_list(tmp_path):
+    path = table(tmp_path / "a.csv")
+    with pytest.raises(
+        DataError, match=r"no column 'lable' for data.label; did you mean 'label'\? \(columns: text, label\)"
+    ):
+        read_file(path, label="lable")
+    with pytest.raises(DataError, match="'text' cannot be both"):
+        read_file(path, text="text", label="text")
+
+
+@pytest.mark.parametrize(
+    ("values", "classes"),
+    [
+        ([4.0, 0.0], ("0", "4")),
+        ([True, False], ("false", "true")),
+        ([10, 9], ("9", "10")),
+        ([-1, 1], ("-1", "1")),
+        (["item 10", "item 2"], ("item 2", "item 10")),
+        ([" good", "bad "], ("bad", "good")),
+    ],
+)
+def test_label_values_become_names_in_natural_order(tmp_path, values, classes):
+    frame = pd.DataFrame({"text": [f"text {n}" for n in range(20)], "label": values * 10})
+    frame.to_parquet(tmp_path / "a.parquet")
+    assert read_file(tmp_path / "a.parquet").classes == classes
+
+
+def test_lists_in_the_label_column_are_refused(tmp_path):
+    frame = pd.DataFrame({"text": ["a b", "c d"] * 10, "labels": [[0, 1], [2]] * 10})
+    frame.to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(DataError, match="field 'labels': several labels a text are not supported yet"):
+        read_file(tmp_path / "a.parquet")
+
+
+def test_labels_json_beside_a_file_names_its_classes(tmp_path):
+    path = table(tmp_path / "a.csv", label=[0, 1] * 20)
+    (tmp_path / "labels.json").write_text('{"type": "single", "classes": {"1": "up", "0": "down"}}')
+    assert read_file(path).classes == ("up", "down")
+    (tmp_path / "labels.json").write_text("{}")
+    with pytest.raises(DataError, match="labels.json: expected"):
+        read_file(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "the file is empty"),
+        (b"  \n \n", "the file is empty"),
+        (bytes(range(256)) * 8, "not a text file"),
+        (gzip.compress(b"text,label\na,b\n"), "compressed with gzip"),
+        (pickle.dumps({"text": ["a"]}), "pickle, which can run code and is never opened"),
+        (b"PAR1 but nothing else", "Parquet file is damaged"),
+        (b"PK\x03\x04 but no workbook", "not a readable Excel workbook"),
+        (b"%PDF-1.7 ...", "it is a PDF"),
+        (b'[{"text": "a", "label": "b"}, 3]', "row 2: every row must be an object"),
+        (b'{"text": "a", "label": 1}\n{"text": ', "row 2: this line is not valid JSON"),
+        (b"[]", "holds no rows"),
+    ],
+)
+def test_unusable_content_is_refused_with_a_reason(tmp_path, content, message):
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        inspect_file(path)
+
+
+def test_missing_files_and_folders_are_refused(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        inspect_file(tmp_path / "absent.csv")
+    with pytest.raises(DataError, match="folder, not a file"):
+        inspect_file(tmp_path)
+
+
+def test_home_is_understood(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    table(tmp_path / "a.csv")
+    from pathlib import Path
+
+    assert inspect_file(Path("~/a.csv")).rows == 40
+
+
+def test_rows_that_do_not_fit_are_counted_and_too_many_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    good = [f"a text {n},{n % 2}" for n in range(100)]
+    path.write_text("\n".join(["text,label", *good[:50], "one, two, three", *good[50:]]))
+    assert found(inspect_file(path))["ragged-rows"] == ("warning", 1)
+    path.write_text(
+        "\n".join(["text,label", *(f"well, a, text {n},{n % 2}" if n % 2 else good[n] for n in range(100))])
+    )
+    with pytest.raises(DataError, match="put texts that hold the delimiter into double quotes"):
+        inspect_file(path, delimiter=",")

@@ -1,0 +1,184 @@
+import json
+
+import pandas as pd
+import pytest
+from core.data.config import DataConfig
+from core.data.load import load
+from core.exceptions import ConfigError, DataError, NotAvailable
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+
+def frame(count, start=0, classes=2):
+    return pd.DataFrame(
+        {"text": [f"text {start + n}" for n in range(count)], "label": [n % classes for n in range(count)]}
+    )
+
+
+def folder(path, **sizes):
+    path.mkdir(exist_ok=True)
+    for number, (name, size) in enumerate(sizes.items()):
+        rows = size if isinstance(size, pd.DataFrame) else frame(size, 10_000 * number)
+        rows.to_parquet(path / f"{name}.parquet")
+    return path
+
+
+def sizes(dataset):
+    return {name: len(rows) for name, rows in dataset.splits.items()}
+
+
+def everything(dataset):
+    return sorted(text for rows in dataset.splits.values() for text in rows["text"])
+
+
+def test_given_splits_are_kept_row_for_row(tmp_path):
+    dataset = load(DataConfig(name=str(folder(tmp_path / "d", train=40, validation=8, test=6))))
+    assert sizes(dataset) == {"train": 40, "validation": 8, "test": 6} and dataset.notes == ()
+    assert dataset.name == "d" and dataset.classes == ("0", "1") and dataset.source == str(tmp_path / "d")
+    train = dataset.splits["train"]
+    assert list(train["text"]) == [f"text {n}" for n in range(40)]
+    assert str(train["label"].dtype) == "int64" and str(train["text"].dtype) == "str"
+    assert list(train.index) == list(range(40))
+
+
+def test_without_test_the_validation_split_is_halved(tmp_path):
+    dataset = load(DataConfig(name=str(folder(tmp_path, train=40, validation=21))))
+    assert sizes(dataset) == {"train": 40, "validation": 10, "test": 11}
+    assert dataset.notes == ("no test split: validation halved into 10 and 11, stratified, seed 0",)
+    assert dataset.splits["validation"]["label"].sum() == 5
+
+
+def test_without_validation_a_tenth_of_train_is_taken(tmp_path):
+    dataset = load(DataConfig(name=str(folder(tmp_path, train=60, test=8))))
+    assert sizes(dataset) == {"train": 54, "validation": 6, "test": 8}
+    assert dataset.notes == ("no validation split: 6 rows (10%) of train taken, stratified, seed 0",)
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_single_table_is_cut_80_10_10(tmp_path, kind):
+    path = folder(tmp_path, train=100)
+    dataset = load(DataConfig(name=str(path / "train.parquet" if kind == "file" else path)))
+    assert sizes(dataset) == {"train": 80, "validation": 10, "test": 10}
+    assert "cut 0.8/0.1/0.1 into 80/10/10, stratified, seed 0" in dataset.notes[-1]
+    assert everything(dataset) == sorted(frame(100)["text"])
+
+
+def test_a_resplit_pools_all_given_splits(tmp_path):
+    path = folder(tmp_path, train=60, validation=20, test=20)
+    dataset = load(DataConfig(name=str(path), split="0.7/0.15/0.15"))
+    assert sizes(dataset) == {"train": 70, "validation": 15, "test": 15}
+    assert len(set(everything(dataset))) == 100
+    other = load(DataConfig(name=str(path), split="0.7/0.15/0.15", seed=1))
+    assert set(other.splits["test"]["text"]) != set(dataset.splits["test"]["text"])
+    assert load(DataConfig(name=str(path), split="0.7/0.15/0.15")).fingerprint == dataset.fingerprint
+
+
+def test_a_class_without_training_rows_leaves_the_other_splits_with_a_count(tmp_path):
+    path = folder(tmp_path, train=frame(40).replace({"label": {1: 2}}), validation=8, test=frame(9, classes=3))
+    (path / "labels.json").write_text(json.dumps({"classes": {"0": "bad", "1": "mixed", "2": "good"}}))
+    dataset = load(DataConfig(name=str(path)))
+    assert dataset.classes == ("bad", "good")
+    assert sizes(dataset) == {"train": 40, "validation": 4, "test": 6}
+    assert dataset.notes == (
+        "validation: 4 rows of class 'mixed' left out, train has none",
+        "test: 3 rows of class 'mixed' left out, train has none",
+    )
+    assert list(dataset.splits["test"]["label"]) == [0, 1] * 3
+
+
+def test_the_limit_cuts_train_only_and_smaller_ones_are_contained_in_larger(tmp_path):
+    path = str(folder(tmp_path, train=200, validation=20, test=20))
+    small, large = (load(DataConfig(name=path, limit=limit)) for limit in (20, 50))
+    assert sizes(small) == {"train": 20, "validation": 20, "test": 20}
+    assert set(small.splits["train"]["text"]) < set(large.splits["train"]["text"])
+    assert small.splits["train"]["label"].mean() == 0.5
+    assert small.notes == ("train cut from 200 to 20 rows, stratified, seed 0",)
+    assert sizes(load(DataConfig(name=path, limit=10_000)))["train"] == 200
+    with pytest.raises(ConfigError, match="data.limit=1: at least 2"):
+        load(DataConfig(name=path, limit=1))
+
+
+def test_the_fingerprint_names_the_content(tmp_path):
+    first = load(DataConfig(name=str(folder(tmp_path / "a", train=40, validation=8, test=6))))
+    same = load(DataConfig(name=str(folder(tmp_path / "b", train=40, validation=8, test=6))))
+    changed = frame(6, 20_000)
+    changed.loc[0, "text"] += "!"
+    other = load(DataConfig(name=str(folder(tmp_path / "c", train=40, validation=8, test=changed))))
+    assert first.fingerprint == same.fingerprint != other.fingerprint and len(first.fingerprint) == 64
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.integers(0, 3), min_size=40, max_size=120), st.integers(0, 1000))
+def test_no_row_is_lost_or_in_two_splits(tmp_path, labels, seed):
+    labels = [0, 0, 0, 1, 1, 1, *labels]
+    pd.DataFrame({"text": [f"text {n}" for n in range(len(labels))], "label": labels}).to_parquet(
+        tmp_path / "f.parquet"
+    )
+    dataset = load(DataConfig(name=str(tmp_path / "f.parquet"), seed=seed))
+    assert everything(dataset) == sorted(f"text {n}" for n in range(len(labels)))
+    assert set(dataset.splits["train"]["label"]) == set(range(len(dataset.classes)))
+
+
+def test_findings_of_a_file_are_notes(tmp_path):
+    rows = frame(30)
+    rows.loc[0, "text"] = None
+    rows.to_parquet(tmp_path / "f.parquet")
+    assert load(DataConfig(name=str(tmp_path / "f.parquet"))).notes[0] == "1 row without a text left out"
+
+
+def test_sst2_by_name_has_its_official_dev_split_as_test(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
+    folder(tmp_path / "sst2", train=200, validation=20, test=30)
+    dataset = load(DataConfig(name="sst2"))
+    assert sizes(dataset) == {"train": 180, "validation": 20, "test": 20}
+    assert list(dataset.splits["test"]["text"]) == list(frame(20, 10_000)["text"])
+    assert dataset.notes[:2] == (
+        "the official dev split (20 rows) is the test split",
+        "the given test split (30 rows) is left out",
+    )
+    assert dataset.language == "en" and "Socher" in dataset.source
+    again = load(DataConfig(name="sst2", split="0.7/0.15/0.15"))
+    assert sizes(again) == {"train": 154, "validation": 33, "test": 33}
+    assert not set(again.splits["test"]["text"]) & set(frame(30, 20_000)["text"])
+    assert again.notes[0] == "the given test split (30 rows) is not pooled and left out"
+
+
+def test_imdb_by_name_gives_a_fifth_of_train_to_validation(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
+    folder(tmp_path / "imdb", train=100, test=100)
+    assert sizes(load(DataConfig(name="imdb"))) == {"train": 80, "validation": 20, "test": 100}
+
+
+def test_the_built_in_corpus_comes_with_its_challenge_split():
+    dataset = load(DataConfig(classes=3, limit=300))
+    assert set(dataset.splits) == {"train", "validation", "test", "challenge"}
+    assert dataset.classes == ("negative", "neutral", "positive") and len(dataset.splits["train"]) == 300
+    assert {"text", "label", "phenomenon"} <= set(dataset.splits["challenge"].columns)
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("stt2", DataError, "no data set and no file is called 'stt2' .did you mean 'sst2'"),
+        ("absent.csv", DataError, "absent.csv: no such file"),
+        ("~/absent-folder/x.csv", DataError, "no such file"),
+        ("caves", DataError, "'caves': several labels a text are not supported yet"),
+        ("kornli", DataError, "'kornli': two texts a row are not supported yet"),
+        ("us_airline", NotAvailable, "no hub repository is known for 'us_airline'; give a local copy with --data PATH"),
+    ],
+)
+def test_names_that_lead_nowhere_are_answered(monkeypatch, name, error, message):
+    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
+    with pytest.raises(error, match=message):
+        load(DataConfig(name=name))
+
+
+def test_a_folder_of_data_without_the_named_set_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
+    with pytest.raises(NotAvailable, match="there is no folder 'ohsumed' in SENTISCOPE_DATA="):
+        load(DataConfig(name="ohsumed"))
+
+
+def test_tiny_folders_are_refused(tmp_path):
+    with pytest.raises(DataError, match="too small"):
+        load(DataConfig(name=str(folder(tmp_path, train=4))))

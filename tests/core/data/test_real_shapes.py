@@ -1,0 +1,156 @@
+"""Small look-alikes, in our own words, of the shapes in which people hand in labelled texts."""
+
+import json
+
+import openpyxl
+import pandas as pd
+import pytest
+from core.data.config import DataConfig
+from core.data.inspect import inspect_file, read_file
+from core.data.load import load
+from core.exceptions import DataError
+
+WORDS = ["the soup", "our guide", "this lamp", "that song", "her garden", "a bridge"]
+
+
+def texts(count):
+    return [f"{WORDS[n % 6]} number {n} was {'lovely' if n % 2 else 'dreadful'}" for n in range(count)]
+
+
+def write(path, text, encoding="utf-8"):
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def test_six_quoted_columns_without_header(tmp_path):
+    lines = [
+        f'"{0 if n % 2 else 4}","{7000 + n}","Mon Apr 0{n % 9} 10:00:00 UTC 2009","NO_QUERY","user{n}","@you {t}, &amp; so on"'
+        for n, t in enumerate(texts(40))
+    ]
+    file = read_file(write(tmp_path / "tweets.csv", "\n".join(lines)))
+    assert (file.report.header, file.report.text, file.report.label) == (False, "5", "0")
+    assert file.classes == ("0", "4") and file.report.classes == {"0": 20, "4": 20}
+    assert file.rows["text"][0] == "@you the soup number 0 was dreadful, &amp; so on"
+
+
+def test_latin1_pairs_without_header(tmp_path):
+    lines = [f'"{n % 2}","Café {t} \xa0 déjà"' for n, t in enumerate(texts(30))]
+    report = inspect_file(write(tmp_path / "pairs.csv", "\n".join(lines), "latin-1"))
+    assert (report.encoding, report.delimiter, report.header, report.text, report.label) == (
+        "latin-1",
+        "comma",
+        False,
+        "1",
+        "0",
+    )
+
+
+def test_header_and_three_polarities(tmp_path):
+    lines = ['"polarity","tweet_id","query","text"']
+    lines += [f'"{(0, 2, 4)[n % 3]}","{n}","soup","{t}"' for n, t in enumerate(texts(30))]
+    file = read_file(write(tmp_path / "test.csv", "\n".join(lines)))
+    assert (file.report.label, file.report.text, file.classes) == ("polarity", "text", ("0", "2", "4"))
+
+
+@pytest.mark.parametrize(("encoding", "newline"), [("utf-8", "\n"), ("cp949", "\r\n")])
+def test_korean_tsv_with_unbalanced_quotes_and_empty_texts(tmp_path, encoding, newline):
+    reviews = ['"최고의 영화', '배우가 "정말 좋다', "지루하고 아깝다", "다시 보고 싶다", ""] * 8
+    lines = [
+        "id\tdocument\tlabel",
+        *(f"{n}\t{review}{n if review else ''}\t{n % 2}" for n, review in enumerate(reviews)),
+    ]
+    file = read_file(write(tmp_path / "reviews.txt", newline.join(lines), encoding))
+    report = file.report
+    assert (report.kind, report.encoding, report.quoted, report.text) == ("tsv", encoding, False, "document")
+    assert len(file.rows) == 32 and file.rows["text"][0] == '"최고의 영화0'
+    assert [(f.kind, f.count) for f in report.findings if "text" in f.kind] == [("missing-text", 8)]
+
+
+def test_json_list_of_objects_with_ratings_as_words(tmp_path):
+    ratings = ["10"] * 12 + ["9"] * 4 + ["1"] * 3 + ["7"]
+    rows = [
+        {"review": t, "date": "15.08.25", "rating": r, "author": "x***"}
+        for t, r in zip(texts(20), ratings, strict=True)
+    ]
+    file = read_file(write(tmp_path / "film.json", json.dumps(rows, indent=1)))
+    assert (file.report.kind, file.report.text, file.report.label) == ("json", "review", "rating")
+    assert file.classes == ("1", "7", "9", "10")
+    assert {f.kind: f.count for f in file.report.findings} == {"small-class": 3, "small": 20}
+
+
+def test_headerless_tsv_with_literal_unicode_escapes(tmp_path):
+    moods = ["neutral", "positive", "negative"]
+    lines = [f"26{n:09}\t{moods[n % 3]}\t{t}\\u002c wasn\\u2019t it \\ud83d\\ude00" for n, t in enumerate(texts(30))]
+    file = read_file(write(tmp_path / "dev.tsv", "\n".join(lines)))
+    assert (file.report.text, file.report.label) == ("2", "1")
+    assert file.rows["text"][0] == "the soup number 0 was dreadful, wasn’t it 😀"
+    assert [(f.kind, f.count) for f in file.report.findings if f.kind == "escapes"] == [("escapes", 30)]
+
+
+def test_a_rare_escape_is_content_and_stays(tmp_path):
+    frame = pd.DataFrame({"text": [*texts(199), r"the escape \u0041 in a manual"], "label": ["a", "b"] * 100})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert read_file(tmp_path / "a.csv").rows["text"].iloc[-1] == r"the escape \u0041 in a manual"
+
+
+def test_crlf_csv_with_line_breaks_inside_texts(tmp_path):
+    lines = ["text,label", *(f'"$AB {t}\nsecond line, it goes on",{n % 3}' for n, t in enumerate(texts(30)))]
+    file = read_file(write(tmp_path / "valid.csv", "\r\n".join(lines)))
+    assert len(file.rows) == 30 and "\nsecond line, it" in file.rows["text"][0]
+
+
+def test_several_labels_in_one_cell_are_refused(tmp_path):
+    labels = ["price", "taste", "price taste", "service", "taste service"] * 6
+    lines = ["ID,text,labels", *(f"{n}t,{t},{labels[n]}" for n, t in enumerate(texts(30)))]
+    path = write(tmp_path / "val.csv", "\r\n".join(lines))
+    with pytest.raises(
+        DataError, match=r"val.csv, field 'labels': 12 rows with several labels in one cell .* not supported"
+    ):
+        read_file(path)
+    report = inspect_file(path)
+    assert "several labels" in report.problem and len(report.preview) == 5 and report.label == "labels"
+
+
+def test_two_word_class_names_are_not_several_labels(tmp_path):
+    labels = ["very negative", "negative", "neutral", "positive", "very positive"] * 6
+    pd.DataFrame({"text": texts(30), "label": labels}).to_csv(tmp_path / "five.csv", index=False)
+    assert len(read_file(tmp_path / "five.csv").classes) == 5
+
+
+def test_excel_with_unnamed_index_column(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append([None, "cleaned", "classes", "labels"])
+    for n, t in enumerate(texts(30)):
+        book.active.append([n, f"বাংলা {t}", ["joy", "fear", "anger"][n % 3], n % 3])
+    book.create_sheet("notes").append(["nothing"])
+    book.save(tmp_path / "val.xlsx")
+    file = read_file(tmp_path / "val.xlsx")
+    assert (file.report.kind, file.report.text, file.report.label) == ("xlsx", "cleaned", "classes")
+    assert file.classes == ("anger", "fear", "joy")
+    assert next(f.count for f in file.report.findings if f.kind == "sheets") == 1
+
+
+def test_one_text_a_line_without_labels_says_how_to_go_on(tmp_path):
+    path = write(
+        tmp_path / "rt.pos",
+        "\r\n".join(f"{t} {', so' * (n % 4)} , don't you think ? " for n, t in enumerate(texts(30))),
+    )
+    with pytest.raises(DataError, match="30 rows with one column and no labels; .*one folder as CLASS.txt"):
+        read_file(path)
+
+
+@pytest.mark.parametrize("names", [("rt-polarity.neg", "rt-polarity.pos"), ("neg.txt", "pos.txt")])
+def test_a_folder_with_one_file_a_class(tmp_path, names):
+    for name, start in zip(names, (0, 100), strict=True):
+        write(tmp_path / name, "\r\n".join(f"caf\xe9 {start + n} , perhaps \x85" for n in range(40)), "latin-1")
+    (tmp_path / "README.md").write_text("not a class")
+    dataset = load(DataConfig(name=str(tmp_path)))
+    assert dataset.classes == ("neg", "pos")
+    assert {name: len(rows) for name, rows in dataset.splits.items()} == {"train": 64, "validation": 8, "test": 8}
+
+
+def test_treebank_brackets_give_sentence_and_root_label(tmp_path):
+    lines = [f"({n % 5} (2 (2 A) (3 lovely)) (2 (2 -LRB-) (2 (2 soup{n}) (2 -RRB-))))" for n in range(25)]
+    file = read_file(write(tmp_path / "trees.txt", "\n".join(lines)))
+    assert file.report.kind == "trees" and file.classes == ("0", "1", "2", "3", "4")
+    assert file.rows["text"][3] == "A lovely ( soup3 )" and file.rows["label"][3] == "3"

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+from core.data.splits import cut, stratified_order, three_parts
+from hypothesis import given
+from hypothesis import strategies as st
+
+labels_of = st.lists(st.integers(0, 4), min_size=3, max_size=200).map(np.array)
+seeds = st.integers(0, 2**32)
+
+
+@given(labels_of, seeds, st.data())
+def test_every_prefix_has_the_class_shares_of_the_whole_but_for_rounding(labels, seed, data):
+    order = stratified_order(labels, seed)
+    assert sorted(order) == list(range(len(labels)))
+    size = data.draw(st.integers(0, len(labels)))
+    classes, counts = np.unique(labels, return_counts=True)
+    for label, count in zip(classes, counts, strict=True):
+        taken = (labels[order[:size]] == label).sum()
+        share = count / len(labels)
+        assert abs(taken - size * share) <= 1.5 + len(classes) * share
+    if size >= len(classes):
+        assert set(labels[order[:size]]) == set(labels)
+
+
+@given(labels_of, seeds, st.data())
+def test_a_cut_has_exactly_its_size_and_loses_no_row(labels, seed, data):
+    size = data.draw(st.integers(0, len(labels)))
+    first, rest = cut(labels, size, seed)
+    assert len(first) == size
+    assert sorted([*first, *rest]) == list(range(len(labels)))
+    assert list(first) == sorted(first) and list(rest) == sorted(rest)
+
+
+@given(labels_of, seeds, st.data())
+def test_a_smaller_cut_is_contained_in_a_larger_one(labels, seed, data):
+    small, large = sorted(data.draw(st.tuples(*[st.integers(0, len(labels))] * 2)))
+    assert set(cut(labels, small, seed)[0]) <= set(cut(labels, large, seed)[0])
+
+
+@given(labels_of, seeds)
+def test_three_parts_share_out_all_rows_and_repeat_for_a_seed(labels, seed):
+    parts = three_parts(labels, (0.8, 0.1, 0.1), seed)
+    assert sorted(np.concatenate(parts)) == list(range(len(labels)))
+    assert len(parts[0]) == int(0.8 * len(labels) + 1e-6)
+    for part, again in zip(parts, three_parts(labels, (0.8, 0.1, 0.1), seed), strict=True):
+        assert np.array_equal(part, again)
+
+
+@pytest.mark.parametrize(
+    ("rows", "shares", "sizes"),
+    [
+        (68_221, (0.7, 0.15, 0.15), (47_754, 10_233, 10_234)),
+        (700_000, (0.7, 0.15, 0.15), (490_000, 105_000, 105_000)),
+        (1_600_000, (0.8, 0.1, 0.1), (1_280_000, 160_000, 160_000)),
+        (10, (0.8, 0.1, 0.1), (8, 1, 1)),
+    ],
+)
+def test_sizes_are_those_of_the_papers(rows, shares, sizes):
+    assert tuple(map(len, three_parts(np.arange(rows) % 2, shares, 0))) == sizes
+
+
+def test_the_order_is_the_same_on_every_platform():
+    assert list(stratified_order(np.array([0, 0, 0, 0, 1, 1, 0, 1]), 7)) == [2, 4, 0, 6, 5, 1, 7, 3]
+
+
+def test_different_seeds_give_different_cuts():
+    labels = np.arange(100) % 2
+    assert set(cut(labels, 50, 0)[0]) != set(cut(labels, 50, 1)[0])
