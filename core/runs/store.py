@@ -20,6 +20,8 @@ import psutil
 import core
 from core.atomic import storage_errors, write_text
 from core.config import RunConfig, from_dict
+from core.data.config import DataConfig
+from core.data.sources import SOURCES
 from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
 from core.runs.record import CANCEL, RECORD, Process, RunRecord, Status
 
@@ -48,6 +50,7 @@ class RunStore:
         Raises:
             StorageError: the directory cannot be made.
         """
+        config = dataclasses.replace(config, data=_anywhere(config.data))
         now = datetime.datetime.now(datetime.UTC)
         stem = _slug(name) or _slug(
             f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}"
@@ -237,6 +240,12 @@ def _damaged(path: Path, reason: str) -> RunRecord:
         made = datetime.datetime.fromtimestamp(path.stat().st_mtime, datetime.UTC).isoformat()
         return RunRecord(path.name, "", "damaged", RunConfig(), made, reason=reason)
     return RunRecord(path.name, "", "damaged", RunConfig(), "", reason=reason)
+
+
+def _anywhere(data: DataConfig) -> DataConfig:
+    """A path that holds from every working directory, for whoever resumes the run; names stay names."""
+    path = Path(data.name).expanduser()
+    return dataclasses.replace(data, name=str(path.absolute())) if data.name not in SOURCES and path.exists() else data
 
 
 def _slug(name: str) -> str:

@@ -23,7 +23,8 @@ START_SECONDS = 10.0
 """How long a new process waits for its starter to have written the record."""
 
 OnEvent = Callable[[dict[str, Any]], None]
-"""Told {"kind": "queued" | "running" | "evaluating" | …} and every row of the history."""
+"""Told what begins, {"kind": "queued" | "running" | "data" | "tokenizer" | "training" | "evaluation" | "intervals" |
+"yardstick", …}, and every row of the history, {"kind": "step" | "epoch", …}."""
 
 
 def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:
@@ -49,9 +50,9 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
             with slot(store.folder, run, record.created, stopped):
                 store.update(run, status="running")
                 tell({"kind": "running", "run": run})
-                from core.runs.experiment import perform  # torch, pandas: only now that there is work
+                from core.runs.experiment import Experiment  # torch, pandas: only now that there is work
 
-                perform(store, run, stopped, tell)
+                Experiment(store, run, stopped, tell).perform()
                 return store.update(run, status="done", process=None)
         except Cancelled:
             with contextlib.suppress(OSError):

@@ -49,8 +49,8 @@ class Events:
     def best(self, model: nn.Module) -> None:
         """The epoch that just ended is the best so far; `model` has its weights."""
 
-    def saved(self, progress: Progress) -> None:
-        """A checkpoint is on disk."""
+    def saved(self, progress: Progress, steps: int) -> None:
+        """A checkpoint is on disk; `steps` is the number of updates if nothing stops the training early."""
 
 
 @dataclass(frozen=True)
@@ -276,4 +276,4 @@ class Training:
         }
         save_checkpoint(self.checkpoint, Checkpoint(self.progress, groups))
         self.saved = time.monotonic()
-        self.events.saved(self.progress)
+        self.events.saved(self.progress, self.steps)

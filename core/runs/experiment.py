@@ -1,0 +1,209 @@
+"""What a run's process does once it has a slot: data, tokenizer, training, evaluation, yardstick."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import safetensors.torch
+import torch
+from torch import nn
+
+import core
+from core.atomic import write_bytes, write_text
+from core.data.load import load
+from core.data.table import TEST, TRAIN, VALIDATION, Dataset
+from core.evaluation.efficiency import inference_time, parameter_count
+from core.evaluation.metrics import evaluate
+from core.evaluation.predict import device_of, predict_texts
+from core.evaluation.yardstick import yardstick
+from core.exceptions import Cancelled, DataError
+from core.models.build import Model, build
+from core.models.trace import Batch
+from core.runs import queue
+from core.runs.record import CHECKPOINT, HISTORY, TOKENIZER, WEIGHTS
+from core.runs.results import Judged, write_split
+from core.runs.store import RunStore
+from core.text.tokenizers import Tokenizer, fit_tokenizer
+from core.training.batches import Examples, TokenTable, pad
+from core.training.checkpoint import Progress
+from core.training.device import choose_device, keep_freed_memory
+from core.training.history import Row
+from core.training.lambdas import read_lambdas
+from core.training.linear import fit_linear
+from core.training.loop import PROBE, Events, Training
+
+TIMED_ROWS = 64
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+class Experiment(Events):
+    """One run from data to results; what is known goes into the record at once."""
+
+    def __init__(self, store: RunStore, run: str, stopped: Callable[[], bool], tell: Tell) -> None:
+        self.store, self.run, self._stopped, self.tell = store, run, stopped, tell
+        self.record = store.read(run)
+        self.config, self.folder = self.record.config, store.path(run)
+
+    def perform(self) -> None:
+        """Everything, in the order in which a person wants to see it.
+
+        Raises:
+            Cancelled: the wish to stop came; what is done stays.
+            SentiscopeError: what a person can mend, or a loss that is not finite.
+        """
+        device = self._settle()
+        dataset = self._data()
+        fit = self._linear if self.config.model.family == "tfidf-logreg" else self._encoder
+        model, tokenizer = fit(dataset, device)
+        self._evaluate(dataset, model, tokenizer)
+        self._note("yardstick")
+        self._add_results(yardstick=yardstick(dataset))
+
+    def _settle(self) -> torch.device:
+        """Device and threads of this process."""
+        device = choose_device(self.config.training.device)
+        keep_freed_memory()
+        torch.set_num_threads(self.config.training.threads or queue.threads())
+        versions = {"sentiscope": core.__version__, "python": platform.python_version(), "torch": torch.__version__}
+        self._update(device=str(device), threads=torch.get_num_threads(), versions=versions)
+        return device
+
+    def _data(self) -> Dataset:
+        self._note("data")
+        dataset = load(self.config.data)
+        if self.record.data_fingerprint not in ("", dataset.fingerprint):
+            raise DataError(
+                "the data are no longer those that this run began with, so it cannot be continued; start a new run",
+                file=self.config.data.name,
+            )
+        self._update(data_fingerprint=dataset.fingerprint, classes=dataset.classes, data_notes=dataset.notes)
+        return dataset
+
+    def _encoder(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
+        self._note("tokenizer")
+        tokenizer = fit_tokenizer(_texts(dataset, TRAIN), self.config.text)
+        write_text(self.folder / TOKENIZER, tokenizer.to_json())
+        torch.manual_seed(self.config.training.seed)
+        model = build(self.config.model, vocabulary=tokenizer.size, classes=len(dataset.classes)).to(device)
+        self._update(vocabulary=tokenizer.size, max_length=tokenizer.max_length, parameters=parameter_count(model))
+        training = Training(
+            model=model,
+            training=_examples(dataset, TRAIN, tokenizer),
+            validation=_examples(dataset, VALIDATION, tokenizer),
+            config=self.config.training,
+            classes=len(dataset.classes),
+            max_length=tokenizer.max_length,
+            score=evaluate,
+            history=self.folder / HISTORY,
+            checkpoint=self.folder / CHECKPOINT,
+            device=device,
+            events=self,
+        )
+        self._note("training", steps=training.steps)
+        outcome = training.run()
+        self._write_weights(model)
+        self._update(seconds=outcome.seconds)
+        self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
+        return model, tokenizer
+
+    def _linear(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
+        """The TF-IDF baseline: fitted by scikit-learn, kept and read as every other model; always on the CPU."""
+        self._note("training", steps=0)
+        began = time.monotonic()
+        train, validation = dataset.splits[TRAIN], dataset.splits[VALIDATION]
+        fit = fit_linear(
+            _texts(dataset, TRAIN),
+            train["label"].to_numpy(),
+            _texts(dataset, VALIDATION),
+            validation["label"].to_numpy(),
+            config=self.config.text,
+            classes=len(dataset.classes),
+        )
+        write_text(self.folder / TOKENIZER, fit.tokenizer.to_json())
+        self._write_weights(fit.model)
+        size = fit.tokenizer.size
+        self._update(
+            vocabulary=size, parameters=parameter_count(fit.model), seconds=time.monotonic() - began, device="cpu"
+        )
+        self._add_results(C=fit.strength)
+        return fit.model, fit.tokenizer
+
+    def _evaluate(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
+        """Metrics of every split but train, test before further ones; then intervals, which take longer."""
+        judged = []
+        for split in [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]:
+            self._note("evaluation", split=split)
+            predictions = predict_texts(model, tokenizer, _texts(dataset, split))
+            judged.append(Judged(split, dataset.splits[split], predictions, dataset.classes))
+        self._add_results(metrics={each.split: each.metrics for each in judged}, **_lambdas(dataset, model, tokenizer))
+        self._note("intervals")
+        for each in judged:
+            write_split(self.folder, each)
+        self._add_results(
+            intervals={each.split: each.intervals for each in judged},
+            silhouette={each.split: each.silhouette for each in judged},
+            inference=_inference(dataset, model, tokenizer),
+        )
+
+    def stopped(self) -> bool:
+        """Whether somebody wants this run to end."""
+        return self._stopped()
+
+    def row(self, row: Row) -> None:
+        """Pass a row of the history on."""
+        self.tell(row)
+
+    def best(self, model: nn.Module) -> None:
+        """Keep the best weights readable while the training goes on."""
+        self._write_weights(model)
+
+    def saved(self, progress: Progress, steps: int) -> None:
+        """Tell readers of the record how far the training is."""
+        epochs = self.config.training.epochs
+        done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
+        self._update(progress=done, seconds=progress.seconds)
+
+    def _write_weights(self, model: nn.Module) -> None:
+        weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
+        write_bytes(self.folder / WEIGHTS, safetensors.torch.save(weights))
+
+    def _note(self, kind: str, **more: Any) -> None:
+        """Tell what begins now; a good moment to stop."""
+        if self._stopped():
+            raise Cancelled("cancelled")
+        self.tell({"kind": kind, **more})
+
+    def _add_results(self, **results: Any) -> None:
+        self._update(results={**self.record.results, **results})
+
+    def _update(self, **changes: Any) -> None:
+        self.record = self.store.update(self.run, **changes)
+
+
+def _texts(dataset: Dataset, split: str) -> list[str]:
+    return dataset.splits[split]["text"].tolist()
+
+
+def _examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
+    labels = dataset.splits[split]["label"].to_numpy(np.int64)
+    return Examples(TokenTable.of(tokenizer.encode_batch(_texts(dataset, split))), labels)
+
+
+def _lambdas(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
+    """As in the history: an input-dependent lambda is the mean over the same validation texts."""
+    return read_lambdas(model, _first(dataset, VALIDATION, PROBE, model, tokenizer))
+
+
+def _inference(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
+    """Time of one batch: the first texts of the test split."""
+    return inference_time(model, _first(dataset, TEST, TIMED_ROWS, model, tokenizer))
+
+
+def _first(dataset: Dataset, split: str, count: int, model: Model, tokenizer: Tokenizer) -> Batch:
+    batch = pad(tokenizer.encode_batch(_texts(dataset, split)[:count]))
+    return Batch(*(tensor.to(device_of(model)) for tensor in batch))

@@ -1,0 +1,174 @@
+import errno
+import os
+import subprocess
+import sys
+import time
+import types
+
+import psutil
+import pytest
+
+from core.exceptions import InputError, RunNotFound, StorageError
+from core.runs import jobs
+from core.runs.queue import only_process
+from core.runs.record import CANCEL, LOG, Process
+from core.runs.store import this_process
+
+SLEEP = "import time; print('begun', flush=True); time.sleep(60)"
+
+
+@pytest.fixture
+def sleeping(monkeypatch):
+    """Jobs are processes that only sleep; those that a test leaves are ended."""
+    started = []
+
+    def remember(*arguments, **options):
+        started.append(subprocess.Popen(*arguments, **options))
+        return started[-1]
+
+    monkeypatch.setattr(jobs, "command", lambda run: [sys.executable, "-c", SLEEP])
+    names = {name: getattr(subprocess, name) for name in ("DEVNULL", "STDOUT")}
+    monkeypatch.setattr(jobs, "subprocess", types.SimpleNamespace(Popen=remember, **names))
+    yield started
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def end(process):
+    process.kill()
+    process.wait()
+
+
+def until(condition):
+    deadline = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_command_resumes_the_run_with_this_python(store):
+    assert jobs.command("a") == [sys.executable, "-P", "-m", "core.cli", "train", "--resume", "a"]
+
+
+def test_a_submitted_run_is_queued_in_a_session_of_its_own_and_logs(store, config, sleeping):
+    record = jobs.submit(store, config, "ndt-01-n2", "mine")
+    assert (record.run, record.status, record.process.pid) == ("mine", "queued", sleeping[0].pid)
+    assert store.read("mine") == record
+    assert os.getsid(sleeping[0].pid) == sleeping[0].pid != os.getsid(0)
+    log = store.path("mine") / LOG
+    until(lambda: log.read_text() == "begun\n")
+
+
+def test_the_process_is_told_where_the_runs_are(store, config, sleeping):
+    jobs.submit(store, config, "ndt-01-n2", "mine")
+    assert psutil.Process(sleeping[0].pid).environ()["SENTISCOPE_RUNS"] == str(store.folder)
+
+
+def test_a_run_that_lives_or_is_done_is_not_started_again(store, config, sleeping):
+    jobs.submit(store, config, "ndt-01-n2", "mine")
+    with pytest.raises(InputError, match="queued: there is nothing to start"):
+        jobs.start(store, "mine")
+    end(sleeping[0])
+    assert jobs.start(store, "mine").process.pid == sleeping[1].pid
+    end(sleeping[1])
+    store.update("mine", status="done", process=None)
+    with pytest.raises(InputError, match="done"):
+        jobs.start(store, "mine")
+
+
+def test_starting_again_forgets_an_old_wish_to_cancel(store, created, sleeping):
+    (store.path("first") / CANCEL).touch()
+    store.update("first", status="cancelled", reason="cancelled")
+    record = jobs.start(store, "first")
+    assert (record.status, record.reason) == ("queued", "")
+    assert not store.cancel_wished("first")
+
+
+def test_a_run_in_other_hands_is_not_started(store, created, sleeping):
+    with only_process(store.path("first")), pytest.raises(InputError, match="another process"):
+        jobs.start(store, "first")
+    assert sleeping == []
+
+
+def test_cancelling_a_living_run_leaves_a_wish_for_it(store, config, sleeping):
+    jobs.submit(store, config, "ndt-01-n2", "mine")
+    assert jobs.cancel(store, "mine").status == "queued"
+    assert store.cancel_wished("mine")
+
+
+def test_cancelling_a_waiting_run_without_a_process_ends_it_here(store, created):
+    record = jobs.cancel(store, "first")
+    assert record.status == "cancelled"
+    assert "`sentiscope train --resume first` continues it" in record.reason
+
+
+@pytest.mark.parametrize("status", ["done", "failed", "cancelled"])
+def test_what_neither_waits_nor_runs_cannot_be_cancelled(store, created, status):
+    store.update("first", status=status)
+    with pytest.raises(InputError, match=f"'first' is {status}: there is nothing to cancel"):
+        jobs.cancel(store, "first")
+    with pytest.raises(RunNotFound):
+        jobs.cancel(store, "none")
+
+
+def gone():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    started = psutil.Process(process.pid).create_time()
+    process.wait()
+    return Process(process.pid, started, this_process().host)
+
+
+def test_after_a_restart_waiting_runs_start_again_and_dead_ones_are_written_down(store, config, sleeping):
+    for name in ("never", "died", "lost", "lives", "done", "failed"):
+        store.create(config, "ndt-01-n2", name)
+    store.update("died", status="queued", process=gone())
+    store.update("lost", status="running", process=gone())
+    store.update("lives", status="running", process=this_process())
+    store.update("done", status="done")
+    store.update("failed", status="failed", reason="too big")
+    changed = jobs.adopt(store)
+    assert [record.run for record in changed] == ["never", "died", "lost"]
+    assert [process.pid for process in sleeping] == [store.read(name).process.pid for name in ("never", "died")]
+    lost = store.read("lost")
+    assert (lost.status, lost.process) == ("failed", None)
+    assert "continues it" in lost.reason
+    assert store.read("lives").status == "running"
+    assert store.read("failed").reason == "too big"
+    assert jobs.adopt(store) == []
+
+
+def test_adopting_goes_on_past_damaged_runs_and_a_full_disk(store, config, sleeping, monkeypatch):
+    for name in ("a", "b"):
+        store.create(config, "ndt-01-n2", name)
+    (store.path("a") / "run.json").write_text("junk")
+    store.create(config, "ndt-01-n2", "lost")
+    store.update("lost", status="running", process=gone())
+    with monkeypatch.context() as patch:
+
+        def full(*_):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        patch.setattr(os, "replace", full)
+        assert jobs.adopt(store) == []
+    for process in sleeping:
+        end(process)
+    assert [record.run for record in jobs.adopt(store)] == ["b", "lost"]
+
+
+def test_a_full_disk_does_not_start_a_process(store, config, sleeping, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(StorageError, match="disk is full"):
+        jobs.submit(store, config, "ndt-01-n2")
+    assert sleeping == []
+
+
+def test_the_place_in_the_queue_counts_waiting_runs_from_the_oldest(store, config):
+    for name in ("a", "b", "c"):
+        store.create(config, "ndt-01-n2", name)
+    store.update("a", status="running", process=this_process())
+    records = store.list()
+    assert [jobs.position(records, name) for name in ("a", "b", "c", "none")] == [0, 1, 2, 0]

@@ -1,0 +1,75 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import accuracy_score
+
+from core.evaluation.predict import Predictions
+from core.runs.results import Judged, prediction_table, write_split
+
+FRAME = pd.DataFrame(
+    {
+        "text": ["good", "bad", "lone \ud800", "fine"],
+        "label": [1, 0, 0, 1],
+        "phenomenon": ["plain", "plain", "irony", "plain"],
+        "row": [7, 8, 9, 10],
+    }
+)
+PROBABILITIES = np.array([[0.2, 0.8], [0.9, 0.1], [0.3, 0.7], [0.4, 0.6]], np.float32)
+CLASSES = ("no", "yes")
+
+
+@pytest.fixture
+def judged():
+    pooled = np.arange(8, dtype=np.float32).reshape(4, 2)
+    return Judged("test", FRAME, Predictions(np.log(PROBABILITIES), PROBABILITIES, pooled), CLASSES)
+
+
+def test_the_table_names_classes_and_keeps_the_columns_of_the_data():
+    table = prediction_table(FRAME, PROBABILITIES, CLASSES)
+    assert list(table) == [
+        "row",
+        "text",
+        "label",
+        "predicted",
+        "probability:no",
+        "probability:yes",
+        "phenomenon",
+        "data:row",
+    ]
+    assert table["label"].tolist() == ["yes", "no", "no", "yes"]
+    assert table["predicted"].tolist() == ["yes", "no", "yes", "yes"]
+    assert table["data:row"].tolist() == [7, 8, 9, 10]
+    assert np.array_equal(table["probability:yes"], PROBABILITIES[:, 1])
+
+
+def test_three_files_hold_a_split(judged, tmp_path):
+    write_split(tmp_path, judged)
+    folder = tmp_path / "evaluation" / "test"
+    assert sorted(path.name for path in folder.iterdir()) == ["embeddings.npy", "metrics.json", "predictions.parquet"]
+    table = pd.read_parquet(folder / "predictions.parquet")
+    assert table["text"].tolist() == ["good", "bad", "lone ?", "fine"]
+    assert np.array_equal(np.load(folder / "embeddings.npy"), judged.predictions.pooled)
+    found = json.loads((folder / "metrics.json").read_text())
+    assert found["metrics"]["accuracy"] == accuracy_score(FRAME["label"], PROBABILITIES.argmax(1)) == 0.75
+    assert found["confusion"] == [[1, 1], [0, 2]]
+    assert (found["n"], found["classes"]) == (4, ["no", "yes"])
+    low, high = found["intervals"]["accuracy"]
+    assert low <= 0.75 <= high
+    assert found["silhouette"]["rows"] == 4
+
+
+def test_a_column_of_mixed_things_is_stored_as_text(judged):
+    frame = FRAME.assign(extra=pd.Series([1, "two", None, 3.5], dtype=object))
+    table = prediction_table(frame, PROBABILITIES, CLASSES)
+    assert table["extra"].tolist() == ["1", "two", "None", "3.5"]
+
+
+def test_one_class_only_leaves_undefined_measures_out(judged, tmp_path):
+    rows = FRAME[FRAME["label"] == 1].reset_index(drop=True)
+    predictions = Predictions(*(part[[0, 3]] for part in (PROBABILITIES, PROBABILITIES, judged.predictions.pooled)))
+    write_split(tmp_path, Judged("test", rows, predictions, CLASSES))
+    found = json.loads((tmp_path / "evaluation" / "test" / "metrics.json").read_text())
+    assert "roc_auc" in found["left_out"] and "roc_auc" not in found["metrics"]
+    assert "left_out" in found["silhouette"]

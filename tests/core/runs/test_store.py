@@ -1,0 +1,243 @@
+import dataclasses
+import errno
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+import core
+from core.config import RunConfig, compose
+from core.exceptions import InputError, RunDamaged, RunNotFound, StorageError
+from core.runs.record import RECORD, Process
+from core.runs.store import RunStore, alive, runs_dir, this_process
+
+
+def test_runs_live_where_the_variable_says_then_in_the_checkout_then_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "mine"))
+    assert runs_dir() == tmp_path / "mine"
+    monkeypatch.delenv("SENTISCOPE_RUNS")
+    assert runs_dir() == Path(core.__file__).parents[1] / "trained"
+    monkeypatch.setattr(core, "__file__", str(tmp_path / "site-packages" / "core" / "__init__.py"))
+    monkeypatch.chdir(tmp_path)
+    assert runs_dir() == tmp_path / "trained"
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "pyproject.toml").touch()
+    assert runs_dir() == tmp_path / "site-packages" / "trained"
+
+
+def test_a_record_comes_back_with_every_field(store, created):
+    full = dataclasses.replace(
+        created,
+        status="done",
+        reason="ä 🙂",
+        process=this_process(),
+        classes=("negative", "positive"),
+        vocabulary=12,
+        max_length=30,
+        data_fingerprint="f" * 64,
+        data_notes=("2 rows left out",),
+        parameters=5,
+        seconds=2,
+        threads=1,
+        device="cpu",
+        versions={"torch": "2"},
+        progress={"step": 3},
+        results={"metrics": {"test": {"accuracy": 0.1 + 0.2}}, "lambda": [[0.15]]},
+        parent="sweep",
+    )
+    store.write(full)
+    assert store.read("first") == full
+    assert store.list() == [full]
+    assert json.loads((store.path("first") / RECORD).read_text())["schema"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "run"),
+    [("My run / ünï", "My-run-n"), ("../../etc", "etc"), ("..", "test"), (".hidden", "hidden"), ("x" * 300, "x" * 100)],
+)
+def test_any_name_becomes_a_directory_name_inside_the_store(store, config, name, run):
+    made = store.create(config, "ndt-01-n2", name)
+    assert made.run == run or (run == "test" and made.run.startswith("built-in-ndt-01-n2-s0-"))
+    assert [path.name for path in store.folder.iterdir()] == [made.run]
+
+
+def test_a_name_that_is_taken_gets_a_number(store, config):
+    assert [store.create(config, "p", "same").run for _ in range(3)] == ["same", "same-2", "same-3"]
+
+
+def test_a_run_without_a_name_tells_data_preset_seed_and_time(store):
+    config = compose("vanilla", {"data.name": "/data/my reviews.csv", "training.seed": 7})
+    assert store.create(config, "vanilla").run.startswith("my-reviews-vanilla-s7-20")
+
+
+def test_a_relative_path_of_data_is_kept_as_an_absolute_one(store, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.csv").touch()
+    (tmp_path / "built-in").mkdir()
+    for given, kept in (("mine.csv", str(tmp_path / "mine.csv")), ("built-in", "built-in"), ("none.csv", "none.csv")):
+        assert store.create(compose("vanilla", {"data.name": given}), "vanilla").config.data.name == kept
+
+
+@pytest.mark.parametrize("run", ["none", "../first", "/etc", "", ".", "..", "a/b", ".queue", "first\n", "x" * 200])
+def test_only_names_of_runs_lead_anywhere(store, created, run):
+    (store.folder / ".queue").mkdir()
+    for use in (store.path, store.read, store.remove):
+        with pytest.raises(RunNotFound, match="runs list"):
+            use(run)
+
+
+def rewritten(change):
+    def damage(file):
+        tree = json.loads(file.read_text())
+        change(tree)
+        file.write_text(json.dumps(tree))
+
+    return damage
+
+
+DAMAGES = {
+    "missing": lambda file: file.unlink(),
+    "empty": lambda file: file.write_bytes(b""),
+    "cut off": lambda file: file.write_bytes(file.read_bytes()[:200]),
+    "not text": lambda file: file.write_bytes(b"\x80\x81\x00"),
+    "not an object": lambda file: file.write_text("[]"),
+    "deep": lambda file: file.write_text("[" * 100_000),
+    "a folder": lambda file: (file.unlink(), file.mkdir()),
+    "later schema": rewritten(lambda tree: tree.update(schema=99)),
+    "no status": rewritten(lambda tree: tree.pop("status")),
+    "strange status": rewritten(lambda tree: tree.update(status=["done"])),
+    "strange setting": rewritten(lambda tree: tree["config"]["model"].update(width="wide")),
+    "impossible setting": rewritten(lambda tree: tree["config"]["model"].update(width=-3)),
+    "config is text": rewritten(lambda tree: tree.update(config="none")),
+    "numbers for classes": rewritten(lambda tree: tree.update(classes=[1, 2])),
+    "half a process": rewritten(lambda tree: tree.update(process={"pid": 3})),
+    "text for a number": rewritten(lambda tree: tree.update(seconds="long")),
+    "a truth for a number": rewritten(lambda tree: tree.update(parameters=True)),
+    "results are a list": rewritten(lambda tree: tree.update(results=[])),
+    "created is a number": rewritten(lambda tree: tree.update(created=5)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_run_is_listed_with_its_reason_and_hides_no_other(store, config, created, damage):
+    good = store.create(config, "ndt-01-n2", "second")
+    damage(store.path("first") / RECORD)
+    with pytest.raises(RunDamaged, match=r"first.run\.json: "):
+        store.read("first")
+    listed = {record.run: record for record in store.list()}
+    assert listed["second"] == good
+    assert listed["first"].status == "damaged"
+    assert RECORD in listed["first"].reason
+    assert listed["first"].config == RunConfig()
+    store.remove("first")
+    assert [record.run for record in store.list()] == ["second"]
+
+
+def test_fields_of_a_newer_writer_are_left_out_and_optional_ones_may_be_absent(store, created):
+    file = store.path("first") / RECORD
+    rewritten(lambda tree: (tree.update(colour="red"), tree.pop("parent"), tree.pop("results")))(file)
+    assert store.read("first") == created
+
+
+def test_a_renamed_directory_is_a_run_of_its_new_name(store, created):
+    store.path("first").rename(store.folder / "renamed")
+    assert store.read("renamed").run == "renamed"
+
+
+def test_an_empty_or_missing_store_lists_nothing(store):
+    assert store.list() == []
+
+
+def test_the_newest_run_comes_first(store, config):
+    for name in ("a", "b", "c"):
+        store.create(config, "p", name)
+    assert [record.run for record in store.list()] == ["c", "b", "a"]
+
+
+def test_files_and_hidden_folders_are_no_runs(store, created):
+    (store.folder / "README.md").touch()
+    (store.folder / ".queue").mkdir()
+    assert [record.run for record in store.list()] == ["first"]
+
+
+def dead():
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    started = psutil.Process(process.pid).create_time()
+    process.wait()
+    return Process(process.pid, started, this_process().host)
+
+
+def test_a_running_run_whose_process_died_is_told_as_failed_and_resumable(store, created):
+    gone = dead()
+    store.update("first", status="running", process=gone)
+    record = store.read("first")
+    assert record.status == "failed"
+    assert f"number {gone.pid}" in record.reason
+    assert "`sentiscope train --resume first` continues it" in record.reason
+    assert store.list() == [record]
+
+
+def test_living_processes_zombies_reused_numbers_and_other_machines():
+    me = this_process()
+    assert alive(me)
+    assert not alive(None)
+    assert not alive(dataclasses.replace(me, started=me.started - 100))
+    assert alive(dataclasses.replace(me, host="elsewhere", pid=0))
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    try:
+        zombie = Process(process.pid, psutil.Process(process.pid).create_time(), me.host)
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert not alive(zombie)
+    finally:
+        process.wait()
+
+
+def test_a_run_in_training_is_not_removed(store, created):
+    store.update("first", status="running", process=this_process())
+    with pytest.raises(InputError, match="cancel it first: `sentiscope runs cancel first`"):
+        store.remove("first")
+    store.update("first", status="done")
+    store.remove("first")
+    assert list(store.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(("number", "told"), [(errno.ENOSPC, "disk is full"), (errno.EROFS, "read-only")])
+def test_a_disk_that_refuses_leaves_the_old_record(store, created, monkeypatch, number, told):
+    def refuse(*_):
+        raise OSError(number, "refused")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", refuse)
+        with pytest.raises(StorageError, match=rf"first.run\.json.*{told}"):
+            store.update("first", status="done")
+        with pytest.raises(StorageError, match=told):
+            store.create(compose("vanilla"), "vanilla", "other")
+    assert store.read("first") == created
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError(errno.EACCES, "refused")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(StorageError, match=r"may not be written; .*SENTISCOPE_RUNS"):
+        RunStore(tmp_path / "runs").create(compose("vanilla"), "vanilla")
+
+
+def test_a_number_that_json_cannot_hold_is_a_mistake_of_ours(store, created):
+    with pytest.raises(ValueError, match="Out of range float"):
+        store.update("first", results={"metrics": {"test": {"roc_auc": float("nan")}}})
+    assert store.read("first") == created
+
+
+def test_looking_at_runs_and_waiting_in_the_queue_load_nothing_heavy():
+    code = (
+        "import sys, core.runs.store, core.runs.jobs, core.runs.worker, core.training.history;"
+        "print(sorted({'torch', 'pandas', 'sklearn', 'numpy'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

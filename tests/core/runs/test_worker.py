@@ -1,0 +1,188 @@
+import errno
+import os
+import signal
+import sys
+import threading
+import types
+
+import pytest
+
+from core.exceptions import Cancelled, ConfigError, InputError, SentiscopeError, StorageError
+from core.runs import queue, worker
+from core.runs.queue import only_process, slot
+from core.runs.record import CANCEL, LOG
+from core.runs.store import this_process
+from core.runs.worker import execute
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    monkeypatch.setattr(queue, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(worker, "START_SECONDS", 0.05)
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+
+
+@pytest.fixture
+def work(monkeypatch):
+    """Replace the experiment by what a test wants it to do: work(lambda experiment: …)."""
+
+    def replace(perform):
+        class Fake:
+            def __init__(self, store, run, stopped, tell):
+                self.store, self.run, self.stopped, self.tell = store, run, stopped, tell
+
+            def perform(self):
+                perform(self)
+
+        monkeypatch.setitem(sys.modules, "core.runs.experiment", types.SimpleNamespace(Experiment=Fake))
+
+    return replace
+
+
+def raising(error):
+    def perform(_):
+        raise error
+
+    return perform
+
+
+def test_a_run_is_queued_then_running_then_done(store, created, work):
+    seen = []
+
+    def look(experiment):
+        record = store.read("first")
+        seen.append((record.status, record.process))
+        experiment.tell({"kind": "training"})
+
+    work(look)
+    told = []
+    record = execute(store, "first", on_event=lambda event: told.append(event["kind"]))
+    assert seen == [("running", this_process())]
+    assert (record.status, record.process) == ("done", None)
+    assert told == ["queued", "running", "training"]
+    assert store.read("first") == record
+
+
+def test_a_run_that_is_done_or_in_other_hands_is_refused(store, created, work):
+    work(lambda _: None)
+    with only_process(store.path("first")), pytest.raises(InputError, match="another process"):
+        execute(store, "first")
+    assert store.read("first").status == "queued"
+    execute(store, "first")
+    with pytest.raises(InputError, match="'first' is done: there is nothing to resume"):
+        execute(store, "first")
+
+
+def cancel_now(experiment):
+    if experiment.stopped():
+        raise Cancelled("cancelled")
+
+
+def test_a_wish_to_cancel_ends_a_running_run_as_cancelled_and_is_used_up(store, created, work):
+    def perform(experiment):
+        assert not experiment.stopped()
+        (store.path("first") / CANCEL).touch()
+        cancel_now(experiment)
+
+    work(perform)
+    record = execute(store, "first")
+    assert (record.status, record.process) == ("cancelled", None)
+    assert "`sentiscope train --resume first` continues it" in record.reason
+    assert not store.cancel_wished("first")
+
+
+def test_a_wish_to_cancel_reaches_a_run_in_the_queue(store, created, work):
+    work(raising(AssertionError("there is no slot")))
+    (store.path("first") / CANCEL).touch()
+    with slot(store.folder, "other", "2020", lambda: False):
+        assert execute(store, "first").status == "cancelled"
+
+
+def test_resuming_forgets_an_old_wish(store, created, work):
+    work(cancel_now)
+    store.update("first", status="cancelled", reason="cancelled")
+    (store.path("first") / CANCEL).touch()
+    record = execute(store, "first")
+    assert (record.status, record.reason) == ("done", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_is_a_wish_to_cancel_and_handlers_are_put_back(store, created, work, number):
+    before = signal.getsignal(number)
+
+    def perform(experiment):
+        signal.raise_signal(number)
+        cancel_now(experiment)
+
+    work(perform)
+    assert execute(store, "first").status == "cancelled"
+    assert signal.getsignal(number) is before
+
+
+def test_outside_the_main_thread_it_works_without_signals(store, created, work):
+    work(cancel_now)
+    thread = threading.Thread(target=execute, args=(store, "first"))
+    thread.start()
+    thread.join()
+    assert store.read("first").status == "done"
+
+
+def test_an_expected_failure_keeps_its_class_and_words_and_the_log_tells_where(store, created, work):
+    work(raising(ConfigError("training.metric=roc_auc: not defined")))
+    with pytest.raises(ConfigError, match="roc_auc"):
+        execute(store, "first")
+    record = store.read("first")
+    assert (record.status, record.reason, record.process) == ("failed", "training.metric=roc_auc: not defined", None)
+    assert "Traceback" in (store.path("first") / LOG).read_text()
+    assert "Traceback" not in record.reason
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ZeroDivisionError("division by zero"), "unexpected ZeroDivisionError: division by zero; .*log.txt"),
+        (MemoryError(), "out of memory: try a smaller training.batch_size or text.max_length"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "out of memory"),
+        (RuntimeError("CUDA out of memory. Tried to allocate"), "out of memory"),
+    ],
+)
+def test_an_unexpected_failure_is_told_in_a_sentence(store, created, work, error, told):
+    work(raising(error))
+    with pytest.raises(SentiscopeError, match=told):
+        execute(store, "first")
+    assert store.read("first").status == "failed"
+
+
+def test_a_failed_run_frees_its_slot_and_can_be_resumed(store, created, work):
+    work(raising(SentiscopeError("too big")))
+    with pytest.raises(SentiscopeError):
+        execute(store, "first")
+    work(lambda _: None)
+    assert execute(store, "first").status == "done"
+
+
+def test_on_a_full_disk_the_failure_is_told_and_readers_see_that_the_process_is_gone(store, created, work, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def perform(experiment):
+        monkeypatch.setattr(os, "replace", full)
+        experiment.store.update("first", device="cpu")
+
+    work(perform)
+    with pytest.raises(StorageError, match="disk is full; free some space"):
+        execute(store, "first")
+    record = store.read("first")
+    assert record.status == "running"  # by this very process, which is alive
+    assert store.list() == [record]
+
+
+def test_a_read_only_run_folder_is_told_before_anything_is_done(store, created, work, monkeypatch):
+    work(raising(AssertionError("nothing may be done")))
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(StorageError, match=r"first.run\.json.*may not be written; change its permissions"):
+        execute(store, "first")

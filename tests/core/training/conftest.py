@@ -1,0 +1,67 @@
+"""A tiny task that a tiny model can learn: texts of label 1 hold token 2, the others do not."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from core.models.build import build
+from core.models.config import AttentionConfig, ModelConfig
+from core.training.batches import Examples, TokenTable
+from core.training.config import TrainingConfig
+from core.training.loop import Events, Training
+
+MODEL = ModelConfig(
+    width=8,
+    layers=2,
+    ff_width=8,
+    norm="rms",
+    feedforward="swiglu",
+    attention=AttentionConfig(heads=2, qk_width="half", components=3, mixing="additive"),
+)
+CONFIG = TrainingConfig(epochs=3, batch_size=8, lr=1e-2, patience=0)
+
+
+def examples(count, seed=0):
+    random = np.random.default_rng(seed)
+    texts = [random.integers(3, 20, random.integers(0, 9)).tolist() for _ in range(count)]
+    labels = random.integers(0, 2, count)
+    return Examples(
+        TokenTable.of([[*text, 2] if label else text for text, label in zip(texts, labels, strict=True)]), labels
+    )
+
+
+def accuracy(labels, probabilities):
+    return {"accuracy": float((probabilities.argmax(1) == labels).mean()), "roc_auc": None}
+
+
+def training(folder: Path, events=None, score=accuracy, model=MODEL, rows=50, **settings) -> Training:
+    config = dataclasses.replace(CONFIG, **settings)
+    torch.manual_seed(config.seed)
+    return Training(
+        model=build(model, vocabulary=20, classes=2),
+        training=examples(rows),
+        validation=examples(20, seed=1),
+        config=config,
+        classes=2,
+        max_length=12,
+        score=score,
+        history=folder / "history.jsonl",
+        checkpoint=folder / "checkpoint",
+        device=torch.device("cpu"),
+        events=events or Events(),
+    )
+
+
+@pytest.fixture
+def make(tmp_path):
+    """Builds a training in a folder of its own: make(name="a", **settings)."""
+
+    def build_one(name="run", **settings):
+        (tmp_path / name).mkdir(exist_ok=True)
+        return training(tmp_path / name, **settings)
+
+    build_one.model = MODEL
+    return build_one

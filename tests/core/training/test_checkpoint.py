@@ -1,0 +1,59 @@
+import errno
+import os
+
+import pytest
+import torch
+
+from core.exceptions import RunDamaged, StorageError
+from core.training.checkpoint import FILE, Checkpoint, Progress, load_checkpoint, save_checkpoint
+
+
+def checkpoint(step=3):
+    tensors = {"layers.0/odd name": torch.randn(2, 3), "step": torch.tensor(float(step))}
+    random = {"cpu": torch.get_rng_state()}
+    progress = Progress(step, loss_sum=0.1 + 0.2, best=1 / 3, best_epoch=1, stale=2, seconds=1.5)
+    return Checkpoint(progress, {"model": tensors, "random": random})
+
+
+def test_a_checkpoint_comes_back_to_the_bit(tmp_path):
+    saved = checkpoint()
+    save_checkpoint(tmp_path / "checkpoint", saved)
+    loaded = load_checkpoint(tmp_path / "checkpoint")
+    assert loaded.progress == saved.progress
+    assert loaded.groups.keys() == saved.groups.keys()
+    for group, named in saved.groups.items():
+        for name, tensor in named.items():
+            assert torch.equal(loaded.groups[group][name], tensor) and loaded.groups[group][name].dtype == tensor.dtype
+
+
+def test_views_and_transposed_tensors_are_saved_as_they_look(tmp_path):
+    whole = torch.arange(6.0).view(2, 3)
+    save_checkpoint(tmp_path, Checkpoint(Progress(), {"model": {"t": whole.T, "part": whole[1]}}))
+    loaded = load_checkpoint(tmp_path).groups["model"]
+    assert torch.equal(loaded["t"], whole.T) and torch.equal(loaded["part"], whole[1])
+
+
+def test_without_a_checkpoint_there_is_none(tmp_path):
+    assert load_checkpoint(tmp_path / "checkpoint") is None
+
+
+def test_a_full_disk_leaves_the_previous_checkpoint(tmp_path, monkeypatch):
+    save_checkpoint(tmp_path, checkpoint(step=3))
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match="disk is full"):
+        save_checkpoint(tmp_path, checkpoint(step=4))
+    assert load_checkpoint(tmp_path).progress.step == 3
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b"junk" * 100])
+def test_a_damaged_checkpoint_names_the_file_and_what_to_do(tmp_path, damage):
+    save_checkpoint(tmp_path / "checkpoint", checkpoint())
+    file = tmp_path / "checkpoint" / FILE
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(RunDamaged, match=rf"{FILE}: cannot be read.*delete the folder 'checkpoint'"):
+        load_checkpoint(tmp_path / "checkpoint")

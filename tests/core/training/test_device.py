@@ -1,0 +1,76 @@
+import types
+
+import pytest
+import torch
+
+from core.exceptions import ConfigError
+from core.training import device as room
+from core.training.device import check_precision, choose_device, cpu_has_bfloat16, repeatable
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize(("cuda", "mps", "chosen"), [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")])
+def test_auto_takes_cuda_then_mps_then_the_cpu(monkeypatch, cuda, mps, chosen):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: int(cuda))
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    assert choose_device("auto").type == chosen
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:1", "mps", "tpu", "meta", "cpu:x"])
+def test_a_device_that_is_not_here_is_refused_by_its_setting(monkeypatch, name):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    with pytest.raises(ConfigError, match=rf"training\.device='?{name}"):
+        choose_device(name)
+
+
+@pytest.mark.parametrize(
+    ("flags", "gains"), [("fma avx2", False), ("avx512f avx512_bf16", True), ("amx_tile amx_bf16", True)]
+)
+def test_bfloat16_is_for_cpus_that_multiply_it(tmp_path, monkeypatch, flags, gains):
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_text(f"processor : 0\nflags\t\t: {flags}\n")
+    assert cpu_has_bfloat16(cpuinfo) is gains
+    monkeypatch.setattr(room, "cpu_has_bfloat16", lambda: gains)
+    check_precision("float32", CPU)
+    if gains:
+        check_precision("bfloat16", CPU)
+    else:
+        with pytest.raises(ConfigError, match=r"training\.precision=bfloat16.*slower.*float32"):
+            check_precision("bfloat16", CPU)
+
+
+def test_without_cpuinfo_bfloat16_is_not_assumed(tmp_path):
+    assert cpu_has_bfloat16(tmp_path / "none") is False
+
+
+def test_repeatable_leaves_the_process_as_it_was():
+    before = torch.are_deterministic_algorithms_enabled()
+    with pytest.raises(ZeroDivisionError), repeatable(torch.device("cuda")):
+        assert torch.are_deterministic_algorithms_enabled()
+        assert not torch.utils.deterministic.fill_uninitialized_memory
+        raise ZeroDivisionError
+    assert torch.are_deterministic_algorithms_enabled() is before
+    assert torch.utils.deterministic.fill_uninitialized_memory
+
+
+def test_memory_is_kept_only_where_there_is_glibc(monkeypatch):
+    calls = []
+    library = types.SimpleNamespace(mallopt=lambda *values: calls.append(values))
+    monkeypatch.setattr(room.ctypes, "CDLL", lambda name: library)
+    monkeypatch.setattr(room.platform, "libc_ver", lambda: ("", ""))
+    room.keep_freed_memory()
+    assert calls == []
+    monkeypatch.setattr(room.platform, "libc_ver", lambda: ("glibc", "2.36"))
+    room.keep_freed_memory()
+    assert calls == [(-3, 1 << 30), (-1, 2**31 - 1)]
+
+
+def test_the_generator_is_put_back():
+    torch.manual_seed(3)
+    states = room.random_state(CPU)
+    first = torch.rand(3)
+    room.restore_random_state(states, CPU)
+    assert torch.equal(torch.rand(3), first)

@@ -1,0 +1,104 @@
+import errno
+import json
+
+import pytest
+
+from core.exceptions import StorageError
+from core.training.history import HistoryWriter, read_history, truncate
+
+
+def row(step, kind="step", **more):
+    return {"kind": kind, "step": step, "epoch": 0, "seconds": 0.5, **more}
+
+
+def write(path, *rows):
+    with HistoryWriter(path) as writer:
+        for each in rows:
+            writer.write(each)
+
+
+def test_rows_come_back_as_they_were_written_to_the_last_digit(tmp_path):
+    path = tmp_path / "history.jsonl"
+    rows = [row(0, loss=None), row(1, **{"loss": 0.1, "lambda": [[0.15312500298023224], [1 / 3]]})]
+    write(path, *rows)
+    assert read_history(path).rows == rows
+    assert read_history(path).skipped == 0
+
+
+def test_each_row_can_be_read_before_the_file_is_closed(tmp_path):
+    path = tmp_path / "history.jsonl"
+    with HistoryWriter(path) as writer:
+        writer.write(row(1))
+        assert len(read_history(path).rows) == 1
+
+
+def test_a_missing_file_is_an_empty_history(tmp_path):
+    assert read_history(tmp_path / "none.jsonl").rows == []
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b'{"kind": "step", "st',
+        b"\xff\xfe\x00 not text",
+        b"[1, 2]",
+        b"17",
+        b'{"kind": "other", "step": 1}',
+        b'{"kind": "step", "step": "1"}',
+        b'{"kind": "step"}',
+        b"[" * 100_000,
+    ],
+)
+def test_a_damaged_line_is_skipped_and_counted_and_the_rest_is_read(tmp_path, garbage):
+    path = tmp_path / "history.jsonl"
+    write(path, row(1))
+    path.write_bytes(path.read_bytes() + garbage + b"\n" + json.dumps(row(2)).encode() + b"\n")
+    found = read_history(path)
+    assert [each["step"] for each in found.rows] == [1, 2]
+    assert found.skipped == 1
+
+
+def test_a_line_that_a_kill_cut_off_spoils_no_later_row(tmp_path):
+    path = tmp_path / "history.jsonl"
+    path.write_bytes(json.dumps(row(1)).encode() + b'\n{"kind": "st')
+    write(path, row(2))
+    assert [each["step"] for each in read_history(path).rows] == [1, 2]
+
+
+def test_truncate_leaves_the_rows_up_to_a_step(tmp_path):
+    path = tmp_path / "history.jsonl"
+    write(path, row(0), row(5), row(5, "epoch"), row(6))
+    truncate(path, 5)
+    assert [(each["kind"], each["step"]) for each in read_history(path).rows] == [
+        ("step", 0),
+        ("step", 5),
+        ("epoch", 5),
+    ]
+    truncate(tmp_path / "none.jsonl", 5)
+    assert not (tmp_path / "none.jsonl").exists()
+
+
+def test_numbers_that_json_cannot_hold_become_null(tmp_path):
+    path = tmp_path / "history.jsonl"
+    write(path, row(1, loss=float("nan"), validation={"roc_auc": float("inf")}))
+    assert "NaN" not in path.read_text() and "Infinity" not in path.read_text()
+    assert read_history(path).rows[0]["validation"] == {"roc_auc": None}
+
+
+def test_rows_of_one_kind(tmp_path):
+    path = tmp_path / "history.jsonl"
+    write(path, row(1), row(1, "epoch"))
+    assert [each["kind"] for each in read_history(path).kind("epoch")] == ["epoch"]
+
+
+def test_a_full_disk_is_told_with_the_file_and_a_remedy(tmp_path):
+    writer = HistoryWriter(tmp_path / "history.jsonl")
+    writer._stream.close()
+
+    class Full:
+        def write(self, content):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    writer._stream = Full()
+    with pytest.raises(StorageError, match=r"history\.jsonl.*disk is full; free some space"):
+        writer.write(row(1))

@@ -1,0 +1,62 @@
+import dataclasses
+
+import pytest
+import torch
+
+from core.models.build import build
+from core.models.config import AttentionConfig, ModelConfig
+from core.training.batches import pad
+from core.training.lambdas import read_lambdas
+
+PROBE = pad([[2, 3, 4], [5], []])
+
+
+def tiny(**attention):
+    torch.manual_seed(0)
+    part = AttentionConfig(heads=2, qk_width="half", **attention)
+    return build(ModelConfig(width=8, layers=2, ff_width=8, attention=part), vocabulary=9, classes=2)
+
+
+def test_one_lambda_per_layer_and_component_is_a_list_of_lists_of_numbers():
+    model = tiny(components=3, mixing="additive")
+    row = read_lambdas(model, PROBE)
+    assert row == {"lambda": [layer[:, 0].tolist() for layer in model.lambdas()]}
+    assert [len(layer) for layer in row["lambda"]] == [2, 2]
+
+
+def test_a_change_in_the_last_bit_of_a_float_can_be_seen():
+    model = tiny(components=2, mixing="additive", learn_beta=True)
+    before = read_lambdas(model, PROBE)["lambda"][0][0]
+    beta = model.layers[0].attention.mixing.beta
+    beta.data = torch.nextafter(beta.data, beta.data + 1)
+    assert 0 < abs(read_lambdas(model, PROBE)["lambda"][0][0] - before) < 1e-7
+
+
+def test_a_lambda_per_head_is_told_per_head_and_as_their_mean():
+    model = tiny(components=2, mixing="additive", lambda_per_head=True, learn_beta=True)
+    model.layers[0].attention.mixing.beta.data = torch.tensor([[0.1, 0.3]])
+    row = read_lambdas(model, PROBE)
+    first, second = row["lambda_heads"][0][0]
+    assert second > first
+    assert row["lambda"][0][0] == pytest.approx((first + second) / 2)
+
+
+def test_differential_lambda_is_told_with_its_own_sign():
+    assert read_lambdas(tiny(components=2, mixing="differential"), PROBE)["lambda"][0][0] == pytest.approx(0.2, abs=0.1)
+
+
+def test_a_lambda_of_the_input_is_the_mean_over_real_tokens_and_leaves_the_model_training():
+    model = tiny(components=2, mixing="differential-v2").train()
+    row = read_lambdas(model, PROBE)
+    assert model.training
+    trace = model.eval()(PROBE, trace=True).trace
+    for layer, seen in enumerate(trace.layers):
+        real = -seen.coefficients[:, 1, :, :, 0].transpose(1, 2)[trace.keep]  # (tokens, H)
+        assert row["lambda_heads"][layer][0] == pytest.approx(real.mean(0).tolist())
+        assert row["lambda"][layer] == [pytest.approx(real.mean().item())]
+
+
+def test_plain_attention_and_linear_models_have_none():
+    assert read_lambdas(tiny(), PROBE) == {}
+    linear = build(dataclasses.replace(ModelConfig(), family="tfidf-logreg"), vocabulary=9, classes=2)
+    assert read_lambdas(linear, PROBE) == {}

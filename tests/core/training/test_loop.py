@@ -1,0 +1,338 @@
+import dataclasses
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
+from core.training import device, loop
+from core.training.batches import Examples, TokenTable, plan
+from core.training.checkpoint import load_checkpoint
+from core.training.history import read_history
+from core.training.loop import Events
+from core.training.schedule import rate
+
+
+class StopAfter(Events):
+    """Wishes to stop before update `updates` + 1."""
+
+    def __init__(self, updates):
+        self.left = updates
+
+    def stopped(self):
+        self.left -= 1
+        return self.left < 0
+
+
+class Killed(BaseException):
+    """Stands for a SIGKILL: nothing may be saved on its way."""
+
+
+class KillAt(Events):
+    def __init__(self, step):
+        self.step = step
+
+    def row(self, row):
+        if row["step"] == self.step:
+            raise Killed
+
+
+def weights(job):
+    return {name: tensor.clone() for name, tensor in job.model.state_dict().items()}
+
+
+def same(left, right):
+    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+
+
+def rows_without_time(job):
+    return [{**row, "seconds": 0} for row in read_history(job.history).rows]
+
+
+def test_a_small_task_is_learned(make):
+    job = make(epochs=12)
+    outcome = job.run()
+    assert outcome.best >= 0.9
+    assert outcome.steps == 12 * 7
+    assert not job.model.training
+    losses = [row["train_loss"] for row in read_history(job.history).kind("epoch")]
+    assert losses[-1] < losses[0] / 2
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_seed_others(make):
+    first, again, other = make("a"), make("b"), make("c", seed=1)
+    for job in (first, again, other):
+        job.run()
+        torch.rand(5)  # whatever else draws numbers in between does not matter
+    assert same(weights(first), weights(again))
+    assert rows_without_time(first) == rows_without_time(again)
+    assert not same(weights(first), weights(other))
+
+
+@pytest.mark.parametrize("updates", [0, 1, 4, 7, 8, 20])
+def test_a_cancelled_training_resumes_to_the_bit(make, updates):
+    whole = make("whole")
+    whole.run()
+    with pytest.raises(Cancelled):
+        make("cut", events=StopAfter(updates)).run()
+    torch.rand(5)
+    resumed = make("cut")
+    outcome = resumed.run()
+    assert same(weights(whole), weights(resumed))
+    assert rows_without_time(whole) == rows_without_time(resumed)
+    assert outcome.steps == 21
+
+
+@pytest.mark.parametrize("step", [1, 5, 7, 11, 21])
+def test_a_training_killed_between_checkpoints_resumes_to_the_bit(make, step):
+    whole = make("whole")
+    whole.run()
+    with pytest.raises(Killed):
+        make("cut", events=KillAt(step)).run()
+    resumed = make("cut")
+    resumed.run()
+    assert same(weights(whole), weights(resumed))
+    assert rows_without_time(whole) == rows_without_time(resumed)
+
+
+def test_checkpoints_come_by_the_clock_within_an_epoch(make, monkeypatch):
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    saved = []
+
+    class Seen(Events):
+        def saved(self, progress, steps):
+            saved.append((progress.step, steps))
+
+    make(events=Seen(), epochs=1).run()
+    assert saved == [(step, 7) for step in range(8)]
+
+
+def test_a_finished_training_only_hands_back_its_best_weights(make):
+    first = make()
+    first.run()
+    again = make()
+    again._update = None  # calling it would fail
+    outcome = again.run()
+    assert same(weights(first), weights(again))
+    assert outcome.steps == 21
+
+
+def test_time_adds_up_over_resumed_parts(make):
+    with pytest.raises(Cancelled):
+        make(events=StopAfter(3)).run()
+    before = load_checkpoint(make().checkpoint).progress.seconds
+    assert make().run().seconds > before > 0
+
+
+def scripted(values, name="accuracy"):
+    left = iter(values)
+    return lambda labels, probabilities: {name: next(left)}
+
+
+def test_the_best_epoch_is_kept_and_patience_ends_the_training(make):
+    kept = []
+
+    class Keep(Events):
+        def best(self, model):
+            kept.append({name: tensor.clone() for name, tensor in model.state_dict().items()})
+
+    job = make(epochs=9, patience=2, score=scripted([0.5, 0.7, 0.7, 0.6, 0.9]), events=Keep())
+    outcome = job.run()
+    assert (outcome.best_epoch, outcome.best, outcome.steps) == (1, 0.7, 4 * 7)
+    assert [row["best"] for row in read_history(job.history).kind("epoch")] == [True, True, False, False]
+    assert len(kept) == 2 and same(weights(job), kept[1])
+
+
+def test_patience_0_never_stops_early(make):
+    assert make(epochs=4, patience=0, score=scripted([0.5, 0.4, 0.3, 0.2])).run().steps == 28
+
+
+def test_a_stopped_training_stays_stopped_when_resumed(make):
+    values = [0.5, 0.4, 0.3]
+    make(epochs=9, patience=2, score=scripted(values)).run()
+    assert make(epochs=9, patience=2, score=scripted([])).run().steps == 21
+
+
+def test_of_losses_the_smallest_is_best(make):
+    job = make(epochs=3, metric="loss", lr=1e-3)
+    outcome = job.run()
+    losses = [row["validation"]["loss"] for row in read_history(job.history).kind("epoch")]
+    assert outcome.best == min(losses)
+
+
+def test_the_validation_loss_is_the_plain_cross_entropy(make):
+    job = make(epochs=1, label_smoothing=0.3, class_weights="balanced")
+    job.run()
+    batch = job.validation.tokens.batch(np.arange(20))
+    with torch.no_grad():
+        expected = F.cross_entropy(job.model(batch).logits, torch.from_numpy(job.validation.labels)).item()
+    assert read_history(job.history).kind("epoch")[0]["validation"]["loss"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_metric_that_is_not_defined_is_refused_with_another_one_to_choose(make):
+    with pytest.raises(ConfigError, match=r"training\.metric=roc_auc: not defined.*choose accuracy or loss"):
+        make(metric="roc_auc").run()
+
+
+def test_smoothing_and_balanced_weights_enter_the_loss(make):
+    model = dataclasses.replace(make.model, dropout=0.0)
+    job = make(rows=30, batch_size=30, epochs=1, label_smoothing=0.2, class_weights="balanced", model=model)
+    labels = torch.from_numpy(job.training.labels)
+    counts = torch.bincount(labels).float()
+    with torch.no_grad():
+        logits = job.model(job.training.tokens.batch(np.arange(30))).logits
+    expected = F.cross_entropy(logits, labels, weight=30 / (2 * counts), label_smoothing=0.2)
+    job.run()
+    assert read_history(job.history).kind("step")[1]["loss"] == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_a_class_without_rows_weighs_nothing(make):
+    job = make(class_weights="balanced")
+    job.classes = 3
+    assert job._balanced()[2] == 0
+
+
+@pytest.mark.parametrize(("clip", "clipped"), [(1e-3, True), (0.0, False)])
+def test_gradients_are_clipped_to_a_norm_and_logged_before_it(make, clip, clipped):
+    job = make(epochs=1, clip=clip)
+    job.run()
+    norm = torch.stack([parameter.grad.norm() for parameter in job.parameters]).norm().item()
+    logged = read_history(job.history).kind("step")[-1]["grad_norm"]
+    assert logged > 1e-2
+    assert norm == pytest.approx(1e-3 if clipped else logged, rel=1e-3)
+
+
+def test_only_lambda_is_in_the_group_without_decay(make):
+    job = make(weight_decay=0.3)
+    decays = {id(p): group["weight_decay"] for group in job.optimizer.param_groups for p in group["params"]}
+    for name, parameter in job.model.named_parameters():
+        assert decays[id(parameter)] == (0.0 if ".mixing." in name else 0.3)
+
+
+def test_the_history_begins_before_the_first_update_and_follows_the_schedule(make):
+    job = make(warmup=0.2)
+    before = [layer[:, 0].tolist() for layer in job.model.lambdas()]
+    job.run()
+    rows = read_history(job.history).kind("step")
+    assert [row["step"] for row in rows] == list(range(22))
+    assert rows[0]["loss"] is None and rows[0]["lambda"] == before
+    for row in rows[1:]:
+        expected = job.config.lr * rate(row["step"] - 1, steps=21, warmup=0.2, schedule="cosine")
+        assert row["lr"] == pytest.approx(expected)
+        assert row["epoch"] == (row["step"] - 1) // 7
+        assert math.isfinite(row["loss"]) and row["grad_norm"] > 0
+        assert [len(layer) for layer in row["lambda"]] == [2, 2]
+    assert rows[-1]["lambda"] != before
+
+
+def test_long_trainings_log_about_two_hundred_steps(make, monkeypatch):
+    monkeypatch.setattr(loop, "LOGGED_STEPS", 5)
+    job = make()
+    job.run()
+    assert [row["step"] for row in read_history(job.history).kind("step")] == [0, 4, 8, 12, 16, 20]
+
+
+def test_an_epoch_row_has_the_mean_loss_over_its_rows(make):
+    job = make(rows=20, epochs=1)
+    job.run()
+    losses = [row["loss"] for row in read_history(job.history).kind("step")[1:]]
+    sizes = [len(rows) for rows in plan(job.training.tokens.lengths, batch_size=8, seed=0, epoch=0)]
+    assert sorted(sizes) == [4, 8, 8]
+    mean = np.dot(losses, sizes) / 20
+    assert read_history(job.history).kind("epoch")[0]["train_loss"] == pytest.approx(mean)
+
+
+def test_a_loss_that_is_not_finite_stops_with_advice_and_no_update(make):
+    job = make()
+    job.model.head.bias.data.fill_(math.inf)
+    before = weights(job)
+    with pytest.raises(SentiscopeError, match=r"no longer finite at step 1 \(epoch 1\): try a smaller training\.lr"):
+        job.run()
+    assert same(weights(job), before)
+
+
+@pytest.mark.parametrize("batching", ["length", "fixed"])
+def test_empty_texts_and_batches_of_one_row_train(make, batching):
+    job = make(epochs=1, batch_size=1, batching=batching)
+    job.training = Examples(TokenTable.of([[], [2], []]), np.array([0, 1, 0]))
+    job = dataclasses.replace(job, validation=Examples(TokenTable.of([[]]), np.array([0])))
+    assert job.run().steps == 3
+
+
+@pytest.mark.parametrize(("batching", "widths"), [("fixed", {12}), ("length", set(range(1, 11)))])
+def test_fixed_batches_are_as_wide_as_the_longest_text_may_be(make, batching, widths):
+    job, seen = make(batching=batching, epochs=1), set()
+    job.model.register_forward_pre_hook(lambda model, args: seen.add((model.training, args[0].ids.shape[1])))
+    job.run()
+    assert {width for training, width in seen if training} <= widths
+
+
+def test_bfloat16_trains_under_autocast_and_validates_without(make, monkeypatch):
+    monkeypatch.setattr(device, "cpu_has_bfloat16", lambda: True)
+    job = make(precision="bfloat16", epochs=1)
+    seen = set()
+    job.model.register_forward_pre_hook(
+        lambda model, args: seen.add((model.training, torch.is_autocast_enabled("cpu")))
+    )
+    job.run()
+    assert seen == {(True, True), (False, False)}
+
+
+def test_bfloat16_is_refused_before_anything_is_trained(make, monkeypatch):
+    monkeypatch.setattr(device, "cpu_has_bfloat16", lambda: False)
+    with pytest.raises(ConfigError, match=r"training\.precision=bfloat16"):
+        make(precision="bfloat16")
+
+
+def test_a_checkpoint_of_another_model_is_told(make):
+    with pytest.raises(Cancelled):
+        make(events=StopAfter(2)).run()
+    with pytest.raises(RunDamaged, match="does not fit this run"):
+        make(model=dataclasses.replace(make.model, layers=1)).run()
+
+
+SCRIPT = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import torch
+from conftest import training
+from core.training import loop
+torch.set_num_threads(1)
+loop.CHECKPOINT_SECONDS = 0.05
+job = training(Path(sys.argv[2]), rows=2000, epochs=2)
+job.run()
+from safetensors.torch import save_file
+save_file(job.model.state_dict(), Path(sys.argv[2]) / "weights.safetensors")
+"""
+
+
+@pytest.mark.slow
+def test_a_process_killed_in_the_middle_resumes_to_the_bit(tmp_path):
+    from safetensors.torch import load_file
+
+    def start(name):
+        (tmp_path / name).mkdir(exist_ok=True)
+        return subprocess.Popen([sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(tmp_path / name)])
+
+    assert start("whole").wait(120) == 0
+    process = start("cut")
+    history = tmp_path / "cut" / "history.jsonl"
+    while len(read_history(history).rows) < 60:
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert 0 < load_checkpoint(tmp_path / "cut" / "checkpoint").progress.step < 500
+    assert start("cut").wait(120) == 0
+    assert same(*(load_file(tmp_path / name / "weights.safetensors") for name in ("whole", "cut")))
+    steps = [row["step"] for row in read_history(history).kind("step")]
+    assert steps == sorted(set(steps))

@@ -1,0 +1,78 @@
+import dataclasses
+
+import pytest
+import torch
+
+from core.models.build import build
+from core.models.config import AttentionConfig, ModelConfig
+from core.training.parameters import parameter_groups
+
+
+def tiny(**attention):
+    return ModelConfig(
+        width=8,
+        layers=2,
+        ff_width=4,
+        norm="rms",
+        feedforward="swiglu",
+        attention=AttentionConfig(heads=2, qk_width="half", **attention),
+    )
+
+
+def members(model):
+    groups = parameter_groups(model, model.lambda_parameters(), 0.1)
+    return {group["role"]: (group["weight_decay"], group["names"]) for group in groups}
+
+
+def test_every_parameter_of_a_two_layer_ndt_is_where_the_paper_puts_it():
+    model = build(tiny(components=3, mixing="additive", learn_beta=True), vocabulary=9, classes=2)
+    layer = [
+        *(f"attention.{part}.{kind}" for part in ("query", "key", "value", "out") for kind in ("weight", "bias")),
+        *(f"feedforward.{part}.{kind}" for part in SWIGLU for kind in ("weight", "bias")),
+        "attention_norm.weight",
+        "feedforward_norm.weight",
+    ]
+    found = members(model)
+    assert found["weights"][0] == 0.1
+    assert sorted(found["weights"][1]) == sorted(
+        ["embedding.weight", "final_norm.weight", "head.weight", "head.bias"]
+        + [f"layers.{number}.{name}" for number in (0, 1) for name in layer]
+    )
+    assert found["lambda"] == (
+        0.0,
+        [f"layers.{number}.attention.mixing.{name}" for number in (0, 1) for name in ("lambda_q", "lambda_k", "beta")],
+    )
+
+
+SWIGLU = ("gate", "up", "down")
+
+
+@pytest.mark.parametrize(
+    ("attention", "names"),
+    [
+        ({"components": 2, "mixing": "differential"}, ["lambda_q", "lambda_k"]),
+        ({"components": 2, "mixing": "differential-v2"}, ["logit.weight"]),
+        ({"components": 2, "mixing": "additive"}, ["lambda_q", "lambda_k"]),
+    ],
+)
+def test_what_makes_lambda_is_never_decayed(attention, names):
+    found = members(build(tiny(**attention), vocabulary=9, classes=2))
+    assert found["lambda"] == (0.0, [f"layers.{n}.attention.mixing.{name}" for n in (0, 1) for name in names])
+
+
+def test_a_model_without_lambda_has_one_group():
+    assert list(members(build(tiny(), vocabulary=9, classes=2))) == ["weights"]
+
+
+def test_groups_hold_each_trainable_parameter_once():
+    config = dataclasses.replace(tiny(components=4, mixing="additive"), pooling="cls")
+    model = build(config, vocabulary=9, classes=3)
+    model.embedding.weight.requires_grad_(False)
+    groups = parameter_groups(model, model.lambda_parameters(), 0.1)
+    found = [id(parameter) for group in groups for parameter in group["params"]]
+    assert sorted(found) == sorted(id(p) for p in model.parameters() if p.requires_grad)
+
+
+def test_a_name_that_is_no_parameter_is_refused():
+    with pytest.raises(ValueError, match="no trainable parameter named lambda"):
+        parameter_groups(torch.nn.Linear(1, 1), {"lambda"}, 0.1)
