@@ -7,9 +7,8 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from core.evaluation.predict import predict_texts
-from core.exceptions import DataError, InputError
+from core.exceptions import DataError
 from core.models.linear import BagOfNgrams
-from core.models.trace import Intervention
 from core.text.config import TextConfig
 from core.text.words import split_words
 from core.training.batches import pad
@@ -114,11 +113,3 @@ def test_weights_travel_as_a_state_dict_and_logits_do_not_depend_on_the_batch():
     together = again(pad(ids)).logits
     alone = torch.cat([again(pad([each])).logits for each in ids])
     assert torch.allclose(together, alone, atol=1e-6)
-
-
-def test_there_is_nothing_inside_to_change():
-    model = BagOfNgrams(vocabulary=4, classes=2)
-    with pytest.raises(InputError, match="no attention"):
-        model(pad([[2]]), intervene=Intervention(heads_off=frozenset({(0, 0)})))
-    assert model(pad([[2]]), trace=True, intervene=Intervention()).trace is None
-    assert (model.lambdas(), model.lambda_parameters()) == ([], set())
