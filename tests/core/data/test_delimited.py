@@ -2,10 +2,11 @@ import csv
 import io
 
 import pytest
-from core.data.delimited import column_names, has_header, parse
-from core.exceptions import DataError
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from core.data.delimited import column_names, has_header, parse
+from core.exceptions import DataError
 
 ROWS = [("text", "label"), *((f"a rather good day number {n}", "good" if n % 2 else "bad") for n in range(30))]
 

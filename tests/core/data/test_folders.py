@@ -2,6 +2,7 @@ import json
 
 import pandas as pd
 import pytest
+
 from core.data.folders import read_folder, split_files
 from core.exceptions import DataError
 
@@ -42,7 +43,7 @@ def test_the_columns_of_train_count_for_all_splits(tmp_path):
     frame(20, alt=["yes", "no"] * 10).to_csv(tmp_path / "train.csv", index=False)
     frame(4).to_csv(tmp_path / "test.csv", index=False)
     assert read_folder(tmp_path).splits["test"].shape == (4, 2)
-    with pytest.raises(DataError, match="test.csv: no column 'alt' for data.label"):
+    with pytest.raises(DataError, match=r"test.csv: no column 'alt' for data.label"):
         read_folder(tmp_path, label="alt")
 
 
@@ -57,7 +58,7 @@ def test_a_split_with_withheld_labels_is_left_out_with_its_count(tmp_path):
 def test_several_labels_a_text_are_refused(tmp_path):
     frame(20).to_parquet(tmp_path / "train.parquet")
     (tmp_path / "labels.json").write_text('{"type": "multi", "classes": {"0": "a", "1": "b"}}')
-    with pytest.raises(DataError, match="labels.json: several labels a text are not supported yet"):
+    with pytest.raises(DataError, match=r"labels.json: several labels a text are not supported yet"):
         read_folder(tmp_path)
 
 
@@ -72,12 +73,12 @@ def test_folders_without_splits_or_without_train_are_refused(tmp_path):
     with pytest.raises(DataError, match="no train file"):
         read_folder(tmp_path)
     frame(4).to_csv(tmp_path / "test.csv", index=False)
-    with pytest.raises(DataError, match="found test.csv but no train file"):
+    with pytest.raises(DataError, match=r"found test.csv but no train file"):
         read_folder(tmp_path)
 
 
 def test_tables_are_not_taken_for_texts_of_one_class(tmp_path):
     for name in ("one.txt", "two.txt"):
         frame(20).to_csv(tmp_path / name, index=False, sep="\t")
-    with pytest.raises(DataError, match="one.txt: has several columns"):
+    with pytest.raises(DataError, match=r"one.txt: has several columns"):
         read_folder(tmp_path)

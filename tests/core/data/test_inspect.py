@@ -1,8 +1,12 @@
 import gzip
+import json
 import pickle
 
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from core.data.inspect import inspect_file, read_file
 from core.exceptions import DataError
 
@@ -146,7 +150,7 @@ def test_labels_json_beside_a_file_names_its_classes(tmp_path):
     (tmp_path / "labels.json").write_text('{"type": "single", "classes": {"1": "up", "0": "down"}}')
     assert read_file(path).classes == ("up", "down")
     (tmp_path / "labels.json").write_text("{}")
-    with pytest.raises(DataError, match="labels.json: expected"):
+    with pytest.raises(DataError, match=r"labels.json: expected"):
         read_file(path)
 
 
@@ -198,3 +202,33 @@ def test_rows_that_do_not_fit_are_counted_and_too_many_refused(tmp_path):
     )
     with pytest.raises(DataError, match="put texts that hold the delimiter into double quotes"):
         inspect_file(path, delimiter=",")
+
+
+numbers = st.one_of(st.integers(), st.floats(), st.booleans())
+cell = st.one_of(st.none(), st.text(max_size=8), numbers, st.lists(st.integers(), max_size=2))
+    st.none(), st.text(max_size=8), st.integers(), st.floats(), st.booleans(), st.lists(st.integers(), max_size=2)
+)
+rows = st.lists(st.dictionaries(st.sampled_from(["text", "label", "x"]), cell), max_size=12)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    content=st.one_of(
+        st.binary(max_size=300),
+        st.text(alphabet='ab,;\t|"\n\r 01é(){}[]', max_size=300).map(lambda text: text.encode("utf-8")),
+        rows.map(lambda made: json.dumps(made).encode()),
+        rows.map(lambda made: "\n".join(map(json.dumps, made)).encode()),
+    )
+)
+def test_whatever_a_file_holds_the_answer_is_rows_or_a_data_error(tmp_path, content):
+    path = tmp_path / "any"
+    path.write_bytes(content)
+    try:
+        report = inspect_file(path)
+    except DataError as error:
+        assert str(error)
+        return
+    assert len(report.preview) <= 5
+    if not report.problem:
+        file = read_file(path)
+        assert file.rows["text"].str.strip().ne("").all() and set(file.rows["label"]) == set(file.classes)

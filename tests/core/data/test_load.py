@@ -2,11 +2,12 @@ import json
 
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
 from core.data.config import DataConfig
 from core.data.load import load
 from core.exceptions import ConfigError, DataError, NotAvailable
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 
 def frame(count, start=0, classes=2):
@@ -94,7 +95,7 @@ def test_the_limit_cuts_train_only_and_smaller_ones_are_contained_in_larger(tmp_
     assert small.splits["train"]["label"].mean() == 0.5
     assert small.notes == ("train cut from 200 to 20 rows, stratified, seed 0",)
     assert sizes(load(DataConfig(name=path, limit=10_000)))["train"] == 200
-    with pytest.raises(ConfigError, match="data.limit=1: at least 2"):
+    with pytest.raises(ConfigError, match=r"data.limit=1: at least 2"):
         load(DataConfig(name=path, limit=1))
 
 

@@ -5,6 +5,7 @@ import json
 import openpyxl
 import pandas as pd
 import pytest
+
 from core.data.config import DataConfig
 from core.data.inspect import inspect_file, read_file
 from core.data.load import load
@@ -24,7 +25,7 @@ def write(path, text, encoding="utf-8"):
 
 def test_six_quoted_columns_without_header(tmp_path):
     lines = [
-        f'"{0 if n % 2 else 4}","{7000 + n}","Mon Apr 0{n % 9} 10:00:00 UTC 2009","NO_QUERY","user{n}","@you {t}, &amp; so on"'
+        f'"{0 if n % 2 else 4}","{7000 + n}","Mon Apr 0{n % 9} 2009","NO_QUERY","user{n}","@you {t}, &amp; so on"'
         for n, t in enumerate(texts(40))
     ]
     file = read_file(write(tmp_path / "tweets.csv", "\n".join(lines)))
@@ -135,7 +136,7 @@ def test_one_text_a_line_without_labels_says_how_to_go_on(tmp_path):
         tmp_path / "rt.pos",
         "\r\n".join(f"{t} {', so' * (n % 4)} , don't you think ? " for n, t in enumerate(texts(30))),
     )
-    with pytest.raises(DataError, match="30 rows with one column and no labels; .*one folder as CLASS.txt"):
+    with pytest.raises(DataError, match=r"30 rows with one column and no labels; .*one folder as CLASS.txt"):
         read_file(path)
 
 

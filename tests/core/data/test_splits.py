@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
-from core.data.splits import cut, stratified_order, three_parts
 from hypothesis import given
 from hypothesis import strategies as st
+
+from core.data.splits import cut, stratified_order, three_parts
 
 labels_of = st.lists(st.integers(0, 4), min_size=3, max_size=200).map(np.array)
 seeds = st.integers(0, 2**32)

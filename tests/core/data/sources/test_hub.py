@@ -1,0 +1,144 @@
+"""Downloads against a hub of our own on the loopback interface; the real one is never asked."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from core.data.sources import SOURCES
+from core.data.sources.hub import fetch
+from core.exceptions import NotAvailable
+
+LOAD = """
+import sys
+from core.data.config import DataConfig
+from core.data.load import load
+from core.exceptions import SentiscopeError
+try:
+    dataset = load(DataConfig(name=sys.argv[1]))
+    print({name: list(rows["text"])[:1] + [len(rows)] for name, rows in dataset.splits.items()}, dataset.classes)
+    print(*dataset.notes, sep="\\n")
+except SentiscopeError as error:
+    print(type(error).__name__, error)
+"""
+
+
+class FakeHub(ThreadingHTTPServer):
+    """Serves /datasets/REPO/resolve/REVISION/FILE with the headers that the client library asks for."""
+
+    def __init__(self, files):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files, self.requests = files, []
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_HEAD(self):
+        self.answer(with_body=False)
+
+    def do_GET(self):
+        self.answer(with_body=True)
+
+    def answer(self, with_body):
+        if "/resolve/" in self.path:
+            self.server.requests.append((self.command, self.path))
+        body = self.server.files.get(self.path)
+        self.send_response(200 if body else 404)
+        self.send_header("X-Repo-Commit", "a" * 40)
+        if not body:
+            self.send_header("X-Error-Code", "EntryNotFound")
+        else:
+            self.send_header("ETag", f'"{hashlib.sha256(body).hexdigest()}"')
+        self.send_header("Content-Length", str(len(body or b"")))
+        self.end_headers()
+        if with_body and body:
+            self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def parquet(**columns):
+    return pd.DataFrame(columns).to_parquet()
+
+
+@pytest.fixture
+def hub():
+    sentences = {"idx": list(range(60)), "sentence": [f"train {n}" for n in range(60)], "label": [0, 1] * 30}
+    dev = {"idx": [0, 1], "sentence": ["dev 0", "dev 1"], "label": [1, 0]}
+    test = {"idx": [0, 1, 2], "sentence": ["a", "b", "c"], "label": [-1, -1, -1]}
+    tweets = {"text": [f"tweet {n}" for n in range(60)], "sentiment": [0, 4] * 30}
+    judged = {"text": [f"judged {n}" for n in range(6)], "sentiment": [0, 2, 4] * 2}
+    sst2 = "/datasets/stanfordnlp/sst2/resolve/main/data/{}-00000-of-00001.parquet"
+    converted = "/datasets/stanfordnlp/sentiment140/resolve/refs%2Fconvert%2Fparquet/sentiment140/{}/0000.parquet"
+    server = FakeHub(
+        {
+            sst2.format("train"): parquet(**sentences),
+            sst2.format("validation"): parquet(**dev),
+            sst2.format("test"): parquet(**test),
+            converted.format("train"): parquet(**tweets),
+            converted.format("test"): parquet(**judged),
+            "/datasets/stanfordnlp/imdb/resolve/main/plain_text/train-00000-of-00001.parquet": b"PAR1 cut short",
+        }
+    )
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def run(name, url, home):
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("HF_", "SENTISCOPE_"))}
+    environment |= {"HF_ENDPOINT": url, "HF_HOME": str(home), "HF_HUB_DISABLE_XET": "1", "no_proxy": "*"}
+    root = Path(__file__).parents[4]
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD, name], env=environment, capture_output=True, text=True, cwd=root, timeout=60
+    )
+    return done.stdout + done.stderr
+
+
+def test_a_data_set_is_downloaded_once_and_then_comes_from_the_cache(hub, tmp_path):
+    first = run("sst2", hub.url, tmp_path)
+    assert "{'train': ['train " in first and "'test': ['dev 0', 2]} ('negative', 'positive')" in first
+    assert "3 rows with the label -1 (withheld) left out" in first
+    assert len([path for command, path in hub.requests if command == "GET"]) == 3
+    hub.requests.clear()
+    assert run("sst2", hub.url, tmp_path) == first
+    assert hub.requests == []
+    assert run("sst2", "http://127.0.0.1:9", tmp_path) == first
+
+
+def test_the_parquet_branch_and_other_columns_and_label_values(hub, tmp_path):
+    said = run("sentiment140", hub.url, tmp_path)
+    assert "'test': ['judged 0', 4]" in said and "('negative', 'positive')" in said
+    assert "test: 2 rows of class 'neutral' left out, train has none" in said
+
+
+def test_offline_it_says_so_and_names_the_ways_out(tmp_path):
+    said = run("sst2", "http://127.0.0.1:9", tmp_path)
+    assert said.startswith("NotAvailable 'sst2': the Hugging Face hub cannot be reached from here")
+    assert "--data PATH" in said and "SENTISCOPE_DATA" in said
+
+
+def test_a_file_that_the_hub_lacks_or_that_is_damaged_is_told(hub, tmp_path):
+    said = run("yelp-5", hub.url, tmp_path)
+    assert "the hub has no file 'yelp_review_full/train-00000-of-00001.parquet' in Yelp/yelp_review_full" in said
+    assert "not checked against the hub" in said
+    assert "DataError train-00000-of-00001.parquet: this Parquet file is damaged" in run("imdb", hub.url, tmp_path)
+
+
+def test_a_missing_package_is_named_with_its_install_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(NotAvailable, match=r"pip install 'sentiscope\[hub\]'; or give a local copy with --data PATH"):
+        fetch(SOURCES["sst2"])
+
+
+def test_no_repository_known(monkeypatch):
+    with pytest.raises(NotAvailable, match="no hub repository is known for 'ohsumed'"):
+        fetch(SOURCES["ohsumed"])

@@ -1,0 +1,78 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.data.card import data_card, repeats
+from core.data.table import Dataset
+from core.text.config import TextConfig
+
+
+def rows(*pairs, **columns):
+    return pd.DataFrame({"text": [t for t, _ in pairs], "label": [n for _, n in pairs], **columns})
+
+
+@pytest.fixture
+def dataset():
+    train = rows(*[("good day", 1), ("bad day", 0)] * 8, ("a long good day out here", 1), ("bad day", 1))
+    test = rows(
+        ("good day", 1), ("LONG good", 1), ("awful day", 0), ("bad", 0), phenomenon=["plain", "plain", "new", "plain"]
+    )
+    return Dataset("d", {"train": train, "test": test}, ("neg", "pos"), "f" * 64, language="en", notes=("one note",))
+
+
+@pytest.fixture
+def card(dataset):
+    return data_card(dataset, TextConfig(min_freq=1, max_length=4), with_yardstick=False)
+
+
+def test_the_card_is_plain_json_and_carries_what_is_known(card):
+    assert json.loads(json.dumps(card)) == card
+    assert (card["name"], card["language"], card["notes"], card["classes"]) == ("d", "en", ["one note"], ["neg", "pos"])
+    assert card["yardstick"] is None
+
+
+def test_rows_and_class_shares(card):
+    assert card["splits"]["train"]["rows"] == 18
+    assert card["splits"]["train"]["classes"]["neg"] == {"rows": 8, "share": 8 / 18}
+    assert card["splits"]["test"]["phenomena"] == {"plain": 3, "new": 1}
+    assert "phenomena" not in card["splits"]["train"]
+
+
+def test_vocabulary_comes_from_train_and_unknown_tokens_are_counted(card):
+    assert card["vocabulary"] == {"size": 2 + 7, "max_length": 4, "tokenizer": "word"}
+    assert card["splits"]["train"]["tokens"]["unknown_share"] == 0
+    assert card["splits"]["test"]["tokens"]["unknown_share"] == 1 / 7
+
+
+def test_lengths_are_those_before_cutting(card):
+    tokens = card["splits"]["train"]["tokens"]
+    assert tokens["longest"] == 6 and tokens["mean"] == pytest.approx((17 * 2 + 6) / 18)
+    assert tokens["quantiles"]["0.5"] == 2
+    assert sum(tokens["histogram"]["rows"]) == 18
+    assert len(tokens["histogram"]["edges"]) == len(tokens["histogram"]["rows"]) + 1
+    assert tokens["cut_texts_share"] == 1 / 18 and tokens["cut_tokens_share"] == 2 / 40
+
+
+def test_repeats_within_and_across_splits(dataset):
+    found = repeats(dataset.splits)
+    assert found["within"] == {"train": 15, "test": 0}
+    assert found["conflicting"] == 1
+    assert found["from_train"] == {"test": {"rows": 1, "share": 0.25, "phrase_share": 0.75}}
+
+
+def test_a_phrase_counts_by_whole_words_only():
+    splits = {"train": rows(("the goodness of it", 1)), "test": rows(("good", 1), ("goodness  OF", 1), ("of the", 0))}
+    assert repeats(splits)["from_train"]["test"]["phrase_share"] == 1 / 3
+
+
+def test_phrase_share_agrees_with_a_plain_search():
+    rng = np.random.default_rng(0)
+    make = lambda count, longest: [  # noqa: E731
+        " ".join(rng.choice(list("abcde"), rng.integers(1, longest))) for _ in range(count)
+    ]
+    train, test = make(60, 9), make(80, 6)
+    expected = np.mean([any(f" {t} " in f" {other} " for other in train) for t in test])
+    splits = {"train": rows(*[(t, 0) for t in train]), "test": rows(*[(t, 0) for t in test])}
+    assert repeats(splits)["from_train"]["test"]["phrase_share"] == expected

@@ -1,0 +1,52 @@
+import json
+
+import pandas as pd
+
+from core.data.check import check
+from core.data.config import DataConfig
+
+
+def frame(count):
+    return pd.DataFrame({"text": [f"text {n}" for n in range(count)], "label": ["no", "yes"] * (count // 2)})
+
+
+def test_a_good_file_is_reported_and_tried(tmp_path):
+    frame(40).to_csv(tmp_path / "a.csv", index=False)
+    result = check(DataConfig(name=str(tmp_path / "a.csv")))
+    assert json.loads(json.dumps(result))["files"][0]["columns"][1]["name"] == "label"
+    assert result["ok"] and result["problem"] == ""
+    assert result["splits"] == {"train": 32, "validation": 4, "test": 4} and result["classes"] == ["no", "yes"]
+    report = result["files"][0]
+    assert (report["kind"], report["text"], report["label"], report["rows"]) == ("csv", "text", "label", 40)
+    assert report["findings"][0] == {
+        "kind": "small",
+        "level": "warning",
+        "count": 40,
+        "message": "only 40 rows: scores will vary widely",
+    }
+
+
+def test_a_bad_file_is_reported_with_its_problem(tmp_path):
+    frame(40).assign(label="yes").to_csv(tmp_path / "a.csv", index=False)
+    result = check(DataConfig(name=str(tmp_path / "a.csv"), label="label"))
+    assert not result["ok"] and "every row has the label 'yes'" in result["problem"]
+    assert result["files"][0]["problem"] == result["problem"]
+
+
+def test_an_unreadable_file_is_reported(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"")
+    result = check(DataConfig(name=str(tmp_path / "a.csv")))
+    assert result["files"] == [{"file": "a.csv", "problem": "a.csv: the file is empty"}] and not result["ok"]
+
+
+def test_every_split_of_a_folder_is_reported(tmp_path):
+    for name, count in (("train", 40), ("dev", 10)):
+        frame(count).to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True)
+    result = check(DataConfig(name=str(tmp_path)))
+    assert [report["file"] for report in result["files"]] == ["train.jsonl", "dev.jsonl"]
+    assert result["splits"] == {"train": 40, "validation": 5, "test": 5}
+
+
+def test_an_absent_path_is_a_problem_not_a_crash():
+    result = check(DataConfig(name="/no/such/file.csv"))
+    assert result["problem"] == "/no/such/file.csv: no such file" and result["files"] == []
