@@ -20,7 +20,7 @@ from core.evaluation.efficiency import inference_time, parameter_count
 from core.evaluation.metrics import evaluate
 from core.evaluation.predict import device_of, predict_texts
 from core.evaluation.yardstick import yardstick
-from core.exceptions import Cancelled, DataError
+from core.exceptions import Cancelled, DataError, NotAvailable
 from core.models.build import Model, build
 from core.models.trace import Batch
 from core.runs import queue
@@ -62,7 +62,10 @@ class Experiment(Events):
         model, tokenizer = fit(dataset, device)
         self._evaluate(dataset, model, tokenizer)
         self._note("yardstick")
-        self._add_results(yardstick=yardstick(dataset))
+        try:
+            self._add_results(yardstick=yardstick(dataset))
+        except NotAvailable as error:
+            self._add_results(yardstick={"left_out": str(error)})
 
     def _settle(self) -> torch.device:
         """Device and threads of this process."""

@@ -87,7 +87,7 @@ def prediction_table(frame: pd.DataFrame, probabilities: np.ndarray, classes: Se
     names = np.array(classes, dtype=object)
     ours = {
         "row": np.arange(len(frame)),
-        "text": frame["text"].map(_storable),
+        "text": frame["text"],
         "label": names[frame["label"].to_numpy()],
         "predicted": names[probabilities.argmax(1)],
         **{f"{PROBABILITY}{name}": probabilities[:, number] for number, name in enumerate(classes)},
@@ -117,5 +117,5 @@ def _figures(judged: Judged) -> dict[str, Any]:
 
 
 def _storable(value: Any) -> str:
-    """Text that a Parquet file can hold: lone surrogates become a replacement mark."""
+    """A column of mixed things as text that Parquet can hold: lone surrogates become a replacement mark."""
     return str(value).encode("utf-8", "replace").decode()

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from core.config import compose
@@ -17,3 +18,42 @@ def config():
 @pytest.fixture
 def created(store, config):
     return store.create(config, "ndt-01-n2", "first")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """120 labelled texts in a file: `good` and `bad` decide, other words do not."""
+    random = np.random.default_rng(0)
+    rows = []
+    for number in range(120):
+        words = [f"word{each}" for each in random.integers(0, 30, random.integers(1, 12))]
+        label = ("bad", "good")[number % 2]
+        words.insert(int(random.integers(0, len(words) + 1)), label)
+        rows.append(f"{' '.join(words)},{'positive' if label == 'good' else 'negative'}")
+    path = tmp_path / "reviews.csv"
+    path.write_text("text,label\n" + "\n".join(rows) + "\n")
+    return path
+
+
+TINY = {
+    "model.width": 8,
+    "model.ff_width": 8,
+    "training.epochs": 3,
+    "training.batch_size": 8,
+    "training.lr": 0.01,
+    "training.patience": 0,
+    "training.threads": 1,
+    "text.min_freq": 1,
+}
+
+
+@pytest.fixture
+def tiny(table, monkeypatch, tmp_path):
+    """Settings of a training that takes a moment: tiny(preset, **settings)."""
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+
+    def configure(preset="ndt-01-n3", **settings):
+        return compose(preset, {"data.name": str(table), **TINY, **settings})
+
+    return configure

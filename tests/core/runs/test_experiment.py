@@ -1,0 +1,227 @@
+import errno
+import json
+import os
+import signal
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import safetensors.torch
+import torch
+
+from core.evaluation.predict import predict_texts
+from core.exceptions import DataError, NotAvailable, StorageError
+from core.runs import jobs
+from core.runs.load import load_run
+from core.runs.record import CANCEL, CHECKPOINT, HISTORY, TOKENIZER, WEIGHTS
+from core.runs.worker import execute
+from core.training import loop
+from core.training.history import read_history
+
+
+def weights(store, run):
+    return (store.path(run) / WEIGHTS).read_bytes()
+
+
+def rows_without_time(store, run):
+    return [{**row, "seconds": 0} for row in read_history(store.path(run) / HISTORY).rows]
+
+
+def test_a_run_from_a_file_to_its_results(store, tiny):
+    run = store.create(tiny(), "ndt-01-n3", "mine").run
+    told = []
+    record = execute(store, run, on_event=lambda event: told.append(event["kind"]))
+
+    assert record == store.read(run)
+    assert record.status == "done"
+    assert record.classes == ("negative", "positive")
+    assert record.vocabulary == load_run(store, run).tokenizer.size
+    assert record.max_length == 16
+    assert record.parameters == sum(p.numel() for p in load_run(store, run).model.parameters())
+    assert (record.threads, record.device) == (1, "cpu")
+    assert record.seconds > 0 and len(record.data_fingerprint) == 64 and record.data_notes
+    assert record.versions["torch"] == torch.__version__
+    assert record.progress == {"step": 36, "steps": 36, "epoch": 3, "epochs": 3}
+    first = list(dict.fromkeys(kind for kind in told if kind not in ("step", "epoch")))
+    assert first == ["queued", "running", "data", "tokenizer", "training", "evaluation", "intervals", "yardstick"]
+
+    results = record.results
+    assert results.keys() == {
+        *("best_epoch", "steps", "metrics", "lambda", "intervals", "silhouette", "inference", "yardstick")
+    }
+    assert results["metrics"].keys() == results["intervals"].keys() == results["silhouette"].keys()
+    assert results["metrics"].keys() == {"validation", "test"}
+    assert [len(layer) for layer in results["lambda"]] == [2, 2]
+    best = read_history(store.path(run) / HISTORY).kind("epoch")[results["best_epoch"]]
+    assert results["metrics"]["validation"]["accuracy"] == best["validation"]["accuracy"]
+    assert results["lambda"] == best["lambda"]
+    assert results["yardstick"]["model"] == "tfidf-logreg"
+    assert json.loads((store.path(run) / "evaluation/test/metrics.json").read_text())["n"] == 12
+
+
+def test_what_was_written_is_what_the_loaded_run_says(store, tiny):
+    run = store.create(tiny(), "ndt-01-n3").run
+    execute(store, run)
+    loaded = load_run(store, run)
+    assert not loaded.model.training
+    assert not any(parameter.requires_grad for parameter in loaded.model.parameters())
+    table = pd.read_parquet(store.path(run) / "evaluation/test/predictions.parquet")
+    said = predict_texts(loaded.model, loaded.tokenizer, table["text"].tolist())
+    assert np.allclose(said.probabilities[:, 1], table["probability:positive"], atol=1e-6)
+    embeddings = np.load(store.path(run) / "evaluation/test/embeddings.npy")
+    assert np.allclose(said.pooled, embeddings, atol=1e-6)
+
+
+def test_the_baseline_is_a_run_like_any_other(store, tiny):
+    run = store.create(tiny("tfidf-logreg"), "tfidf-logreg").run
+    record = execute(store, run)
+    assert record.results["metrics"]["test"]["accuracy"] >= 0.9
+    assert "lambda" not in record.results
+    loaded = load_run(store, run)
+    assert predict_texts(loaded.model, loaded.tokenizer, ["good", "bad"]).probabilities.argmax(1).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("preset", ["vanilla", "differential", "differential-v2", "ndt-free-n2"])
+def test_other_models_train_too(store, tiny, preset):
+    run = store.create(tiny(preset, **{"training.epochs": 1}), preset).run
+    record = execute(store, run)
+    assert record.status == "done"
+    assert ("lambda" in record.results) == (preset != "vanilla")
+
+
+def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny):
+    whole, cut = (store.create(tiny(), "ndt-01-n3", name).run for name in ("whole", "cut"))
+    execute(store, whole)
+
+    def cancel(event):
+        if event["kind"] == "step" and event["step"] == 17:
+            (store.path(cut) / CANCEL).touch()
+
+    record = execute(store, cut, on_event=cancel)
+    assert record.status == "cancelled"
+    assert record.progress["step"] == 17
+    assert load_run(store, cut).record.status == "cancelled"  # the best weights so far can be looked at
+    torch.rand(7)
+    assert execute(store, cut).status == "done"
+    assert weights(store, cut) == weights(store, whole)
+    assert rows_without_time(store, cut) == rows_without_time(store, whole)
+    same = ("metrics", "lambda", "intervals", "silhouette", "best_epoch")
+    first, second = (store.read(run).results for run in (whole, cut))
+    assert {key: first[key] for key in same} == {key: second[key] for key in same}
+
+
+def test_a_history_cut_off_or_spoilt_does_not_keep_a_run_from_going_on(store, tiny):
+    run = store.create(tiny(), "ndt-01-n3").run
+
+    def cancel(event):
+        if event["kind"] == "step" and event["step"] == 17:
+            (store.path(run) / CANCEL).touch()
+
+    execute(store, run, on_event=cancel)
+    history = store.path(run) / HISTORY
+    history.write_bytes(history.read_bytes()[:-30] + b"\n\xff\x00 junk\n{")
+    assert execute(store, run).status == "done"
+    found = read_history(history)
+    assert found.skipped == 0
+    assert [row["step"] for row in found.kind("step")] == [*range(17), *range(18, 37)]
+
+
+def test_a_full_disk_in_the_middle_is_told_and_the_run_goes_on_when_there_is_room(store, tiny, monkeypatch):
+    whole, cut = (store.create(tiny(), "ndt-01-n3", name).run for name in ("whole", "cut"))
+    execute(store, whole)
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+
+        def fill(event):
+            if event["kind"] == "step" and event["step"] == 20:
+                patch.setattr(os, "fsync", full)
+
+        with pytest.raises(StorageError, match=r"cut.*: cannot be written: the disk is full; free some space"):
+            execute(store, cut, on_event=fill)
+    assert execute(store, cut).status == "done"
+    assert weights(store, cut) == weights(store, whole)
+
+
+def test_data_that_changed_since_the_run_began_are_refused(store, tiny, table):
+    run = store.create(tiny(), "ndt-01-n3").run
+
+    def cancel(event):
+        if event["kind"] == "training":
+            (store.path(run) / CANCEL).touch()
+
+    execute(store, run, on_event=cancel)
+    table.write_text(table.read_text().replace("word1 ", "word2 "))
+    with pytest.raises(DataError, match=r"reviews\.csv: the data are no longer those.*start a new run"):
+        execute(store, run)
+    assert store.read(run).status == "failed"
+
+
+def test_results_are_kept_when_the_yardstick_cannot_be_had(store, tiny, monkeypatch):
+    def refuse(dataset):
+        raise NotAvailable("no yardstick for these data")
+
+    monkeypatch.setattr("core.runs.experiment.yardstick", refuse)
+    run = store.create(tiny(**{"training.epochs": 1}), "ndt-01-n3").run
+    record = execute(store, run)
+    assert record.status == "done"
+    assert record.results["yardstick"] == {"left_out": "no yardstick for these data"}
+
+
+def wait_for(store, run, condition, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not condition(record := store.read(run)):
+        assert time.monotonic() < deadline, record
+        time.sleep(0.05)
+    return record
+
+
+@pytest.mark.slow
+def test_a_process_killed_in_training_is_told_as_failed_and_resumes_to_the_same_bits(store, tiny, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_JOBS", "2")
+    long = tiny(**{"training.epochs": 40})
+    whole, cut = (jobs.submit(store, long, "ndt-01-n3", name).run for name in ("whole", "cut"))
+    history = store.path(cut) / HISTORY
+    wait_for(store, cut, lambda record: record.status == "running" and len(read_history(history).rows) > 40)
+    os.kill(store.read(cut).process.pid, signal.SIGKILL)
+    record = wait_for(store, cut, lambda record: record.status == "failed")
+    assert "`sentiscope train --resume cut` continues it" in record.reason
+    assert (store.path(cut) / CHECKPOINT).is_dir()
+    assert [changed.run for changed in jobs.adopt(store)] == ["cut"]
+    jobs.start(store, cut)
+    for run in (whole, cut):
+        wait_for(store, run, lambda record: record.status == "done")
+    assert weights(store, cut) == weights(store, whole)
+    assert rows_without_time(store, cut) == rows_without_time(store, whole)
+
+
+@pytest.mark.slow
+def test_a_run_waits_for_its_turn_and_can_be_cancelled_there_or_later(store, tiny):
+    long = tiny(**{"training.epochs": 2000})
+    first, second = (jobs.submit(store, long, "ndt-01-n3", name).run for name in ("first", "second"))
+    wait_for(store, first, lambda record: record.status == "running" and record.progress)
+    assert store.read(second).status == "queued"
+    assert jobs.position(store.list(), second) == 1
+    jobs.cancel(store, second)
+    assert wait_for(store, second, lambda record: record.status == "cancelled").progress == {}
+    os.kill(store.read(first).process.pid, signal.SIGTERM)
+    record = wait_for(store, first, lambda record: record.status == "cancelled")
+    assert 0 < record.progress["step"] < record.progress["steps"]
+
+
+def test_checkpoints_within_an_epoch_tell_the_record_how_far_it_is(store, tiny, monkeypatch):
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    run = store.create(tiny(**{"training.epochs": 1}), "ndt-01-n3").run
+    seen = []
+    execute(store, run, on_event=lambda event: seen.append(store.read(run).progress.get("step")))
+    assert {0, 5, 12} <= set(seen)
+
+
+def test_a_baseline_names_its_files_as_others_do(store, tiny):
+    run = store.create(tiny("tfidf-logreg"), "tfidf-logreg").run
+    execute(store, run)
+    assert {TOKENIZER, WEIGHTS} <= {path.name for path in store.path(run).iterdir()}
+    assert set(safetensors.torch.load_file(store.path(run) / WEIGHTS)) == {"idf", "weight", "bias"}

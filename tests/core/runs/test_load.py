@@ -1,0 +1,51 @@
+import pytest
+
+from core.exceptions import RunDamaged, RunNotFound
+from core.runs.load import load_run
+from core.runs.record import TOKENIZER, WEIGHTS
+from core.runs.worker import execute
+
+
+@pytest.fixture
+def run(store, tiny):
+    made = store.create(tiny("vanilla", **{"training.epochs": 1}), "vanilla", "mine").run
+    execute(store, made)
+    return made
+
+
+@pytest.mark.parametrize("name", [TOKENIZER, WEIGHTS])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.unlink(),
+        lambda file: file.write_bytes(b""),
+        lambda file: file.write_bytes(file.read_bytes()[: file.stat().st_size // 2]),
+        lambda file: file.write_bytes(b"\xff" * 500),
+        lambda file: (file.unlink(), file.mkdir()),
+    ],
+    ids=["missing", "empty", "cut off", "junk", "a folder"],
+)
+def test_a_damaged_file_is_named_and_the_run_can_still_be_listed(store, run, name, damage):
+    damage(store.path(run) / name)
+    with pytest.raises(RunDamaged, match=name):
+        load_run(store, run)
+    assert [(record.run, record.status) for record in store.list()] == [("mine", "done")]
+    assert store.read(run).results["metrics"]["test"]
+
+
+def test_weights_of_another_model_are_told(store, run, tiny):
+    other = store.create(tiny("vanilla", **{"training.epochs": 1, "model.layers": 1}), "vanilla", "other").run
+    execute(store, other)
+    (store.path(run) / WEIGHTS).write_bytes((store.path(other) / WEIGHTS).read_bytes())
+    with pytest.raises(RunDamaged, match=rf"{WEIGHTS}: cannot be read"):
+        load_run(store, run)
+
+
+def test_a_run_that_has_not_begun_says_when_there_will_be_weights(store, created):
+    with pytest.raises(RunDamaged, match="missing; run 'first' is queued; it appears after the first epoch"):
+        load_run(store, "first")
+
+
+def test_a_run_that_is_not_there_is_told(store):
+    with pytest.raises(RunNotFound):
+        load_run(store, "none")
