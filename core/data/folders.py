@@ -58,8 +58,9 @@ def read_folder(
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file = files[split].name
         table = read_table(files[split], delimiter=delimiter, encoding=encoding)
-        chosen = choose(describe(table.frame), len(table.frame), text, label, file=file)
-        text, label = chosen[0].name, chosen[1].name  # the further splits must have the columns of train
+        if not {text, label} <= set(table.frame.columns):
+            chosen = choose(describe(table.frame), len(table.frame), text, label, file=file)
+            text, label = chosen[0].name, chosen[1].name  # the further splits must have the columns of train
         rows, found = labelled.clean(table.frame, text, label, file=file)
         if set(rows["label"].unique()) == {labelled.WITHHELD}:
             notes.append(f"{file}: {plural(len(rows), 'row')} with the label {labelled.WITHHELD} (withheld) left out")

@@ -206,8 +206,6 @@ def test_rows_that_do_not_fit_are_counted_and_too_many_refused(tmp_path):
 
 numbers = st.one_of(st.integers(), st.floats(), st.booleans())
 cell = st.one_of(st.none(), st.text(max_size=8), numbers, st.lists(st.integers(), max_size=2))
-    st.none(), st.text(max_size=8), st.integers(), st.floats(), st.booleans(), st.lists(st.integers(), max_size=2)
-)
 rows = st.lists(st.dictionaries(st.sampled_from(["text", "label", "x"]), cell), max_size=12)
 
 
