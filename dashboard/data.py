@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
+from core.exceptions import RunDamaged
 from core.fingerprint import file_fingerprint
 from core.runs import jobs
 from core.runs.record import HISTORY, WEIGHTS, RunRecord
@@ -84,9 +85,11 @@ def report(record: RunRecord, split: str) -> views.Report:
 
 @st.cache_resource(max_entries=16, show_spinner=False)  # shared and never changed: no copy for each visitor
 def _report(path: str, version: str, classes: tuple[str, ...]) -> views.Report:
-    frame = pd.read_parquet(path)
-    probabilities = frame[[f"p_{i}" for i in range(len(classes))]].to_numpy()
-    return views.make_report(frame["text"].tolist(), frame["label"].to_numpy(), probabilities, classes)
+    try:
+        saved = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {error}") from error
+    return views.make_report(saved, classes)
 
 
 def weights_fingerprint(run: str) -> str:

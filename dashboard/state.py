@@ -54,7 +54,7 @@ def projector() -> bool:
 def initial(key: str, value: Any) -> None:
     """Give a bound widget its first value in a way that shows in the URL, so that a copied link is complete."""
     if key not in st.session_state and key not in st.query_params:
-        st.session_state[key] = value
+        st.query_params[key] = st.session_state[key] = value  # the URL alone would be seen one run later
 
 
 def draft(key: str, default: Any) -> Any:

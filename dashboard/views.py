@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.evaluation.metrics import METRICS, confusion, per_class, roc_points
+from core.exceptions import RunDamaged
 from core.runs.record import RunRecord
 from core.training.history import History
 from dashboard.charts.attention import MapRow, component_rows
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
 TEST = "test"
+PROBABILITY = "probability:"
+"""As in core.runs.results, which needs torch and so cannot be imported here; a test compares the two."""
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]
 
@@ -91,21 +94,24 @@ class Report:
     per_class: pd.DataFrame
 
 
-def make_report(texts: Sequence[str], labels: Integers, probabilities: Floats, classes: tuple[str, ...]) -> Report:
+def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
     """Counts, curves and examples of one split.
 
     Args:
-        texts: n.
-        labels: (n,) class numbers.
-        probabilities: (n, C).
-        classes: C names.
+        saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each.
+        classes: C names in label order.
+
+    Raises:
+        RunDamaged: a column or a class is missing.
     """
+    try:
+        probabilities = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
+        labels = saved["label"].map({name: number for number, name in enumerate(classes)}).to_numpy(np.int64)
+        examples = saved[["text", "label", "predicted"]].assign(probability=probabilities.max(1))
+    except (KeyError, ValueError) as error:
+        raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error
     predicted = probabilities.argmax(1)
-    names: NDArray[np.str_] = np.array(classes)
     table = per_class(labels, probabilities, classes)
-    examples = pd.DataFrame(
-        {"text": texts, "label": names[labels], "predicted": names[predicted], "probability": probabilities.max(1)}
-    )
     drawn = range(1, 2) if len(classes) == 2 else range(len(classes))
     return Report(
         classes=classes,
@@ -116,8 +122,24 @@ def make_report(texts: Sequence[str], labels: Integers, probabilities: Floats, c
             for number in drawn
             if (curve := _roc_curve(labels, probabilities, number, table, classes)) is not None
         ),
-        per_class=pd.DataFrame([{"class": name, **row} for name, row in table.items()]),
+        per_class=pd.DataFrame([{"Class": name, **_named(row)} for name, row in table.items()]),
     )
+
+
+COLUMNS = {
+    "precision": "Precision",
+    "recall": "Recall",
+    "f1": "F1",
+    "support": "n",
+    "roc_auc": "ROC-AUC",
+    "average_precision": "Average precision",
+}
+
+
+def _named(row: Mapping[str, float]) -> dict[str, float]:
+    return {
+        title: int(row[name]) if name == "support" else row.get(name, float("nan")) for name, title in COLUMNS.items()
+    }
 
 
 def _roc_curve(
@@ -216,13 +238,17 @@ def history_curves(history: History, epochs: int, metric: str, steps: int) -> Cu
     )
 
 
+LOGGED_STEPS = 200
+
+
 def _steps_per_epoch(history: History, epochs: int, steps: int) -> float:
     if steps:
         return steps / epochs
     if ends := history.kind("epoch"):
         return ends[0]["step"] / (ends[0]["epoch"] + 1)
-    last = history.rows[-1] if history.rows else {"step": 0, "epoch": 0}
-    return max(last["step"], 1) / (last["epoch"] + 1)
+    # Before that the distance of logged rows tells roughly: a training logs about 200 of them.
+    logged = [row["step"] for row in history.rows[:2]]
+    return LOGGED_STEPS * max(1, logged[-1] - logged[0]) / epochs if logged else 1.0
 
 
 def _validation(row: Mapping[str, Any], metric: str) -> Any:

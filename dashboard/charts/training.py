@@ -111,7 +111,7 @@ def lambdas(curves: Curves, look: Look) -> go.Figure:
     layers = sorted({layer for layer, _ in curves.lambdas})
     titles = [[f"λ{subscript(i)}", f"λ{subscript(i)}, change since the start"] for i in components]
     figure = panels(
-        look, titles, height=70 + 210 * len(titles), horizontal_spacing=0.1, vertical_spacing=0.24 / len(titles)
+        look, titles, height=80 + 200 * len(titles), horizontal_spacing=0.1, vertical_spacing=0.2 / len(titles)
     )
     span = [0.0, *(value for values in curves.lambdas.values() for value in values)]
     move = (
@@ -124,7 +124,8 @@ def lambdas(curves: Curves, look: Look) -> go.Figure:
         _lambda_panel(figure, curves, look, lines, (row, 1), (min(span) - pad, max(span) + pad))
         _lambda_panel(figure, curves, look, change, (row, 2), (-1.15 * move, 1.15 * move))
     figure.update_xaxes(range=[0, curves.epochs * 1.16], **_epoch_ticks(curves.epochs))
-    figure.update_xaxes(title_text="epoch", row=len(titles))
+    figure.update_xaxes(showticklabels=False)
+    figure.update_xaxes(title_text="epoch", showticklabels=True, row=len(titles))
     figure.update_yaxes(nticks=5)
     figure.update_layout(uirevision=LIVE)
     return figure
@@ -142,7 +143,6 @@ def _lambda_panel(
     layers = max(layer for layer, _ in curves.lambdas) + 1
     heights = spread([values[-1] for values in lines.values()], 0.1 * (limits[1] - limits[0]))
     sign = "+" if column == 2 else ""
-    figure.add_hline(y=0, line={"color": look.tokens.ink, "width": 1}, row=row, col=column)
     for (layer, values), height in zip(lines.items(), heights, strict=True):
         colour = layer_colour(look.tokens, layer, layers)
         figure.add_scatter(
@@ -164,6 +164,7 @@ def _lambda_panel(
             row=row,
             col=column,
         )
+    figure.add_hline(y=0, line={"color": look.tokens.ink, "width": 1}, layer="below", row=row, col=column)
     figure.update_yaxes(range=list(limits), row=row, col=column)
 
 

@@ -71,7 +71,7 @@ def _advice(records: list[RunRecord], done: list[RunRecord]) -> tuple[str, str, 
         if found
         else "Type a sentence."
     )
-    return f"Try to fool {best.run}", text, "Type a sentence", "screens/sentence.py", best.run
+    return f"Try to fool {best.preset}", text, "Type a sentence", "screens/sentence.py", best.run
 
 
 page()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts.attention import coefficients, full_colour, map_grid
+from dashboard.charts.attention import MapRow, coefficients, full_colour, map_grid
 from dashboard.charts.numbers import count
 from dashboard.views import map_rows, received, sentence_tables, subtracts
 from dashboard.widgets.export import export_bar
@@ -34,6 +35,7 @@ GRID = "Rows of a map read, columns are read. The page colour is zero, and all m
 GRID_HOW = "Each row is a component times its coefficient; the last is their sum, with which the values are weighted."
 STRIP = "Number and colour: how much the words read this one on average, in this layer and map, over its heads."
 WEIGHTS = "Every component beside the first enters the sum with this coefficient; a negative one takes attention away."
+GRIDS = ("maps of this layer", "layers of this map")
 NOTE = "A picture of attention is not an explanation: a head may read a word that does not change the answer."
 
 
@@ -81,54 +83,52 @@ def page() -> None:
 
 
 def _inside(view: SentenceView, minus: bool) -> None:
-    numbers = [str(i + 1) for i in range(len(view.layers))]
-    names = [row.name for row in map_rows(view, 0, minus)]
     strip = st.container()
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        layer = st.segmented_control(
-            "Layer", numbers, key=state.LAYER, default=numbers[-1], bind="query-params", required=True
-        )
-        shown = names[-1]
-        if len(names) > 1:
-            shown = (
-                st.segmented_control(
-                    "Map",
-                    names,
-                    key=state.MAP,
-                    default=names[-1],
-                    bind="query-params",
-                    required=True,
-                    help="One component times its coefficient, or their sum",
-                )
-                or shown
-            )
-    index = int(layer or numbers[-1]) - 1
-    rows = map_rows(view, index, minus)
-    weights = rows[names.index(shown)].weights
-    top = full_colour(rows)
+    layer, index, grid = _choices(view, [row.name for row in map_rows(view, 0, minus)])
+    here = map_rows(view, layer, minus)
+    shown, setting = here[index], f"layer {layer + 1}, {here[index].name}"
+    every_layer = [MapRow(f"layer {i + 1}", map_rows(view, i, minus)[index].weights) for i in range(len(view.layers))]
+    rows = here if grid == GRIDS[0] else every_layer
     with strip:
-        token_strip(view.tokens, view.unknown, received(rows[names.index(shown)]), look())
+        token_strip(view.tokens, view.unknown, received(shown), look())
         caption(STRIP)
     with st.container(key="pair-main"):
         left, right = st.columns([6, 5], gap="large")
     with left:
-        heading("Attention", "heads", note=f"layer {index + 1}, {shown}", about=HEADS_HOW)
-        head_view(weights, view.tokens, top, look(), label=f"Attention in layer {index + 1}, {shown}")
+        heading("Attention", "heads", note=setting, about=HEADS_HOW)
+        head_view(shown.weights, view.tokens, full_colour(rows), look(), label=f"Attention, {setting}")
         caption(HEADS)
+        finding("Attention is not an explanation", NOTE)
+        if len(here) > 1:
+            chart = coefficients([part.coefficients for part in view.layers], minus, look())
+            figure("Weights of the components", chart, "coefficients", note="in this sentence", reading=WEIGHTS)
     with right:
+        note = f"layer {layer + 1}" if grid == GRIDS[0] else shown.name
         figure(
-            "Heads side by side",
-            map_grid(rows, view.tokens, look()),
-            "grid",
-            note=f"layer {index + 1}",
-            reading=GRID,
-            about=GRID_HOW,
+            "Heads side by side", map_grid(rows, view.tokens, look()), "grid", note=note, reading=GRID, about=GRID_HOW
         )
-    finding("Attention is not an explanation", NOTE)
-    if len(names) > 1:
-        chart = coefficients([layer.coefficients for layer in view.layers], minus, look())
-        figure("Weights of the components", chart, "coefficients", note="all layers, this sentence", reading=WEIGHTS)
     export_bar("sentence", sentence_tables(view, minus))
+
+
+def _choices(view: SentenceView, maps: list[str]) -> tuple[int, int, str]:
+    """The layer and the map to look at (numbers from 0), and what stands in the rows of the grid."""
+    layers = [str(i + 1) for i in range(len(view.layers))]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        layer = _choice("Layer", layers, state.LAYER, layers[-1])
+        shown = _choice("Map", maps, state.MAP, maps[-1], help="A component times its coefficient, or the sum of all")
+        grid = _choice("Grid", GRIDS if len(maps) > 1 else GRIDS[1:], state.GRID, None)
+    return layers.index(layer), maps.index(shown), grid
+
+
+def _choice(label: str, options: Sequence[str], key: str, default: str | None, help: str | None = None) -> str:
+    """A row of buttons bound to the URL; a single option needs none."""
+    first = default or options[0]
+    if len(options) == 1:
+        return first
+    return (
+        st.segmented_control(label, options, key=key, default=first, bind="query-params", required=True, help=help)
+        or first
+    )
 
 
 def _no_weights(record: RunRecord) -> tuple[str, str, str]:

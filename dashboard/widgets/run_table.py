@@ -32,17 +32,17 @@ def run_table(records: Sequence[RunRecord]) -> None:
         row_height=row_height(),
         column_order=["run", "status", "data", "model", "accuracy", "interval", "tfidf", "course"],
         column_config={
-            "run": text("Run", width=190),
-            "status": text("Status", width=80),
-            "data": text("Data", width=90),
-            "model": text("Model", width=95),
-            "accuracy": text("Accuracy, test", width=118, help="± is half of the 95 % interval"),
+            "run": text("Run", width=104),
+            "status": text("Status", width=74),
+            "data": text("Data", width=68),
+            "model": text("Model", width=92),
+            "accuracy": text("Accuracy, test", width=114, help="± is half of the 95 % interval"),
             "interval": st.column_config.ImageColumn(
-                "0.5 to 1", width=150, help="The interval drawn; the ring is TF-IDF"
+                "0.5 to 1", width=100, help="The interval drawn; the ring is TF-IDF"
             ),
-            "tfidf": text("TF-IDF", width=66, alignment="right", help="The yardstick on the same data"),
+            "tfidf": text("TF-IDF", width=58, alignment="right", help="The yardstick on the same data"),
             "course": st.column_config.ImageColumn(
-                "λ", width=120, help="Change since the start, by layer and component"
+                "λ", width=84, help="Change since the start, by layer and component"
             ),
         },
         key=state.ROWS,
@@ -59,15 +59,15 @@ def run_table(records: Sequence[RunRecord]) -> None:
                     st.switch_page(f"screens/{page}.py")
 
 
-def _interval(record: RunRecord, tokens: Tokens) -> str | None:
+def _interval(record: RunRecord, tokens: Tokens) -> str:
     found = headline(record)
     if found is None or found.low is None or found.high is None:
-        return None
+        return marks.blank()
     return marks.interval(found.value, found.low, found.high, AXIS, found.yardstick, tokens)
 
 
-def _course(record: RunRecord, tokens: Tokens) -> str | None:
+def _course(record: RunRecord, tokens: Tokens) -> str:
     if record.status == "damaged":
-        return None
+        return marks.blank()
     lines = data.curves(record)[0].lambdas
-    return marks.sparkline(list(lines.values()), [layer for layer, _ in lines], tokens) if lines else None
+    return marks.sparkline(list(lines.values()), [layer for layer, _ in lines], tokens)

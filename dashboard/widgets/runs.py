@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
 import streamlit as st
 
@@ -10,38 +11,36 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.widgets.messages import empty, problem
 
-MARKS = {"queued": "waiting", "running": "training", "failed": "failed", "cancelled": "cancelled", "damaged": "damaged"}
-
 
 def run_picker() -> None:
     """The shared picker, bound to the URL; a link without a run gets the newest finished one."""
     records = data.runs()
-    marks = {record.run: MARKS.get(record.status, "") for record in records}
+    names = [record.run for record in records]
     asked = state.asked_run()
-    if asked and asked not in marks:
+    if asked and asked not in names and not state.run():
         state.put(state.MISSING, asked)
-        state.put(state.RUN, None)
-    elif not asked and state.run() not in marks:
-        state.put(state.RUN, _first(records))
+    elif names and not state.draft(state.MISSING, ""):
+        state.initial(state.RUN, _first(records))
+    st.html('<p class="s-label">Run</p>')
     st.selectbox(
-        "Run",
-        list(marks),
+        "Run: every page speaks of it",
+        names,  # as they are: what is shown here is what the URL carries
         index=None,
-        format_func=lambda name: f"{name} · {marks[name]}" if marks.get(name) else name,
         key=state.RUN,
         bind="query-params",
-        placeholder="No run yet" if not marks else "Choose a run",
-        help="Every page speaks of this run. A copied address leads back to it.",
-        disabled=not marks,
+        placeholder="Choose a run" if names else "No run yet",
+        required=True,
+        label_visibility="collapsed",
+        disabled=not names,
     )
     if state.run():
         state.forget(state.MISSING)
+        st.html(f'<p class="s-name">{escape(state.run())}</p>')
 
 
-def _first(records: Sequence[RunRecord]) -> str | None:
+def _first(records: Sequence[RunRecord]) -> str:
     """The newest run that is done; else the newest."""
-    done = [record.run for record in records if record.status == "done"]
-    return next(iter([*done, *(record.run for record in records)]), None)
+    return next((record.run for record in records if record.status == "done"), records[0].run)
 
 
 def chosen_run(*, purpose: str) -> RunRecord | None:
@@ -50,7 +49,7 @@ def chosen_run(*, purpose: str) -> RunRecord | None:
     Args:
         purpose: What the page would show with a run, e.g. "Its metrics and mistakes stand here".
     """
-    if missing := st.session_state.get(state.MISSING):
+    if missing := state.draft(state.MISSING, ""):
         problem(
             f"There is no run “{missing}” here",
             "It was renamed, removed, or made elsewhere. Choose another in the sidebar.",
