@@ -1,0 +1,84 @@
+"""Time of an epoch with batches by length against fixed padding, on simulated text lengths.
+
+    python tests/benchmarks/batching.py [--repeats 5]
+
+Lengths are drawn to the shapes of IMDB reviews (median 172, mean 212, cut at 512, batch 32) and tweets (median 19, mean
+22, at most 64, fixed to 128, batch 64). An epoch is costed on a stratified sample of its batches, all plans interleaved
+in one process; forward, backward and AdamW included. Prints time per real token, relative to fixed padding.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+
+import numpy as np
+import torch
+
+from core.models.build import build
+from core.models.presets import PRESETS
+from core.training.batches import TokenTable, padding_share, plan
+from core.training.device import keep_freed_memory
+
+SAMPLE = 12
+GOALS = {"IMDB": 2.6, "tweets": 5.0}
+
+
+def lengths(kind: str) -> tuple[np.ndarray, int, int]:
+    """Text lengths, width of fixed padding, batch size."""
+    random = np.random.default_rng(0)
+    if kind == "IMDB":
+        return np.clip(random.lognormal(np.log(172), 0.68, 6_400), 10, 512).astype(int), 512, 32
+    return np.clip(random.lognormal(np.log(19), 0.55, 12_800), 2, 64).astype(int), 128, 64
+
+
+def sampled(table: TokenTable, batches: list[np.ndarray]) -> list[np.ndarray]:
+    """Batches spread evenly over the plan's range of lengths."""
+    by_length = sorted(batches, key=lambda rows: int(table.lengths[rows].max()))
+    return [by_length[i] for i in np.linspace(0, len(by_length) - 1, SAMPLE).astype(int)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    args = parser.parse_args()
+    keep_freed_memory()
+    torch.set_num_threads(args.threads)
+    print(f"torch {torch.__version__}, {args.threads} threads, median of {args.repeats}, {SAMPLE} batches per epoch")
+    for kind, goal in GOALS.items():
+        sizes, width, batch_size = lengths(kind)
+        random = np.random.default_rng(1)
+        table = TokenTable.of([random.integers(2, 5_000, n).tolist() for n in sizes])
+        for preset in ("vanilla", "ndt-01-n2"):
+            torch.manual_seed(0)
+            model = build(PRESETS[preset].model, vocabulary=5_000, classes=2)
+            optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+            plans = {
+                way: plan(sizes, batch_size=batch_size, seed=0, epoch=0, batching=way) for way in ("fixed", "length")
+            }
+            times: dict[str, list[float]] = {way: [] for way in plans}
+            for repeat in range(args.repeats + 1):
+                for way, batches in plans.items():
+                    chosen = sampled(table, batches)
+                    start = time.perf_counter()
+                    for rows in chosen:
+                        optimizer.zero_grad()
+                        batch = table.batch(rows, width if way == "fixed" else 0)
+                        model(batch).logits.logsumexp(-1).sum().backward()
+                        optimizer.step()
+                    real = sum(int(sizes[rows].sum()) for rows in chosen)
+                    if repeat:
+                        times[way].append((time.perf_counter() - start) / real)
+            fixed, bucketed = (statistics.median(times[way]) for way in ("fixed", "length"))
+            gain = fixed / bucketed
+            share = padding_share(sizes, plans["length"])
+            print(
+                f"{kind:>7} {preset:>10}: by length {gain:.2f}x faster than fixed to {width}"
+                f" (goal {goal}{', met' if gain >= goal else ', missed'}); padding {share:.1%} of places"
+            )
+
+
+if __name__ == "__main__":
+    main()
