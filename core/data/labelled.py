@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
@@ -54,29 +53,11 @@ def clean(
         DataError: if cells hold several labels.
     """
     texts, labels = as_words(frame[text]), _label_words(frame[label], file)
-    lost = {
-        "missing-text": texts.isna(),
-        "blank-text": texts.notna() & (texts.str.strip() == ""),
-        "missing-label": labels.isna() | (labels == ""),
-        "unlabelled": (labels == withheld) & (withheld != ""),
-    }
-    phrases = {
-        "missing-text": "without a text left out",
-        "blank-text": "with a blank text left out",
-        "missing-label": "without a label left out",
-        "unlabelled": f"with the label {withheld} (withheld) left out",
-    }
-    gone = pd.Series(False, index=frame.index)
-    findings = []
-    for kind, rows in lost.items():
-        count = int((rows & ~gone).sum())
-        gone |= rows
-        if count:
-            findings.append(Finding(kind, "warning", count, f"{plural(count, 'row')} {phrases[kind]}"))
+    usable, findings = _usable(texts, labels, withheld)
     others = frame.drop(columns=[text, label])
     others = others.drop(columns=[name for name in ("text", "label") if name in others.columns])
     kept = pd.concat([texts.rename("text"), labels.rename("label"), others], axis=1)
-    kept = kept[~gone.to_numpy()].reset_index(drop=True) if gone.any() else kept.reset_index(drop=True)
+    kept = (kept if usable.all() else kept[usable.to_numpy()]).reset_index(drop=True)
     kept["text"], escapes = _unescape(kept["text"])
     return kept, findings + escapes
 
@@ -124,19 +105,17 @@ def _scarce(counts: pd.Series) -> list[Finding]:
     return findings
 
 
-def encode(rows: pd.DataFrame, classes: tuple[str, ...], names: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """The rows with `label` as int64 position in `classes`; `names` translates the words of the file first.
+def encode(rows: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
+    """The rows with `label` as int64 position in `classes`.
 
     Raises:
         DataError: for a label that is no class.
     """
     positions = {name: number for number, name in enumerate(classes)}
-    words = rows["label"]
-    known = {word: positions.get((names or {}).get(word, word)) for word in words.unique()}
-    strange = [word for word, position in known.items() if position is None]
+    strange = sorted(set(rows["label"].unique()) - set(classes))
     if strange:
         raise DataError(f"label '{strange[0]}' is none of the classes {', '.join(classes)}", field="label")
-    return rows.assign(label=words.map(known).astype("int64"))
+    return rows.assign(label=rows["label"].map(positions).astype("int64"))
 
 
 def sorted_names(words: pd.Series) -> tuple[str, ...]:
@@ -172,6 +151,24 @@ def refuse(findings: list[Finding], file: str) -> None:
     for finding in findings:
         if finding.level == "refused":
             raise DataError(finding.message, file=file)
+
+
+def _usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Series, list[Finding]]:
+    """Which rows stay, and how many go for which reason; a row counts for its first reason only."""
+    lost = (
+        ("missing-text", texts.isna(), "without a text"),
+        ("blank-text", texts.notna() & (texts.str.strip() == ""), "with a blank text"),
+        ("missing-label", labels.isna() | (labels == ""), "without a label"),
+        ("unlabelled", (labels == withheld) & (withheld != ""), f"with the label {withheld} (withheld)"),
+    )
+    usable = pd.Series(True, index=texts.index)
+    findings = []
+    for kind, rows, phrase in lost:
+        count = int((rows & usable).sum())
+        usable &= ~rows
+        if count:
+            findings.append(Finding(kind, "warning", count, f"{plural(count, 'row')} {phrase} left out"))
+    return usable, findings
 
 
 def _label_words(values: pd.Series, file: str) -> pd.Series:

@@ -23,15 +23,14 @@ def fetch(source: Source) -> dict[str, pd.DataFrame]:
         DataError: if a downloaded file is damaged.
     """
     if source.hub is None:
-        raise NotAvailable(f"no hub repository is known for '{source.name}'; {instead(source.name)}")
+        raise NotAvailable(f"no hub repository is known for '{source.name}'; {_instead(source.name)}")
     return {
         split: pd.concat([read_parquet(_download(source, source.hub, file)) for file in files], ignore_index=True)
         for split, files in source.hub.files.items()
     }
 
 
-def instead(name: str) -> str:
-    """What a person can do where the hub is no help."""
+def _instead(name: str) -> str:
     return (
         f"give a local copy with --data PATH, or set SENTISCOPE_DATA to a folder that holds {name}/ "
         "with train, validation or test files"
@@ -45,7 +44,7 @@ def _download(source: Source, hub: Hub, file: str) -> Path:
     except ImportError:
         raise NotAvailable(
             f"downloading '{source.name}' needs one more package: pip install 'sentiscope[hub]'; "
-            f"or {instead(source.name)}"
+            f"or {_instead(source.name)}"
         ) from None
     unreachable = "the Hugging Face hub cannot be reached from here and the data set is not in the cache"
     place: dict[str, Any] = {
@@ -70,4 +69,4 @@ def _download(source: Source, hub: Hub, file: str) -> Path:
         reason = unreachable
     except OSError as error:
         reason = f"the download of {hub.repo} could not be stored: {error.strerror or error}"
-    raise NotAvailable(f"'{source.name}': {reason}; {instead(source.name)}")
+    raise NotAvailable(f"'{source.name}': {reason}; {_instead(source.name)}")

@@ -76,3 +76,10 @@ def test_phrase_share_agrees_with_a_plain_search():
     expected = np.mean([any(f" {t} " in f" {other} " for other in train) for t in test])
     splits = {"train": rows(*[(t, 0) for t in train]), "test": rows(*[(t, 0) for t in test])}
     assert repeats(splits)["from_train"]["test"]["phrase_share"] == expected
+
+
+def test_the_yardstick_is_asked_once_for_the_whole_data_set(dataset, monkeypatch):
+    asked = []
+    monkeypatch.setattr("core.evaluation.yardstick.yardstick", lambda given: asked.append(given) or {"test": 0.5})
+    assert data_card(dataset, TextConfig(min_freq=1))["yardstick"] == {"test": 0.5}
+    assert asked == [dataset]
