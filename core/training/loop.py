@@ -185,14 +185,12 @@ class Training:
         loss = self._loss(rows)
         self.optimizer.zero_grad()
         loss.backward()
-        norm = nn.utils.get_total_norm([parameter.grad for parameter in self.parameters if parameter.grad is not None])
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.config.clip or math.inf)
         if not (math.isfinite(loss.item()) and math.isfinite(norm.item())):
             raise SentiscopeError(
                 f"the loss is no longer finite at step {self.progress.step + 1} (epoch {epoch + 1}): "
                 "try a smaller training.lr, training.clip=1, or training.precision=float32"
             )
-        if 0 < self.config.clip < norm.item():
-            nn.utils.clip_grads_with_norm_(self.parameters, self.config.clip, norm)
         self.optimizer.step()
         self.progress.step += 1
         self.progress.loss_sum += loss.item() * len(rows)
