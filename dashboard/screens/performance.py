@@ -8,7 +8,7 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.charts.numbers import count
 from dashboard.charts.performance import confusion, roc
-from dashboard.views import Report, confusion_table, metric_stats, metric_table
+from dashboard.views import COLUMNS, Report, confusion_table, metric_stats, metric_table
 from dashboard.widgets.examples import example_table
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure, heading
@@ -39,6 +39,7 @@ ROC_HOW = (
     "for it than a sentence of another class."
 )
 FEW = 30
+MEASURES = [title for name, title in COLUMNS.items() if name != "support"]
 
 
 def page() -> None:
@@ -75,7 +76,8 @@ def page() -> None:
     _figures(report)
     _selection(report)
     heading("Each class", "classes", note=f"n = {count(n)}")
-    st.dataframe(report.per_class.round(3), hide_index=True, row_height=row_height(), alt="Metrics of each class")
+    three = {name: st.column_config.NumberColumn(format="%.3f") for name in MEASURES}
+    st.dataframe(report.per_class, hide_index=True, row_height=row_height(), column_config=three, alt="Each class")
     export_bar(
         "performance",
         {"Metrics": metric_table(record, split), "Classes": report.per_class, "Sentences": report.examples},

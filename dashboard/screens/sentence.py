@@ -90,7 +90,7 @@ def _inside(view: SentenceView, minus: bool) -> None:
     every_layer = [MapRow(f"layer {i + 1}", map_rows(view, i, minus)[index].weights) for i in range(len(view.layers))]
     rows = here if grid == GRIDS[0] else every_layer
     with strip:
-        token_strip(view.tokens, view.unknown, received(shown), look())
+        token_strip(view.tokens, view.unknown, received(shown), full_colour(rows), look())
         caption(STRIP)
     with st.container(key="pair-main"):
         left, right = st.columns([6, 5], gap="large")

@@ -11,10 +11,19 @@ from dashboard.charts.numbers import number, signed
 from dashboard.charts.theme import Look, class_colours, readable, shade
 
 
-def token_strip(tokens: Sequence[str], unknown: Sequence[bool], weights: Sequence[float], look: Look) -> None:
-    """One chip for each token, coloured by a signed weight that also stands below it; unknown words are marked."""
+def token_strip(
+    tokens: Sequence[str], unknown: Sequence[bool], weights: Sequence[float], top: float, look: Look
+) -> None:
+    """One chip for each token, coloured by a signed weight that also stands below it; unknown words are marked.
+
+    Args:
+        tokens: L.
+        unknown: L, True where the vocabulary lacks the word.
+        weights: L.
+        top: The |weight| of full colour, that of the maps below, so that equal colour means equal value.
+        look: Theme and size.
+    """
     t = look.tokens
-    top = max((abs(weight) for weight in weights), default=0.0)
     items = []
     for token, missing, weight in zip(tokens, unknown, weights, strict=True):
         colour = shade(t, weight, top)

@@ -1,0 +1,74 @@
+"""Runs to look at: one real tiny training, a baseline, a damaged copy; and the app on top of them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import verbs
+from core.runs.store import RunStore
+
+APP = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
+TINY = {
+    "data.split": "0.6/0.2/0.2",
+    "model.width": 16,
+    "model.ff_width": 16,
+    "training.epochs": 2,
+    "training.batch_size": 8,
+    "training.threads": 1,
+    "text.min_freq": 1,
+}
+GOOD, BAD = ("good", "warm", "funny", "wise"), ("bad", "dull", "slow", "flat")
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory) -> Path:
+    """Eighty labelled sentences in a file."""
+    path = tmp_path_factory.mktemp("data") / "reviews.csv"
+    lines = [
+        f"{word} film number {number},{label}"
+        for label, words in (("positive", GOOD), ("negative", BAD))
+        for word in words
+        for number in range(10)
+    ]
+    path.write_text("text,label\n" + "\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory, table) -> Path:
+    """A run directory with `finished` (two layers, three components), `baseline` and `damaged`; read only."""
+    folder = tmp_path_factory.mktemp("runs")
+    store = RunStore(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        verbs.train(str(table), "ndt-01-n3", TINY, name="finished", store=store)
+        baseline = {name: value for name, value in TINY.items() if not name.startswith("model.")}
+        verbs.train(str(table), "tfidf-logreg", baseline, name="baseline", store=store)
+    shutil.copytree(folder / "finished", folder / "damaged")
+    (folder / "damaged" / "run.json").write_text('{"schema": 1, "status"')
+    return folder
+
+
+@pytest.fixture
+def runs(trained, tmp_path, monkeypatch) -> Path:
+    """A copy that a test may change, as the app's run directory."""
+    folder = tmp_path / "runs"
+    shutil.copytree(trained, folder)
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(folder))
+    return folder
+
+
+@pytest.fixture
+def app() -> AppTest:
+    """The app, not yet run."""
+    return AppTest.from_file(str(APP), default_timeout=60)
+
+
+@pytest.fixture(scope="session")
+def tiny() -> dict[str, object]:
+    """Settings of a training that takes a second."""
+    return TINY

@@ -1,0 +1,65 @@
+"""Caches: fresh when a file changes, and no torch before a sentence is typed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from core.training.history import HistoryWriter
+from dashboard import data
+from dashboard.charts.training import Curves
+
+pytestmark = pytest.mark.usefixtures("runs")
+
+
+def test_curves_follow_the_file(runs):
+    record = data.store().read("finished")
+    before = data.curves(record)[0]
+    with HistoryWriter(runs / "finished" / "history.jsonl") as history:
+        history.write({"kind": "step", "step": 99, "epoch": 1, "seconds": 9.0, "loss": 0.125})
+    after = data.curves(record)[0]
+    assert isinstance(before, Curves)
+    assert after.loss == (*before.loss, 0.125)
+
+
+def test_a_changed_model_has_another_fingerprint(runs):
+    before = data.weights_fingerprint("finished")
+    path = runs / "finished" / "weights.safetensors"
+    path.write_bytes(path.read_bytes() + b" ")
+    assert len(before) == 64
+    assert data.weights_fingerprint("finished") not in (before, "")
+    path.unlink()
+    assert data.weights_fingerprint("finished") == ""
+
+
+def test_splits_stand_in_the_order_of_work(runs):
+    (runs / "finished" / "evaluation" / "zoo").mkdir()
+    (runs / "finished" / "evaluation" / "zoo" / "predictions.parquet").touch()
+    assert data.evaluated_splits("finished") == ["validation", "test", "zoo"]
+
+
+def test_a_sentence_is_read_once_for_each_text(runs):
+    assert data.sentence("finished", "good") is data.sentence("finished", "good")
+    assert data.sentence("finished", "good") is not data.sentence("finished", "bad")
+
+
+@pytest.mark.parametrize("page", ["overview", "train", "performance"])
+def test_torch_stays_out_of_pages_that_only_read_files(page, runs):
+    script = f"""
+import sys
+from streamlit.testing.v1 import AppTest
+app = AppTest.from_file("dashboard/app.py", default_timeout=60)
+app.query_params["run"] = "finished"
+app.run()
+if "{page}" != "overview":
+    app.switch_page("screens/{page}.py").run()
+assert not app.exception, app.exception
+assert "torch" not in sys.modules
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ}, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -1,0 +1,202 @@
+"""Every page through the entrance, in every state it can meet."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from core import verbs
+from core.config import compose
+from core.runs.store import RunStore, this_process
+from dashboard import state
+
+PAGES = ("overview", "train", "performance", "sentence")
+
+
+def text_of(app) -> str:
+    """All words on the page, markup included."""
+    parts = [
+        getattr(element, "body", "") or getattr(element, "value", "") for element in app.main if element is not None
+    ]
+    html = [element.proto.body for element in app.get("html")]
+    return " ".join(str(part) for part in [*parts, *html])
+
+
+def opened(app, page: str, **parameters: str):
+    """The page as a link with these parameters shows it; no exception may be on it."""
+    for name, value in parameters.items():
+        app.query_params[name] = value
+    app.run()
+    if page != "overview":
+        app.switch_page(f"screens/{page}.py").run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_without_a_run_every_page_teaches_what_to_do(app, page, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
+    opened(app, page)
+    labels = [button.label for button in app.button]
+    assert ("Start training" if page == "train" else "Train a") in " ".join(labels)
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("overview", "Try to fool"),
+        ("train", "finished after"),
+        ("performance", "n = 16"),
+        ("sentence", "Attention is not an explanation"),
+    ],
+)
+def test_a_finished_run_is_shown(app, runs, page, words):
+    assert words in text_of(opened(app, page, run="finished"))
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("overview", "Run “damaged” is damaged"),
+        ("train", "Which model shall learn"),
+        ("performance", "Run “damaged” is damaged"),
+        ("sentence", "Run “damaged” is damaged"),
+    ],
+)
+def test_a_damaged_run_is_told_with_its_file_and_breaks_no_page(app, runs, page, words):
+    shown = text_of(opened(app, page, run="damaged"))
+    assert words in shown
+    assert page == "train" or "run.json" in shown
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("overview", "Try to fool"),
+        ("train", "solved in one go"),
+        ("performance", "n = 16"),
+        ("sentence", "has no attention to look into"),
+    ],
+)
+def test_a_baseline_says_what_it_cannot_show_and_why(app, runs, page, words):
+    assert words in text_of(opened(app, page, run="baseline"))
+
+
+def test_a_link_to_a_run_that_is_not_here_says_so(app, runs):
+    assert "There is no run “gone” here" in text_of(opened(app, "performance", run="gone"))
+
+
+def test_a_link_without_a_run_gets_a_finished_one_and_carries_it_from_then_on(app, runs):
+    opened(app, "overview")
+    assert app.session_state[state.RUN] in ("finished", "baseline")
+
+
+def test_a_run_without_weights_still_has_its_metrics(app, runs):
+    (runs / "finished" / "weights.safetensors").unlink()
+    assert "n = 16" in text_of(opened(app, "performance", run="finished"))
+    app.switch_page("screens/sentence.py").run()
+    assert "This run has no weights" in text_of(app)
+
+
+def test_weights_that_cannot_be_read_are_told(app, runs):
+    (runs / "finished" / "weights.safetensors").write_bytes(b"short")
+    shown = text_of(opened(app, "sentence", run="finished"))
+    assert "This page cannot go on" in shown
+    assert "weights.safetensors" in shown
+
+
+def test_predictions_that_cannot_be_read_are_told(app, runs):
+    (runs / "finished" / "evaluation" / "test" / "predictions.parquet").write_bytes(b"short")
+    shown = text_of(opened(app, "performance", run="finished", split="test"))
+    assert "predictions.parquet" in shown
+
+
+def test_a_history_that_is_cut_off_counts_its_lost_lines(app, runs):
+    path = runs / "finished" / "history.jsonl"
+    path.write_bytes(path.read_bytes()[:-7])
+    assert "1 lines of the history cannot be read" in text_of(opened(app, "train", run="finished"))
+
+
+def test_a_typed_text_is_shown_as_text_only(app, runs):
+    opened(app, "sentence", run="finished", text="<img src=x onerror=alert(1)> good")
+    markup = " ".join(element.proto.body for element in app.get("html"))
+    assert "<img" not in markup
+    assert "&lt;" in markup
+    assert not [element for element in app.markdown if "onerror" in element.value]
+
+
+def test_an_empty_text_has_an_answer_and_no_map(app, runs):
+    opened(app, "sentence", run="finished")
+    app.text_input(key=state.TEXT).set_value("").run()
+    assert not app.exception
+    assert "no word here" in text_of(app)
+
+
+@pytest.mark.parametrize("preset", ["vanilla", "differential-v2"])
+def test_other_attentions_have_their_maps(app, runs, table, tiny, preset):
+    verbs.train(str(table), preset, tiny, name="other", store=RunStore(runs))
+    shown = text_of(opened(app, "sentence", run="other"))
+    assert "Heads side by side" in shown
+
+
+def test_switching_runs_keeps_the_page_whole(app, runs):
+    opened(app, "sentence", run="finished", map="λ₁A₁")
+    for name in ("baseline", "damaged", "finished"):
+        app.selectbox(key=state.RUN).set_value(name).run()
+        assert not app.exception
+
+
+def test_a_clicked_cell_lists_its_sentences(app, runs):
+    opened(app, "performance", run="finished")
+    app.session_state[state.CELL] = {"selection": {"points": [{"customdata": [0, 0]}]}}
+    app.run()
+    assert not app.exception
+    assert "of 16 sentences" in text_of(app)
+
+
+def test_a_setting_that_does_not_exist_is_refused_in_words(app, runs):
+    opened(app, "train", run="finished")
+    app.text_area(key=state.SETTINGS).set_value("training.lrr=1").run()
+    app.button(key="start").click().run()
+    assert not app.exception
+    assert "did you mean" in text_of(app)
+    assert len(list(runs.glob("*/run.json"))) == 3
+
+
+def test_start_makes_a_run_and_watches_it(app, runs, table, monkeypatch):
+    started = []
+    monkeypatch.setattr("core.runs.jobs.start", lambda store, run: started.append(run) or store.read(run))
+    opened(app, "train", run="finished")
+    app.text_input(key=state.NAME).set_value("mine").run()
+    app.button(key="start").click().run()
+    assert not app.exception
+    assert started == ["mine"]
+    assert "number 1 in the queue" in text_of(app)
+    assert app.session_state[state.RUN] == "mine"
+
+
+def test_stop_asks_the_run_to_end(app, runs, monkeypatch):
+    store = RunStore(runs)
+    store.create(compose("vanilla"), "vanilla", "live")
+    store.update("live", status="running", process=this_process())
+    opened(app, "train", run="live")
+    app.button(key="stop").click().run()
+    assert store.cancel_wished("live")
+    assert "Stopping" in text_of(app)
+
+
+def test_projector_mode_hides_the_export_bar(app, runs):
+    opened(app, "performance", run="finished")
+    assert app.get("download_button")
+    app.toggle(key=state.PROJECTOR).set_value(True).run()
+    assert not app.exception
+    assert not app.get("download_button")
+
+
+def test_a_folder_that_disappears_leaves_an_empty_overview(app, runs):
+    opened(app, "overview")
+    shutil.rmtree(runs)
+    app.run()
+    assert not app.exception
+    assert "No model has been trained here yet" in text_of(app)

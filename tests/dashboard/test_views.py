@@ -1,0 +1,131 @@
+"""Results of the core in the shape of the pages."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.config import compose
+from core.exceptions import RunDamaged
+from core.runs.record import RunRecord
+from core.training.history import History
+from dashboard import views
+
+RECORD = RunRecord(
+    run="r",
+    preset="vanilla",
+    status="done",
+    config=compose("vanilla"),
+    created="",
+    results={
+        "metrics": {"test": {"accuracy": 0.8, "ece": 0.05, "unknown": 1.0}},
+        "intervals": {"test": {"accuracy": [0.75, 0.85]}},
+        "yardstick": {"splits": {"test": {"accuracy": 0.7}}},
+    },
+)
+
+
+def step(number: int, epoch: int, **more: object) -> dict:
+    return {"kind": "step", "step": number, "epoch": epoch, "seconds": number / 10, "loss": 0.5, **more}
+
+
+def epoch(number: int, index: int, **more: object) -> dict:
+    return {"kind": "epoch", "step": number, "epoch": index, "seconds": number / 10, **more}
+
+
+def test_the_first_number_has_its_interval_and_its_yardstick():
+    assert views.headline(RECORD) == views.Headline(0.8, 0.75, 0.85, 0.7)
+    assert views.headline(dataclasses.replace(RECORD, results={})) is None
+
+
+def test_a_damaged_run_has_a_row_that_claims_nothing():
+    damaged = dataclasses.replace(RECORD, status="damaged", preset="", results={})
+    row = views.run_frame([damaged]).iloc[0]
+    assert row.to_dict() == {"run": "r", "status": "damaged", "data": "", "model": "", "accuracy": "", "tfidf": ""}
+
+
+def test_a_run_row_says_its_numbers_in_words():
+    row = views.run_frame([RECORD]).iloc[0]
+    assert (row["accuracy"], row["tfidf"]) == ("0.800 ± 0.050", "0.700")
+
+
+def test_history_becomes_curves_over_epochs():
+    rows = [
+        step(0, 0, loss=None, **{"lambda": [[0.2], [0.3]]}),
+        step(5, 0, **{"lambda": [[0.21], [None]]}),
+        epoch(10, 0, validation={"loss": 0.6, "accuracy": 0.7}),
+        step(15, 1),
+    ]
+    curves = views.history_curves(History(rows, 0), epochs=4, metric="accuracy", steps=40)
+    assert curves.step == (0.5, 1.5)
+    assert curves.epoch == (1.0,)
+    assert (curves.validation_loss, curves.validation_metric) == ((0.6,), (0.7,))
+    assert curves.lambda_step == (0.0, 0.5)
+    assert curves.lambdas[0, 1] == (0.2, 0.21)
+    assert np.isnan(curves.lambdas[1, 1][1])
+    assert curves.seconds == 1.5
+
+
+def test_without_planned_steps_the_first_epoch_tells_its_length():
+    rows = [step(0, 0), step(4, 0), epoch(8, 0, validation={"loss": 1.0, "f1_macro": 0.5})]
+    assert views.history_curves(History(rows, 0), 2, "f1_macro", 0).epoch == (1.0,)
+
+
+def test_before_the_first_epoch_the_logging_distance_tells_roughly():
+    curves = views.history_curves(History([step(0, 0), step(6, 0)], 0), 10, "accuracy", 0)
+    assert curves.step == pytest.approx((0.0, 0.05))  # 6 of 200 · 6 steps, ten epochs
+
+
+def test_an_empty_history_is_an_empty_curve():
+    assert views.history_curves(History([], 0), 3, "accuracy", 0).step == ()
+
+
+SAVED = pd.DataFrame(
+    {
+        "text": ["a", "b", "c", "d"],
+        "label": ["no", "no", "yes", "yes"],
+        "predicted": ["no", "yes", "yes", "yes"],
+        "probability:no": [0.9, 0.4, 0.2, 0.3],
+        "probability:yes": [0.1, 0.6, 0.8, 0.7],
+    }
+)
+
+
+def test_a_report_counts_and_ranks():
+    report = views.make_report(SAVED, ("no", "yes"))
+    assert report.confusion.tolist() == [[1, 1], [0, 2]]
+    assert [(curve.name, curve.area) for curve in report.roc] == [("yes", 1.0)]
+    assert report.examples["probability"].tolist() == [0.9, 0.6, 0.8, 0.7]
+    assert report.per_class["n"].tolist() == [2, 2]
+    assert views.confusion_table(report)["said yes"].tolist() == [1, 2]
+
+
+def test_a_split_of_one_class_has_no_curve():
+    assert views.make_report(SAVED[:2], ("no", "yes")).roc == ()
+
+
+def test_predictions_of_other_classes_are_damage():
+    with pytest.raises(RunDamaged, match="probability:maybe"):
+        views.make_report(SAVED, ("no", "maybe"))
+
+
+def test_numbers_carry_n_and_lie_between_guessing_and_perfect():
+    accuracy, error = views.metric_stats(RECORD, "test", views.make_report(SAVED, ("no", "yes")))
+    assert accuracy == views.Stat("Accuracy", 0.8, (0.5, 1.0), 4, 0.75, 0.85)
+    assert (error.ends, error.low) == ((0.0, 0.2), None)
+
+
+def test_the_metric_table_leaves_out_what_it_does_not_know():
+    assert views.metric_table(RECORD, "test")["metric"].tolist() == ["accuracy", "ece"]
+    assert views.metric_table(RECORD, "nowhere").empty
+
+
+def test_the_column_prefix_is_that_of_the_saved_predictions():
+    from core.runs import results
+    from dashboard import data
+
+    assert views.PROBABILITY == results.PROBABILITY
+    assert (data.EVALUATION, data.PREDICTIONS) == (results.FOLDER, results.PREDICTIONS)
