@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import time
 from collections.abc import Callable
 from typing import Any
@@ -66,6 +67,8 @@ class Experiment(Events):
             self._add_results(yardstick=yardstick(dataset))
         except NotAvailable as error:
             self._add_results(yardstick={"left_out": str(error)})
+        # A run that is done is never resumed, and a checkpoint is four times as large as the weights.
+        shutil.rmtree(self.folder / CHECKPOINT, ignore_errors=True)
 
     def _settle(self) -> torch.device:
         """Device and threads of this process."""

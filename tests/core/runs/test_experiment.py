@@ -58,6 +58,7 @@ def test_a_run_from_a_file_to_its_results(store, tiny):
     assert results["lambda"] == best["lambda"]
     assert results["yardstick"]["model"] == "tfidf-logreg"
     assert json.loads((store.path(run) / "evaluation/test/metrics.json").read_text())["n"] == 12
+    assert not (store.path(run) / CHECKPOINT).exists()
 
 
 def test_what_was_written_is_what_the_loaded_run_says(store, tiny):
