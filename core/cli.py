@@ -133,9 +133,14 @@ def data_card(
 
 
 @data_app.command("check")
-def data_check(path: Annotated[str, typer.Argument(metavar="NAME|PATH")], as_json: Json = False) -> None:
-    """What was found in a file or folder: encoding, columns, labels, everything left out."""
-    _print(verbs.data_check(path), as_json, _show_tree)
+def data_check(
+    data: Annotated[str, typer.Argument(metavar="NAME|PATH")], settings: Set = None, as_json: Json = False
+) -> None:
+    """What is found in a file or folder: encoding, columns, labels, everything left out."""
+    result = verbs.data_check(data, parse_settings(settings or []))
+    _print(result, as_json, _show_tree)
+    if not result["ok"]:
+        raise InputError(result["problem"])
 
 
 @runs_app.command("list")

@@ -231,21 +231,11 @@ def data_card(data: str, settings: Mapping[str, Any] | None = None, *, yardstick
     return card(load(config.data), config.text, with_yardstick=yardstick)
 
 
-def data_check(path: str) -> dict[str, Any]:
-    """What is found in a file, a folder or a named data set, without training on it."""
-    from core.data.inspect import inspect_file
-    from core.data.load import load
+def data_check(data: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Everything found in a file, a folder or a named data set, and whether it can be trained on."""
+    from core.data.check import check
 
-    place = Path(path).expanduser()
-    if path not in SOURCES and place.is_file():
-        return dataclasses.asdict(inspect_file(place))
-    dataset = load(DataConfig(name=path))
-    return {
-        "name": dataset.name,
-        "classes": list(dataset.classes),
-        "rows": {split: len(rows) for split, rows in dataset.splits.items()},
-        "notes": list(dataset.notes),
-    }
+    return check(compose("vanilla", {**(settings or {}), "data.name": data}).data)
 
 
 def runs_list(store: RunStore | None = None) -> dict[str, Any]:

@@ -1,0 +1,241 @@
+"""Every verb of the command line: its JSON, its exit code, its words when something is wrong."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import shutil
+import sys
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, confusion_matrix
+
+from core.cli import main
+
+SETTINGS = {
+    "model.width": 16,
+    "model.ff_width": 16,
+    "training.batch_size": 8,
+    "training.lr": 0.01,
+    "training.threads": 1,
+    "text.min_freq": 1,
+}
+TINY = [part for name, value in SETTINGS.items() for part in ("--set", f"{name}={value}")]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with labelled reviews and an own folder of runs."""
+    folder = tmp_path_factory.mktemp("cli")
+    random = np.random.default_rng(0)
+    rows = []
+    for number in range(120):
+        label = ("bad", "good")[number % 2]
+        words = [f"word{each}" for each in random.integers(0, 30, random.integers(1, 10))]
+        rows.append(f"{' '.join([*words, label])},{'positive' if label == 'good' else 'negative'}")
+    (folder / "reviews.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cli(place):
+    """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`."""
+
+    def call(*arguments):
+        out, err = io.StringIO(), io.StringIO()
+        code = 0
+        with pytest.MonkeyPatch.context() as here:
+            here.chdir(place)
+            here.setenv("SENTISCOPE_RUNS", str(place / "runs"))
+            here.setenv("SENTISCOPE_CACHE", str(place / "cache"))
+            here.setenv("SENTISCOPE_DATA", "")
+            here.setenv("COLUMNS", "200")
+            here.setattr(sys, "argv", ["sentiscope", *map(str, arguments)])
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                try:
+                    main()
+                except SystemExit as ended:
+                    code = ended.code or 0
+        return code, out.getvalue(), err.getvalue()
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def trained(cli):
+    """The JSON of a training under the name `first`."""
+    code, out, err = cli(
+        "train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "4", "--name", "first", "--json", *TINY
+    )
+    assert code == 0, err
+    return json.loads(out)
+
+
+def load(result):
+    code, out, err = result
+    assert code == 0, err
+    assert out.count("\n") == 1, "one JSON object on stdout"
+    return json.loads(out)
+
+
+def test_train_reports_status_metrics_intervals_and_lambda(trained):
+    assert {"run", "status", "model", "data", "metrics", "intervals", "lambda", "seconds"} <= set(trained)
+    assert (trained["run"], trained["status"], trained["model"]) == ("first", "done", "ndt-01-n2")
+    for split in ("validation", "test"):
+        assert 0.9 <= trained["metrics"][split]["accuracy"] <= 1
+        low, high = trained["intervals"][split]["accuracy"]
+        assert low <= trained["metrics"][split]["accuracy"] <= high
+    assert np.shape(trained["lambda"]) == (2, 1)
+    assert 0 < trained["yardstick"]["splits"]["test"]["accuracy"] <= 1
+
+
+def test_limit_and_seed_cut_training_rows_only(cli):
+    cut = load(
+        cli(
+            "train", "--data", "reviews.csv", "--model", "vanilla", "--epochs", 1, "--limit", 20, "--seed", 3,
+            "--name", "cut", "--json", *TINY,
+        )
+    )  # fmt: skip
+    record = load(cli("runs", "show", "cut", "--json"))
+    assert cut["lambda"] == [] and record["config"]["data"]["limit"] == 20 and record["config"]["training"]["seed"] == 3
+    assert any("train cut from 96 to 20 rows" in note for note in record["data_notes"])
+    assert load(cli("evaluate", "cut", "--json"))["n"] == 12
+
+
+def test_evaluate_gives_what_predictions_say(cli, trained):
+    shown = load(cli("evaluate", "first", "--json"))
+    assert shown["split"] == "test" and shown["labels"] == ["negative", "positive"]
+    assert shown["metrics"] == pytest.approx(trained["metrics"]["test"], abs=1e-6)
+    assert np.sum(shown["confusion"]) == shown["n"] == 12
+
+
+def test_evaluate_on_a_file_takes_all_its_rows_and_equals_scikit_learn(cli, trained, place):
+    shown = load(cli("evaluate", "first", "--data", "reviews.csv", "--json"))
+    lines = (place / "reviews.csv").read_text().splitlines()[1:]
+    truth = [line.rsplit(",", 1)[1] for line in lines]
+    (place / "texts.jsonl").write_text("\n".join(json.dumps({"text": line.rsplit(",", 1)[0]}) for line in lines))
+    predicted = [
+        each["label"] for each in load(cli("predict", "first", "--file", "texts.jsonl", "--json"))["predictions"]
+    ]
+    assert shown["n"] == 120 and shown["split"] == "all"
+    assert shown["metrics"]["accuracy"] == pytest.approx(accuracy_score(truth, predicted))
+    assert shown["confusion"] == confusion_matrix(truth, predicted, labels=shown["labels"]).tolist()
+
+
+def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
+    (place / "other.csv").write_text("text,label\n" + "word1 good,1\nword2 bad,0\n" * 12)
+    code, _, err = cli("evaluate", "first", "--data", "other.csv", "--json")
+    assert code == 2 and "label '0' (12 rows)" in err and "--map 0=negative" in err
+    mapped = load(
+        cli("evaluate", "first", "--data", "other.csv", "--map", "0=negative", "--map", "1=positive", "--json")
+    )
+    assert mapped["n"] == 24 and mapped["metrics"]["accuracy"] == 1
+    code, _, err = cli("evaluate", "first", "--data", "other.csv", "--map", "0=bad")
+    assert code == 2 and "the run's classes are negative, positive" in err
+
+
+def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, place):
+    shown = load(cli("predict", "first", "so good", "", "so bad", "--json"))
+    assert [each["row"] for each in shown["predictions"]] == [0, 1, 2]
+    assert [each["text"] for each in shown["predictions"]] == ["so good", "", "so bad"]
+    assert [shown["predictions"][i]["label"] for i in (0, 2)] == ["positive", "negative"]
+    assert all(sum(each["probabilities"].values()) == pytest.approx(1, abs=1e-6) for each in shown["predictions"])
+    (place / "lines.txt").write_text("so good\n\nso bad\n")
+    assert load(cli("predict", "first", "--file", "lines.txt", "--json"))["predictions"] == shown["predictions"]
+
+
+def test_inspect_shows_every_map_with_its_coefficients(cli, trained, place):
+    shown = load(cli("inspect", "first", "word1 is unheard-of <b>good</b>", "--html", place / "page.html", "--json"))
+    length = len(shown["tokens"])
+    layer = shown["layers"][1]
+    components, c = np.array(layer["components"]), np.array(layer["coefficients"])
+    assert components.shape == (2, 2, length, length) and c.shape == (2, 2, length) and layer["gates"] is None
+    np.testing.assert_allclose((c[..., None] * components).sum(0), layer["combined"], atol=1e-6)
+    np.testing.assert_allclose(components.sum(-1), 1, atol=1e-5)
+    assert c[1, 0, 0] == pytest.approx(trained["lambda"][1][0], abs=1e-6)
+    page = (place / "page.html").read_text()
+    assert "&lt;b&gt;" in page and "<b>" not in page and "http" not in page and "<script" not in page
+
+
+def test_inspect_of_an_empty_text_is_an_answer(cli, trained):
+    shown = load(cli("inspect", "first", "", "--json"))
+    assert shown["tokens"] == [] and sum(shown["prediction"]["probabilities"].values()) == pytest.approx(1)
+
+
+def test_the_baseline_has_the_same_record_and_no_layers(cli, place):
+    done = load(cli("train", "--data", "reviews.csv", "--model", "tfidf-logreg", "--name", "yardstick", "--json"))
+    assert done["status"] == "done" and done["metrics"]["test"]["accuracy"] > 0.9
+    assert load(cli("inspect", "yardstick", "so good", "--json"))["layers"] == []
+    assert load(cli("predict", "yardstick", "so good", "--json"))["predictions"][0]["label"] == "positive"
+
+
+def test_runs_are_listed_shown_and_removed(cli, trained):
+    rows = {row["run"]: row for row in load(cli("runs", "list", "--json"))["runs"]}
+    assert {"run", "model", "data", "status", "metrics"} <= set(rows["first"])
+    assert rows["first"]["status"] == "done" and rows["first"]["metrics"] == trained["metrics"]
+    load(cli("train", "--data", "reviews.csv", "--epochs", 1, "--name", "gone", "--json", *TINY))
+    assert load(cli("runs", "rm", "gone", "--json")) == {"run": "gone", "removed": True}
+    assert cli("runs", "show", "gone")[0] == 2
+    assert cli("runs", "cancel", "first")[0] == 2
+
+
+def test_presets_and_data_are_listed_with_their_sources(cli):
+    names = {row["name"] for row in load(cli("presets", "--json"))["presets"]}
+    assert {"vanilla", "vanilla-swiglu", "differential", "differential-v2", "ndt-free-n4", "tfidf-logreg"} <= names
+    rows = load(cli("data", "list", "--json"))["data"]
+    assert rows[0]["name"] == "built-in" and all(row["checked"] for row in rows)
+
+
+def test_check_says_what_was_found_and_refuses_with_code_2(cli, place):
+    found = load(cli("data", "check", "reviews.csv", "--json"))
+    assert found["ok"] and found["splits"] == {"train": 96, "validation": 12, "test": 12}
+    (place / "one.csv").write_text("text,label\na film,good\nanother,good\n")
+    code, out, err = cli("data", "check", "one.csv", "--json")
+    assert code == 2 and not json.loads(out)["ok"] and "one.csv" in err
+
+
+def test_card_has_counts_and_the_yardstick(cli):
+    card = load(cli("data", "card", "reviews.csv", "--json"))
+    assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9
+    assert load(cli("data", "card", "reviews.csv", "--no-yardstick", "--json"))["yardstick"] is None
+
+
+def test_doctor_finds_nothing_wrong_here(cli):
+    shown = load(cli("doctor", "--json"))
+    assert shown["problems"] == [] and shown["versions"]["torch"]
+
+
+WRONG = {
+    "unknown preset": (["train", "--model", "ndt-01-n33"], "did you mean 'ndt-01-n3'"),
+    "unknown setting": (["train", "--set", "training.lrr=1"], "did you mean 'training.lr'"),
+    "no value": (["train", "--set", "training.lr"], "write name=value"),
+    "wrong type": (["train", "--epochs", "0"], "training.epochs=0"),
+    "unknown data": (["train", "--data", "sst22"], "sst2"),
+    "missing file": (["train", "--data", "none/of.csv"], "of.csv"),
+    "bad split": (["train", "--set", "data.split=0.5/0.5"], "0.7/0.15/0.15"),
+    "unknown run": (["evaluate", "nobody"], "no run 'nobody'"),
+    "escaping run": (["predict", "../../etc", "x"], "no run"),
+    "nothing to predict": (["predict", "first"], "nothing to predict"),
+    "unknown split": (["evaluate", "first", "--split", "tset"], "test"),
+    "bad map": (["evaluate", "first", "--map", "0:1"], "old=new"),
+    "no such option": (["train", "--modle", "x"], "No such option"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), WRONG.values(), ids=WRONG)
+def test_wrong_input_is_told_in_words_with_code_2_and_leaves_no_run(cli, trained, arguments, words):
+    before = cli("runs", "list", "--json")[1]
+    code, out, err = cli(*arguments)
+    assert code == 2, err
+    assert words in err and "Traceback" not in err and out == ""
+    assert cli("runs", "list", "--json")[1] == before
+
+
+def test_a_run_without_weights_fails_with_code_1_and_the_name_of_the_file(cli, trained, place):
+    shutil.copytree(place / "runs" / "first", place / "runs" / "bare")
+    (place / "runs" / "bare" / "weights.safetensors").unlink()
+    code, _, err = cli("predict", "bare", "x")
+    assert code == 1 and "weights.safetensors" in err and "Traceback" not in err
+    assert cli("runs", "rm", "bare")[0] == 0
