@@ -223,7 +223,7 @@ def history_curves(history: History, epochs: int, metric: str, steps: int) -> Cu
 
     losses = [row for row in history.kind("step") if row.get("loss") is not None]
     valid = [row for row in ends if None not in (_validation(row, "loss"), _validation(row, metric))]
-    moved = [row for row in history.rows if row.get("lambda")]
+    moved = [row for row in history.rows if _numbers(row.get("lambda"))]
     return Curves(
         epochs=epochs,
         seconds=float(history.rows[-1].get("seconds") or 0.0) if history.rows else 0.0,
@@ -255,14 +255,19 @@ def _validation(row: Mapping[str, Any], metric: str) -> Any:
     return (row.get("validation") or {}).get(metric)
 
 
+def _numbers(lambdas: Any) -> bool:
+    """Whether there are lambdas and all are numbers; one that is not finite is logged as null."""
+    return bool(lambdas) and all(value is not None for layer in lambdas for value in layer)
+
+
 def _lambda_lines(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], tuple[float, ...]]:
     if not rows:
         return {}
-    table = [[[float("nan") if v is None else v for v in layer] for layer in row["lambda"]] for row in rows]
+    first = rows[0]["lambda"]
     return {
-        (layer, i + 1): tuple(row[layer][i] for row in table)
-        for layer in range(len(table[0]))
-        for i in range(len(table[0][layer]))
+        (layer, i + 1): tuple(row["lambda"][layer][i] for row in rows)
+        for layer in range(len(first))
+        for i in range(len(first[layer]))
     }
 
 

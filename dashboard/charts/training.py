@@ -10,6 +10,8 @@ import plotly.graph_objects as go
 from dashboard.charts.numbers import number, subscript
 from dashboard.charts.theme import Look, layer_colour, panels, spread
 
+SMALLEST_CHANGE = 1e-3
+"""The change panels are magnified no further than this."""
 LIVE = "live"
 """One `uirevision` for all states of a live figure: nothing jumps when a point is added."""
 
@@ -114,9 +116,8 @@ def lambdas(curves: Curves, look: Look) -> go.Figure:
         look, titles, height=80 + 200 * len(titles), horizontal_spacing=0.1, vertical_spacing=0.2 / len(titles)
     )
     span = [0.0, *(value for values in curves.lambdas.values() for value in values)]
-    move = (
-        max((abs(v - values[0]) for values in curves.lambdas.values() if values for v in values), default=0.0) or 1e-3
-    )
+    changes = [abs(value - values[0]) for values in curves.lambdas.values() for value in values]
+    move = max([SMALLEST_CHANGE, *changes])
     for row, component in enumerate(components, start=1):
         lines = {layer: curves.lambdas[layer, component] for layer in layers if (layer, component) in curves.lambdas}
         change = {layer: tuple(value - values[0] for value in values) for layer, values in lines.items()}
@@ -126,7 +127,7 @@ def lambdas(curves: Curves, look: Look) -> go.Figure:
     figure.update_xaxes(range=[0, curves.epochs * 1.16], **_epoch_ticks(curves.epochs))
     figure.update_xaxes(showticklabels=False)
     figure.update_xaxes(title_text="epoch", showticklabels=True, row=len(titles))
-    figure.update_yaxes(nticks=5)
+    figure.update_yaxes(nticks=5, exponentformat="none")
     figure.update_layout(uirevision=LIVE)
     return figure
 

@@ -38,7 +38,7 @@ def progress(what: str, detail: str, share: float) -> None:
     """One bold phrase, what is left, and a bar (`share` 0 to 1)."""
     percent = round(100 * min(max(share, 0), 1))
     st.html(
-        f'<div class="s-say"><b>{escape(what)}</b> <span>{escape(detail)}</span>'
+        f'<div class="s-say"><b>{escape(what)}</b> <span>· {escape(detail)}</span>'
         f'<div class="s-prog" role="progressbar" aria-label="{escape(what)}" aria-valuenow="{percent}" '
         f'aria-valuemin="0" aria-valuemax="100"><div style="width:{percent}%"></div></div></div>'
     )

@@ -50,7 +50,8 @@ def watch(run: str) -> None:
             help="Saves a checkpoint first; “sentiscope train --resume” goes on from there",
         )
     _numbers(curves)
-    _figures(curves, skipped)
+    if curves.loss:
+        _figures(curves, skipped)
 
 
 def _stop(run: str) -> None:
@@ -64,7 +65,10 @@ def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
     if data.store().cancel_wished(record.run):
         return "Stopping", "saving a checkpoint", 0.0
     if record.status == "queued":
-        place = jobs.position(data.runs(), record.run)
+        records = data.runs()
+        place = jobs.position(records, record.run)
+        if place == 1 and all(other.status != "running" for other in records):
+            return "Starting", "the process that trains comes up · you may close this tab", 0.0
         return "Waiting for a free place", f"number {place} in the queue · you may close this tab", 0.0
     now = max([*curves.step[-1:], *curves.lambda_step[-1:], *curves.epoch[-1:], 0.0])
     if not now:
@@ -95,6 +99,7 @@ def past(record: RunRecord) -> None:
         problem(f"This training has {'failed' if record.status == 'failed' else 'been stopped'}", record.reason)
     if curves.loss:
         _figures(curves, skipped)
+        export_bar("train", curve_tables(curves))
     elif record.status == "done":
         finding(
             "There are no curves to show",
@@ -109,8 +114,6 @@ def _outcome(record: RunRecord) -> str:
 
 
 def _figures(curves: Curves, skipped: int) -> None:
-    if not curves.loss:
-        return
     figure(
         "Learning",
         learning(curves, look()),
@@ -133,4 +136,3 @@ def _figures(curves: Curves, skipped: int) -> None:
             f"{count(skipped)} lines of the history cannot be read",
             "They were left out of the curves; the run itself is not affected.",
         )
-    export_bar("train", curve_tables(curves))

@@ -172,7 +172,7 @@ def test_start_makes_a_run_and_watches_it(app, runs, table, monkeypatch):
     app.button(key="start").click().run()
     assert not app.exception
     assert started == ["mine"]
-    assert "number 1 in the queue" in text_of(app)
+    assert "Starting" in text_of(app)
     assert app.session_state[state.RUN] == "mine"
 
 

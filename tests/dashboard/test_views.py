@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -57,15 +56,14 @@ def test_history_becomes_curves_over_epochs():
         step(0, 0, loss=None, **{"lambda": [[0.2], [0.3]]}),
         step(5, 0, **{"lambda": [[0.21], [None]]}),
         epoch(10, 0, validation={"loss": 0.6, "accuracy": 0.7}),
-        step(15, 1),
+        step(15, 1, **{"lambda": [[0.22], [0.32]]}),
     ]
     curves = views.history_curves(History(rows, 0), epochs=4, metric="accuracy", steps=40)
     assert curves.step == (0.5, 1.5)
     assert curves.epoch == (1.0,)
     assert (curves.validation_loss, curves.validation_metric) == ((0.6,), (0.7,))
-    assert curves.lambda_step == (0.0, 0.5)
-    assert curves.lambdas[0, 1] == (0.2, 0.21)
-    assert np.isnan(curves.lambdas[1, 1][1])
+    assert curves.lambda_step == (0.0, 1.5)  # a row whose lambda is not finite is left out
+    assert curves.lambdas == {(0, 1): (0.2, 0.22), (1, 1): (0.3, 0.32)}
     assert curves.seconds == 1.5
 
 

@@ -67,10 +67,12 @@ def test_lambdas_have_a_row_for_each_component_and_the_change_beside_the_value()
     assert by_axis["x4"] == [pytest.approx([0, 0]), pytest.approx([0, -0.05])]
 
 
-def test_a_change_of_a_thousandth_fills_its_panel():
-    curves = Curves(epochs=2, lambda_step=(0.0, 1.0), lambdas={(0, 1): (0.2, 0.201)})
+def test_a_change_of_a_hundredth_fills_its_panel_and_less_than_a_thousandth_is_not_magnified():
+    curves = Curves(epochs=2, lambda_step=(0.0, 1.0), lambdas={(0, 1): (0.2, 0.21)})
     low, high = lambdas(curves, Look()).layout.yaxis2.range
-    assert (low, high) == pytest.approx((-0.00115, 0.00115))
+    assert (low, high) == pytest.approx((-0.0115, 0.0115))
+    still = Curves(epochs=2, lambda_step=(0.0, 1.0), lambdas={(0, 1): (0.2, 0.2)})
+    assert lambdas(still, Look()).layout.yaxis2.range[1] == pytest.approx(0.00115)
 
 
 def test_the_value_panels_show_zero():
