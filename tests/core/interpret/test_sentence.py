@@ -1,0 +1,86 @@
+"""One inspected sentence: aligned with its tokens, equal to the trace, honest about what the model did not see."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from small_models import make, small
+
+from core.exceptions import InputError
+from core.interpret.html import page
+from core.interpret.sentence import CLASS_TOKEN, inspect_text
+from core.models.linear import BagOfNgrams
+from core.models.presets import PRESETS
+from core.models.trace import Batch, Intervention
+from core.text.config import TextConfig
+from core.text.tokenizers import fit_tokenizer
+
+CLASSES = ("negative", "neutral", "positive")
+TOKENIZER = fit_tokenizer(["a good film", "a bad film", "not bad at all"] * 2, TextConfig(max_length=8))
+
+
+def model(preset="ndt-pm1-n3", **change):
+    return make(dataclasses.replace(small(PRESETS[preset].model), **change), torch.float32)
+
+
+def test_maps_coefficients_and_prediction_are_those_of_a_traced_call():
+    m = model()
+    view = inspect_text(m, TOKENIZER, CLASSES, "Not a GOOD film")
+    ids = torch.tensor([TOKENIZER.encode("not a good film").ids])
+    output = m(Batch(ids, torch.ones_like(ids, dtype=torch.bool)), trace=True)
+    assert view.tokens == ("not", "a", "good", "film") and view.read_as == "not a good film"
+    assert list(view.probabilities) == list(CLASSES)
+    np.testing.assert_allclose(list(view.probabilities.values()), output.logits[0].softmax(-1).detach(), atol=1e-6)
+    assert view.label == CLASSES[int(output.logits[0].argmax())]
+    for shown, layer in zip(view.layers, output.trace.layers, strict=True):
+        np.testing.assert_allclose(shown.components, layer.maps[0].detach(), atol=1e-6)
+        np.testing.assert_allclose(shown.combined, layer.combined[0].detach(), atol=1e-6)
+        assert shown.coefficients.shape == (3, 2, 4)
+
+
+def test_unknown_and_cut_tokens_are_told():
+    view = inspect_text(model(), TOKENIZER, CLASSES, "a <unk> zebra film " + "bad " * 9)
+    assert view.tokens[:5] == ("a", "<", "unk", ">", "zebra")
+    assert view.unknown[:5] == (False, True, True, True, True)
+    assert len(view.tokens) == 8 and view.truncated == 15 - 8
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+def test_a_text_without_tokens_has_a_prediction_and_empty_maps(text):
+    view = inspect_text(model(), TOKENIZER, CLASSES, text)
+    assert view.tokens == () and sum(view.probabilities.values()) == pytest.approx(1)
+    assert all(layer.combined.shape == (2, 0, 0) for layer in view.layers)
+    assert page(view, run="r", model="m").startswith("<!doctype html>")
+
+
+def test_a_class_token_stands_first_in_tokens_and_maps():
+    view = inspect_text(model(pooling="cls"), TOKENIZER, CLASSES, "good film")
+    assert view.tokens == (CLASS_TOKEN, "good", "film") and view.layers[0].combined.shape == (2, 3, 3)
+
+
+def test_an_intervention_changes_this_answer_only():
+    m = model()
+    before = inspect_text(m, TOKENIZER, CLASSES, "not bad")
+    changed = inspect_text(m, TOKENIZER, CLASSES, "not bad", intervene=Intervention(lambdas=((0, 1, 2.0),)))
+    assert (changed.layers[0].coefficients[1] == 2).all()
+    assert changed.probabilities != before.probabilities
+    assert inspect_text(m, TOKENIZER, CLASSES, "not bad").probabilities == before.probabilities
+    with pytest.raises(InputError, match="layer 5"):
+        inspect_text(m, TOKENIZER, CLASSES, "x", intervene=Intervention(heads_off=frozenset({(5, 0)})))
+
+
+def test_a_model_without_attention_has_no_layers():
+    baseline = BagOfNgrams(vocabulary=TOKENIZER.size, classes=3)
+    assert inspect_text(baseline, TOKENIZER, CLASSES, "good").layers == ()
+
+
+def test_the_page_is_self_contained_and_escapes_what_was_typed():
+    text = "<script>alert('x')</script> & a good film"
+    shown = page(inspect_text(model(), TOKENIZER, CLASSES, text), run="<i>", model="m")
+    assert "<script" not in shown and "&lt;script&gt;" in shown and "&amp;" in shown and "<i>" not in shown
+    assert "http" not in shown and "src=" not in shown
+    # 2 layers, 2 heads, 3 components and the combined map
+    assert shown.count("<figure>") == 2 * 2 * 4
