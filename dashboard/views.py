@@ -173,14 +173,14 @@ SHOWN = ("accuracy", "f1_macro", "roc_auc", "ece")
 
 def metric_stats(record: RunRecord, split: str, report: Report) -> list[Stat]:
     """The first numbers of a split, drawn between guessing and perfect."""
-    floor = 0.5 if len(report.classes) == 2 else 0.0
     stats = []
     for name in SHOWN:
         value = _at(record.results, "metrics", split, name)
         if value is None:
             continue
         low, high = _at(record.results, "intervals", split, name) or (None, None)
-        ends = (0.0, 0.2 if value <= 0.2 else 1.0) if METRICS[name].better == "lower" else (floor, 1.0)
+        guessing = 0.5 if name == "roc_auc" else 1 / len(report.classes)
+        ends = (0.0, 0.2 if value <= 0.2 else 1.0) if METRICS[name].better == "lower" else (guessing, 1.0)
         stats.append(Stat(METRICS[name].title, value, ends, len(report.examples), low, high))
     return stats
 

@@ -59,6 +59,10 @@ def component_rows(components: Floats, coefficients: Floats, combined: Floats, s
     return [*rows, MapRow(joined, combined)]
 
 
+ROW_HEIGHTS = (330, 240, 190, 150)
+"""Pixels of a row of maps where there are one, two, three, or more rows."""
+
+
 def map_grid(rows: Sequence[MapRow], tokens: Sequence[str], look: Look) -> go.Figure:
     """All maps on one scale: rows as given, columns heads; the page colour is zero.
 
@@ -75,7 +79,7 @@ def map_grid(rows: Sequence[MapRow], tokens: Sequence[str], look: Look) -> go.Fi
     figure = panels(
         look,
         titles,
-        height=(150 if len(rows) > 1 else 330) * len(rows) + 80,
+        height=ROW_HEIGHTS[min(len(rows), 4) - 1] * len(rows) + 80,
         shared_xaxes=True,
         shared_yaxes=True,
         horizontal_spacing=0.03,
@@ -160,9 +164,10 @@ def coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Fi
             text=number(mean, 2) if len(values) == 1 else f"{number(mean, 2)} on average",
             font={"color": t.ink},
         )
-    reach = max([0.1, *(float(np.abs(values).max()) for _, _, values in lines)])
     low = min([0.0, *(float(values.min()) for _, _, values in lines)])
-    figure.update_xaxes(range=[1.1 * low - 0.02 * reach, 1.3 * reach], nticks=5, showgrid=True)
+    high = max([0.0, *(float(values.max()) for _, _, values in lines)])
+    room = max(high - low, 0.1)  # for the number behind the dot
+    figure.update_xaxes(range=[low - 0.05 * room, high + 0.3 * room], nticks=5, showgrid=True)
     figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8})
     return figure

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.charts.numbers import count, number
-from dashboard.charts.theme import Look, blend, panels, spread
+from dashboard.charts.theme import Look, blend, panels
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ def roc(curves: Sequence[RocCurve], look: Look) -> go.Figure:
         hoverinfo="skip",
     )
     figure.add_annotation(x=0.62, y=0.55, text="guessing", xanchor="left", yanchor="top")
-    heights = spread([0.3 - 0.08 * i for i in range(len(curves))], 0.075)
-    for curve, height, i in zip(curves, heights, range(len(curves)), strict=True):
+    gap = min(0.08, 0.9 / max(len(curves), 1))
+    for i, curve in enumerate(curves):
         colour = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
         name = escape(curve.name)
         figure.add_scatter(
@@ -113,7 +113,11 @@ def roc(curves: Sequence[RocCurve], look: Look) -> go.Figure:
             hovertemplate=f"{name}<br>false positive rate %{{x:.3f}}<br>recall %{{y:.3f}}<extra></extra>",
         )
         figure.add_annotation(
-            x=1, y=height, xanchor="right", text=f"{name} <b>{number(curve.area)}</b>", font={"color": colour}
+            x=1,
+            y=0.04 + gap * (len(curves) - 1 - i),
+            xanchor="right",
+            text=f"{name} <b>{number(curve.area)}</b>",
+            font={"color": colour},
         )
     figure.update_xaxes(title_text="false positive rate", range=[-0.02, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1])
     figure.update_yaxes(title_text="recall", range=[-0.02, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1])

@@ -44,7 +44,7 @@ MEASURES = [title for name, title in COLUMNS.items() if name != "support"]
 
 def page() -> None:
     """One run on one split."""
-    record = chosen_run(purpose="Its metrics, confusions and mistakes stand here")
+    record = chosen_run("Performance", QUESTION, purpose="Its metrics, confusions and mistakes stand here")
     if record is None:
         return
     splits = data.evaluated_splits(record.run)

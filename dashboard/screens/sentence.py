@@ -41,7 +41,7 @@ NOTE = "A picture of attention is not an explanation: a head may read a word tha
 
 def page() -> None:
     """One run, one text."""
-    record = chosen_run(purpose="A sentence is read and answered here")
+    record = chosen_run("Sentence", QUESTION, purpose="A sentence is read and answered here")
     if record is None:
         return
     if not data.weights_fingerprint(record.run):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 
 import streamlit as st
@@ -26,7 +27,14 @@ def finding(title: str, text: str) -> None:
 
 
 def _message(title: str, text: str, colour: str) -> None:
-    st.html(f'<div class="s-msg" role="status" style="--c:{colour}"><b>{escape(title)}</b><p>{escape(text)}</p></div>')
+    st.html(
+        f'<div class="s-msg" role="status" style="--c:{colour}"><b>{escape(title)}</b><p>{_commands(text)}</p></div>'
+    )
+
+
+def _commands(text: str) -> str:
+    """Escaped, with what stands between backticks as something to type."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def selection_note(what: str, why: str) -> None:

@@ -61,7 +61,7 @@ def run_table(records: Sequence[RunRecord]) -> None:
 
 def _interval(record: RunRecord, tokens: Tokens) -> str:
     found = headline(record)
-    if found is None or found.low is None or found.high is None:
+    if found is None or found.low is None or found.high is None or found.value < AXIS[0]:
         return marks.blank()
     return marks.interval(found.value, found.low, found.high, AXIS, found.yardstick, tokens)
 

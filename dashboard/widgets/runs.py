@@ -9,7 +9,11 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
+from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, problem
+
+SHORT = 16
+"""Characters that the picker shows of a name; a longer one stands below it as well."""
 
 
 def run_picker() -> None:
@@ -35,7 +39,8 @@ def run_picker() -> None:
     )
     if state.run():
         state.forget(state.MISSING)
-        st.html(f'<p class="s-name">{escape(state.run())}</p>')
+        if len(state.run()) > SHORT:
+            st.html(f'<p class="s-name">{escape(state.run())}</p>')
 
 
 def _first(records: Sequence[RunRecord]) -> str:
@@ -43,39 +48,31 @@ def _first(records: Sequence[RunRecord]) -> str:
     return next((record.run for record in records if record.status == "done"), records[0].run)
 
 
-def chosen_run(*, purpose: str) -> RunRecord | None:
+def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
     """The chosen run's record, or None after the page has said why there is nothing to show.
 
     Args:
+        title: The page's name.
+        question: What it answers; both head the page where it has nothing else to show.
         purpose: What the page would show with a run, e.g. "Its metrics and mistakes stand here".
     """
-    if missing := state.draft(state.MISSING, ""):
-        problem(
-            f"There is no run “{missing}” here",
-            "It was renamed, removed, or made elsewhere. Choose another in the sidebar.",
-        )
-        return None
     records = {record.run: record for record in data.runs()}
-    if not records:
-        empty(
-            "No model has been trained here yet",
-            f"{purpose} as soon as there is one.",
-            "Train a model",
-            "screens/train.py",
-        )
-        return None
     record = records.get(state.run())
-    if record is None:
+    if record is not None and record.status != "damaged":
+        return record
+    header(title, question)
+    if missing := state.draft(state.MISSING, ""):
+        where = "It was renamed, removed, or made elsewhere. Choose another in the sidebar."
+        problem(f"There is no run “{missing}” here", where)
+    elif not records:
+        text = f"{purpose} as soon as there is one."
+        empty("No model has been trained here yet", text, "Train a model", "screens/train.py")
+    elif record is None:
         problem("No run is chosen", "Choose one in the sidebar.")
-        return None
-    if record.status == "damaged":
-        problem(
-            f"Run “{record.run}” is damaged",
-            f"{record.reason}.\nThe other runs are not touched by this; remove it with "
-            f"“sentiscope runs rm {record.run}” or bring the file back.",
-        )
-        return None
-    return record
+    else:
+        mend = f"Bring the file back, or remove the run: `sentiscope runs rm {record.run}`. Other runs are not touched."
+        problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend}")
+    return None
 
 
 def facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:

@@ -54,3 +54,9 @@ def probability_bar(probabilities: Mapping[str, float], look: Look) -> None:
         ink = readable(look.tokens, colour)
         segments.append(f'<div style="width:{100 * p:.1f}%;background:{colour};color:{ink}">{text}</div>')
     st.html(f'<div class="s-bar" role="img" aria-label="{escape(spoken)}">{"".join(segments)}</div>')
+    if len(probabilities) > 2:
+        names = (
+            f'<span><i class="s-dot" style="background:{colour}"></i>{escape(name)} {number(p)}</span>'
+            for (name, p), colour in zip(probabilities.items(), colours, strict=True)
+        )
+        st.html(f'<div class="s-key" aria-hidden="true">{"".join(names)}</div>')

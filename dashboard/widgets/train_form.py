@@ -20,13 +20,13 @@ MODEL, DATA = "ndt-01-n3", "built-in"
 
 def train_form() -> None:
     """Four choices on top, the rest under More, one button."""
-    with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(
             "Model",
             list(PRESETS),
             index=list(PRESETS).index(MODEL),
             key=state.PRESET,
-            width=210,
+            width=165,
             persist_state="session",
             help="All presets in words: `sentiscope presets`",
         )
@@ -34,7 +34,7 @@ def train_form() -> None:
             "Data",
             [name for name, source in SOURCES.items() if source.task == "single"],
             key=state.DATA,
-            width=210,
+            width=165,
             accept_new_options=True,
             persist_state="session",
             help="A known name, or the path of a file or folder on this machine",
@@ -45,7 +45,7 @@ def train_form() -> None:
             1000,
             TrainingConfig.epochs,
             key=state.EPOCHS,
-            width=130,
+            width=120,
             persist_state="session",
             help="How often it sees all sentences, at most; it stops earlier when nothing improves",
         )

@@ -95,8 +95,10 @@ def past(record: RunRecord) -> None:
     """What became of the chosen run."""
     curves, skipped = data.curves(record)
     heading(record.run, "past", note=_outcome(record))
-    if record.status in ("failed", "cancelled"):
-        problem(f"This training has {'failed' if record.status == 'failed' else 'been stopped'}", record.reason)
+    if record.status == "failed":
+        problem("This training has failed", record.reason)
+    elif record.status == "cancelled":
+        finding("This training has been stopped", record.reason)
     if curves.loss:
         _figures(curves, skipped)
         export_bar("train", curve_tables(curves))
