@@ -85,8 +85,7 @@ def map_grid(rows: Sequence[MapRow], tokens: Sequence[str], look: Look) -> go.Fi
         horizontal_spacing=0.03,
         vertical_spacing=0.03,
     )
-    words = [escape(token) for token in tokens]
-    names = [[f"{reader} reads {word}" for word in words] for reader in words]
+    places = [f"{escape(token)} ({i})" for i, token in enumerate(tokens, start=1)]  # a word may occur twice
     for r, row in enumerate(rows, start=1):
         for h, weights in enumerate(row.weights, start=1):
             figure.add_heatmap(
@@ -96,15 +95,16 @@ def map_grid(rows: Sequence[MapRow], tokens: Sequence[str], look: Look) -> go.Fi
                 colorscale=diverging(t) if signed else sequential(t),
                 showscale=(r, h) == (1, 1),
                 colorbar=_colourbar(top, signed, look),
-                text=names,
-                hovertemplate=f"%{{text}}<br>%{{z:.3f}}<extra>{row.name}, head {h}</extra>",
+                x=places,
+                y=places,
+                hovertemplate=f"%{{y}} reads %{{x}}<br>%{{z:.3f}}<extra>{row.name}, head {h}</extra>",
                 row=r,
                 col=h,
             )
         figure.update_yaxes(title={"text": row.name, "font": {"color": t.ink, "size": size(15)}}, row=r, col=1)
     frame = {"showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True, "showgrid": False}
-    figure.update_xaxes(**frame)
-    figure.update_yaxes(autorange="reversed", **frame)
+    figure.update_xaxes(type="category", **frame)
+    figure.update_yaxes(type="category", autorange="reversed", **frame)
     figure.update_layout(margin={"t": size(30), "b": size(44)})
     return figure
 

@@ -28,11 +28,6 @@ def plus_minus(value: float, low: float, high: float) -> str:
     return f"{number(value)} ± {number((high - low) / 2)}"
 
 
-def millions(value: int) -> str:
-    """`0.41 M` weights."""
-    return f"{value / 1e6:.2f}{NARROW}M" if value >= 10_000 else count(value)
-
-
 def duration(seconds: float) -> str:
     """`9 s`, `3 min 20 s`, `2 h 5 min`."""
     whole = max(0, round(seconds))

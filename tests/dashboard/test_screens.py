@@ -194,6 +194,14 @@ def test_projector_mode_hides_the_export_bar(app, runs):
     assert not app.get("download_button")
 
 
+def test_a_chosen_run_that_is_removed_is_not_shown_any_more(app, runs):
+    opened(app, "performance", run="finished")
+    shutil.rmtree(runs / "finished")
+    app.run()
+    assert not app.exception
+    assert "No run is chosen" in text_of(app)
+
+
 def test_a_folder_that_disappears_leaves_an_empty_overview(app, runs):
     opened(app, "overview")
     shutil.rmtree(runs)

@@ -47,7 +47,7 @@ def test_maps_without_minus_use_the_upper_half():
 def test_the_first_word_reads_in_the_first_row():
     figure = map_grid(rows(), ["not", "bad"], Look())
     heat = figure.data[0]
-    assert heat.text[0][1] == "not reads bad"
+    assert (heat.y[0], heat.x[1]) == ("not (1)", "bad (2)")
     assert heat.z[0][1] == 0.25
     assert figure.layout.yaxis.autorange == "reversed"
 
