@@ -343,5 +343,5 @@ def _texts_of(file: Path) -> list[str]:
         raise DataError(f"no such column; found {', '.join(map(str, frame.columns))}", file=file.name, field="text")
     missing = frame["text"].isna()
     if missing.any():
-        raise DataError("the text is missing", file=file.name, row=int(missing.idxmax()) + 1, field="text")
+        raise DataError("the text is missing", file=file.name, row=int(missing.to_numpy().argmax()) + 1, field="text")
     return [str(text) for text in frame["text"]]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections import defaultdict
 from collections.abc import Sequence
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -30,7 +32,7 @@ def data_card(dataset: Dataset, text: TextConfig, *, with_yardstick: bool = True
         `name, source, language, licence, task, fingerprint, notes, classes`; `vocabulary`: its `size` and the longest
         text in tokens; `splits`: for each `rows`, `classes` (rows and share), `tokens` (length distribution before
         cutting, unknown and cut shares), `phenomena` (rows of each, where the source names them); `repeats` within and
-        across splits; `yardstick` or None.
+        across splits; `yardstick` or None; `measured` or None.
     """
     tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
     return {
@@ -46,7 +48,17 @@ def data_card(dataset: Dataset, text: TextConfig, *, with_yardstick: bool = True
         "splits": {name: _split(rows, dataset.classes, tokenizer) for name, rows in dataset.splits.items()},
         "repeats": repeats(dataset.splits),
         "yardstick": _yardstick(dataset) if with_yardstick else None,
+        "measured": measured(dataset.fingerprint),
     }
+
+
+def measured(fingerprint: str) -> dict[str, Any] | None:
+    """What models were once measured to reach on exactly this content, where the program carries it; else None.
+
+    The figures are of the built-in corpus and were written by `tests/benchmarks/builtin_corpus.py`.
+    """
+    known = json.loads(resources.files("core.data.sources.builtin").joinpath("measured.json").read_text("utf-8"))
+    return known if known["fingerprint"] == fingerprint else None
 
 
 def repeats(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
