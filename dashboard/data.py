@@ -19,8 +19,9 @@ from core.runs import jobs
 from core.runs.record import HISTORY, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.training.history import read_history
-from dashboard import views
 from dashboard.charts.training import Curves
+from dashboard.views.results import Report, make_report
+from dashboard.views.training import history_curves
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -63,7 +64,7 @@ def curves(record: RunRecord) -> tuple[Curves, int]:
 @st.cache_data(max_entries=64, show_spinner=False)
 def _curves(path: str, version: str, epochs: int, metric: str, steps: int) -> tuple[Curves, int]:
     history = read_history(Path(path))
-    return views.history_curves(history, epochs, metric, steps), history.skipped
+    return history_curves(history, epochs, metric, steps), history.skipped
 
 
 def evaluated_splits(run: str) -> list[str]:
@@ -73,7 +74,7 @@ def evaluated_splits(run: str) -> list[str]:
     return sorted(found, key=lambda split: (order.get(split, 3), split))
 
 
-def report(record: RunRecord, split: str) -> views.Report:
+def report(record: RunRecord, split: str) -> Report:
     """The report of a run on a split that `evaluated_splits` lists.
 
     Raises:
@@ -84,12 +85,12 @@ def report(record: RunRecord, split: str) -> views.Report:
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)  # shared and never changed: no copy for each visitor
-def _report(path: str, version: str, classes: tuple[str, ...]) -> views.Report:
+def _report(path: str, version: str, classes: tuple[str, ...]) -> Report:
     try:
         saved = pd.read_parquet(path)
     except (OSError, ValueError) as error:
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
-    return views.make_report(saved, classes)
+    return make_report(saved, classes)
 
 
 def weights_fingerprint(run: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.runs.record import RunRecord
 from dashboard import data
 from dashboard.charts.numbers import count, number
-from dashboard.views import headline, run_frame
+from dashboard.views.results import headline, run_frame
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.header import header

@@ -8,7 +8,7 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.charts.numbers import count
 from dashboard.charts.performance import confusion, roc
-from dashboard.views import COLUMNS, Report, confusion_table, metric_stats, metric_table
+from dashboard.views.results import COLUMNS, Report, confusion_table, metric_stats, metric_table
 from dashboard.widgets.examples import example_table
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure, heading

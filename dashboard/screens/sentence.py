@@ -11,7 +11,7 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.charts.attention import MapRow, coefficients, full_colour, map_grid
 from dashboard.charts.numbers import count
-from dashboard.views import map_rows, received, sentence_tables, subtracts
+from dashboard.views.sentence import map_rows, received, sentence_tables, subtracts
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.head_view import head_view

@@ -10,7 +10,7 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.charts import marks
 from dashboard.charts.theme import Tokens
-from dashboard.views import headline, run_frame
+from dashboard.views.results import headline, run_frame
 from dashboard.widgets.messages import selection_note
 from dashboard.widgets.style import look, row_height
 

@@ -8,7 +8,7 @@ from html import escape
 import streamlit as st
 
 from dashboard.charts.numbers import count, number, plus_minus
-from dashboard.views import Stat
+from dashboard.views.results import Stat
 
 
 def stats(items: Sequence[Stat]) -> None:

@@ -10,7 +10,7 @@ from core.runs.record import RunRecord
 from dashboard import data
 from dashboard.charts.numbers import count, duration, number
 from dashboard.charts.training import Curves, lambdas, learning
-from dashboard.views import curve_tables
+from dashboard.views.training import curve_tables
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.messages import finding, problem, progress

@@ -1,4 +1,4 @@
-"""Results of the core in the shape of the pages."""
+"""What a run has reached, as the pages show it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import pytest
 
 from core.config import compose
 from core.exceptions import RunDamaged
+from core.runs import results as saved
 from core.runs.record import RunRecord
-from core.training.history import History
-from dashboard import views
+from dashboard import data
+from dashboard.views import results as views
 
 RECORD = RunRecord(
     run="r",
@@ -25,14 +26,6 @@ RECORD = RunRecord(
         "yardstick": {"splits": {"test": {"accuracy": 0.7}}},
     },
 )
-
-
-def step(number: int, epoch: int, **more: object) -> dict:
-    return {"kind": "step", "step": number, "epoch": epoch, "seconds": number / 10, "loss": 0.5, **more}
-
-
-def epoch(number: int, index: int, **more: object) -> dict:
-    return {"kind": "epoch", "step": number, "epoch": index, "seconds": number / 10, **more}
 
 
 def test_the_first_number_has_its_interval_and_its_yardstick():
@@ -49,36 +42,6 @@ def test_a_damaged_run_has_a_row_that_claims_nothing():
 def test_a_run_row_says_its_numbers_in_words():
     row = views.run_frame([RECORD]).iloc[0]
     assert (row["accuracy"], row["tfidf"]) == ("0.800 ± 0.050", "0.700")
-
-
-def test_history_becomes_curves_over_epochs():
-    rows = [
-        step(0, 0, loss=None, **{"lambda": [[0.2], [0.3]]}),
-        step(5, 0, **{"lambda": [[0.21], [None]]}),
-        epoch(10, 0, validation={"loss": 0.6, "accuracy": 0.7}),
-        step(15, 1, **{"lambda": [[0.22], [0.32]]}),
-    ]
-    curves = views.history_curves(History(rows, 0), epochs=4, metric="accuracy", steps=40)
-    assert curves.step == (0.5, 1.5)
-    assert curves.epoch == (1.0,)
-    assert (curves.validation_loss, curves.validation_metric) == ((0.6,), (0.7,))
-    assert curves.lambda_step == (0.0, 1.5)  # a row whose lambda is not finite is left out
-    assert curves.lambdas == {(0, 1): (0.2, 0.22), (1, 1): (0.3, 0.32)}
-    assert curves.seconds == 1.5
-
-
-def test_without_planned_steps_the_first_epoch_tells_its_length():
-    rows = [step(0, 0), step(4, 0), epoch(8, 0, validation={"loss": 1.0, "f1_macro": 0.5})]
-    assert views.history_curves(History(rows, 0), 2, "f1_macro", 0).epoch == (1.0,)
-
-
-def test_before_the_first_epoch_the_logging_distance_tells_roughly():
-    curves = views.history_curves(History([step(0, 0), step(6, 0)], 0), 10, "accuracy", 0)
-    assert curves.step == pytest.approx((0.0, 0.05))  # 6 of 200 · 6 steps, ten epochs
-
-
-def test_an_empty_history_is_an_empty_curve():
-    assert views.history_curves(History([], 0), 3, "accuracy", 0).step == ()
 
 
 SAVED = pd.DataFrame(
@@ -122,8 +85,5 @@ def test_the_metric_table_leaves_out_what_it_does_not_know():
 
 
 def test_the_column_prefix_is_that_of_the_saved_predictions():
-    from core.runs import results
-    from dashboard import data
-
-    assert views.PROBABILITY == results.PROBABILITY
-    assert (data.EVALUATION, data.PREDICTIONS) == (results.FOLDER, results.PREDICTIONS)
+    assert views.PROBABILITY == saved.PROBABILITY
+    assert (data.EVALUATION, data.PREDICTIONS) == (saved.FOLDER, saved.PREDICTIONS)

@@ -1,10 +1,10 @@
-"""Results of the core in the shape that pages show: pure functions, no Streamlit, no cache."""
+"""What a run has reached: its first number, its metrics, its report on a split."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,14 +13,8 @@ from numpy.typing import NDArray
 from core.evaluation.metrics import METRICS, confusion, per_class, roc_points
 from core.exceptions import RunDamaged
 from core.runs.record import RunRecord
-from core.training.history import History
-from dashboard.charts.attention import MapRow, component_rows
 from dashboard.charts.numbers import number, plus_minus
 from dashboard.charts.performance import RocCurve
-from dashboard.charts.training import Curves
-
-if TYPE_CHECKING:
-    from core.interpret.sentence import SentenceView
 
 TEST = "test"
 PROBABILITY = "probability:"
@@ -75,9 +69,6 @@ def _run_row(record: RunRecord) -> dict[str, str]:
         "accuracy": accuracy,
         "tfidf": number(found.yardstick) if found and found.yardstick is not None else "",
     }
-
-
-# --- performance --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -201,127 +192,3 @@ def confusion_table(report: Report) -> pd.DataFrame:
     """The matrix as a table that a screen reader can walk through."""
     columns = {f"said {name}": report.confusion[:, i] for i, name in enumerate(report.classes)}
     return pd.DataFrame({"is": report.classes, **columns})
-
-
-# --- training -----------------------------------------------------------------------------------------------------
-
-
-def history_curves(history: History, epochs: int, metric: str, steps: int) -> Curves:
-    """A history as curves over epochs.
-
-    Args:
-        history: What was logged.
-        epochs: Planned.
-        metric: The validation metric that chooses the best epoch.
-        steps: Planned; 0 if not known, then the rows tell (an epoch row stands at the end of its epoch).
-    """
-    ends = history.kind("epoch")
-    per_epoch = _steps_per_epoch(history, epochs, steps)
-
-    def x(row: Mapping[str, Any]) -> float:
-        return row["step"] / per_epoch
-
-    losses = [row for row in history.kind("step") if row.get("loss") is not None]
-    valid = [row for row in ends if None not in (_validation(row, "loss"), _validation(row, metric))]
-    moved = [row for row in history.rows if _numbers(row.get("lambda"))]
-    return Curves(
-        epochs=epochs,
-        seconds=float(history.rows[-1].get("seconds") or 0.0) if history.rows else 0.0,
-        step=tuple(map(x, losses)),
-        loss=tuple(row["loss"] for row in losses),
-        epoch=tuple(map(x, valid)),
-        validation_loss=tuple(_validation(row, "loss") for row in valid),
-        validation_metric=tuple(_validation(row, metric) for row in valid),
-        metric=metric.replace("_", " "),
-        lambda_step=tuple(map(x, moved)),
-        lambdas=_lambda_lines(moved),
-    )
-
-
-LOGGED_STEPS = 200
-
-
-def _steps_per_epoch(history: History, epochs: int, steps: int) -> float:
-    if steps:
-        return steps / epochs
-    if ends := history.kind("epoch"):
-        return ends[0]["step"] / (ends[0]["epoch"] + 1)
-    # Before that the distance of logged rows tells roughly: a training logs about 200 of them.
-    logged = [row["step"] for row in history.rows[:2]]
-    return LOGGED_STEPS * max(1, logged[-1] - logged[0]) / epochs if logged else 1.0
-
-
-def _validation(row: Mapping[str, Any], metric: str) -> Any:
-    return (row.get("validation") or {}).get(metric)
-
-
-def _numbers(lambdas: Any) -> bool:
-    """Whether there are lambdas and all are numbers; one that is not finite is logged as null."""
-    return bool(lambdas) and all(value is not None for layer in lambdas for value in layer)
-
-
-def _lambda_lines(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], tuple[float, ...]]:
-    if not rows:
-        return {}
-    first = rows[0]["lambda"]
-    return {
-        (layer, i + 1): tuple(row["lambda"][layer][i] for row in rows)
-        for layer in range(len(first))
-        for i in range(len(first[layer]))
-    }
-
-
-def curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
-    """The points of the curves as tables, for export."""
-    tables = {
-        "Losses": pd.DataFrame({"epoch": curves.step, "train_loss": curves.loss}),
-        "Validation": pd.DataFrame(
-            {"epoch": curves.epoch, "loss": curves.validation_loss, curves.metric: curves.validation_metric}
-        ),
-    }
-    if curves.lambdas:
-        columns = {f"layer {layer + 1} lambda {i}": line for (layer, i), line in curves.lambdas.items()}
-        tables["Lambdas"] = pd.DataFrame({"epoch": curves.lambda_step, **columns})
-    return tables
-
-
-# --- inside a sentence --------------------------------------------------------------------------------------------
-
-
-def subtracts(record: RunRecord) -> bool:
-    """Whether this model takes its second map away."""
-    return record.config.model.attention.mixing.startswith("differential")
-
-
-def map_rows(view: SentenceView, layer: int, minus: bool) -> list[MapRow]:
-    """The contributions of the components in one layer (0-based), and their sum where there are several."""
-    found = view.layers[layer]
-    return component_rows(found.components, found.coefficients, found.combined, minus)
-
-
-def received(row: MapRow) -> list[float]:
-    """How much each token is read on average over readers and heads."""
-    return [float(value) for value in row.weights.mean((0, 1))]
-
-
-def sentence_tables(view: SentenceView, minus: bool) -> dict[str, pd.DataFrame]:
-    """What the page shows of one text, as tables for export."""
-    tables = {
-        "Prediction": pd.DataFrame(
-            {"class": list(view.probabilities), "probability": list(view.probabilities.values())}
-        )
-    }
-    if view.layers and view.tokens:
-        parts = [_weights(view, layer, minus) for layer in range(len(view.layers))]
-        tables["Attention"] = pd.concat(parts, ignore_index=True)
-    return tables
-
-
-def _weights(view: SentenceView, layer: int, minus: bool) -> pd.DataFrame:
-    """One row for each head, reading and read token of a layer; a column for each map."""
-    rows = map_rows(view, layer, minus)
-    heads, length, _ = rows[0].weights.shape
-    head, reads, read = (index.ravel() for index in np.indices((heads, length, length)))
-    tokens: NDArray[np.str_] = np.array(view.tokens)
-    frame = pd.DataFrame({"layer": layer + 1, "head": head + 1, "reads": tokens[reads], "is_read": tokens[read]})
-    return frame.assign(**{row.name: row.weights.ravel() for row in rows})
