@@ -2,7 +2,7 @@
 
 `challenge.tsv` holds a sentence per row: its text, its score from -2 (very negative) to 2 (very positive; 0: mixed or
 neutral), the one phenomenon that it is about, and for 100 rows, drawn with a fixed seed over all phenomena, a second
-score by a labeller who saw the texts and the scale only.
+score by a labeller who saw the texts and the scale only. Both labellers are language models, in separate sessions.
 """
 
 from __future__ import annotations
@@ -81,11 +81,12 @@ def agreement() -> Agreement:
 
 
 def statement() -> str:
-    """Say the agreement in the one sentence that the data card carries."""
+    """Say the agreement, and who agreed, as the data card carries it."""
     found = agreement()
     return (
         f"{found['n']} of {len(read())} challenge sentences were labelled blind a second time: "
         f"Cohen's κ {found['kappa']:.2f} on negative, neutral, positive ({found['observed']:.0%} agree); "
         f"quadratic-weighted κ {found['weighted_kappa']:.2f} on the five-point scale "
-        f"({found['observed_five']:.0%} agree)"
+        f"({found['observed_five']:.0%} agree). Both labellings are by language models, in two separate sessions of "
+        "which the second saw the texts only; κ is likely to flatter the agreement between people"
     )

@@ -161,3 +161,9 @@ def test_statement_of_the_data_card_gives_the_computed_kappa():
     assert text.startswith(f"100 of {len(challenge.read())} challenge sentences")
     assert f"Cohen's κ {kappa:.2f} on" in text
     assert f"quadratic-weighted κ {weighted:.2f} on" in text
+
+
+def test_statement_says_that_no_person_labelled():
+    text = challenge.statement()
+    assert "Both labellings are by language models" in text
+    assert "flatter the agreement between people" in text

@@ -27,6 +27,11 @@ def test_nothing_claims_a_check_that_was_not_made():
     }
 
 
+def test_file_names_that_nobody_saw_listed_say_so():
+    guessed = {name for name, source in SOURCES.items() if "by analogy" in source.checked}
+    assert guessed == {"tweeteval_irony", "tweeteval_emoji", "sentiment140"}
+
+
 def test_class_names_stand_in_label_order():
     assert SOURCES["sst5"].classes == ("very negative", "negative", "neutral", "positive", "very positive")
     assert SOURCES["sentiment140"].classes == ("negative", "neutral", "positive")
