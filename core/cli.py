@@ -5,10 +5,12 @@ Exit codes: 0 done, 1 failure, 2 wrong input.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +41,8 @@ Run = Annotated[str, typer.Argument(help="Name of a run; `sentiscope runs list` 
 
 def main() -> None:
     """The console command `sentiscope`: expected errors become a sentence and an exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without emoji shows their numbers
     try:
         app()
     except SentiscopeError as error:
@@ -51,6 +55,7 @@ def main() -> None:
 
 @app.command()
 def train(
+    context: typer.Context,
     data: Annotated[str, typer.Option(help="A registered name, a file or a folder.")] = "built-in",
     model: Annotated[str, typer.Option(help="A preset; `sentiscope presets` lists all.")] = "ndt-01-n3",
     settings: Set = None,
@@ -58,10 +63,12 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed.")] = None,
     limit: Annotated[int | None, typer.Option(help="Training rows, seeded and stratified; other splits whole.")] = None,
     name: Annotated[str, typer.Option(help="Name of the run; default: data, model, seed and time.")] = "",
-    resume: Annotated[str, typer.Option(metavar="RUN", help="Go on with this run instead.")] = "",
+    resume: Annotated[str, typer.Option(metavar="RUN", help="Go on with this run, as it was set, instead.")] = "",
     as_json: Json = False,
 ) -> None:
     """Train a model, evaluate it and keep the run. Waits while other runs hold all slots."""
+    if resume and (given := _given(context) - {"--resume", "--json"}):
+        raise InputError(f"--resume goes on with the settings of the run; leave out {', '.join(sorted(given))}")
     with Progress(err) as progress:
         if resume:
             result = verbs.resume(resume, on_event=progress.tell)
@@ -196,6 +203,13 @@ def doctor(as_json: Json = False) -> None:
     _print(verbs.doctor(), as_json, _show_tree)
 
 
+def _given(context: typer.Context) -> set[str]:
+    """The options that were typed, not those that have their default."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    typed = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    return {each.opts[0] for each in context.command.params if each.name in typed}
+
+
 def _pairs(texts: list[str]) -> dict[str, str]:
     pairs = [text.partition("=") for text in texts]
     if any(not equals for _, equals, _ in pairs):
@@ -205,7 +219,8 @@ def _pairs(texts: list[str]) -> dict[str, str]:
 
 def _print(result: dict[str, Any], as_json: bool, show: Any) -> None:
     if as_json:
-        sys.stdout.write(json.dumps(result, ensure_ascii=False, allow_nan=False) + "\n")
+        # ASCII, so that it arrives whole through any pipe, also half characters from undecodable arguments.
+        sys.stdout.write(json.dumps(result, allow_nan=False) + "\n")
     else:
         show(result)
 
@@ -214,8 +229,15 @@ def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
     table = Table(*columns, box=None, header_style="bold", pad_edge=False)
     for row in rows:
         cells = (row.get(column, "") for column in columns)
-        table.add_row(*(escape(", ".join(cell) if isinstance(cell, list) else str(cell)) for cell in cells))
+        table.add_row(*(escape(_visible(", ".join(cell) if isinstance(cell, list) else str(cell))) for cell in cells))
     out.print(table)
+
+
+def _visible(text: str) -> str:
+    """Control characters and half characters as their numbers: a text must not steer the terminal."""
+    return "".join(
+        each.encode("unicode_escape").decode() if unicodedata.category(each) in ("Cc", "Cs") else each for each in text
+    )
 
 
 def _number(value: float | None) -> str:
@@ -260,7 +282,7 @@ def _show_predictions(result: dict[str, Any]) -> None:
 def _show_inside(result: dict[str, Any]) -> None:
     prediction = result["prediction"]
     out.print(f"{prediction['label']}  {prediction['probabilities'][prediction['label']]:.3f}", markup=False)
-    out.print("tokens: " + " | ".join(result["tokens"]), markup=False, highlight=False)
+    out.print("tokens: " + _visible(" | ".join(result["tokens"])), markup=False, highlight=False)
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])
         out.print(f"layer {number}: {components} components x {heads} heads; --json or --html F shows the maps")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,7 +171,7 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
     view = inspect_text(loaded.model, loaded.tokenizer, loaded.record.classes, text)
     if html is not None:
         try:
-            html.write_text(page(view, run=run, model=loaded.record.preset), encoding="utf-8")
+            html.write_text(page(view, run=run, model=loaded.record.preset), encoding="utf-8", errors="replace")
         except OSError as error:
             raise InputError(f"--html {html}: cannot be written ({error.strerror})") from error
     return {
@@ -335,9 +336,11 @@ def _texts_of(file: Path) -> list[str]:
         from core.data.decode import decode
 
         try:
-            return decode(file.read_bytes(), file=file.name).text.splitlines()
+            text = decode(file.read_bytes(), file=file.name).text
         except OSError as error:
             raise DataError(f"cannot be read ({error.strerror})", file=str(file)) from error
+        # Not splitlines: form feeds and the like stand inside a line, for editors and `wc -l` too.
+        return re.split(r"\r\n|\r|\n", text.removesuffix("\n").removesuffix("\r")) if text else []
     frame = read_table(file).frame
     if "text" not in frame.columns:
         raise DataError(f"no such column; found {', '.join(map(str, frame.columns))}", file=file.name, field="text")

@@ -146,6 +146,37 @@ def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, 
     assert load(cli("predict", "first", "--file", "lines.txt", "--json"))["predictions"] == shown["predictions"]
 
 
+def test_a_line_ends_where_editors_end_it(cli, trained, place):
+    (place / "breaks.txt").write_bytes("a\x0cb\r\n\r\nc\x85d\u2028e\n".encode())
+    shown = load(cli("predict", "first", "--file", "breaks.txt", "--json"))
+    assert [each["text"] for each in shown["predictions"]] == ["a\x0cb", "", "c\x85d\u2028e"]
+
+
+HOSTILE = "so \udcff \x1b[31m good \u0007 😀"
+
+
+def test_json_keeps_every_character_through_any_pipe(cli, trained, place):
+    code, out, _ = cli("predict", "first", HOSTILE, "--json")
+    assert code == 0 and out.isascii() and json.loads(out)["predictions"][0]["text"] == HOSTILE
+    assert load(cli("inspect", "first", HOSTILE, "--html", place / "hostile.html", "--json"))["text"] == HOSTILE
+
+
+def test_a_text_never_steers_the_terminal(cli, trained):
+    for verb in ("predict", "inspect"):
+        code, out, _ = cli(verb, "first", HOSTILE)
+        assert code == 0 and "\x1b" not in out and "\x07" not in out and "\udcff" not in out
+    assert "\\udcff \\x1b[31m good \\x07 😀" in cli("predict", "first", HOSTILE)[1]
+
+
+def test_a_terminal_that_knows_ascii_only_shows_numbers(monkeypatch):
+    pipe = io.BytesIO()
+    monkeypatch.setattr(sys, "argv", ["sentiscope", "data", "list"])
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe, encoding="ascii", write_through=True))
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    assert "\\U0001f525" in pipe.getvalue().decode("ascii")
+
+
 def test_inspect_shows_every_map_with_its_coefficients(cli, trained, place):
     shown = load(cli("inspect", "first", "word1 is unheard-of <b>good</b>", "--html", place / "page.html", "--json"))
     length = len(shown["tokens"])
@@ -220,6 +251,10 @@ WRONG = {
     "nothing to predict": (["predict", "first"], "nothing to predict"),
     "unknown split": (["evaluate", "first", "--split", "tset"], "test"),
     "bad map": (["evaluate", "first", "--map", "0:1"], "old=new"),
+    "resume and settings": (
+        ["train", "--resume", "first", "--epochs", "3", "--data", "built-in"],
+        "leave out --data, --epochs",
+    ),
     "no such option": (["train", "--modle", "x"], "No such option"),
 }
 

@@ -22,7 +22,7 @@ def _numbered(*names: str) -> dict[str, str]:
 
 
 _LISTED = "not checked against the hub; repository and files as in its public listing"
-_ANALOGY = "not checked against the hub; repository as in public listings, file names by analogy with a listed neighbour"
+_ANALOGY = "not checked against the hub; repository as in public listings, file names by analogy with listed ones"
 _CONVENTION = "not checked against the hub; repository as in public listings, file names by the hub's conversion rule"
 # The least frequency whose vocabulary is nearest to the one that the NDT paper reports (word tokenizer, lower case):
 # SST-2 re-split 8,838 (reported 8,865), Twitter Financial 3,193 (3,137), IMDB 27,210 (26,284).
