@@ -47,6 +47,8 @@ class SentenceView:
     """True where the vocabulary lacks the token, so that the model saw only `<unk>`."""
     truncated: int
     """Tokens cut off at the end."""
+    cut: str
+    """The end of `read_as` that was cut off with them."""
     label: str
     probabilities: dict[str, float]
     """By class name, in label order."""
@@ -88,6 +90,7 @@ def inspect_text(
         tokens=tuple(tokens),
         unknown=tuple(unknown),
         truncated=encoding.truncated,
+        cut=encoding.text[encoding.offsets[-1][1] :].strip() if encoding.truncated else "",
         label=classes[int(np.argmax(probabilities))],
         probabilities=dict(zip(classes, probabilities, strict=True)),
         pooled=_array(output.pooled[0]),
