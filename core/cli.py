@@ -8,7 +8,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
 import unicodedata
 from pathlib import Path
@@ -26,6 +25,7 @@ from core.config import parse_settings
 from core.exceptions import InputError, SentiscopeError
 from core.runs import jobs
 from core.runs.store import RunStore
+from core.serve import serve, streamlit_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Train small sentiment classifiers, look inside.")
 data_app = typer.Typer(no_args_is_help=True, help="Data sets: list, card, check.")
@@ -117,6 +117,30 @@ def inspect(
 
 
 @app.command()
+def project(
+    run: Run,
+    split: Annotated[str, typer.Option(help="Whose embeddings; the splits that the run was evaluated on.")] = "test",
+    method: Annotated[str, typer.Option(help="tsne, umap or pca.")] = "tsne",
+    dimensions: Annotated[int, typer.Option(help="2 or 3.")] = 2,
+    rows: Annotated[int, typer.Option(help="Sentences placed, a stratified sample of more; PCA places all.")] = 3000,
+    seed: Annotated[int, typer.Option(help="Of the sample and of the map.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """A map of a split's embeddings, kept in the run for the dashboard, and how far it can be believed."""
+    last = ""
+
+    def tell(what: str, share: float | None) -> None:
+        nonlocal last
+        line = what if share is None else f"{what}: {share:.0%}"
+        if line != last:
+            err.print(line, highlight=False, markup=False)
+        last = line
+
+    made = verbs.project(run, split=split, method=method, dimensions=dimensions, rows=rows, seed=seed, on_progress=tell)
+    _print(made, as_json, _show_map)
+
+
+@app.command()
 def presets(as_json: Json = False) -> None:
     """The models that can be trained, with their source."""
     _print(verbs.presets(), as_json, lambda r: _table(r["presets"], ("name", "line", "source")))
@@ -189,12 +213,14 @@ def dashboard(
     address: Annotated[
         str, typer.Option(help="Address to serve on; other machines need more than loopback.")
     ] = "127.0.0.1",
+    host: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A further name in the link of others, e.g. of a proxy.")
+    ] = None,
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
     """Open the dashboard in the browser."""
     script = Path(core.__file__).resolve().parent.parent / "dashboard" / "app.py"
-    options = [f"--server.port={port}", f"--server.address={address}", f"--server.headless={str(not browser).lower()}"]
-    raise typer.Exit(subprocess.call([sys.executable, "-m", "streamlit", "run", str(script), *options]))
+    raise typer.Exit(serve(streamlit_command(script, port, address, host or [], browser=browser)))
 
 
 @app.command()
@@ -277,6 +303,15 @@ def _show_evaluation(result: dict[str, Any]) -> None:
 def _show_predictions(result: dict[str, Any]) -> None:
     rows = [{**each, "probability": f"{each['probabilities'][each['label']]:.3f}"} for each in result["predictions"]]
     _table(rows, ("row", "label", "probability", "text"))
+
+
+def _show_map(result: dict[str, Any]) -> None:
+    what = f"{result['method']}, {result['dimensions']}-D, {result['split']}, n = {result['n']}"
+    out.print(f"{what}{'' if result['computed'] else ' (was there)'}: {result['file']}", markup=False, highlight=False)
+    quality = {key: value for key, value in result["quality"].items() if isinstance(value, float)}
+    _table([{"quality": key, "value": _number(value)} for key, value in quality.items()], ("quality", "value"))
+    if reason := result["quality"]["reason"]:
+        out.print(f"no silhouette: {reason}", markup=False)
 
 
 def _show_inside(result: dict[str, Any]) -> None:

@@ -5,18 +5,20 @@ The command line prints what they return, the dashboard calls the same rooms. He
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from core.config import RunConfig, compose
 from core.data.config import DataConfig
 from core.data.sources import SOURCES
-from core.exceptions import DataError, InputError
+from core.exceptions import DataError, InputError, RunDamaged
 from core.models.presets import PRESETS
+from core.papers.reported import counterpart
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 
@@ -68,8 +70,11 @@ def resume(
 
 
 def summary(record: RunRecord) -> dict[str, Any]:
-    """What a training reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick."""
-    results = record.results
+    """What a training reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
+
+    `reported` is what the paper reports for the same preset and data set, with a note where the splits differ; else null.
+    """
+    results, paper = record.results, counterpart(record.preset, record.config)
     return {
         "run": record.run,
         "status": record.status,
@@ -80,6 +85,14 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "intervals": results.get("intervals", {}),
         "lambda": results.get("lambda", []),
         "yardstick": results.get("yardstick", {}),
+        "reported": None
+        if paper is None
+        else {
+            "dataset": paper.dataset,
+            "metrics": paper.metrics,
+            "lambda": [list(layer) for layer in paper.lambdas],
+            "note": paper.note,
+        },
         "seconds": record.seconds,
     }
 
@@ -191,6 +204,46 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
             }
             for layer in view.layers
         ],
+    }
+
+
+def project(
+    run: str,
+    *,
+    split: str = "test",
+    method: str = "tsne",
+    dimensions: int = 2,
+    rows: int = 3000,
+    seed: int = 0,
+    store: RunStore | None = None,
+    on_progress: Callable[[str, float | None], None] | None = None,
+) -> dict[str, Any]:
+    """A map of a split's embeddings, computed and kept in the run directory; one that is there is only read.
+
+    Raises:
+        InputError: no such run, split or method.
+        NotAvailable: the library of the method is missing.
+    """
+    from core.evaluation.projection import ProjectionConfig
+    from core.runs import projections
+
+    store = store or RunStore()
+    config = ProjectionConfig(cast(Any, method), dimensions, rows, seed)
+    files = projections.map_files(store, run, split, config)
+    made = None
+    with contextlib.suppress(RunDamaged):
+        made = projections.read(files)
+    there = made is not None
+    made = made or projections.compute(store, run, files, on_progress)
+    return {
+        "run": run,
+        "split": split,
+        **config.arguments(len(made.rows)),
+        "n": len(made.rows),
+        "computed": not there,
+        "file": str(files.path("npy")),
+        "explained": list(made.explained),
+        "quality": projections.summary(made),
     }
 
 

@@ -1,0 +1,256 @@
+"""A split's pooled embeddings on a map: PCA (exact), t-SNE and UMAP, and how much of the truth such a map keeps.
+
+Settings and PCA need numpy alone; scikit-learn, openTSNE and umap-learn are imported where they are used.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from core.data.splits import cut
+from core.exceptions import InputError, NotAvailable
+
+Method = Literal["pca", "tsne", "umap"]
+METHODS: tuple[Method, ...] = typing.get_args(Method)
+NAMES = {"pca": "PCA", "tsne": "t-SNE", "umap": "UMAP"}
+ROWS = 3_000
+"""Rows that t-SNE and UMAP place, and that quality is measured on, unless asked otherwise."""
+NEIGHBOURS = 10
+"""Neighbours that `preserved` asks for, and among whose places a new text is put."""
+FEWEST = 5
+"""A map of fewer rows shows nothing."""
+PERPLEXITY, UMAP_NEIGHBOURS, UMAP_DISTANCE = 30.0, 15, 0.1
+
+OnProgress = Callable[[str, float | None], None]
+"""Told what is done now and which share of it is over; None where the library does not say."""
+
+
+@dataclass(frozen=True)
+class ProjectionConfig:
+    """What a map depends on beside the embeddings and labels themselves."""
+
+    method: Method = "tsne"
+    dimensions: int = 2
+    rows: int = ROWS
+    """Rows placed, a seeded stratified sample of more; PCA places all and fits on all."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no method can do."""
+        if self.method not in METHODS:
+            raise InputError(f"method {self.method!r}: choose {', '.join(METHODS)}")
+        if self.dimensions not in (2, 3):
+            raise InputError(f"dimensions {self.dimensions}: a map has 2 or 3")
+        if self.rows < FEWEST:
+            raise InputError(f"rows {self.rows}: at least {FEWEST}")
+
+    def arguments(self, n: int) -> dict[str, Any]:
+        """Everything in clear, the method's own parameters for `n` placed rows included."""
+        own = {
+            "pca": {},
+            "tsne": {"perplexity": min(PERPLEXITY, (n - 1) / 3)},
+            "umap": {"n_neighbors": min(UMAP_NEIGHBOURS, n - 1), "min_dist": UMAP_DISTANCE},
+        }
+        return {**asdict(self), **own[self.method]}
+
+
+@dataclass(frozen=True)
+class Quality:
+    """How far a map can be believed, measured on `rows` of it."""
+
+    rows: np.ndarray
+    """(q,) int64: which places of the map were measured, rising."""
+    space: np.ndarray
+    """(q,) silhouettes by true class in the original space; empty if undefined."""
+    plane: np.ndarray
+    """(q,) silhouettes in the projection."""
+    preserved: float | None
+    """Mean share of the nearest neighbours in the original space that stay nearest on the map; None below 12 rows."""
+    reason: str = ""
+    """Why there is no silhouette."""
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Where the rows of a split lie."""
+
+    rows: np.ndarray
+    """(m,) int64: rows of the split, rising."""
+    places: np.ndarray
+    """(m, k) float32."""
+    quality: Quality
+    explained: tuple[float, ...] = ()
+    """PCA: share of the variance along each axis."""
+
+
+@dataclass(frozen=True)
+class Pca:
+    """Principal components: new points are placed exactly as the old ones were."""
+
+    mean: np.ndarray
+    """(d,)."""
+    axes: np.ndarray
+    """(k, d), orthonormal; the largest weight of each is positive, so that the picture does not flip."""
+    explained: tuple[float, ...]
+    """k shares of the whole variance."""
+
+    def transform(self, points: np.ndarray) -> np.ndarray:
+        """(n, d) vectors → (n, k) places."""
+        return (np.asarray(points, np.float64) - self.mean) @ self.axes.T
+
+
+def fit_pca(embeddings: np.ndarray, dimensions: int) -> Pca:
+    """Exact PCA by singular value decomposition of the centred (n, d) vectors.
+
+    Raises:
+        InputError: there are fewer rows or columns than dimensions.
+    """
+    if min(embeddings.shape) < dimensions:
+        n, d = embeddings.shape
+        raise InputError(f"{n} vectors of width {d} have no {dimensions} dimensions to show")
+    mean = embeddings.mean(0, dtype=np.float64)
+    _, scale, axes = np.linalg.svd(embeddings - mean, full_matrices=False)
+    largest = np.take_along_axis(axes, np.abs(axes).argmax(1)[:, None], axis=1)
+    axes = axes * np.where(largest < 0, -1.0, 1.0)
+    variance = scale**2
+    shares = variance[:dimensions] / (variance.sum() or 1.0)
+    return Pca(mean, axes[:dimensions], tuple(map(float, shares)))
+
+
+def project(
+    embeddings: np.ndarray, labels: np.ndarray, config: ProjectionConfig, on_progress: OnProgress | None = None
+) -> Projection:
+    """Put a split on a map and measure it; the same arguments give the same map.
+
+    Args:
+        embeddings: (n, d) pooled vectors.
+        labels: (n,) class numbers.
+        config: method, dimensions, rows, seed.
+        on_progress: told what goes on.
+
+    Raises:
+        InputError: too few vectors, or some that are not finite.
+        NotAvailable: the method's library is missing.
+    """
+    tell = on_progress or (lambda what, share: None)
+    labels = np.asarray(labels, np.int64)
+    if len(embeddings) < FEWEST:
+        raise InputError(f"{len(embeddings)} sentences: a map needs at least {FEWEST}")
+    if not np.isfinite(embeddings).all():
+        raise InputError("some embeddings are not finite numbers: this training has diverged")
+    explained: tuple[float, ...] = ()
+    if config.method == "pca":
+        rows = np.arange(len(embeddings))
+        pca = fit_pca(embeddings, config.dimensions)
+        places, explained = pca.transform(embeddings), pca.explained
+    else:
+        rows = sample(labels, config.rows, config.seed)
+        tell("loading the library", None)
+        place = _tsne if config.method == "tsne" else _umap
+        places = place(np.asarray(embeddings[rows], np.float64), config, tell)
+    places = np.asarray(places, np.float32)
+    tell("measuring the map", None)
+    quality = measure(embeddings[rows], places, labels[rows], config.rows, config.seed)
+    return Projection(rows, places, quality, explained)
+
+
+def sample(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
+    """At most `size` rows, rising: a seeded sample with the class shares of the whole."""
+    return np.arange(len(labels)) if len(labels) <= size else cut(labels, size, seed)[0]
+
+
+def measure(embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size: int, seed: int) -> Quality:
+    """Silhouettes by true class before and after, and the neighbours kept, on at most `size` of the (m, d) rows."""
+    from sklearn.metrics import silhouette_samples
+
+    rows = sample(labels, size, seed)
+    before, after, labels = embeddings[rows].astype(np.float64), places[rows].astype(np.float64), labels[rows]
+    preserved = neighbours_kept(before, after)
+    classes = len(np.unique(labels))
+    if not 2 <= classes < len(labels):
+        reason = "the sentences belong to fewer than two classes" if classes < 2 else "every sentence is its own class"
+        return Quality(rows, np.zeros(0), np.zeros(0), preserved, reason)
+    space, plane = (np.asarray(silhouette_samples(each, labels)) for each in (before, after))
+    return Quality(rows, space, plane, preserved)
+
+
+def neighbours_kept(before: np.ndarray, after: np.ndarray, neighbours: int = NEIGHBOURS) -> float | None:
+    """Mean share of a row's nearest rows in (n, d) `before` that are also its nearest in (n, k) `after`."""
+    from sklearn.neighbors import NearestNeighbors
+
+    if len(before) < neighbours + 2:
+        return None
+    first, second = (
+        NearestNeighbors(n_neighbors=neighbours, algorithm="brute").fit(each).kneighbors(return_distance=False)
+        for each in (before, after)
+    )
+    return float(np.mean([len(np.intersect1d(a, b)) for a, b in zip(first, second, strict=True)]) / neighbours)
+
+
+def place_among(
+    vector: np.ndarray, embeddings: np.ndarray, places: np.ndarray, neighbours: int = NEIGHBOURS
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where a new (d,) vector would lie on a map that cannot place it: at the mean of its nearest rows' places.
+
+    Returns:
+        (k,) place, and the positions of the nearest among the (m, d) `embeddings`, nearest first.
+    """
+    nearest = np.argsort(((embeddings - vector) ** 2).sum(1), kind="stable")[:neighbours]
+    return places[nearest].mean(0), nearest
+
+
+def _tsne(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
+    """T-SNE by openTSNE (Poličar et al. 2019), started from PCA, with exact neighbours: one seed, one picture."""
+    try:
+        import openTSNE
+    except ImportError as error:
+        raise NotAvailable(_missing("openTSNE")) from error
+    early, late, every = 250, 500, 25
+    done = 0
+
+    def watch(iteration: int, error: float, embedding: Any) -> None:
+        nonlocal done
+        done += every
+        tell("placing the sentences", min(done / (early + late), 1.0))
+
+    tell("finding neighbours", None)
+    settings = config.arguments(len(points))
+    fitted = openTSNE.TSNE(
+        n_components=config.dimensions,
+        perplexity=settings["perplexity"],
+        early_exaggeration_iter=early,
+        n_iter=late,
+        neighbors="exact",
+        negative_gradient_method="bh",
+        random_state=config.seed,
+        n_jobs=1,  # sums over threads come in any order: the picture would differ
+        callbacks=watch,
+        callbacks_every_iters=every,
+    ).fit(points)
+    return np.asarray(fitted)
+
+
+def _umap(points: np.ndarray, config: ProjectionConfig, tell: OnProgress) -> np.ndarray:
+    """UMAP by umap-learn (McInnes et al. 2018)."""
+    try:
+        import umap
+    except ImportError as error:
+        raise NotAvailable(_missing("umap-learn")) from error
+    tell("placing the sentences", None)
+    settings = config.arguments(len(points))
+    return umap.UMAP(
+        n_components=config.dimensions,
+        n_neighbors=settings["n_neighbors"],
+        min_dist=settings["min_dist"],
+        random_state=config.seed,
+        n_jobs=1,
+    ).fit_transform(points)
+
+
+def _missing(package: str) -> str:
+    return f"{package} is not installed here: `pip install {package}`; PCA works without it"
