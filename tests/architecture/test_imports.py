@@ -20,6 +20,7 @@ DOORS = {  # room → rooms it may import, beside itself and what may stand ever
     "evaluation": {"text", "data", "models", "training"},
     "interpret": {"text", "models", "training", "evaluation"},
     "runs": {"text", "data", "models", "training", "evaluation"},
+    "papers": {"text", "data", "models", "training", "evaluation", "interpret", "runs"},
 }
 ONLY_TORCH = {"torch", "core"}
 

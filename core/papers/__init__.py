@@ -1,0 +1,1 @@
+"""What the papers report, to stand beside what is reached here."""

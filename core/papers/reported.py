@@ -1,0 +1,148 @@
+"""Reported results: every number of the five papers' tables, and which of them a run of ours answers to.
+
+The numbers are facts in a table of our own (`reported.csv`); a `%` stays a percentage there, as printed.
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+
+from core.config import RunConfig
+from core.models.config import ModelConfig
+from core.models.presets import PRESETS
+
+LAMBDA = "lambda"
+
+
+@dataclass(frozen=True)
+class Reported:
+    """One printed number; `layer` and `component` (both from 1) stand only at a lambda."""
+
+    paper: str
+    table: str
+    dataset: str
+    model: str
+    variant: str
+    metric: str
+    value: float
+    unit: str
+    layer: int | None
+    component: int | None
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """What a paper reports for a preset on a data set."""
+
+    dataset: str
+    """As the paper names it."""
+    tables: tuple[str, ...]
+    metrics: dict[str, float]
+    """By our names, as shares; how F1 and precision are averaged is not stated, Table VII of NDT implies weighted."""
+    lambdas: tuple[tuple[float, ...], ...]
+    """Per layer, per added component; empty where none is reported."""
+    note: str
+    """How the paper's split or data differ from the run's; empty if they do not."""
+
+
+@cache
+def _rows() -> tuple[Reported, ...]:
+    text = (files("core.papers") / "reported.csv").read_text(encoding="utf-8")
+    return tuple(_row(row) for row in csv.DictReader(text.splitlines()))
+
+
+def _row(row: dict[str, str]) -> Reported:
+    words = {name: row[name] for name in ("paper", "table", "dataset", "model", "variant", "metric", "unit")}
+    place = {name: int(row[name]) if row[name] else None for name in ("layer", "component")}
+    return Reported(**words, value=float(row["value"]), **place)
+
+
+def reported(
+    *, paper: str = "", dataset: str = "", metric: str = "", model: str = "", variant: str = ""
+) -> tuple[Reported, ...]:
+    """The numbers that fit, in the order of the papers' tables.
+
+    Args:
+        paper: ndt, sentiformer, tweet_encoder, lexical_attention or inceptive; empty here and below: any.
+        dataset: As the paper names it, e.g. `SST-2`.
+        metric: accuracy, f1, auc, lambda, params …
+        model: As the paper names it, e.g. `NDT`.
+        variant: Row of the table, e.g. `[0,1] N=3`.
+    """
+    wanted = {"paper": paper, "dataset": dataset, "metric": metric, "model": model, "variant": variant}
+    asked = {name: value for name, value in wanted.items() if value}
+    return tuple(row for row in _rows() if all(getattr(row, name) == value for name, value in asked.items()))
+
+
+_RANGES = {"01": "[0,1]", "pm1": "[-1,1]", "pos": "[0,inf)", "free": "(-inf,inf)"}
+_MODELS = {
+    "vanilla": ("Vanilla", ""),
+    "differential": ("DT", "N=2"),
+    **{f"ndt-{key}-n{n}": ("NDT", f"{name} N={n}") for key, name in _RANGES.items() for n in (2, 3, 4)},
+}
+"""Preset → model and variant in the NDT paper."""
+_DATA = {"imdb": "IMDB", "sst2": "SST-2", "yelp-5": "YELP-5", "twitter_financial": "TFN"}
+_METRICS = {"accuracy": "accuracy", "precision": "precision_weighted", "f1": "f1_weighted", "auc": "roc_auc"}
+_RESPLIT = {"SST-2": "0.7/0.15/0.15", "YELP-5": "0.7/0.15/0.15"}
+
+
+def counterpart(preset: str, config: RunConfig) -> Counterpart | None:
+    """What the NDT paper reports for this preset and data set; None where `no_counterpart` has a reason."""
+    if no_counterpart(preset, config):
+        return None
+    model, variant = _MODELS[preset]
+    dataset = _DATA[config.data.name]
+    rows = [row for row in reported(paper="ndt", dataset=dataset, model=model) if row.variant == variant]
+    scale = {"%": 0.01}
+    return Counterpart(
+        dataset=dataset,
+        tables=tuple(dict.fromkeys(row.table for row in rows if row.metric in (*_METRICS, LAMBDA))),
+        metrics={
+            _METRICS[row.metric]: round(row.value * scale.get(row.unit, 1.0), 6)
+            for row in rows
+            if row.metric in _METRICS
+        },
+        lambdas=_lambda_table(rows),
+        note=_difference(dataset, config),
+    )
+
+
+def no_counterpart(preset: str, config: RunConfig) -> str:
+    """Why nothing is reported for this run, in words; empty where something is."""
+    if preset not in _MODELS:
+        return f"No paper reports results of {preset}."
+    if config.data.name not in _DATA:
+        return f"The NDT paper reports {', '.join(_DATA.values())}, not {config.data.name.rsplit('/', 1)[-1]}."
+    if _as_far_as_stated(config.model) != _as_far_as_stated(PRESETS[preset].model):
+        return f"The model's settings differ from the preset {preset}, so the paper's numbers are not about it."
+    return ""
+
+
+def _as_far_as_stated(model: ModelConfig) -> ModelConfig:
+    """Without what the paper leaves open: whether beta is learned, and dropout."""
+    return replace(model, dropout=0.0, attention=replace(model.attention, learn_beta=False))
+
+
+def _lambda_table(rows: list[Reported]) -> tuple[tuple[float, ...], ...]:
+    found = {(row.layer or 0, row.component or 0): row.value for row in rows if row.metric == LAMBDA}
+    layers = sorted({layer for layer, _ in found})
+    components = sorted({component for _, component in found})
+    return tuple(tuple(found[layer, component] for component in components) for layer in layers)
+
+
+def _difference(dataset: str, config: RunConfig) -> str:
+    """How the splits of a run differ from those of the paper."""
+    cut = f" Training was limited to {config.data.limit} rows." if config.data.limit else ""
+    if dataset in _RESPLIT:
+        if config.data.split == _RESPLIT[dataset]:
+            leak = " (phrases of one sentence fall on both sides)" if dataset == "SST-2" else ""
+            return f"Both split all labelled rows anew, 70/15/15{leak}, with other seeds.{cut}"
+        own = f"splits them {config.data.split}" if config.data.split else "keeps the official splits"
+        leak = "; there, phrases of test sentences stand in training, so its accuracy is higher" * (dataset == "SST-2")
+        return f"The paper splits all labelled rows anew, 70/15/15; this run {own}{leak}.{cut}"
+    if config.data.split:
+        return f"The paper keeps the official test rows; this run splits all rows {config.data.split}.{cut}"
+    return cut.strip()

@@ -1,0 +1,134 @@
+"""The papers' numbers: all there, and found for the run they answer to."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import sqrt
+
+import pytest
+
+from core.config import compose
+from core.models.mixing import alpha_beta, initial_lambda, target_lambda
+from core.papers.reported import counterpart, no_counterpart, reported
+from core.runs.record import RunRecord
+from core.verbs import summary
+
+RANGES = {"01": "[0,1]", "pm1": "[-1,1]", "pos": "[0,inf)", "free": "(-inf,inf)"}
+
+
+def drift(constraint, *datasets, layer=None):
+    """Reported value less the value that our rule starts at, for each lambda of the tables."""
+    return [
+        row.value - initial_lambda(constraint, row.layer, row.component)
+        for row in reported(paper="ndt", metric="lambda")
+        if row.variant.startswith(RANGES[constraint])
+        and (not datasets or row.dataset in datasets)
+        and layer in (None, row.layer)
+    ]
+
+
+def rms(values):
+    return sqrt(sum(value**2 for value in values) / len(values))
+
+
+def test_every_table_is_there_in_full():
+    counts = Counter(row.paper for row in reported())
+    assert counts == {"ndt": 547, "tweet_encoder": 195, "lexical_attention": 135, "inceptive": 105, "sentiformer": 51}
+    tables = Counter(row.table for row in reported(paper="ndt"))
+    assert [tables[name] for name in ("I", "III", "V", "VII")] == [56] * 4  # 14 models, 4 metrics
+    assert [tables[name] for name in ("II", "IV", "VI", "VIII")] == [48] * 4
+    assert tables["IX"] == 56
+
+
+def test_all_lambdas_of_the_ndt_tables_have_their_layer_and_component():
+    found = reported(paper="ndt", metric="lambda")
+    places = {(row.dataset, row.variant, row.layer, row.component) for row in found}
+    assert len(found) == len(places) == 192
+    assert {(row.layer, row.component) for row in found if row.variant.endswith("N=4")} == {
+        (layer, component) for layer in (1, 2) for component in (1, 2, 3)
+    }
+
+
+def test_the_start_of_lambda_in_0_1_lies_at_the_reported_values():
+    assert rms(drift("01", "IMDB", "TFN")) == pytest.approx(0.0014, abs=5e-5)
+    assert max(map(abs, drift("01", "IMDB", "TFN"))) == pytest.approx(0.0027, abs=5e-5)
+    assert rms(drift("01")) == pytest.approx(0.0056, abs=5e-5)
+
+
+def test_the_start_of_lambda_in_pm1_is_near_except_on_sst2():
+    assert sum(abs(value) <= 0.00041 for value in drift("pm1", "IMDB", "TFN", layer=1)) == 10
+    assert rms(drift("pm1", "IMDB", "TFN", layer=2)) == pytest.approx(0.011, abs=5e-4)
+    assert rms(drift("pm1", layer=1)) == pytest.approx(0.075, abs=5e-4)
+    assert rms(drift("pm1", layer=2)) == pytest.approx(0.030, abs=5e-4)
+
+
+def test_reported_lambdas_without_an_upper_end_lie_above_their_start():
+    assert min(drift("pos")) == pytest.approx(0.0114, abs=5e-5)
+    below = [value for value in drift("free") if value < 0]
+    assert below == [pytest.approx(-0.0023, abs=5e-5)]
+    assert alpha_beta("pos", 2, 1)[1] == target_lambda(2, 1)
+
+
+@pytest.mark.parametrize(
+    ("preset", "data", "lambdas", "accuracy"),
+    [
+        ("ndt-01-n3", "imdb", ((0.1506, 0.1436), (0.1841, 0.1604)), 0.8474),
+        ("vanilla", "imdb", (), 0.8399),
+        ("differential", "imdb", (), 0.842),
+    ],
+)
+def test_a_run_of_a_preset_finds_its_cell(preset, data, lambdas, accuracy):
+    found = counterpart(preset, compose(preset, {"data.name": data}))
+    assert (found.lambdas, found.metrics["accuracy"]) == (lambdas, pytest.approx(accuracy))
+
+
+@pytest.mark.parametrize("data", ["imdb", "sst2", "yelp-5", "twitter_financial"])
+@pytest.mark.parametrize("constraint", RANGES)
+@pytest.mark.parametrize("components", [2, 3, 4])
+def test_every_ndt_preset_has_metrics_and_lambdas_on_the_four_data_sets(data, constraint, components):
+    preset = f"ndt-{constraint}-n{components}"
+    found = counterpart(preset, compose(preset, {"data.name": data}))
+    assert [len(layer) for layer in found.lambdas] == [components - 1] * 2
+    assert set(found.metrics) == {"accuracy", "precision_weighted", "f1_weighted", "roc_auc"}
+    assert all(0.4 < value < 1 for value in found.metrics.values())
+    assert len(found.tables) == 2
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "words"),
+    [
+        ("ndt-01-n3", {"data.name": "built-in"}, "not built-in"),
+        ("differential-v2", {"data.name": "imdb"}, "No paper reports"),
+        ("tfidf-logreg", {"data.name": "imdb"}, "No paper reports"),
+        ("ndt-01-n3", {"data.name": "imdb", "model.layers": 3}, "settings differ"),
+    ],
+)
+def test_a_run_without_a_counterpart_is_told_why(preset, settings, words):
+    config = compose(preset, settings)
+    assert counterpart(preset, config) is None
+    assert words in no_counterpart(preset, config)
+
+
+def test_what_the_paper_leaves_open_does_not_part_a_run_from_it():
+    open_choices = {"data.name": "imdb", "model.dropout": 0.2, "model.attention.learn_beta": True}
+    assert counterpart("ndt-01-n3", compose("ndt-01-n3", open_choices)) is not None
+
+
+def test_other_splits_are_noted():
+    dev = counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "sst2"}))
+    again = counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "sst2", "data.split": "0.7/0.15/0.15"}))
+    whole = counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "imdb"}))
+    few = counterpart("ndt-01-n3", compose("ndt-01-n3", {"data.name": "imdb", "data.limit": 500}))
+    assert "keeps the official splits" in dev.note
+    assert "Both split" in again.note
+    assert whole.note == ""
+    assert few.note == "Training was limited to 500 rows."
+
+
+def test_the_summary_of_a_run_carries_what_is_reported():
+    config = compose("ndt-01-n3", {"data.name": "imdb"})
+    told = summary(RunRecord("a", "ndt-01-n3", "done", config, "2026-01-01"))["reported"]
+    assert told["lambda"] == [[0.1506, 0.1436], [0.1841, 0.1604]]
+    assert told["metrics"]["accuracy"] == pytest.approx(0.8474)
+    other = compose("ndt-01-n3", {"data.name": "built-in"})
+    assert summary(RunRecord("a", "ndt-01-n3", "done", other, "2026-01-01"))["reported"] is None
