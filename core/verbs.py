@@ -72,7 +72,7 @@ def resume(
 def summary(record: RunRecord) -> dict[str, Any]:
     """What a training reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
 
-    `reported` is what the paper reports for the same preset and data set, with a note where the splits differ; else null.
+    `reported` is what the paper reports for the same preset and data set, with a note where splits differ; else null.
     """
     results, paper = record.results, counterpart(record.preset, record.config)
     return {
