@@ -26,6 +26,7 @@ PAGES = (
     ("train", "Train", "play_circle"),
     ("performance", "Performance", "target"),
     ("sentence", "Sentence", "notes"),
+    ("lambdas", "Lambdas", "timeline"),
 )
 
 st.set_page_config(

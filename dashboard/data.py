@@ -19,7 +19,9 @@ from core.runs import jobs
 from core.runs.record import HISTORY, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.training.history import read_history
+from dashboard.charts.lambdas import Line, Place
 from dashboard.charts.training import Curves
+from dashboard.views.lambdas import head_lines
 from dashboard.views.results import Report, make_report
 from dashboard.views.training import history_curves
 
@@ -65,6 +67,17 @@ def curves(record: RunRecord) -> tuple[Curves, int]:
 def _curves(path: str, version: str, epochs: int, metric: str, steps: int) -> tuple[Curves, int]:
     history = read_history(Path(path))
     return history_curves(history, epochs, metric, steps), history.skipped
+
+
+def lambda_heads(record: RunRecord) -> dict[Place, tuple[Line, ...]]:
+    """The lambda of each head over training, where heads have their own."""
+    path = store().path(record.run) / HISTORY
+    return _lambda_heads(str(path), _version(path))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _lambda_heads(path: str, version: str) -> dict[Place, tuple[Line, ...]]:
+    return head_lines(read_history(Path(path)))
 
 
 def evaluated_splits(run: str) -> list[str]:

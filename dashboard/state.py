@@ -14,6 +14,8 @@ TEXT = "text"
 LAYER = "layer"
 MAP = "map"
 GRID = "grid"
+COMPARED = "runs"
+COURSE = "course"
 
 # Session keys: drafts and things to say once.
 MISSING = "missing-run"
@@ -54,6 +56,16 @@ def initial(key: str, value: Any) -> None:
     """Give a bound widget its first value in a way that shows in the URL, so that a copied link is complete."""
     if key not in st.session_state and key not in st.query_params:
         st.query_params[key] = st.session_state[key] = value  # the URL alone would be seen one run later
+
+
+def follow(key: str, of: str, value: Any) -> None:
+    """Give a bound widget `value` again whenever what it depends on (`of`) has changed; a link's own value stands."""
+    seen = st.session_state.get(f"{key}-of")
+    if seen is None:
+        initial(key, value)
+    elif seen != of:
+        st.query_params[key] = st.session_state[key] = value
+    st.session_state[f"{key}-of"] = of
 
 
 def draft(key: str, default: Any) -> Any:

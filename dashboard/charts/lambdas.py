@@ -1,0 +1,228 @@
+"""How lambda moved in several trainings at once, with the validation loss below on the same axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dashboard.charts.numbers import number, signed, subscript
+from dashboard.charts.theme import Look, panels
+from dashboard.charts.training import LIVE, SMALLEST_CHANGE, Curves
+
+Scale = Literal["change", "value"]
+Place = tuple[int, int]
+"""(layer, component), layer from 0, component 1 being the first that has a lambda."""
+Line = tuple[float, ...]
+FAINT = 0.18
+"""Opacity of a range over seeds."""
+
+
+@dataclass(frozen=True)
+class Track:
+    """One training on the figure."""
+
+    run: str
+    seed: int
+    curves: Curves
+    sibling: bool = False
+    """Its settings are those of the run in focus, but for the seed."""
+    heads: Mapping[Place, tuple[Line, ...]] = field(default_factory=dict)
+    """A line for each head where heads have a lambda of their own; the curves then hold their mean."""
+
+
+def shown(line: Sequence[float], scale: Scale) -> Line:
+    """The values, or how far each has moved from the first."""
+    start = line[0] if scale == "change" and line else 0.0
+    return tuple(value - start for value in line)
+
+
+def over_seeds(tracks: Sequence[Track], place: Place, scale: Scale) -> tuple[Line, NDArray[np.floating]] | None:
+    """Epochs, and minimum, mean and maximum (3, T) over the focus and its siblings; None with fewer than two.
+
+    The others are read at the epochs of the focus, as far as all of them have come.
+    """
+    lines = [
+        (track.curves.lambda_step, shown(track.curves.lambdas[place], scale))
+        for index, track in enumerate(tracks)
+        if (index == 0 or track.sibling) and track.curves.lambdas.get(place)
+    ]
+    if len(lines) < 2:
+        return None
+    end = min(x[-1] for x, _ in lines)
+    grid = tuple(x for x in lines[0][0] if x <= end)
+    values = np.array([np.interp(grid, x, y) for x, y in lines])
+    return grid, np.array([values.min(0), values.mean(0), values.max(0)])
+
+
+def course(
+    tracks: Sequence[Track], look: Look, scale: Scale = "change", reported: Mapping[Place, float] | None = None
+) -> go.Figure:
+    """A column for each layer, a row for each component, and the validation loss in the last row.
+
+    Args:
+        tracks: The run in focus first; it decides which layers and components there are.
+        look: Theme and size.
+        scale: What is drawn upwards; all panels span the same amount.
+        reported: A paper's final value for each place, drawn where values are.
+    """
+    focus = tracks[0].curves
+    layers = sorted({layer for layer, _ in focus.lambdas})
+    components = sorted({component for _, component in focus.lambdas})
+    titles = [[f"layer {layer + 1}, λ{subscript(c)}" for layer in layers] for c in components]
+    rows = len(components) + 1
+    figure = panels(
+        look,
+        [*titles, ["validation loss"] * len(layers)],
+        height=60 + 200 * rows,
+        shared_xaxes="columns",
+        horizontal_spacing=0.09,
+        vertical_spacing=0.24 / rows,
+    )
+    marks = {} if scale == "change" or reported is None else dict(reported)
+    limits = _limits(tracks, scale, marks)
+    for column, layer in enumerate(layers, start=1):
+        for row, component in enumerate(components, start=1):
+            place = (layer, component)
+            if place in focus.lambdas:
+                _panel(figure, tracks, place, scale, look, (row, column))
+                _reported(figure, marks.get(place), look, (row, column))
+                figure.update_yaxes(range=limits[place], row=row, col=column)
+        _losses(figure, tracks, look, (rows, column))
+    _axes(figure, tracks, look, scale, rows)
+    return figure
+
+
+def _axes(figure: go.Figure, tracks: Sequence[Track], look: Look, scale: Scale, rows: int) -> None:
+    epochs = max(track.curves.epochs for track in tracks)
+    step = max(1, -(-epochs // 8))
+    figure.update_xaxes(range=[0, epochs * 1.16], tickvals=list(range(0, epochs + 1, step)), showticklabels=False)
+    figure.update_xaxes(showticklabels=True, title_text="epoch", row=rows)
+    figure.update_yaxes(nticks=5, exponentformat="none")
+    losses = [loss for track in tracks for loss in track.curves.validation_loss]
+    if losses:
+        pad = 0.1 * (max(losses) - min(losses) or max(losses) or 1.0)
+        figure.update_yaxes(range=[min(losses) - pad, max(losses) + pad], row=rows)
+    if scale == "change":
+        for row in range(1, rows):
+            figure.add_hline(y=0, line={"color": look.tokens.ink, "width": 1}, layer="below", row=row)
+    figure.update_layout(uirevision=LIVE, margin={"r": look.size(12)})
+
+
+def _limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, float]) -> dict[Place, list[float]]:
+    """The same span in every panel, so that a movement looks as large wherever it is; changes have 0 in the middle."""
+    ends = {}
+    for place in tracks[0].curves.lambdas:
+        lines = [track.curves.lambdas[place] for track in tracks if track.curves.lambdas.get(place)]
+        lines += [line for track in tracks[:1] for line in track.heads.get(place, ())]
+        values = [value for line in lines for value in shown(line, scale)]
+        values += [marks[place]] if place in marks else []
+        ends[place] = (min(values), max(values))
+    if scale == "change":
+        move = 1.15 * max([SMALLEST_CHANGE, *(abs(end) for pair in ends.values() for end in pair)])
+        return {place: [-move, move] for place in ends}
+    half = 0.62 * max([SMALLEST_CHANGE, *(high - low for low, high in ends.values())])
+    return {place: [(low + high) / 2 - half, (low + high) / 2 + half] for place, (low, high) in ends.items()}
+
+
+def _panel(
+    figure: go.Figure, tracks: Sequence[Track], place: Place, scale: Scale, look: Look, at: tuple[int, int]
+) -> None:
+    """Behind: other runs and heads; then mean and range over seeds; in front the run in focus."""
+    t, (row, column) = look.tokens, at
+    form = "+.4f" if scale == "change" else ".4f"
+    for track in tracks[1:]:
+        if line := track.curves.lambdas.get(place):
+            _line(figure, track.curves.lambda_step, shown(line, scale), t.right, look.size(1.2), track.run, form, at)
+    for head, line in enumerate(tracks[0].heads.get(place, ()), start=1):
+        x = tracks[0].curves.lambda_step
+        _line(figure, x, shown(line, scale), t.accent, look.size(1), f"head {head}", form, at)
+        figure.data[-1].update(opacity=0.6)
+    if seeds := over_seeds(tracks, place, scale):
+        grid, (low, mean, high) = seeds
+        figure.add_scatter(
+            x=[*grid, *reversed(grid)],
+            y=[*high, *low[::-1]],
+            fill="toself",
+            fillcolor=_clear(t.accent),
+            line={"width": 0},
+            hoverinfo="skip",
+            name="range over seeds",
+            row=row,
+            col=column,
+        )
+        _line(figure, grid, mean, t.ink, look.size(1.4), "mean over seeds", form, at)
+        figure.data[-1].line.dash = "dash"
+    focus = tracks[0]
+    values = shown(focus.curves.lambdas[place], scale)
+    _line(figure, focus.curves.lambda_step, values, t.accent, look.size(3), focus.run, form, at)
+    text = signed(values[-1], 4) if scale == "change" else number(values[-1], 4)
+    _label(figure, focus.curves.lambda_step[-1], values[-1], text, t.accent, at)
+
+
+def _line(
+    figure: go.Figure,
+    x: Sequence[float],
+    y: Sequence[float] | NDArray[np.floating],
+    colour: str,
+    width: float,
+    name: str,
+    form: str,
+    at: tuple[int, int],
+) -> None:
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        line={"color": colour, "width": width},
+        name=escape(name),
+        hovertemplate=f"{escape(name)}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>",
+        row=at[0],
+        col=at[1],
+    )
+
+
+def _label(figure: go.Figure, x: float, y: float, text: str, colour: str, at: tuple[int, int]) -> None:
+    figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, font={"color": colour}, row=at[0], col=at[1])
+
+
+def _reported(figure: go.Figure, value: float | None, look: Look, at: tuple[int, int]) -> None:
+    if value is None:
+        return
+    colour = look.tokens.ink
+    figure.add_hline(y=value, line={"color": colour, "width": 1, "dash": "dot"}, row=at[0], col=at[1])
+    figure.add_annotation(
+        x=0, y=value, text=f"reported {number(value, 4)}", xanchor="left", yanchor="bottom", xshift=4,
+        font={"color": look.tokens.muted}, row=at[0], col=at[1],
+    )  # fmt: skip
+
+
+def _losses(figure: go.Figure, tracks: Sequence[Track], look: Look, at: tuple[int, int]) -> None:
+    t = look.tokens
+    for index in reversed(range(len(tracks))):  # the focus last, in front
+        track, first = tracks[index], index == 0
+        figure.add_scatter(
+            x=track.curves.epoch,
+            y=track.curves.validation_loss,
+            mode="lines+markers",
+            line={"color": t.accent if first else t.right, "width": look.size(3 if first else 1.2)},
+            marker={"size": look.size(7 if first else 4)},
+            name=escape(track.run),
+            hovertemplate=f"{escape(track.run)}<br>epoch %{{x:.0f}}<br>loss %{{y:.3f}}<extra></extra>",
+            row=at[0],
+            col=at[1],
+        )
+    if tracks[0].curves.epoch:
+        last = tracks[0].curves.validation_loss[-1]
+        _label(figure, tracks[0].curves.epoch[-1], last, number(last), t.accent, at)
+
+
+def _clear(colour: str) -> str:
+    """The same colour, hardly covering."""
+    parts = ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+    return f"rgba({parts},{FAINT})"

@@ -1,0 +1,184 @@
+"""Lambdas: how the weight of each further component moved while the model learned, and where the paper's ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from core.papers.reported import counterpart, no_counterpart
+from core.runs.record import RunRecord
+from dashboard import data, state
+from dashboard.charts.lambdas import Scale, Track, course
+from dashboard.charts.numbers import count
+from dashboard.views.lambdas import (
+    course_table,
+    final_table,
+    has_lambda,
+    loss_table,
+    reported_places,
+    same_but_seed,
+)
+from dashboard.views.sentence import subtracts
+from dashboard.widgets.export import export_bar
+from dashboard.widgets.figure import caption, figure, heading
+from dashboard.widgets.header import header
+from dashboard.widgets.messages import empty, finding, problem
+from dashboard.widgets.runs import chosen_run, facts
+from dashboard.widgets.style import look, row_height
+
+QUESTION = "How did each lambda move while the model learned, and where did it end?"
+LIVE = ("queued", "running")
+POLL_SECONDS = 2.0
+READING = {
+    "change": "Upwards: how far lambda has moved since the first step; all panels share one scale, because it moves by "
+    "thousandths. Thick: this run; grey: the others.",
+    "value": "Upwards: lambda itself; every panel spans the same amount around its own values, so a movement looks as "
+    "large wherever it is. Thick: this run; grey: the others; dotted: reported at the end.",
+}
+HOW = (
+    "Lambda is logged with the training loss. The band spans the smallest and largest value over runs that differ only "
+    "in their seed, the dashed line is their mean. The validation loss below has the same axis."
+)
+FINAL = "Values of the weights that the run kept (its best epoch); the paper prints one run and no deviations."
+SUBTRACTS = "This model takes its second map away: lambda enters the sum with a minus."
+DEPENDS = (
+    "In {preset} lambda depends on the token. What is drawn is its mean over a fixed set of validation texts; "
+    "the page Sentence shows it for one text."
+)
+HEADS = "Each head has its own lambda: thin lines, named on hover. The thick line is their mean."
+
+
+def page() -> None:
+    """The chosen run in focus, others behind it."""
+    record = chosen_run("Lambdas", QUESTION, purpose="The course of its lambdas is drawn here")
+    if record is None:
+        return
+    if not has_lambda(record):
+        header("Lambdas", QUESTION, facts(record))
+        empty(*_without(record), "screens/train.py")
+        return
+    others = [one for one in data.runs() if one.run != record.run and has_lambda(one)]
+    seeds = [one.run for one in others if one.preset == record.preset and same_but_seed(record, one)]
+    header("Lambdas", QUESTION, facts(record, (count(1 + len(seeds)), "seeds of these settings")))
+    state.follow(state.COMPARED, record.run, seeds)
+    state.initial(state.COURSE, "change")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.segmented_control(
+            "Scale",
+            ("change", "value"),
+            key=state.COURSE,
+            bind="query-params",
+            required=True,
+            help="Change since the first step, or lambda itself",
+        )
+        st.multiselect(
+            "Compare with",
+            [one.run for one in others],
+            key=state.COMPARED,
+            bind="query-params",
+            placeholder="Other runs with a lambda",
+            disabled=not others,
+            help="Runs with the same settings and another seed are taken at first",
+        )
+    if record.status in LIVE:
+        st.fragment(_watch, run_every=POLL_SECONDS)(record.run)
+    else:
+        _show(record)
+
+
+def _watch(run: str) -> None:
+    """Drawn anew while the run is live; one full run at its end switches the clock off."""
+    record = data.store().read(run)
+    if record.status not in LIVE:
+        st.rerun()
+    _show(record)
+
+
+def _show(record: RunRecord) -> None:
+    records = {one.run: one for one in data.runs() if has_lambda(one)}
+    names = [record.run, *(name for name in state.draft(state.COMPARED, []) if name in records and name != record.run)]
+    tracks, skipped = _tracks(record, [records[name] for name in names[1:]])
+    for name, lines in skipped.items():
+        problem(
+            f"{count(lines)} lines of the history of {name} cannot be read",
+            "They were left out of the curves; the run itself is not affected.",
+        )
+    if not tracks[0].curves.lambdas:
+        finding(*_nothing_yet(record))
+        return
+    _notes(record, tracks)
+    paper = counterpart(record.preset, record.config)
+    places = reported_places(paper)
+    scale: Scale = "value" if state.draft(state.COURSE, "change") == "value" else "change"
+    figure(
+        "Course of lambda",
+        course(tracks, look(), scale, places),
+        "course",
+        note=f"{scale}, {count(len(tracks))} runs" if len(tracks) > 1 else scale,
+        reading=READING[scale],
+        about=HOW,
+    )
+    final = final_table(tracks, {**records, record.run: record}, places)
+    heading("Final values", "final", note=_rests_on(tracks))
+    st.dataframe(final, hide_index=True, row_height=row_height(), width="content", alt="Final values of lambda")
+    if paper is None or not places:
+        reason = no_counterpart(record.preset, record.config)
+        caption(f"Nothing is reported to set beside them. {reason or 'The paper prints no lambda of this model.'}")
+    else:
+        tables = " and ".join(paper.tables)
+        caption(f"{FINAL} Reported: NDT, arXiv 2603.20704, {paper.dataset}, Tables {tables}. {paper.note}")
+    export_bar("lambdas", {"Course": course_table(tracks), "Losses": loss_table(tracks), "Final values": final})
+
+
+def _tracks(record: RunRecord, others: Sequence[RunRecord]) -> tuple[list[Track], Mapping[str, int]]:
+    """All runs to draw, the chosen one first, and the damaged lines of each history that has some."""
+    tracks, skipped = [], {}
+    for one in (record, *others):
+        curves, lost = data.curves(one)
+        sibling = one.run != record.run and one.preset == record.preset and same_but_seed(record, one)
+        heads = data.lambda_heads(one) if one is record else {}
+        tracks.append(Track(one.run, one.config.training.seed, curves, sibling, heads))
+        if lost:
+            skipped[one.run] = lost
+    return tracks, skipped
+
+
+def _notes(record: RunRecord, tracks: Sequence[Track]) -> None:
+    """What changes how the figure is to be read."""
+    notes = []
+    if subtracts(record):
+        notes.append(SUBTRACTS)
+    if record.config.model.attention.mixing == "differential-v2":
+        notes.append(DEPENDS.format(preset=record.preset))
+    if tracks[0].heads:
+        notes.append(HEADS)
+    if notes:
+        finding("How to read lambda here", " ".join(notes))
+
+
+def _rests_on(tracks: Sequence[Track]) -> str:
+    seeds = 1 + sum(track.sibling for track in tracks[1:])
+    return f"over {seeds} seeds" if seeds > 1 else "one seed"
+
+
+def _nothing_yet(record: RunRecord) -> tuple[str, str]:
+    if record.status in LIVE:
+        return "No lambda has been logged yet", "The first one comes with the first step of the training."
+    return "No lambda was logged", "The history of this run holds none; train it again to see its course."
+
+
+def _without(record: RunRecord) -> tuple[str, str, str]:
+    why = (
+        "It weighs words and pairs of neighbours, without attention."
+        if record.config.model.family != "encoder"
+        else "Its heads have one map each, so there is nothing to weigh."
+    )
+    return (
+        f"{record.preset} has no lambda",
+        f"{why} Choose another run in the sidebar, or train ndt-01-n3: its lambdas move from the first step on.",
+        "Train a model",
+    )
+
+
+page()

@@ -1,0 +1,119 @@
+"""Lambdas of several runs: what belongs together, and final values beside the reported ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from core.papers.reported import Counterpart
+from core.runs.record import RunRecord
+from core.training.history import History
+from dashboard.charts.lambdas import Line, Place, Track
+from dashboard.charts.numbers import number, signed, subscript
+
+
+def has_lambda(record: RunRecord) -> bool:
+    """Whether this kind of model has a lambda at all."""
+    shape = record.config.model
+    return record.status != "damaged" and shape.family == "encoder" and shape.attention.components > 1
+
+
+def same_but_seed(one: RunRecord, other: RunRecord) -> bool:
+    """Whether two runs differ in nothing but the training's seed and the machine."""
+
+    def core(record: RunRecord) -> Any:
+        return replace(record.config, training=replace(record.config.training, seed=0, threads=0, device="auto"))
+
+    return bool(core(one) == core(other))
+
+
+def head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
+    """The lambda of each head where heads differ: (layer, component) → a line for each head."""
+    rows = [row["lambda_heads"] for row in history.rows if _finite(row.get("lambda_heads"))]
+    if not rows:
+        return {}
+    return {
+        (layer, component + 1): tuple(
+            tuple(row[layer][component][head] for row in rows) for head in range(len(rows[0][layer][component]))
+        )
+        for layer in range(len(rows[0]))
+        for component in range(len(rows[0][layer]))
+    }
+
+
+def _finite(heads: Any) -> bool:
+    return bool(heads) and all(value is not None for layer in heads for part in layer for value in part)
+
+
+def kept(record: RunRecord, track: Track) -> dict[Place, float]:
+    """A run's lambdas: those of the weights it kept once it is done, before that the last logged."""
+    if saved := record.results.get("lambda"):
+        return {(i, j + 1): value for i, layer in enumerate(saved) for j, value in enumerate(layer)}
+    return {place: line[-1] for place, line in track.curves.lambdas.items() if line}
+
+
+def reported_places(found: Counterpart | None) -> dict[Place, float]:
+    """A paper's lambdas by layer (from 0) and component (from 1)."""
+    table = found.lambdas if found else ()
+    return {(i, j + 1): value for i, layer in enumerate(table) for j, value in enumerate(layer)}
+
+
+def final_table(
+    tracks: Sequence[Track], records: Mapping[str, RunRecord], paper: Mapping[Place, float]
+) -> pd.DataFrame:
+    """One row for each layer and component: start, ours, over seeds, reported, difference.
+
+    Args:
+        tracks: The run in focus first.
+        records: By name.
+        paper: Reported values; empty where there are none.
+    """
+    focus, *others = tracks
+    own = kept(records[focus.run], focus)
+    seeds = [own, *(kept(records[track.run], track) for track in others if track.sibling)]
+    rows = []
+    for place, line in sorted(focus.curves.lambdas.items()):
+        value = own.get(place, line[-1])
+        row: dict[str, object] = {
+            "Layer": place[0] + 1,
+            "λ": f"λ{subscript(place[1])}",
+            "At the start": number(line[0], 4),
+            "This run": number(value, 4),
+        }
+        if len(seeds) > 1:
+            values = [part[place] for part in seeds if place in part]
+            row[f"Mean over {len(seeds)} seeds"] = number(sum(values) / len(values), 4)
+            row["Range"] = f"{number(min(values), 4)} to {number(max(values), 4)}"
+            value = sum(values) / len(values)
+        if place in paper:
+            row |= {"Reported": number(paper[place], 4), "Difference": signed(value - paper[place], 4)}
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def course_table(tracks: Sequence[Track]) -> pd.DataFrame:
+    """Every drawn point: run, seed, epoch, layer, component, head (empty: mean or shared), lambda, change."""
+    rows = []
+    for track in tracks:
+        for (layer, component), line in sorted(track.curves.lambdas.items()):
+            lines = [("", line), *((str(h), own) for h, own in enumerate(track.heads.get((layer, component), ()), 1))]
+            rows += [
+                (track.run, track.seed, epoch, layer + 1, component, head, value, value - values[0])
+                for head, values in lines
+                for epoch, value in zip(track.curves.lambda_step, values, strict=False)
+            ]
+    names = ["run", "seed", "epoch", "layer", "component", "head", "lambda", "change"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def loss_table(tracks: Sequence[Track]) -> pd.DataFrame:
+    """The validation losses below: run, seed, epoch, loss."""
+    rows = [
+        (track.run, track.seed, epoch, loss)
+        for track in tracks
+        for epoch, loss in zip(track.curves.epoch, track.curves.validation_loss, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["run", "seed", "epoch", "validation_loss"])
