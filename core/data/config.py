@@ -36,6 +36,8 @@ class DataConfig:
             raise ConfigError("data.name is empty: give a registered name or a path")
         if self.classes not in (2, 3, 5):
             raise ConfigError(f"data.classes={self.classes}: 2, 3 or 5")
+        if self.seed < 0:
+            raise ConfigError(f"data.seed={self.seed}: 0 or more")
         if self.limit < 0:
             raise ConfigError(f"data.limit={self.limit}: 0 (all rows) or more")
         if self.split:

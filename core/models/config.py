@@ -11,6 +11,9 @@ Mixing = Literal["single", "differential", "differential-v2", "additive"]
 Constraint = Literal["01", "pm1", "pos", "free"]
 Family = Literal["encoder", "tfidf-logreg"]
 
+LARGEST = {"width": 8192, "ff_width": 65_536, "layers": 128}
+"""Far above what trains here: a slip of the finger is refused before it takes the machine's memory."""
+
 
 @dataclass(frozen=True)
 class AttentionConfig:
@@ -80,6 +83,9 @@ class ModelConfig:
             raise ConfigError(f"model.width={self.width}: lambda vectors need a multiple of 4")
         if self.layers < 1 or self.ff_width < 1 or self.width < 2:
             raise ConfigError("model.layers, model.ff_width and model.width must be positive")
+        for name, most in LARGEST.items():
+            if getattr(self, name) > most:
+                raise ConfigError(f"model.{name}={getattr(self, name)}: at most {most}")
         if self.position == "sinusoidal" and self.width % 2:
             raise ConfigError(f"model.width={self.width}: sinusoidal positions need an even width")
         if not 0 <= self.dropout < 1:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import datetime
 import json
+import math
 import os
 import re
 import shutil
@@ -175,7 +176,7 @@ def _parse(path: Path) -> RunRecord:
     """The record on disk, every field checked; the directory's name is the run's name."""
     file = path / RECORD
     try:
-        tree = json.loads(file.read_bytes())
+        tree = json.loads(file.read_bytes(), parse_float=_finite, parse_constant=_finite)
         if not isinstance(tree, dict):
             raise ValueError("not an object")
         if tree.get("schema") != SCHEMA:
@@ -189,6 +190,14 @@ def _parse(path: Path) -> RunRecord:
         raise RunDamaged(f"{file}: cannot be read: {error}") from error
 
 
+def _finite(text: str) -> float:
+    """A number of the record; NaN and infinities are none that this program writes or can show."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is not a finite number")
+    return number
+
+
 def _record(tree: Mapping[str, Any]) -> RunRecord:
     """Plain data to a record; unknown fields are left out, so that an older version can read a newer run."""
     special = {
@@ -196,6 +205,8 @@ def _record(tree: Mapping[str, Any]) -> RunRecord:
         "config": from_dict,
         "process": _process,
         "classes": lambda value: tuple(_of(str, name, "classes") for name in _of(list, value, "classes")),
+        "progress": _progress,
+        "results": _results,
         "data_notes": lambda value: tuple(_of(str, note, "data_notes") for note in _of(list, value, "data_notes")),
     }
     hints = typing.get_type_hints(RunRecord)
@@ -220,6 +231,26 @@ def _of(kind: type, value: Any, name: str) -> Any:
     if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
         raise ValueError(f"{name} is {value!r:.60}, not a {kind.__name__}")
     return value
+
+
+def _results(value: Any) -> dict[str, Any]:
+    """What every list, page and comparison reads of the results has the form that it reads."""
+    results = _of(dict, value, "results")
+    yardstick = _of(dict, results.get("yardstick", {}), "results.yardstick")
+    _of(list, results.get("lambda", []), "results.lambda")
+    groups = (("metrics", results, float), ("intervals", results, list), ("splits", yardstick, float))
+    for group, tree, kind in groups:
+        for split, figures in _of(dict, tree.get(group, {}), f"results.{group}").items():
+            for name, figure in _of(dict, figures, f"results.{group}.{split}").items():
+                _of(kind, figure, f"results.{group}.{split}.{name}")
+    return results
+
+
+def _progress(value: Any) -> dict[str, Any]:
+    progress = _of(dict, value, "progress")
+    for count in ("step", "steps", "epoch", "epochs"):
+        _of(int, progress.get(count, 0), f"progress.{count}")
+    return progress
 
 
 def _status(value: Any) -> Status:

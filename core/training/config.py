@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from core.exceptions import ConfigError
+
+LARGEST = {"seed": 2**63 - 1, "threads": 1024}
+"""What every random generator takes, and what the threads of OpenMP survive."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,11 @@ class TrainingConfig:
         for name, low in (("epochs", 1), ("batch_size", 1), ("patience", 0), ("threads", 0), ("seed", 0)):
             if getattr(self, name) < low:
                 raise ConfigError(f"training.{name}={getattr(self, name)}: at least {low}")
+        for name, most in LARGEST.items():
+            if getattr(self, name) > most:
+                raise ConfigError(f"training.{name}={getattr(self, name)}: at most {most}")
+        if not re.fullmatch(r"auto|cpu|mps|cuda(:\d{1,3})?", self.device):
+            raise ConfigError(f"training.device={self.device!r}: auto, cpu, cuda, cuda:1 or mps")
         if not 0 < self.lr <= 1:
             raise ConfigError(f"training.lr={self.lr}: above 0, at most 1")
         if not 0 <= self.warmup < 1:

@@ -118,6 +118,15 @@ DAMAGES = {
     "text for a number": rewritten(lambda tree: tree.update(seconds="long")),
     "a truth for a number": rewritten(lambda tree: tree.update(parameters=True)),
     "results are a list": rewritten(lambda tree: tree.update(results=[])),
+    "an infinite result": rewritten(lambda tree: tree.update(results={"best_epoch": float("inf")})),
+    "too large a number": lambda file: file.write_text(file.read_text().replace('"seconds": 0.0', '"seconds": 1e400')),
+    "metrics are a number": rewritten(lambda tree: tree.update(results={"metrics": 5})),
+    "a split is a text": rewritten(lambda tree: tree.update(results={"metrics": {"test": "good"}})),
+    "a metric is nothing": rewritten(lambda tree: tree.update(results={"metrics": {"test": {"accuracy": None}}})),
+    "an interval is a number": rewritten(lambda tree: tree.update(results={"intervals": {"test": {"loss": 1}}})),
+    "lambda is a number": rewritten(lambda tree: tree.update(results={"lambda": 0.2})),
+    "the yardstick is a list": rewritten(lambda tree: tree.update(results={"yardstick": [1]})),
+    "progress is a text": rewritten(lambda tree: tree.update(progress={"step": "far"})),
     "created is a number": rewritten(lambda tree: tree.update(created=5)),
 }
 

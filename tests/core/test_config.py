@@ -1,0 +1,64 @@
+"""Settings: text becomes typed values, a slip is refused by its name before anything starts."""
+
+import json
+
+import pytest
+
+from core.config import compose, from_dict, parse_settings, setting_names, to_dict
+from core.exceptions import ConfigError
+
+
+def test_text_becomes_values_of_the_right_type():
+    typed = {"training.epochs": "3", "training.lr": "1e-3", "model.attention.row_norm": "yes", "data.name": "a b.csv"}
+    config = compose("ndt-01-n3", typed)
+    assert (config.training.epochs, config.training.lr, config.data.name) == (3, 1e-3, "a b.csv")
+    assert config.model.attention.row_norm is True and config.model.attention.components == 3
+
+
+def test_settings_survive_json():
+    config = compose("differential", {"model.attention.lambda_per_head": True})
+    assert from_dict(json.loads(json.dumps(to_dict(config)))) == config
+
+
+def test_a_pair_is_split_at_its_first_sign():
+    assert parse_settings(["data.name=a=b.csv", " training.lr = 1 "]) == {"data.name": "a=b.csv", "training.lr": "1"}
+
+
+REFUSED = {
+    "training.lrr=1": "did you mean 'training.lr'",
+    "training=1": "unknown setting 'training'",
+    "training.epochs=1.5": "a whole number",
+    "training.epochs=0": "at least 1",
+    "training.lr=nan": "a number",
+    "training.seed=9223372036854775808": "training.seed=9223372036854775808: at most",
+    "training.threads=100000": "at most 1024",
+    "training.device=gpu": "auto, cpu, cuda",
+    "training.device=cuda:x": "auto, cpu, cuda",
+    "training.schedule=step": "one of cosine, linear, constant",
+    "model.ff_width=9999999999": "at most 65536",
+    "model.width=8196": "at most 8192",
+    "model.layers=129": "at most 128",
+    "model.attention.row_norm=maybe": "true or false",
+    "data.seed=-1": "0 or more",
+}
+
+
+@pytest.mark.parametrize(("pair", "words"), REFUSED.items(), ids=REFUSED)
+def test_a_slip_is_refused_in_words(pair, words):
+    with pytest.raises(ConfigError, match=words) as refusal:
+        compose("vanilla", parse_settings([pair]))
+    assert pair.partition("=")[0] in str(refusal.value)
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu", "mps", "cuda", "cuda:1"])
+def test_devices_are_known_by_their_form_whether_here_or_not(device):
+    assert compose("vanilla", {"training.device": device}).training.device == device
+
+
+def test_every_setting_can_be_given_back_as_it_is():
+    tree = to_dict(compose("ndt-pm1-n2"))
+    for name in setting_names():
+        value = tree
+        for part in name.split("."):
+            value = value[part]
+        assert to_dict(compose("ndt-pm1-n2", {name: value})) == tree
