@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
 
 import streamlit as st
@@ -50,3 +51,9 @@ def progress(what: str, detail: str, share: float) -> None:
         f'<div class="s-prog" role="progressbar" aria-label="{escape(what)}" aria-valuenow="{percent}" '
         f'aria-valuemin="0" aria-valuemax="100"><div style="width:{percent}%"></div></div></div>'
     )
+
+
+def notes(lines: Sequence[str]) -> None:
+    """Things worth knowing, one a line; nothing where there are none."""
+    if lines:
+        st.html(f'<ul class="s-notes">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>')

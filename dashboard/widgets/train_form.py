@@ -5,13 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from core.config import parse_settings
-from core.data.sources import SOURCES
 from core.exceptions import SentiscopeError
 from core.models.presets import PRESETS
 from core.runs import jobs
 from core.training.config import TrainingConfig
 from core.verbs import configure
-from dashboard import data, state
+from dashboard import data, datasets, state
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem
 
@@ -32,12 +31,12 @@ def train_form() -> None:
         )
         st.selectbox(
             "Data",
-            [name for name, source in SOURCES.items() if source.task == "single"],
+            [option.id for option in datasets.options() if not option.lacking],
             key=state.DATA,
+            bind="query-params",
             width=165,
             accept_new_options=True,
-            persist_state="session",
-            help="A known name, or the path of a file or folder on this machine",
+            help="A known name, or the path of a file or folder on this machine; the Data page shows what is in it",
         )
         st.number_input(
             "Epochs",
@@ -99,9 +98,10 @@ def _start() -> None:
             "training.epochs": draft(state.EPOCHS, 10),
         }
         preset = draft(state.PRESET, MODEL)
+        chosen = datasets.option(draft(state.DATA, DATA)).settings
         record = jobs.submit(
             data.store(),
-            configure(draft(state.DATA, DATA), preset, {**own, **settings}),
+            configure(chosen["data.name"], preset, {**own, **chosen, **settings}),
             preset,
             draft(state.NAME, ""),
         )

@@ -1,0 +1,94 @@
+"""A person's own data sets: uploaded files kept by their content, and how each is to be read. Imports nothing heavy.
+
+FOLDER/files/SHA256/NAME     what was uploaded
+FOLDER/choices/ID.json       which file, which columns, which encoding: what a training needs to be told
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import re
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.atomic import storage_errors, write_bytes, write_text
+from core.data.config import DataConfig
+from core.fingerprint import fingerprint
+
+CHOSEN = ("name", "text", "label", "delimiter", "encoding")
+"""The settings of a `DataConfig` that a choice holds."""
+LONGEST_NAME = 80
+
+_ID = re.compile(r"[\w.-]{1,120}")
+_UNSAFE = re.compile(r"[^\w.-]+")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A file as a person has confirmed it."""
+
+    id: str
+    config: DataConfig
+
+
+def safe_name(name: str) -> str:
+    """A file name that names nothing but a plain file: no folders, no blanks, no leading dot, no special meaning."""
+    last = re.split(r"[/\\]", unicodedata.normalize("NFC", name))[-1]
+    stem, dot, ending = _UNSAFE.sub("-", last).strip(".-").rpartition(".")
+    whole = f"{stem[: LONGEST_NAME - 12]}{dot}{ending[:11]}" if dot else ending[:LONGEST_NAME]
+    # Beside a file, `labels.json` would be read as the names of its classes.
+    return f"data-{whole}" if whole.casefold() == "labels.json" else whole or "data"
+
+
+def keep_file(folder: Path, name: str, content: bytes) -> Path:
+    """Keep an uploaded file under the SHA-256 of its content; the same content is kept once.
+
+    Raises:
+        StorageError: the disk is full or read-only.
+    """
+    home = folder / "files" / hashlib.sha256(content).hexdigest()
+    with storage_errors(home):
+        home.mkdir(parents=True, exist_ok=True)
+        kept = next((path for path in home.iterdir() if not path.name.startswith(".")), None)
+    if kept is None:
+        kept = home / safe_name(name)
+        write_bytes(kept, content)
+    return kept
+
+
+def keep_choice(folder: Path, config: DataConfig) -> Choice:
+    """Remember how a file is to be read; the same file read the same way is one choice.
+
+    Raises:
+        StorageError: the disk is full or read-only.
+    """
+    settings = {name: getattr(config, name) for name in CHOSEN}
+    stem = safe_name(Path(config.name).stem)[:40]
+    choice = Choice(f"{stem}-{fingerprint(settings)[:8]}", DataConfig(**settings))
+    with storage_errors(folder):
+        (folder / "choices").mkdir(parents=True, exist_ok=True)
+    write_text(folder / "choices" / f"{choice.id}.json", json.dumps(settings, ensure_ascii=False))
+    return choice
+
+
+def choices(folder: Path) -> list[Choice]:
+    """All choices whose file is still there, by name; a damaged one is left out."""
+    found = (read_choice(folder, path.stem) for path in sorted((folder / "choices").glob("*.json")))
+    return [choice for choice in found if choice is not None]
+
+
+def read_choice(folder: Path, choice: str) -> Choice | None:
+    """One choice; None if there is none, its file is gone, or it is damaged."""
+    if not _ID.fullmatch(choice):
+        return None
+    try:
+        content = json.loads((folder / "choices" / f"{choice}.json").read_text(encoding="utf-8"))
+        settings = {name: content[name] for name in CHOSEN}
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    if not all(isinstance(value, str) for value in settings.values()) or not Path(settings["name"]).exists():
+        return None
+    return Choice(choice, dataclasses.replace(DataConfig(), **settings))

@@ -1,0 +1,229 @@
+"""Caches of data sets, as `dashboard.data` holds those of runs: keyed by settings and fingerprint, never by a frame.
+
+What takes seconds is also kept on disk beside the runs. torch is never imported here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+import core
+from core.atomic import storage_errors, write_text
+from core.config import RunConfig
+from core.data import library
+from core.data.config import DataConfig
+from core.exceptions import DataError, NotAvailable
+from core.fingerprint import fingerprint
+from core.runs.store import RunStore
+from core.text.config import TextConfig
+from core.verbs import configure
+from dashboard.views.datasets import Option, option_of
+from dashboard.views.datasets import options as _options
+
+if TYPE_CHECKING:
+    from core.data.inspect import FileReport
+    from core.data.table import Dataset
+    from core.text.tokenizers import Tokenizer
+
+LONGEST_YARDSTICK_S = 1800.0
+AT_ONCE = 2_000_000
+"""Characters up to which the card of a data set is made without asking: some seconds."""
+
+
+def library_folder() -> Path:
+    """Where uploaded files, their settings and the cards of data sets are kept: beside the runs."""
+    return RunStore().folder / ".data"
+
+
+def options() -> list[Option]:
+    """Every data set that can be chosen; those that can be opened here first."""
+    return _options(library_folder(), importlib.util.find_spec("huggingface_hub") is not None)
+
+
+def option(name: str) -> Option:
+    """The data set of a name, or of the path of a file or folder.
+
+    Raises:
+        DataError: there is none, or its path may not be opened from another machine.
+    """
+    address = st.get_option("server.address")
+    found = option_of(name, options(), anywhere=address in ("127.0.0.1", "localhost", "::1"))
+    if found is None:
+        raise DataError(f"no data set, file or folder here is called '{name}'; choose one from the list")
+    return found
+
+
+def settings_of(chosen: Option) -> RunConfig:
+    """How this data set is read and cut into tokens, before any model's own wishes.
+
+    Raises:
+        InputError: its file is gone.
+    """
+    return configure(chosen.settings["data.name"], "vanilla", chosen.settings)
+
+
+def dataset(config: DataConfig) -> Dataset:
+    """The texts, once for all visitors; nobody changes them.
+
+    Raises:
+        DataError: they cannot be used.
+        NotAvailable: they cannot be had here.
+    """
+    return _dataset(config, _folder_version(config.name))
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _dataset(config: DataConfig, version: str) -> Dataset:
+    from core.data.load import load
+
+    return load(config)
+
+
+def tokenizer(data: Dataset, text: TextConfig) -> Tokenizer:
+    """The tokenizer that a training on this data would fit."""
+    return _tokenizer(data.fingerprint, text, data)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _tokenizer(fingerprint: str, text: TextConfig, _data: Dataset) -> Tokenizer:
+    from core.text.tokenizers import fit_tokenizer
+
+    return fit_tokenizer(_data.splits["train"]["text"].tolist(), text)
+
+
+def known_card(data: Dataset, text: TextConfig) -> dict[str, Any] | None:
+    """The data card if it has been made before."""
+    return _read_json(_kept("card", data, text))
+
+
+def card(data: Dataset, text: TextConfig) -> dict[str, Any]:
+    """The data card without the yardstick, made now and kept.
+
+    Raises:
+        StorageError: it cannot be kept.
+    """
+    from core.data.card import data_card
+
+    return _write_json(_kept("card", data, text), data_card(data, text, with_yardstick=False))
+
+
+def quick(data: Dataset) -> bool:
+    """Whether the card takes a few seconds only."""
+    return sum(int(rows["text"].str.len().sum()) for rows in data.splits.values()) <= AT_ONCE
+
+
+def known_yardstick(data: Dataset) -> dict[str, Any] | None:
+    """What TF-IDF reaches, if it has been measured from here before."""
+    return _read_json(_kept("tfidf", data, None))
+
+
+def yardstick(data: Dataset, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Measure TF-IDF in a process of its own, which may import torch, and keep the outcome.
+
+    Raises:
+        NotAvailable: it could not be measured; says why.
+    """
+    command = [sys.executable, "-m", "core.cli", "data", "card", "--json"]
+    command += [
+        part for name, value in settings.items() if name != "data.name" for part in ("--set", f"{name}={value}")
+    ]
+    command += ["--", settings["data.name"]]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, encoding="utf-8", timeout=LONGEST_YARDSTICK_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise NotAvailable("TF-IDF took more than half an hour and was stopped; limit the data") from None
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or ["no reason was given"]
+        raise NotAvailable(f"TF-IDF could not be measured: {said[-1]}")
+    return _write_json(_kept("tfidf", data, None), json.loads(done.stdout)["yardstick"])
+
+
+def inspect_upload(name: str, content: bytes, config: DataConfig) -> FileReport:
+    """What an uploaded file holds, before it is kept.
+
+    Args:
+        name: As the browser gave it.
+        content: The whole file.
+        config: Columns, delimiter and encoding; its name is not used.
+
+    Raises:
+        DataError: it cannot be read as a table at all.
+    """
+    return _inspect_upload(hashlib.sha256(content).hexdigest(), library.safe_name(name), config, content)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _inspect_upload(key: str, name: str, config: DataConfig, _content: bytes) -> FileReport:
+    with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
+        path = Path(folder) / name
+        path.write_bytes(_content)
+        return _inspect(path, config)
+
+
+def inspect_path(path: Path, config: DataConfig) -> FileReport:
+    """What a file of this machine holds; arguments as `inspect_upload`."""
+    return _inspect_path(str(path), _version(path), config)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _inspect_path(path: str, version: str, config: DataConfig) -> FileReport:
+    return _inspect(Path(path), config)
+
+
+def _inspect(path: Path, config: DataConfig) -> FileReport:
+    from core.data.inspect import inspect_file
+
+    return inspect_file(
+        path, text=config.text, label=config.label, delimiter=config.delimiter, encoding=config.encoding
+    )
+
+
+def _folder_version(name: str) -> str:
+    """Changes when a file of a named data set, folder or file does."""
+    from core.data.load import local_folder
+
+    path = local_folder(name) or Path(name).expanduser()
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return " ".join(_version(file) for file in files)
+
+
+def _kept(kind: str, data: Dataset, text: TextConfig | None) -> Path:
+    key = fingerprint({"version": core.__version__, "data": data.fingerprint, "classes": data.classes, "text": text})
+    return library_folder() / "cards" / f"{kind}-{key}.json"
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    """None where there is none, or a damaged one, which is then made anew."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _write_json(path: Path, value: dict[str, Any]) -> dict[str, Any]:
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_text(path, json.dumps(value))
+    return value
+
+
+def _version(path: Path) -> str:
+    """Changes when the file does; empty when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    return f"{found.st_mtime_ns}-{found.st_size}"

@@ -1,0 +1,228 @@
+"""Data: what a data set holds, what a model gets to see of it, and a person's own files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.data.sources import SOURCES
+from core.data.table import TEST, TRAIN, Dataset
+from core.exceptions import DataError, NotAvailable, SentiscopeError
+from core.text.config import TextConfig
+from dashboard import datasets, state
+from dashboard.charts.data import class_balance, lengths, percent
+from dashboard.charts.numbers import count
+from dashboard.views import datasets as views
+from dashboard.views.datasets import Option
+from dashboard.widgets.data_file import path_file, upload
+from dashboard.widgets.data_rows import asked_rows, opened_text, row_table
+from dashboard.widgets.export import Table, export_bar
+from dashboard.widgets.figure import caption, figure, heading
+from dashboard.widgets.header import header
+from dashboard.widgets.messages import finding, notes, problem
+from dashboard.widgets.style import look, row_height
+
+QUESTION = "What is in the data, and how much of it will a model get to see?"
+CLASSES = "The share of each class in each split. A model that always says the largest class is right that often."
+LENGTHS = "How long texts are before they are cut; the last bar also holds everything longer."
+LENGTHS_HOW = (
+    "Unless a setting says otherwise, a model reads as many tokens as the 99th percentile of the training texts, "
+    "between 16 and 256. Bins differ in width by one token, so the height is texts per token of length."
+)
+SPLITS = "Unknown: share of the tokens that the vocabulary of the training split lacks. Cut: share of the texts."
+SPLITS_HOW = (
+    "Repeats are rows whose text occurred before in the same split. A row of another split that is also in train, or "
+    "lies inside a training text as a phrase, can be remembered instead of understood: scores on it flatter."
+)
+YARDSTICK = "TF-IDF of single words and pairs with logistic regression: what a model has to beat to be worth its name."
+SPLIT_COLUMNS = {
+    "unknown": st.column_config.NumberColumn("Unknown", format="percent", width=84),
+    "cut": st.column_config.NumberColumn("Cut", format="percent", width=70),
+    "inside a training text": st.column_config.NumberColumn("In a training text", format="percent", width=130),
+}
+
+
+def page() -> None:
+    """One data set, or a file on its way to become one."""
+    head = st.container()
+    known = datasets.options()
+    with st.container(key="data-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
+        name = st.selectbox(
+            "Data",
+            [option.id for option in known],
+            key=state.DATA,
+            bind="query-params",
+            width=330,
+            accept_new_options=True,
+            help="Those that can be opened here stand first. Or type the path of a file or folder on this machine",
+        )
+        actions = st.container(horizontal=True, vertical_alignment="bottom", width="content")
+    with st.expander("Bring your own file"):
+        upload()
+    if text := state.take(state.PROBLEM):
+        problem("This file could not be kept", text)
+    title, facts = "Data", []
+    try:
+        option = datasets.option(name or views.BUILT_IN)
+        if option.lacking:
+            problem(f"“{option.id}” is not here", option.lacking)
+        elif _raw_file(option):
+            heading(Path(option.id).name, "file", note="not used yet")
+            path_file(Path(option.id))
+        else:
+            facts = _shown(option, actions)
+    except (DataError, NotAvailable) as error:
+        problem("This data cannot be used", str(error))
+    with head:
+        header(title, QUESTION, facts)
+
+
+def _raw_file(option: Option) -> bool:
+    """Whether this is a file whose columns nobody has confirmed yet."""
+    return (
+        option.id not in SOURCES
+        and option.id == option.settings["data.name"]
+        and Path(option.id).expanduser().is_file()
+    )
+
+
+def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[tuple[str, str]]:
+    """The whole page of a data set; gives what the header says of it."""
+    config = datasets.settings_of(option)
+    with st.spinner("Reading the texts", show_time=True):
+        dataset = datasets.dataset(config.data)
+    with actions:
+        if st.button("Train on this", type="primary", key="train-on", icon=":material/play_circle:"):
+            st.switch_page("screens/train.py", query_params={state.RUN: state.run(), state.DATA: option.id})
+    card = _card(dataset, config.text)
+    tables: dict[str, Table] = {}
+    if card:
+        tables |= _figures(dataset, card)
+        tables |= _yardstick(option, dataset, card)
+    rows = _browse(dataset, config.text)
+    _about(dataset, card)
+    export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
+    n = sum(map(len, dataset.splits.values()))
+    return [(dataset.name, f"{len(dataset.classes)} classes"), (f"n = {count(n)}", "labelled texts")]
+
+
+def _card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
+    """What is known of the data set; a large one is measured when asked."""
+    card = datasets.known_card(dataset, text)
+    if card is None and not datasets.quick(dataset):
+        finding("This data set is large", "Its vocabulary, lengths and repeats take up to a minute to count, once.")
+        if not st.button("Count them", key="make-card"):
+            return None
+    if card is None:
+        with st.spinner("Counting words, lengths and repeats", show_time=True):
+            card = datasets.card(dataset, text)
+    return card
+
+
+def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    splits = views.split_table(card)
+    part = state.asked(state.PART)
+    part = part if part in card["splits"] else TRAIN
+    tokens = card["splits"][part]["tokens"]
+    with st.container(key="pair-data"):
+        left, right = st.columns(2, gap="large")
+    with left:
+        figure(
+            "Classes",
+            class_balance(views.class_shares(card), look()),
+            "classes",
+            note="share of each split",
+            reading=CLASSES,
+        )
+    with right:
+        longest = card["vocabulary"]["max_length"]
+        bins = tokens["histogram"]
+        figure(
+            "Lengths",
+            lengths(bins["edges"], bins["rows"], longest, tokens["cut_texts_share"], look()),
+            "lengths",
+            note=f"{part}, n = {count(card['splits'][part]['rows'])}",
+            reading=LENGTHS,
+            about=LENGTHS_HOW,
+        )
+    unit = "words" if card["vocabulary"]["tokenizer"] == "word" else "pieces"
+    vocabulary = f"vocabulary of {count(card['vocabulary']['size'])} {unit}"
+    heading("Splits", "splits", note=vocabulary, about=SPLITS_HOW)
+    st.dataframe(splits, hide_index=True, row_height=row_height(), column_config=SPLIT_COLUMNS, alt="Splits")
+    caption(SPLITS)
+    conflicts = card["repeats"]["conflicting"]
+    if conflicts:
+        finding(
+            f"{count(conflicts)} texts have more than one label",
+            "Nobody can get all of their rows right, neither a model nor a person.",
+        )
+    return {"Splits": splits, "Classes": views.class_table(card), "Lengths": views.length_table(card)}
+
+
+def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
+    measured = datasets.known_yardstick(dataset)
+    heading("Yardstick", "yardstick", note="TF-IDF")
+    if measured is None and st.button("Measure TF-IDF", key="measure", help="From seconds to some minutes, once"):
+        try:
+            with st.spinner("Fitting TF-IDF with logistic regression", show_time=True):
+                measured = datasets.yardstick(dataset, option.settings)
+        except SentiscopeError as error:
+            problem("TF-IDF has no result", str(error))
+    tables = {}
+    three = st.column_config.NumberColumn(format="%.3f")
+    if measured:
+        rows = {name: split["rows"] for name, split in card["splits"].items()}
+        tables["Yardstick"] = views.yardstick_table(measured, rows)
+        st.dataframe(
+            tables["Yardstick"],
+            hide_index=True,
+            row_height=row_height(),
+            column_config={"accuracy": three, "F1, macro": three},
+            alt="Yardstick",
+        )
+    caption(YARDSTICK)
+    named = views.phenomenon_table(card, measured)
+    if not named.empty:
+        tables["Phenomena"] = named
+        with st.expander(f"Phenomena: what {len(named)} kinds of sentences are made to test"):
+            st.dataframe(
+                named, hide_index=True, row_height=row_height(), column_config={"TF-IDF, test": three}, alt="Phenomena"
+            )
+    return tables
+
+
+def _browse(dataset: Dataset, text: TextConfig) -> pd.DataFrame:
+    heading("Texts", "texts")
+    rows = views.matching(dataset, asked_rows(dataset))
+    chosen = row_table(rows)
+    if chosen is not None:
+        opened_text(chosen, datasets.tokenizer(dataset, text))
+    return rows
+
+
+def _about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
+    """Where the data comes from, and what was done to it."""
+    heading("About", "about-data")
+    source = SOURCES.get(dataset.name)
+    facts = {
+        "Source": dataset.source,
+        "Licence": dataset.licence or "not known",
+        "Language": dataset.language or "not known",
+        "Fingerprint": dataset.fingerprint[:16],
+    }
+    if card and TEST in card["splits"]:
+        facts["Unknown words"] = f"{percent(card['splits'][TEST]['tokens']['unknown_share'])} of the test tokens"
+    st.html(
+        '<dl class="s-facts">'
+        + "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+        + "</dl>"
+    )
+    notes([*([source.note] if source and source.note else []), *dataset.notes])
+
+
+page()

@@ -1,0 +1,167 @@
+"""A person's own file: seen before it is used, its encoding, delimiter and columns confirmed."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from core.data import library
+from core.data.config import DataConfig
+from core.data.findings import plural
+from core.data.inspect import FileReport
+from core.exceptions import SentiscopeError
+from dashboard import datasets, state
+from dashboard.charts.numbers import count
+from dashboard.widgets.figure import caption
+from dashboard.widgets.messages import notes, problem
+from dashboard.widgets.style import row_height
+
+KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet"]
+FOUND = "as found"
+ENCODINGS = ["utf-8", "utf-16", "cp1252", "latin-1", "cp949", "shift_jis", "gb18030", "cp1251"]
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "tab", "bar": "|"}
+DELIMITED, TEXTUAL = ("csv", "tsv", "text"), ("csv", "tsv", "text", "json", "jsonl", "trees")
+KEPT = (
+    "A file is kept beside the runs on the machine that runs this page, under the fingerprint of its content; "
+    "it goes nowhere else."
+)
+Look = Callable[[DataConfig], FileReport]
+
+
+def upload() -> None:
+    """The place for a file, and what was found in it."""
+    file = st.file_uploader(
+        "A table with one text and one label in each row",
+        type=KINDS,
+        key=f"{state.UPLOAD}-{state.draft(state.UPLOAD, 0)}",
+        help="CSV, TSV, JSON Lines, Excel, Parquet, or a text a line. At most 50 MB",
+    )
+    if file is None:
+        caption(KEPT)
+        return
+    content = file.getvalue()
+
+    def keep(config: DataConfig) -> DataConfig:
+        kept = library.keep_file(datasets.library_folder(), file.name, content)
+        return dataclasses.replace(config, name=str(kept))
+
+    key = hashlib.sha256(content).hexdigest()[:12]
+    confirm(library.safe_name(file.name), key, lambda config: datasets.inspect_upload(file.name, content, config), keep)
+
+
+def path_file(path: Path) -> None:
+    """A file of this machine, named by its path: read where it is."""
+    whole = str(path.expanduser().resolve())
+    confirm(
+        path.name,
+        hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12],
+        lambda config: datasets.inspect_path(Path(whole), config),
+        lambda config: dataclasses.replace(config, name=whole),
+    )
+
+
+def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataConfig]) -> None:
+    """Show what was found, let the person correct it, and offer to use it.
+
+    Args:
+        file: Name for messages.
+        key: Short and unique for the content; choices for another file start afresh.
+        look: Reads the file in the way a config says.
+        keep: Called when the file is to be used; gives the config that names the kept file.
+    """
+    choices = st.container(key="data-choices", horizontal=True, vertical_alignment="bottom", gap="small")
+    asked = _as_text(choices, key)
+    try:
+        first = look(asked)
+    except SentiscopeError as error:
+        problem(f"{file} cannot be read so", f"{error}. Another encoding or delimiter may help.")
+        return
+    config, report = _columns(choices, key, asked, first, look)
+    caption(_found(report))
+    st.dataframe(
+        pd.DataFrame(report.preview), hide_index=True, row_height=row_height(), alt=f"The first rows of {file}"
+    )
+    notes([finding.message for finding in report.findings if finding.level != "refused"])
+    if report.problem:
+        problem(f"{file} cannot be used yet", report.problem)
+        return
+    shares = ", ".join(f"{name} {count(rows)}" for name, rows in report.classes.items())
+    caption(f"{plural(len(report.classes), 'class')}: {shares}")
+    st.button("Use this data", type="primary", key="use-data", on_click=_use, args=(keep, config))
+
+
+def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
+    """Encoding and delimiter, asked of every file: only the content says whether they matter."""
+    encoding = place.selectbox(
+        "Encoding",
+        [FOUND, *ENCODINGS],
+        key=f"encoding-{key}",
+        width=150,
+        accept_new_options=True,
+        help="Change it where letters look wrong in the preview",
+    )
+    delimiter = place.selectbox(
+        "Delimiter",
+        [FOUND, *DELIMITERS],
+        key=f"delimiter-{key}",
+        width=150,
+        help="What stands between two columns of a text file",
+    )
+    return DataConfig(
+        encoding="" if encoding in (None, FOUND) else encoding,
+        delimiter="" if delimiter in (None, FOUND) else DELIMITERS[delimiter],
+    )
+
+
+def _columns(
+    place: st.delta_generator.DeltaGenerator, key: str, asked: DataConfig, first: FileReport, look: Look
+) -> tuple[DataConfig, FileReport]:
+    """Text and label column, prefilled with what inspection found; another choice is looked at anew."""
+    names = [column.name for column in first.columns]
+    key = f"{key}-{asked.encoding}-{asked.delimiter}"
+    about = {"width": 190, "placeholder": "Choose a column"}
+    text = place.selectbox(
+        "Text column",
+        names,
+        index=names.index(first.text) if first.text else None,
+        key=f"text-{key}",
+        help="What a model reads",
+        **about,
+    )
+    label = place.selectbox(
+        "Label column",
+        names,
+        index=names.index(first.label) if first.label else None,
+        key=f"label-{key}",
+        help="What it learns to say",
+        **about,
+    )
+    config = dataclasses.replace(asked, text=text or "", label=label or "")
+    return config, first if (config.text, config.label) == (first.text, first.label) else look(config)
+
+
+def _found(report: FileReport) -> str:
+    """What kind of file it is, in words."""
+    parts = [f"{count(report.rows)} rows", report.kind]
+    if report.kind in TEXTUAL:
+        parts.append(report.encoding)
+    if report.kind in DELIMITED and report.delimiter:
+        parts.append(f"separated by {report.delimiter}{', quoted' if report.quoted else ''}")
+    parts.append("the first row names the columns" if report.header else "no row of column names: they are numbered")
+    return f"{' · '.join(parts)}. The first rows, as they will be read:"
+
+
+def _use(keep: Callable[[DataConfig], DataConfig], config: DataConfig) -> None:
+    """Button: keep the file and how it is read, and choose it on every page."""
+    try:
+        choice = library.keep_choice(datasets.library_folder(), keep(config))
+    except SentiscopeError as error:
+        state.put(state.PROBLEM, str(error))
+        return
+    state.put(state.DATA, choice.id)
+    state.put(state.UPLOAD, state.draft(state.UPLOAD, 0) + 1)

@@ -1,0 +1,119 @@
+"""The texts of a data set, filtered and a page at a time; a chosen one is followed to its tokens."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+import pandas as pd
+import streamlit as st
+
+from core.data.table import Dataset
+from core.text.tokenizers import Tokenizer
+from dashboard import state
+from dashboard.charts.numbers import count
+from dashboard.views.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
+from dashboard.widgets.figure import caption, heading
+from dashboard.widgets.messages import finding
+from dashboard.widgets.style import row_height
+
+HEIGHT_ROWS = 8
+STEPS = "What a model gets of this text: each step that changes it, then its tokens."
+KEY = (
+    '<div class="s-key">{unknown}{cut}</div>',
+    '<span><i class="s-dash"></i>not in the vocabulary: read as “unknown”</span>',
+    '<span><s class="s-lost">word</s> cut off: never read</span>',
+)
+
+
+def asked_rows(dataset: Dataset) -> Filters:
+    """Four filters, bound to the link."""
+    named = phenomena(dataset)
+    for key, allowed in (
+        (state.PART, list(dataset.splits)),
+        (state.CLASS, dataset.classes),
+        (state.PHENOMENON, named),
+    ):
+        state.keep_to(key, allowed)
+    with st.container(key="data-filters", horizontal=True, vertical_alignment="bottom", gap="small"):
+        split = _filter("Split", list(dataset.splits), state.PART)
+        label = _filter("Class", dataset.classes, state.CLASS)
+        phenomenon = _filter("Phenomenon", named, state.PHENOMENON, 210) if named else ""
+        words = st.text_input(
+            "Contains",
+            key=state.FIND,
+            bind="query-params",
+            width=230,
+            placeholder="any text",
+            max_chars=200,
+            help="Texts that hold exactly these characters, in upper or lower case",
+        )
+    return Filters(split, label, phenomenon, words or "")
+
+
+def _filter(label: str, names: Sequence[str], key: str, width: int = 150) -> str:
+    chosen = st.selectbox(label, list(names), index=None, key=key, bind="query-params", placeholder="any", width=width)
+    return chosen or ""
+
+
+def row_table(rows: pd.DataFrame) -> str | None:
+    """A page of the rows; the text of the chosen one, None if none is."""
+    if rows.empty:
+        finding("No text is like that", "Leave out a filter, or look for fewer characters.")
+        return None
+    pages = math.ceil(len(rows) / PAGE_ROWS)
+    state.keep_to(state.PAGE, list(range(1, pages + 1)))
+    with st.container(key="data-pages", horizontal=True, vertical_alignment="center", gap="small"):
+        number = 1
+        if pages > 1:
+            number = st.number_input("Page", 1, pages, 1, key=state.PAGE, bind="query-params", width=120)
+        first = (number - 1) * PAGE_ROWS
+        shown = rows.iloc[first : first + PAGE_ROWS].reset_index(drop=True)
+        caption(f"Rows {count(first + 1)} to {count(first + len(shown))} of {count(len(rows))}. Choose one to open it.")
+    event = st.dataframe(
+        shown.assign(text=shown["text"].str.slice(0, SHOWN_CHARACTERS)),
+        hide_index=True,
+        row_height=row_height(),
+        height=(min(len(shown), HEIGHT_ROWS) + 1) * row_height() + 2,
+        column_config={
+            "text": st.column_config.TextColumn("Text", width=430),
+            "label": st.column_config.TextColumn("Class", width=90),
+            "split": st.column_config.TextColumn("Split", width=80),
+        },
+        key=state.TEXTS,
+        on_select="rerun",
+        selection_mode="single-row",
+        alt="Texts of the data set",
+    )
+    chosen = [row for row in event["selection"]["rows"] if row < len(shown)]
+    return str(shown["text"].iloc[chosen[0]]) if chosen else None
+
+
+def opened_text(text: str, tokenizer: Tokenizer) -> None:
+    """One text, each step on its way to tokens, and the way to the Sentence page."""
+    changes, pieces = preparation(text, tokenizer)
+    with st.container(key="selection", horizontal=True, vertical_alignment="center"):
+        heading("From text to tokens", "steps", note=f"{count(len(pieces))} tokens")
+        if st.button("Try it on the Sentence page", icon=":material/notes:", type="tertiary", key="try-sentence"):
+            st.switch_page("screens/sentence.py", query_params={state.RUN: state.run(), state.TEXT: text})
+    steps = [("as it stands", text), *changes]
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(after)}</dd>" for name, after in steps)
+    st.html(f'<dl class="s-steps">{rows}</dl>')
+    ids = st.toggle("Numbers of the tokens", key=state.IDS, help="The ids that the model reads; 1 is “unknown”")
+    shown = pieces[:SHOWN_TOKENS]
+    st.html(f'<ul class="s-toks" aria-label="tokens">{"".join(_chip(piece, ids) for piece in shown)}</ul>')
+    unknown, cut = (any(getattr(piece, name) for piece in pieces) for name in ("unknown", "cut"))
+    if unknown or cut:
+        st.html(KEY[0].format(unknown=KEY[1] if unknown else "", cut=KEY[2] if cut else ""))
+    beyond = f" The first {SHOWN_TOKENS} of {count(len(pieces))} are drawn." if len(pieces) > SHOWN_TOKENS else ""
+    caption(STEPS + beyond)
+
+
+def _chip(piece: Piece, ids: bool) -> str:
+    kinds = " ".join(name for name, held in (("s-unknown", piece.unknown), ("s-lost", piece.cut)) if held)
+    about = "; ".join(
+        words for words, held in (("not in the vocabulary", piece.unknown), ("cut off", piece.cut)) if held
+    )
+    number = f"<small>{piece.id}</small>" if ids else ""
+    return f'<li class="s-plain {kinds}" title="{about}"><b>{escape(piece.token) or "·"}</b>{number}</li>'
