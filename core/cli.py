@@ -29,7 +29,7 @@ from core.serve import serve, streamlit_command
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Train small sentiment classifiers, look inside.")
 data_app = typer.Typer(no_args_is_help=True, help="Data sets: list, card, check.")
-runs_app = typer.Typer(no_args_is_help=True, help="Runs: list, show, cancel, rm.")
+runs_app = typer.Typer(no_args_is_help=True, help="Runs: list, show, cancel, export, import, rm.")
 app.add_typer(data_app, name="data")
 app.add_typer(runs_app, name="runs")
 out, err = Console(), Console(stderr=True)
@@ -198,6 +198,23 @@ def runs_cancel(run: Run, as_json: Json = False) -> None:
     """Stop a run; it saves a checkpoint and can be resumed."""
     record = jobs.cancel(RunStore(), run)
     _print({"run": run, "status": record.status, "asked": "cancel"}, as_json, _show_tree)
+
+
+@runs_app.command("export")
+def runs_export(
+    run: Run, file: Annotated[Path, typer.Argument(help="The zip file to write.")], as_json: Json = False
+) -> None:
+    """Write a run into one zip file, without checkpoints."""
+    _print(verbs.runs_export(run, file), as_json, _show_tree)
+
+
+@runs_app.command("import")
+def runs_import(
+    source: Annotated[Path, typer.Argument(metavar="PATH", help="A zip file from `runs export`, or a run directory.")],
+    as_json: Json = False,
+) -> None:
+    """Take a run in, under its name or the next free one."""
+    _print(verbs.runs_import(source), as_json, _show_tree)
 
 
 @runs_app.command("rm")

@@ -315,6 +315,21 @@ def runs_show(run: str, store: RunStore | None = None) -> dict[str, Any]:
     return dataclasses.asdict((store or RunStore()).read(run))
 
 
+def runs_export(run: str, file: Path, store: RunStore | None = None) -> dict[str, Any]:
+    """Write a run into one zip file that `runs_import` takes in elsewhere."""
+    from core.runs.archive import export_file
+
+    export_file(store or RunStore(), run, file)
+    return {"run": run, "file": str(file), "bytes": file.expanduser().stat().st_size}
+
+
+def runs_import(source: Path, store: RunStore | None = None) -> dict[str, Any]:
+    """Take in a run directory or a zip file; `run` is the name that it has here."""
+    from core.runs.archive import import_run
+
+    return {"run": import_run(store or RunStore(), source), "source": str(source)}
+
+
 def doctor() -> dict[str, Any]:
     """Versions, device, folders, optional parts; `problems` lists what would stop work, each with its remedy."""
     import importlib.metadata

@@ -27,7 +27,7 @@ from core.models.trace import Batch
 from core.runs import queue
 from core.runs.record import CHECKPOINT, HISTORY, TOKENIZER, WEIGHTS
 from core.runs.results import Judged, write_split
-from core.runs.store import RunStore
+from core.runs.store import RunStore, this_machine
 from core.text.tokenizers import Tokenizer, fit_tokenizer
 from core.training.batches import Examples, TokenTable, pad
 from core.training.checkpoint import Progress
@@ -110,12 +110,20 @@ class Experiment(Events):
             device=device,
             events=self,
         )
+        self._plan(training)
         self._note("training", steps=training.steps)
         outcome = training.run()
         self._write_weights(model)
         self._update(seconds=outcome.seconds)
         self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
         return model, tokenizer
+
+    def _plan(self, training: Training) -> None:
+        """Say before the first step how many there are and on how much data; what a checkpoint knows stays."""
+        rows = {TRAIN: len(training.training.labels), VALIDATION: len(training.validation.labels)}
+        begun = {"step": 0, "epoch": 0, **self.record.progress}
+        ends = {"steps": training.steps, "epochs": self.config.training.epochs}
+        self._update(progress={**begun, **ends, "rows": rows, "machine": this_machine()})
 
     def _linear(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
         """The TF-IDF baseline: fitted by scikit-learn, kept and read as every other model; always on the CPU."""
@@ -172,7 +180,7 @@ class Experiment(Events):
         """Tell readers of the record how far the training is."""
         epochs = self.config.training.epochs
         done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
-        self._update(progress=done, seconds=progress.seconds)
+        self._update(progress={**self.record.progress, **done}, seconds=progress.seconds)
 
     def _write_weights(self, model: nn.Module) -> None:
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}

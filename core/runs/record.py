@@ -16,6 +16,11 @@ TOKENIZER = "tokenizer.json"
 WEIGHTS = "weights.safetensors"
 CHECKPOINT = "checkpoint"
 LOG = "log.txt"
+EVALUATION = "evaluation"
+PREDICTIONS, EMBEDDINGS, METRICS = "predictions.parquet", "embeddings.npy", "metrics.json"
+"""Of a split, in `evaluation/<split>/`; see core.runs.results."""
+PROBABILITY = "probability:"
+"""Before the class name, the column of its probability in the predictions."""
 CANCEL = "CANCEL"
 """A person's wish to stop: the training sees this file at its next step, saves a checkpoint and ends."""
 
@@ -57,7 +62,8 @@ class RunRecord:
     device: str = ""
     versions: dict[str, str] = field(default_factory=dict)
     progress: dict[str, Any] = field(default_factory=dict)
-    """step, steps, epoch, epochs of the last checkpoint."""
+    """step, steps, epoch, epochs of the last checkpoint; from the first step on rows (training and validation) and
+    machine (a fingerprint, so that its speed can be told for the next run)."""
     results: dict[str, Any] = field(default_factory=dict)
     """metrics and intervals per split, lambda per layer and component, yardstick (TF-IDF) per split."""
     parent: str = ""

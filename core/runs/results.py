@@ -24,12 +24,8 @@ from core.evaluation.intervals import intervals
 from core.evaluation.metrics import calibration_bins, confusion, evaluate, left_out, per_class
 from core.evaluation.predict import Predictions
 from core.evaluation.representation import silhouette
+from core.runs.record import EMBEDDINGS, EVALUATION, METRICS, PREDICTIONS, PROBABILITY
 from core.training.history import finite
-
-FOLDER = "evaluation"
-PREDICTIONS, EMBEDDINGS, METRICS = "predictions.parquet", "embeddings.npy", "metrics.json"
-PROBABILITY = "probability:"
-"""Before the class name, the column of its probability."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +64,7 @@ def write_split(run: Path, judged: Judged) -> None:
     Raises:
         StorageError: the disk is full or read-only.
     """
-    folder = run / FOLDER / judged.split
+    folder = run / EVALUATION / judged.split
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     table, vectors = io.BytesIO(), io.BytesIO()

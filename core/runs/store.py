@@ -24,6 +24,7 @@ from core.config import RunConfig, from_dict
 from core.data.config import DataConfig
 from core.data.sources import SOURCES
 from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
+from core.fingerprint import fingerprint
 from core.runs.record import CANCEL, RECORD, Process, RunRecord, Status
 
 SCHEMA = 1
@@ -53,9 +54,7 @@ class RunStore:
         """
         config = dataclasses.replace(config, data=_anywhere(config.data))
         now = datetime.datetime.now(datetime.UTC)
-        stem = _slug(name) or _slug(
-            f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}"
-        )
+        stem = slug(name) or slug(f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}")
         with storage_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             for number in range(1, 100_000):
@@ -142,6 +141,11 @@ def this_process() -> Process:
     """Who is asking."""
     me = psutil.Process()
     return Process(me.pid, me.create_time(), socket.gethostname())
+
+
+def this_machine() -> str:
+    """Tells machines apart without naming them: runs are given to others."""
+    return fingerprint({"host": socket.gethostname()})
 
 
 def alive(process: Process | None) -> bool:
@@ -279,6 +283,6 @@ def _anywhere(data: DataConfig) -> DataConfig:
     return dataclasses.replace(data, name=str(path.absolute())) if data.name not in SOURCES and path.exists() else data
 
 
-def _slug(name: str) -> str:
+def slug(name: str) -> str:
     """A directory name from any text: other characters become dashes; empty if nothing is left."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-_")[:100].strip(".-_")

@@ -12,13 +12,11 @@ from numpy.typing import NDArray
 
 from core.evaluation.metrics import METRICS, confusion, per_class, roc_points
 from core.exceptions import RunDamaged
-from core.runs.record import RunRecord
+from core.runs.record import PROBABILITY, RunRecord
 from dashboard.charts.numbers import number, plus_minus
 from dashboard.charts.performance import RocCurve
 
 TEST = "test"
-PROBABILITY = "probability:"
-"""As in core.runs.results, which needs torch and so cannot be imported here; a test compares the two."""
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]
 

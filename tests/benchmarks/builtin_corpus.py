@@ -21,7 +21,7 @@ from core.data.config import DataConfig
 from core.data.load import load
 from core.data.sources.builtin import challenge
 from core.evaluation.yardstick import yardstick
-from core.runs.results import FOLDER, PREDICTIONS
+from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
 
 TARGET = Path(challenge.__file__).with_name("measured.json")
@@ -29,7 +29,7 @@ TARGET = Path(challenge.__file__).with_name("measured.json")
 
 def correct(store: RunStore, run: str, split: str) -> pd.DataFrame:
     """Phenomenon, unseen mark and whether the run was right, row by row."""
-    rows = pd.read_parquet(store.path(run) / FOLDER / split / PREDICTIONS)
+    rows = pd.read_parquet(store.path(run) / EVALUATION / split / PREDICTIONS)
     return rows.assign(correct=rows["label"] == rows["predicted"])[["phenomenon", "unseen", "correct"]]
 
 

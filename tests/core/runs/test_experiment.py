@@ -15,6 +15,7 @@ from core.exceptions import DataError, NotAvailable, StorageError
 from core.runs import jobs
 from core.runs.load import load_run
 from core.runs.record import CANCEL, CHECKPOINT, HISTORY, TOKENIZER, WEIGHTS
+from core.runs.store import this_machine
 from core.runs.worker import execute
 from core.training import loop
 from core.training.history import read_history
@@ -42,7 +43,8 @@ def test_a_run_from_a_file_to_its_results(store, tiny):
     assert (record.threads, record.device) == (1, "cpu")
     assert record.seconds > 0 and len(record.data_fingerprint) == 64 and record.data_notes
     assert record.versions["torch"] == torch.__version__
-    assert record.progress == {"step": 36, "steps": 36, "epoch": 3, "epochs": 3}
+    done = {"step": 36, "steps": 36, "epoch": 3, "epochs": 3}
+    assert record.progress == {**done, "rows": {"train": 96, "validation": 12}, "machine": this_machine()}
     first = list(dict.fromkeys(kind for kind in told if kind not in ("step", "epoch")))
     assert first == ["queued", "running", "data", "tokenizer", "training", "evaluation", "intervals", "yardstick"]
 
@@ -211,6 +213,15 @@ def test_a_run_waits_for_its_turn_and_can_be_cancelled_there_or_later(store, tin
     os.kill(store.read(first).process.pid, signal.SIGTERM)
     record = wait_for(store, first, lambda record: record.status == "cancelled")
     assert 0 < record.progress["step"] < record.progress["steps"]
+
+
+def test_the_plan_is_in_the_record_before_the_first_step(store, tiny):
+    run = store.create(tiny(), "ndt-01-n3").run
+    seen = {}
+    execute(store, run, on_event=lambda event: seen.setdefault(event["kind"], store.read(run).progress))
+    plan = seen["training"]
+    assert (plan["step"], plan["steps"], plan["epochs"]) == (0, 36, 3)
+    assert plan["rows"] == {"train": 96, "validation": 12}
 
 
 def test_checkpoints_within_an_epoch_tell_the_record_how_far_it_is(store, tiny, monkeypatch):

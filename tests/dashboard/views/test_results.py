@@ -9,9 +9,7 @@ import pytest
 
 from core.config import compose
 from core.exceptions import RunDamaged
-from core.runs import results as saved
 from core.runs.record import RunRecord
-from dashboard import data
 from dashboard.views import results as views
 
 RECORD = RunRecord(
@@ -82,8 +80,3 @@ def test_numbers_carry_n_and_lie_between_guessing_and_perfect():
 def test_the_metric_table_leaves_out_what_it_does_not_know():
     assert views.metric_table(RECORD, "test")["metric"].tolist() == ["accuracy", "ece"]
     assert views.metric_table(RECORD, "nowhere").empty
-
-
-def test_the_column_prefix_is_that_of_the_saved_predictions():
-    assert views.PROBABILITY == saved.PROBABILITY
-    assert (data.EVALUATION, data.PREDICTIONS) == (saved.FOLDER, saved.PREDICTIONS)

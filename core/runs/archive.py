@@ -1,0 +1,220 @@
+"""Runs to give away and to take in: one zip file, or a run directory from elsewhere. Imports nothing heavy.
+
+Only files that a run is known to have travel; never a checkpoint, which is resumed where it was made. What comes in is
+read with distrust: it is unpacked aside, measured while it is read, checked through the store, and moved in whole.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import os
+import re
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from core.atomic import storage_errors, write_bytes
+from core.exceptions import InputError, RunDamaged
+from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
+from core.runs.store import RunStore, slug
+
+LIMIT = 512 * 1024**2
+"""Bytes that a run may take on the disk: ten times the largest one that this program makes by default."""
+FILES = 500
+"""Entries that an archive may have."""
+KNOWN = {RECORD, HISTORY, TOKENIZER, WEIGHTS}
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+_INSIDE = (
+    re.compile(rf"{EVALUATION}/{_NAME}/({'|'.join(map(re.escape, (PREDICTIONS, EMBEDDINGS, METRICS)))})"),
+    re.compile(r"projections/[A-Za-z0-9-]+\.(npy|json)"),
+)
+_BLOCK = 1024**2
+
+
+def export_run(store: RunStore, run: str) -> bytes:
+    """A run as a zip file; the same run gives the same bytes.
+
+    Raises:
+        RunNotFound: no such run.
+        RunDamaged: its record cannot be read, so nobody could take it in.
+        InputError: it is still being trained.
+    """
+    record, folder = store.read(run), store.path(run)
+    if record.status in ("queued", "running"):
+        raise InputError(f"run '{run}' is {record.status}; export it when it has ended")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for name, path in _known_files(folder):
+            info = zipfile.ZipInfo(f"{run}/{name}")
+            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+            archive.writestr(info, path.read_bytes())
+    return packed.getvalue()
+
+
+def export_file(store: RunStore, run: str, file: Path) -> None:
+    """`export_run` into a file, whole or not at all.
+
+    Raises:
+        InputError: the file's folder does not exist.
+    """
+    content = export_run(store, run)
+    if not file.expanduser().absolute().parent.is_dir():
+        raise InputError(f"{file}: its folder does not exist")
+    write_bytes(file.expanduser().absolute(), content)
+
+
+def import_run(store: RunStore, source: Path) -> str:
+    """Take in a run directory or a zip file.
+
+    Returns:
+        The name that the run has here; one that is taken gets a number behind it.
+
+    Raises:
+        InputError: it is no run, or one that is not to be trusted; the message says why. Nothing was written.
+    """
+    source = source.expanduser()
+    if source.is_dir():
+        with _landing(store, slug(source.absolute().name)) as landing:
+            _copy_folder(source, landing)
+            return _settle(store, landing)
+    try:
+        with source.open("rb") as stream:
+            return import_zip(store, stream, source.name)
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read ({error.strerror})") from error
+
+
+def import_zip(store: RunStore, stream: IO[bytes], name: str) -> str:
+    """Take in a zip file that somebody hands over; see `import_run`. `name` is the file's."""
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            entries = _entries(archive, name)
+            with _landing(store, _top(entries) or slug(Path(name).stem)) as landing:
+                _unpack(archive, entries, landing, name)
+                return _settle(store, landing)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError, zlib.error) as error:
+        raise InputError(f"{name}: is not a zip file that can be read ({error})") from error
+
+
+def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """What may travel of a run directory, by its name inside it, in a fixed order."""
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder).as_posix()
+        if _is_known(inside) and path.is_file():
+            if any(part.is_symlink() for part in (path, *path.relative_to(folder).parents) if str(part) != "."):
+                raise InputError(f"{folder.name}/{inside}: is a link, which is not followed")
+            yield inside, path
+
+
+def _is_known(inside: str) -> bool:
+    return inside in KNOWN or any(pattern.fullmatch(inside) for pattern in _INSIDE)
+
+
+def _entries(archive: zipfile.ZipFile, name: str) -> dict[PurePosixPath, zipfile.ZipInfo]:
+    """The files of an archive by path, none of which leads out of it."""
+    infos = archive.infolist()
+    if len(infos) > FILES:
+        raise InputError(f"{name}: has {len(infos)} entries; a run has fewer than {FILES}")
+    entries: dict[PurePosixPath, zipfile.ZipInfo] = {}
+    for info in infos:
+        path = PurePosixPath(info.filename)
+        if "\\" in info.filename or ":" in info.filename or path.is_absolute() or ".." in path.parts:
+            raise InputError(f"{name}: the entry '{info.filename}' leads out of the archive; nothing was taken in")
+        if stat.S_ISLNK(info.external_attr >> 16):
+            raise InputError(f"{name}: the entry '{info.filename}' is a link; nothing was taken in")
+        if info.flag_bits & 1:
+            raise InputError(f"{name}: is encrypted; export the run without a password")
+        if info.is_dir():
+            continue
+        if path in entries:
+            raise InputError(f"{name}: the entry '{info.filename}' is there twice")
+        entries[path] = info
+    if sum(info.file_size for info in entries.values()) > LIMIT:
+        raise InputError(f"{name}: {_too_large()}")
+    return entries
+
+
+def _too_large() -> str:
+    return f"unpacks to more than {LIMIT // 1024**2} MB, more than a run has"
+
+
+def _top(entries: dict[PurePosixPath, zipfile.ZipInfo]) -> str:
+    """The folder that holds the record, empty where it lies at the top.
+
+    Raises:
+        InputError: there is no record, or there are several.
+    """
+    records = [path for path in entries if path.name == RECORD and len(path.parts) <= 2]
+    if len(records) != 1:
+        found = "no run.json in it" if not records else f"{len(records)} runs in it"
+        raise InputError(f"a zip file of one run is needed; there {'is' if not records else 'are'} {found}")
+    return records[0].parts[0] if len(records[0].parts) == 2 else ""
+
+
+def _unpack(archive: zipfile.ZipFile, entries: dict[PurePosixPath, zipfile.ZipInfo], landing: Path, name: str) -> None:
+    """Write the known files; the size is counted as it comes, whatever the archive claims."""
+    top, left = _top(entries), LIMIT
+    for path, info in entries.items():
+        inside = path.relative_to(top).as_posix() if top and path.parts[0] == top else path.as_posix()
+        if not _is_known(inside):
+            continue
+        target = landing / inside
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with archive.open(info) as stream, target.open("xb") as out:
+            while block := stream.read(_BLOCK):
+                left -= len(block)
+                if left < 0:
+                    raise InputError(f"{name}: {_too_large()}")
+                out.write(block)
+
+
+def _copy_folder(source: Path, landing: Path) -> None:
+    files = list(_known_files(source))
+    if RECORD not in dict(files):
+        raise InputError(f"{source}: has no {RECORD}, so it is no run directory")
+    if sum(path.stat().st_size for _, path in files) > LIMIT:
+        raise InputError(f"{source}: takes more than {LIMIT // 1024**2} MB, more than a run has")
+    for inside, path in files:
+        (landing / inside).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, landing / inside)
+
+
+@contextlib.contextmanager
+def _landing(store: RunStore, name: str) -> Iterator[Path]:
+    """A hidden directory of the same file system, gone afterwards whatever happens."""
+    hidden = store.folder / f".import-{os.getpid()}-{os.urandom(4).hex()}"
+    landing = hidden / (slug(name) or "imported")
+    with storage_errors(store.folder):
+        try:
+            landing.mkdir(parents=True)
+            yield landing
+        finally:
+            shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _settle(store: RunStore, landing: Path) -> str:
+    """Check the record and move the run in, under a free name."""
+    aside = RunStore(landing.parent)
+    try:
+        record = aside.read(landing.name)
+    except RunDamaged as error:
+        raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
+    if record.status in ("queued", "running"):
+        raise InputError(f"the run is {record.status} elsewhere; bring it here when it has ended")
+    aside.write(dataclasses.replace(record, process=None))
+    for number in range(1, 100_000):
+        run = landing.name if number == 1 else f"{landing.name}-{number}"
+        with contextlib.suppress(FileExistsError):
+            (store.folder / run).mkdir()  # ours from now on: an empty directory is what a whole one may replace
+            if os.name == "nt":
+                (store.folder / run).rmdir()
+            os.replace(landing, store.folder / run)
+            store.update(run)  # its own name is in its record
+            return run
+    raise InputError(f"no free name for run '{landing.name}'")

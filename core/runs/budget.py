@@ -1,0 +1,114 @@
+"""How long a training may take, chosen before it starts, and how long it will take. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.config import RunConfig
+from core.runs import queue
+from core.runs.record import RunRecord
+from core.runs.store import this_machine
+
+TIMES: dict[str, dict[str, Any]] = {
+    "30 seconds": {"training.epochs": 4, "data.limit": 16_000},
+    "5 minutes": {"training.epochs": 10, "data.limit": 64_000},
+    "full": {"training.epochs": 30, "data.limit": 0},
+}
+"""Settings for an aim of time: at most 1,000 and 10,000 steps of 64 texts, and everything until nothing improves.
+
+The names are those of short texts (the built-in corpus) on two cores; `estimate` says what it will be here.
+"""
+START_SECONDS = 10.0
+"""Imports, data, vocabulary, and the metrics at the end."""
+GUESS_SECONDS = 0.045
+"""One step of ndt-01-n3 on 64 texts of the built-in corpus on two cores takes 0.03 s; said with caution."""
+GUESS_LENGTH, UNKNOWN_LENGTH = 24, 64
+SIMILAR = 4.0
+"""Runs that cost at most so many times more or less for each step can be compared."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a training will take at most (it may stop early)."""
+
+    steps: int
+    seconds: float
+    runs: int
+    """Earlier runs on this machine that its speed was measured on; 0: a guess."""
+
+
+def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None:
+    """Time from the click to the test metrics; None where nobody knows how many texts there are."""
+    rows = _rows(config, records)
+    if rows is None or config.model.family != "encoder":
+        return None
+    steps = config.training.epochs * -(-rows // config.training.batch_size)
+    length = _length(config, records)
+    cost = _cost(config, length)
+    near = [pair for record in records if (pair := _measured(record)) and 1 / SIMILAR <= pair[0] / cost <= SIMILAR]
+    nearest = sorted(near, key=lambda pair: max(pair[0] / cost, cost / pair[0]))[:3]
+    if nearest:
+        each = statistics.median(seconds * cost / other for other, seconds in nearest)
+    else:
+        threads = config.training.threads or queue.threads()
+        each = GUESS_SECONDS * cost / _cost(RunConfig(), GUESS_LENGTH) * max(1.0, 2 / threads)
+    return Estimate(steps, START_SECONDS + steps * each, len(nearest))
+
+
+def _measured(record: RunRecord) -> tuple[float, float] | None:
+    """Cost and seconds of one step of a finished run, if this machine trained it as it would train the next."""
+    steps = record.results.get("steps")
+    here = record.progress.get("machine") == this_machine() and record.threads == queue.threads()
+    if record.status != "done" or not here or not steps or not record.seconds:
+        return None
+    return _cost(record.config, record.max_length), record.seconds / steps
+
+
+def _cost(config: RunConfig, length: int) -> float:
+    """Multiplications of one step, up to a factor; the constant stands for what every step costs."""
+    model = config.model
+    projections = (2 * model.attention.components + 2) * model.width**2
+    attention = 2 * model.attention.components * length * model.width
+    layers = model.layers * (projections + attention + 3 * model.width * model.ff_width)
+    return config.training.batch_size * length * layers + 1e8
+
+
+def _rows(config: RunConfig, records: Sequence[RunRecord]) -> int | None:
+    """Training texts: those of the corpus or of an earlier run on the same data, cut to the limit."""
+    data = config.data
+    known = _built_in(data.classes) if data.name == "built-in" and not data.split else None
+    for record in records:
+        rows = record.progress.get("rows", {}).get("train")
+        if known is None and rows and _uncut(record) and _same_data(record, config):
+            known = rows
+    if known is None:
+        return data.limit or None
+    return min(known, data.limit) if data.limit else known
+
+
+def _built_in(classes: int) -> int:
+    from core.data.sources.builtin.generate import ROWS  # pandas
+
+    return ROWS["train"] if classes == 2 else ROWS["train"] * 5 // 4
+
+
+def _uncut(record: RunRecord) -> bool:
+    limit = record.config.data.limit
+    return not limit or record.progress["rows"]["train"] < limit
+
+
+def _same_data(record: RunRecord, config: RunConfig) -> bool:
+    return all(getattr(record.config.data, name) == getattr(config.data, name) for name in ("name", "split", "classes"))
+
+
+def _length(config: RunConfig, records: Sequence[RunRecord]) -> int:
+    """The longest text in tokens: set, or as an earlier run on the same data found it."""
+    if config.text.max_length:
+        return config.text.max_length
+    if config.data.name == "built-in":
+        return GUESS_LENGTH
+    found = (record.max_length for record in records if record.max_length and _same_data(record, config))
+    return next(found, UNKNOWN_LENGTH)

@@ -1,0 +1,85 @@
+"""The dashboard's server as a child process that never outlives the command that started it."""
+
+from __future__ import annotations
+
+import ipaddress
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+import psutil
+
+LOOPBACK = ("localhost", "127.0.0.1")
+
+
+def streamlit_command(script: Path, port: int, address: str, names: Sequence[str], *, browser: bool) -> list[str]:
+    """The command line of the server.
+
+    Args:
+        script: The dashboard's entrance.
+        port: To serve on.
+        address: To serve on; other than loopback, the hosts that a link may name are told to Streamlit.
+        names: Further names by which others reach this machine, e.g. that of a proxy.
+        browser: Whether to open one.
+    """
+    options = [f"--server.port={port}", f"--server.address={address}", f"--server.headless={str(not browser).lower()}"]
+    if names or not _loopback(address):
+        options += [f"--server.allowedHosts={host}" for host in allowed_hosts(address, names)]
+    return [sys.executable, "-m", "streamlit", "run", str(script), *options]
+
+
+def allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
+    """What may stand as host in a link: Streamlit refuses all else, so that a foreign name cannot be bound to us.
+
+    Serving on every address (0.0.0.0, ::) means all addresses of this machine, and its names.
+    """
+    own: list[str] = []
+    if not _loopback(address):
+        everywhere = address in ("", "0.0.0.0", "::")
+        own = [socket.gethostname(), socket.getfqdn(), *(_addresses() if everywhere else [address])]
+    return list(dict.fromkeys(name.lower() for name in (*LOOPBACK, *own, *names) if name))
+
+
+def serve(command: Sequence[str]) -> int:
+    """Run a command until it ends; SIGTERM and Ctrl-C are handed on, a second one ends it at once.
+
+    Returns:
+        Its exit status, as a shell tells it.
+    """
+    child = subprocess.Popen(command)
+    asked = False
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        (child.kill if asked else child.terminate)()
+        asked = True
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        status = child.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
+
+
+def _addresses() -> list[str]:
+    found = psutil.net_if_addrs().values()
+    numbers = (each.address.partition("%")[0] for addresses in found for each in addresses)
+    return [number for number in numbers if _is_address(number)]
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _loopback(address: str) -> bool:
+    return address in LOOPBACK or (_is_address(address) and ipaddress.ip_address(address).is_loopback)

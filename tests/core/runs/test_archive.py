@@ -1,0 +1,200 @@
+"""Runs that are given away and taken in; what must never get in."""
+
+from __future__ import annotations
+
+import io
+import json
+import stat
+import warnings
+import zipfile
+
+import pytest
+
+from core.exceptions import InputError, RunNotFound
+from core.runs import archive
+from core.runs.archive import export_file, export_run, import_run, import_zip
+from core.runs.record import RECORD, Process
+from core.runs.store import RunStore, this_process
+
+
+@pytest.fixture
+def finished(store, created):
+    """A run with one file of every kind, and some that stay at home."""
+    folder = store.path("first")
+    store.update("first", status="done", classes=("no", "yes"))
+    for name in ("history.jsonl", "tokenizer.json", "weights.safetensors", "log.txt", ".lock"):
+        (folder / name).write_text(name)
+    for name in ("evaluation/test/predictions.parquet", "checkpoint/state.json", "projections/ab12.npy"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(name)
+    return folder
+
+
+@pytest.fixture
+def elsewhere(tmp_path):
+    return RunStore(tmp_path / "elsewhere")
+
+
+def zipped(entries):
+    """A zip file of (name, content) entries."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as packed, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of names that are there twice: that is what a test wants
+        for name, content in entries:
+            packed.writestr(name, content)
+    stream.seek(0)
+    return stream
+
+
+def files(folder):
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+KEPT = [
+    "evaluation/test/predictions.parquet",
+    "history.jsonl",
+    "projections/ab12.npy",
+    "run.json",
+    "tokenizer.json",
+    "weights.safetensors",
+]
+
+
+def test_a_run_arrives_as_it_left_without_what_belongs_to_its_machine(store, finished, elsewhere, tmp_path):
+    export_file(store, "first", tmp_path / "a.zip")
+    assert import_run(elsewhere, tmp_path / "a.zip") == "first"
+    assert files(elsewhere.path("first")) == KEPT
+    assert elsewhere.read("first") == store.read("first")
+    assert (elsewhere.path("first") / "weights.safetensors").read_text() == "weights.safetensors"
+
+
+def test_the_same_run_gives_the_same_bytes(store, finished):
+    assert export_run(store, "first") == export_run(store, "first")
+
+
+def test_a_directory_is_taken_in_as_well(finished, elsewhere):
+    assert import_run(elsewhere, finished) == "first"
+    assert files(elsewhere.path("first")) == KEPT
+
+
+def test_a_taken_name_gets_a_number_and_the_old_run_stays(store, finished):
+    before = (finished / RECORD).read_bytes()
+    packed = export_run(store, "first")
+    assert [import_zip(store, io.BytesIO(packed), "a.zip") for _ in range(2)] == ["first-2", "first-3"]
+    assert json.loads((store.path("first-2") / RECORD).read_text())["run"] == "first-2"
+    assert (finished / RECORD).read_bytes() == before
+    assert [record.status for record in store.list()] == ["done"] * 3
+
+
+def test_files_without_a_folder_take_the_name_of_the_zip(finished, elsewhere):
+    packed = zipped([("run.json", (finished / RECORD).read_text())])
+    assert import_zip(elsewhere, packed, "mine & yours.zip") == "mine-yours"
+
+
+def test_a_process_of_another_machine_is_not_believed(store, finished, elsewhere):
+    store.update("first", process=Process(1, 1.0, "another"))
+    assert elsewhere.read(import_run(elsewhere, finished)).process is None
+
+
+@pytest.mark.parametrize(
+    "name", ["../evil.json", "first/../../evil", "/etc/evil", "C:/evil", "..\\evil", "first/evaluation/../../x"]
+)
+def test_an_entry_that_leads_out_is_refused_and_nothing_is_written(finished, elsewhere, tmp_path, name):
+    packed = zipped([("first/run.json", (finished / RECORD).read_text()), (name, "evil")])
+    with pytest.raises(InputError, match="leads out of the archive"):
+        import_zip(elsewhere, packed, "bad.zip")
+    assert not elsewhere.folder.exists()
+    assert not list(tmp_path.rglob("*evil*"))
+
+
+def test_a_link_in_an_archive_is_refused(finished, elsewhere):
+    link = zipfile.ZipInfo("first/weights.safetensors")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    packed = zipped([("first/run.json", (finished / RECORD).read_text()), (link, "/etc/passwd")])
+    with pytest.raises(InputError, match="is a link"):
+        import_zip(elsewhere, packed, "bad.zip")
+
+
+@pytest.mark.parametrize("linked", ["weights.safetensors", "evaluation/test"])
+def test_a_link_in_a_directory_is_refused(finished, elsewhere, tmp_path, linked):
+    (tmp_path / "secret").mkdir()
+    target = finished / linked
+    target.rename(tmp_path / "secret" / "moved")
+    target.symlink_to(tmp_path / "secret" / "moved")
+    if target.is_dir():
+        assert "evaluation/test/predictions.parquet" not in files(elsewhere.path(import_run(elsewhere, finished)))
+    else:
+        with pytest.raises(InputError, match="is a link"):
+            import_run(elsewhere, finished)
+
+
+def test_what_a_run_does_not_have_stays_outside(finished, elsewhere):
+    names = [
+        "first/run.json",
+        "first/evil.py",
+        "first/evaluation/test/x.pkl",
+        "first/checkpoint/state.json",
+        "__MACOSX/a",
+    ]
+    packed = zipped([(name, (finished / RECORD).read_text()) for name in names])
+    assert files(elsewhere.path(import_zip(elsewhere, packed, "a.zip"))) == ["run.json"]
+
+
+def test_an_archive_that_grows_is_refused_by_its_claim(finished, elsewhere, monkeypatch):
+    monkeypatch.setattr(archive, "LIMIT", 5_000)
+    packed = zipped([("first/run.json", (finished / RECORD).read_text()), ("first/history.jsonl", "0" * 5_000)])
+    with pytest.raises(InputError, match="unpacks to more than"):
+        import_zip(elsewhere, packed, "bomb.zip")
+    assert not elsewhere.folder.exists()
+
+
+def test_an_archive_that_lies_about_its_size_is_refused_too(finished, elsewhere):
+    packed = zipped([("first/run.json", (finished / RECORD).read_text()), ("first/history.jsonl", "0" * 50_000)])
+    raw = packed.getvalue().replace((50_000).to_bytes(4, "little"), (5).to_bytes(4, "little"))
+    with pytest.raises(InputError, match="is not a zip file that can be read"):
+        import_zip(elsewhere, io.BytesIO(raw), "lie.zip")
+    assert not elsewhere.list()
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ([("notes.txt", "x")], "no run.json"),
+        ([("a/run.json", "{}"), ("b/run.json", "{}")], "2 runs"),
+        ([("a/run.json", "{}")], "schema None"),
+        ([("a/run.json", "not json")], "run.json: cannot be read"),
+        ([("a/run.json", "{}"), ("a/run.json", "{}")], "there twice"),
+        ([(f"a/{number}", "") for number in range(501)], "fewer than 500"),
+    ],
+)
+def test_what_is_no_run_is_refused_in_words(elsewhere, entries, words):
+    with pytest.raises(InputError, match=words):
+        import_zip(elsewhere, zipped(entries), "x.zip")
+    assert not elsewhere.list()
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x03\x04 cut off"])
+def test_what_is_no_zip_is_refused(elsewhere, content):
+    with pytest.raises(InputError, match=r"x\.zip: is not a zip file"):
+        import_zip(elsewhere, io.BytesIO(content), "x.zip")
+
+
+def test_a_folder_without_a_record_and_a_missing_path_are_refused(elsewhere, tmp_path):
+    (tmp_path / "holiday").mkdir()
+    with pytest.raises(InputError, match=r"no run\.json"):
+        import_run(elsewhere, tmp_path / "holiday")
+    with pytest.raises(InputError, match=r"nothing\.zip: cannot be read"):
+        import_run(elsewhere, tmp_path / "nothing.zip")
+
+
+def test_a_run_that_is_under_way_neither_leaves_nor_arrives(store, created, elsewhere):
+    store.update("first", status="running", process=this_process())
+    with pytest.raises(InputError, match="is running"):
+        export_run(store, "first")
+    with pytest.raises(InputError, match="is running elsewhere"):
+        import_run(elsewhere, store.path("first"))
+
+
+def test_a_run_that_is_not_there_cannot_be_exported(store):
+    with pytest.raises(RunNotFound):
+        export_run(store, "nobody")

@@ -1,0 +1,61 @@
+"""Who may reach the server, and that it ends with the command."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from core.serve import allowed_hosts, serve, streamlit_command
+
+SCRIPT = Path("app.py")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "::1"])
+def test_on_loopback_the_configured_hosts_hold(address):
+    command = streamlit_command(SCRIPT, 8501, address, [], browser=False)
+    assert not [option for option in command if "allowedHosts" in option]
+    assert f"--server.address={address}" in command
+
+
+def test_another_address_may_be_named_in_links():
+    command = streamlit_command(SCRIPT, 8501, "192.0.2.7", [], browser=False)
+    assert "--server.allowedHosts=192.0.2.7" in command
+    assert "--server.allowedHosts=localhost" in command
+
+
+def test_every_address_means_those_of_this_machine_never_a_wildcard(monkeypatch):
+    monkeypatch.setattr("socket.gethostname", lambda: "Teacher-PC")
+    hosts = allowed_hosts("0.0.0.0", ["class.example.org"])
+    assert {"localhost", "127.0.0.1", "teacher-pc", "class.example.org"} <= set(hosts)
+    assert "*" not in hosts and "0.0.0.0" not in hosts
+    assert len(hosts) == len(set(hosts))
+
+
+def test_a_name_behind_a_proxy_can_be_added_on_loopback():
+    command = streamlit_command(SCRIPT, 8501, "127.0.0.1", ["class.example.org"], browser=False)
+    assert "--server.allowedHosts=class.example.org" in command
+
+
+def test_the_status_of_the_server_is_that_of_the_command():
+    assert serve([sys.executable, "-c", "raise SystemExit(3)"]) == 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_to_the_command_ends_the_server(number):
+    sleeper = "[sys.executable, '-c', 'import time; time.sleep(60)']"
+    code = f"import sys; from core.serve import serve; sys.exit(serve({sleeper}))"
+    command = subprocess.Popen([sys.executable, "-c", code])
+    until = time.monotonic() + 20
+    while not (children := psutil.Process(command.pid).children()) and time.monotonic() < until:
+        time.sleep(0.02)
+    time.sleep(0.2)  # its handlers are set right after the child has begun
+    os.kill(command.pid, number)
+    assert command.wait(20) == 128 + signal.SIGTERM
+    assert not children[0].is_running()
