@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -16,11 +17,26 @@ MAP = "map"
 GRID = "grid"
 COMPARED = "runs"
 COURSE = "course"
+DATA = "data"
+PART = "part"
+CLASS = "class"
+PHENOMENON = "phenomenon"
+FIND = "find"
+PAGE = "page"
+METHOD = "method"
+DIMENSIONS = "dimensions"
+COLOUR = "colour"
+PLACED_ROWS = "rows"
+PLACED = "place"
+SCALE = "scale"
+FROM = "from"
+BESIDE = "beside"
+EDIT = "edit"
+"""What is changed inside the model (`dashboard.views.edits`); many widgets write it, none is bound to it."""
 
 # Session keys: drafts and things to say once.
 MISSING = "missing-run"
 PRESET = "train-preset"
-DATA = "train-data"
 EPOCHS = "train-epochs"
 LIMIT = "train-limit"
 SEED = "train-seed"
@@ -30,6 +46,10 @@ PROBLEM = "train-problem"
 ROWS = "runs-table"
 EXAMPLES = "examples-table"
 CELL = "fig-confusion"
+UPLOAD = "data-upload"
+TEXTS = "data-texts"
+IDS = "data-ids"
+YARDSTICK = "data-yardstick"
 
 
 def run() -> str:
@@ -47,6 +67,11 @@ def asked_run() -> str:
     return str(st.query_params.get(RUN, ""))
 
 
+def asked(key: str) -> str:
+    """What a bound widget that is drawn further down holds, or the link says it will."""
+    return str(st.session_state.get(key) or st.query_params.get(key, ""))
+
+
 def projector() -> bool:
     """Is the page meant for a projector?"""
     return bool(st.session_state.get(PROJECTOR) or st.query_params.get(PROJECTOR) == "true")
@@ -56,6 +81,35 @@ def initial(key: str, value: Any) -> None:
     """Give a bound widget its first value in a way that shows in the URL, so that a copied link is complete."""
     if key not in st.session_state and key not in st.query_params:
         st.query_params[key] = st.session_state[key] = value  # the URL alone would be seen one run later
+
+
+def asked_beside() -> str:
+    """The second run named in the link, whether it exists or not."""
+    return str(st.query_params.get(BESIDE, ""))
+
+
+def edit() -> str:
+    """The changes inside the model; the link decides, and after a visit to another page what it said before."""
+    if EDIT in st.query_params:
+        st.session_state[EDIT] = st.query_params[EDIT]
+    elif st.session_state.get(EDIT):
+        st.query_params[EDIT] = st.session_state[EDIT]
+    return str(st.session_state.get(EDIT, ""))
+
+
+def change(edit: str) -> None:
+    """Put these changes into the link; empty for none."""
+    st.session_state[EDIT] = edit
+    if edit:
+        st.query_params[EDIT] = edit
+    else:
+        st.query_params.pop(EDIT, None)
+
+
+def keep_to(key: str, options: Sequence[str]) -> None:
+    """Drop a bound widget's value that another run or split allowed; before the widget is drawn."""
+    if st.session_state.get(key) not in (None, *options):
+        forget(key)
 
 
 def follow(key: str, of: str, value: Any) -> None:
@@ -93,3 +147,14 @@ def selected_cell() -> tuple[int, int] | None:
     """The clicked cell of the confusion matrix as (true, predicted) label numbers."""
     points = (st.session_state.get(CELL) or {}).get("selection", {}).get("points", [])
     return (int(points[0]["customdata"][0]), int(points[0]["customdata"][1])) if points else None
+
+
+Selection = Mapping[str, Any]
+"""What a chart with `on_select` returns."""
+
+
+def selected_rows(event: Selection, rows: int) -> list[int]:
+    """Rows of the chosen points, rising; a typed sentence and rows beyond `rows` are left out."""
+    points = event["selection"]["points"] if event else []
+    chosen = {point["customdata"] for point in points if isinstance(point.get("customdata"), int)}
+    return sorted(row for row in chosen if 0 <= row < rows)
