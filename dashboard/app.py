@@ -23,6 +23,7 @@ from dashboard.widgets.style import style
 
 PAGES = (
     ("overview", "Overview", "grid_view"),
+    ("data", "Data", "table_rows"),
     ("train", "Train", "play_circle"),
     ("performance", "Performance", "target"),
     ("sentence", "Sentence", "notes"),
