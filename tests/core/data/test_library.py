@@ -1,0 +1,86 @@
+"""A person's own files: kept by content, named harmlessly, read back with distrust."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+
+from core.data.config import DataConfig
+from core.data.inspect import inspect_file
+from core.data.library import choices, keep_choice, keep_file, read_choice, safe_name
+
+NAMES = {
+    "reviews.csv": "reviews.csv",
+    "../../etc/passwd": "passwd",
+    "..\\..\\windows\\win.ini": "win.ini",
+    ".hidden.csv": "hidden.csv",
+    "...": "data",
+    "": "data",
+    "/": "data",
+    "a b\n;$(rm).csv": "a-b-rm-.csv",
+    "labels.json": "data-labels.json",
+    "LABELS.JSON": "data-LABELS.JSON",
+    "\u0000.csv": "csv",
+    "평가.csv": "평가.csv",
+}
+
+
+@pytest.mark.parametrize(("given", "kept"), NAMES.items())
+def test_a_name_becomes_that_of_a_plain_file(given, kept):
+    assert safe_name(given) == kept
+
+
+def test_a_long_name_keeps_its_ending():
+    name = safe_name("x" * 500 + ".parquet")
+    assert name.endswith(".parquet")
+    assert len(name.encode()) <= 80
+
+
+@pytest.mark.parametrize("name", [*NAMES, "a/../../b.csv"])
+def test_whatever_a_file_is_called_it_lies_in_the_folder(tmp_path, name):
+    kept = keep_file(tmp_path / "own", name, b"text,label\n")
+    assert kept.resolve().is_relative_to((tmp_path / "own").resolve())
+    assert [path.name for path in tmp_path.iterdir()] == ["own"]
+
+
+def test_the_same_content_is_kept_once_under_its_fingerprint(tmp_path):
+    first, second = keep_file(tmp_path, "a.csv", b"same"), keep_file(tmp_path, "b.csv", b"same")
+    assert first == second == tmp_path / "files" / hashlib.sha256(b"same").hexdigest() / "a.csv"
+    assert first.read_bytes() == b"same"
+
+
+def test_a_file_called_labels_json_does_not_name_the_classes_of_its_neighbours(tmp_path):
+    content = json.dumps([{"text": f"t {n}", "label": "ab"[n % 2]} for n in range(20)]).encode()
+    assert set(inspect_file(keep_file(tmp_path, "labels.json", content)).classes) == {"a", "b"}
+
+
+def test_a_choice_is_read_back_as_it_was_made(tmp_path):
+    file = keep_file(tmp_path, "a.csv", b"x")
+    config = DataConfig(str(file), text="review", label="stars", delimiter=";", encoding="cp1252")
+    choice = keep_choice(tmp_path, config)
+    assert choices(tmp_path) == [choice]
+    assert choice.config == config
+    assert keep_choice(tmp_path, config).id == choice.id
+    assert keep_choice(tmp_path, DataConfig(str(file), text="title", label="stars")).id != choice.id
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"name": 1}', '{"name": "x"}', "null"])
+def test_a_damaged_choice_is_left_out(tmp_path, content):
+    (tmp_path / "choices").mkdir()
+    (tmp_path / "choices" / "bad.json").write_text(content)
+    assert choices(tmp_path) == []
+
+
+def test_a_choice_whose_file_is_gone_is_left_out(tmp_path):
+    file = keep_file(tmp_path, "a.csv", b"x")
+    choice = keep_choice(tmp_path, DataConfig(str(file)))
+    file.unlink()
+    assert read_choice(tmp_path, choice.id) is None
+
+
+@pytest.mark.parametrize("name", ["../secret", "a/b", "", "x" * 200])
+def test_an_id_is_no_path(tmp_path, name):
+    (tmp_path / "secret.json").write_text(json.dumps({"name": str(tmp_path)}))
+    assert read_choice(tmp_path, name) is None
