@@ -26,6 +26,7 @@ PAGES = (
     ("data", "Data", "table_rows"),
     ("train", "Train", "play_circle"),
     ("performance", "Performance", "target"),
+    ("embeddings", "Map", "scatter_plot"),
     ("sentence", "Sentence", "notes"),
     ("lambdas", "Lambdas", "timeline"),
 )

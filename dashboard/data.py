@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import streamlit as st
 
+from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among, project
 from core.exceptions import RunDamaged
 from core.fingerprint import file_fingerprint
-from core.runs import jobs
+from core.runs import jobs, projections
 from core.runs.record import HISTORY, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.training.history import read_history
 from dashboard.charts.lambdas import Line, Place
 from dashboard.charts.training import Curves
+from dashboard.views.embeddings import points_frame
 from dashboard.views.lambdas import head_lines
-from dashboard.views.results import Report, make_report
+from dashboard.views.results import Floats, Integers, Report, make_report
 from dashboard.views.training import history_curves
 
 if TYPE_CHECKING:
@@ -104,6 +106,98 @@ def _report(path: str, version: str, classes: tuple[str, ...]) -> Report:
     except (OSError, ValueError) as error:
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
     return make_report(saved, classes)
+
+
+def embedded_splits(run: str) -> list[str]:
+    """Evaluated splits whose embeddings are kept."""
+    folder = store().path(run) / EVALUATION
+    return [split for split in evaluated_splits(run) if (folder / split / projections.EMBEDDINGS).is_file()]
+
+
+def points(record: RunRecord, split: str) -> pd.DataFrame:
+    """What is known of each sentence of a split; read only.
+
+    Raises:
+        RunDamaged: the predictions cannot be read.
+    """
+    path = store().path(record.run) / EVALUATION / split / PREDICTIONS
+    return _points(str(path), _version(path), record.classes)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _points(path: str, version: str, classes: tuple[str, ...]) -> pd.DataFrame:
+    try:
+        return points_frame(pd.read_parquet(path), classes)
+    except (OSError, ValueError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {error}") from error
+
+
+def map_files(run: str, split: str, config: ProjectionConfig) -> projections.MapFiles:
+    """Where a map of this split is kept, or will be."""
+    folder = store().path(run) / EVALUATION / split
+    versions = _version(folder / projections.EMBEDDINGS), _version(folder / PREDICTIONS)
+    return _map_files(str(store().folder), run, split, config, versions)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _map_files(
+    folder: str, run: str, split: str, config: ProjectionConfig, versions: tuple[str, str]
+) -> projections.MapFiles:
+    return projections.map_files(RunStore(Path(folder)), run, split, config)
+
+
+def projection(record: RunRecord, files: projections.MapFiles) -> Projection | None:
+    """PCA at once; any other map only if it has been computed.
+
+    Raises:
+        RunDamaged: the embeddings, or the map, cannot be read.
+        InputError: there are too few embeddings for a map.
+    """
+    if files.config.method == "pca":
+        return _pca_map(files, record.classes)
+    return _saved_map(files, _version(files.path("npy")), _version(files.path("json")))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _saved_map(files: projections.MapFiles, table: str, about: str) -> Projection | None:
+    return projections.read(files)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _pca_map(files: projections.MapFiles, classes: tuple[str, ...]) -> Projection:
+    return project(*_vectors(files, classes), files.config)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _vectors(files: projections.MapFiles, classes: tuple[str, ...]) -> tuple[Floats, Integers]:
+    return projections.read_vectors(files.run, files.split, classes)
+
+
+def width(record: RunRecord, files: projections.MapFiles) -> int:
+    """Dimensions of the original space."""
+    return int(_vectors(files, record.classes)[0].shape[1])
+
+
+def place(record: RunRecord, files: projections.MapFiles, made: Projection, text: str) -> Floats:
+    """Where a typed text lies on a map: exactly for PCA, else among its nearest neighbours in the original space.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    vector = _pooled(str(store().folder), record.run, weights_fingerprint(record.run), key, text)
+    vectors = _vectors(files, record.classes)[0]
+    if files.config.method == "pca":
+        return fit_pca(vectors, files.config.dimensions).transform(vector[None])[0]
+    return place_among(vector, vectors[made.rows], made.places)[0]
+
+
+@st.cache_data(max_entries=128, show_spinner=False)
+def _pooled(folder: str, run: str, weights: str, key: str, _text: str) -> Floats:
+    from core.evaluation.predict import predict_texts  # torch
+
+    loaded = _loaded(folder, run, weights)
+    return predict_texts(loaded.model, loaded.tokenizer, [_text]).pooled[0]
 
 
 def weights_fingerprint(run: str) -> str:

@@ -244,12 +244,12 @@ def spread(values: Sequence[float], gap: float) -> list[float]:
     return placed
 
 
-def config(name: str) -> dict[str, Any]:
-    """What Plotly may do in the browser: only the download button, shown on hover; vector by default."""
+def config(name: str, tools: Sequence[str] = ()) -> dict[str, Any]:
+    """What Plotly may do in the browser: the download button, shown on hover, and `tools`; vector by default."""
     return {
         "displaylogo": False,
-        "displayModeBar": "hover",
+        "displayModeBar": bool(tools) or "hover",
         "scrollZoom": False,
-        "modeBarButtons": [["toImage"]],
+        "modeBarButtons": [[*tools, "toImage"]],
         "toImageButtonOptions": {"format": "svg", "filename": f"sentiscope-{name}", "scale": 2},
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
@@ -33,6 +34,7 @@ def figure(
     note: str = "",
     reading: str = "",
     about: str = "",
+    tools: Sequence[str] = (),
     **options: Any,
 ) -> Any:
     """Draw it all.
@@ -44,6 +46,7 @@ def figure(
         note: n, or the setting, beside the heading.
         reading: How to read it, one sentence; also part of the alternative text.
         about: The method in at most three sentences of markdown; a constant.
+        tools: Buttons of Plotly's bar beside the download, such as `lasso2d`.
         options: Further arguments of `st.plotly_chart`, such as `on_select`.
 
     Returns:
@@ -51,7 +54,7 @@ def figure(
     """
     heading(title, name, note=note, about=about)
     event = st.plotly_chart(
-        chart, theme=None, config=config(name), key=f"fig-{name}", alt=f"{title}, {note}. {reading}", **options
+        chart, theme=None, config=config(name, tools), key=f"fig-{name}", alt=f"{title}, {note}. {reading}", **options
     )
     if reading:
         caption(reading)

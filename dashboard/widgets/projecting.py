@@ -1,0 +1,69 @@
+"""A map that is not there yet: the button that starts its computation, and how far that is."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.evaluation.projection import NAMES
+from core.runs import projections
+from core.runs.projections import Job, MapFiles
+from dashboard import data
+from dashboard.charts.numbers import count, duration
+from dashboard.widgets.messages import problem, progress
+
+TAKES = "It is computed in a process of its own and kept with the run; you may leave the page or close the tab."
+
+
+def not_yet(run: str, files: MapFiles, sentences: int, damage: str = "") -> None:
+    """What stands in the place of a map: an offer, a progress bar, or why it failed.
+
+    Args:
+        run: Its name.
+        files: Where the map will be.
+        sentences: How many it will show.
+        damage: Why the map that is there cannot be read.
+    """
+    job, name = projections.job(files), NAMES[files.config.method]
+    if job.status == "running":
+        st.fragment(_watch, run_every=1.0)(files, sentences)
+        return
+    if damage:
+        problem(f"This {name} map is damaged", f"{damage}\nCompute it again; nothing else is touched.")
+    elif job.status == "failed":
+        problem(f"The {name} map could not be computed", job.what)
+    else:
+        what = f"{name} places {count(sentences)} sentences so that neighbours stay neighbours. {TAKES}"
+        st.html(f'<div class="s-empty"><b>There is no {name} map of this split yet</b><span>{what}</span></div>')
+    with st.container(horizontal=True, horizontal_alignment="center"):
+        again = "Compute the map again" if damage or job.status == "failed" else f"Compute the {name} map"
+        st.button(again, type="primary", key="compute-map", on_click=_start, args=(run, files))
+
+
+def _start(run: str, files: MapFiles) -> None:
+    projections.forget(files)
+    projections.start(data.store(), run, files)
+
+
+def _watch(files: MapFiles, sentences: int) -> None:
+    """Drawn anew every second; one full run at the end shows the map and switches the clock off."""
+    job = projections.job(files)
+    if job.status != "running":
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", gap="large"):
+        with st.container():
+            title = f"{NAMES[files.config.method]} map of {count(sentences)} sentences"
+            progress(title, f"{_detail(job)} · you may close this tab", job.share or 0.0)
+        st.button(
+            "Stop",
+            icon=":material/stop:",
+            key="stop-map",
+            on_click=projections.cancel,
+            args=(files,),
+            help="Nothing half done is kept",
+        )
+
+
+def _detail(job: Job) -> str:
+    if not job.share:
+        return f"{job.what}, {duration(job.seconds)} so far"
+    return f"{job.what}, about {duration(job.seconds / job.share * (1 - job.share))} left"
