@@ -168,7 +168,7 @@ def _frame(rows: list[list[Any]], columns: tuple[str, ...]) -> pd.DataFrame:
 def _json(text: str, file: str) -> tuple[pd.DataFrame, str] | None:
     """Rows of a JSON list or of JSON Lines, and which it was; None if it only looks like JSON at its start."""
     try:
-        whole = json.loads(text)
+        whole = _decoded(text, file)
     except json.JSONDecodeError:
         return _json_lines(text, file)
     if isinstance(whole, dict) and not all(isinstance(value, list) for value in whole.values()):
@@ -181,11 +181,21 @@ def _json(text: str, file: str) -> tuple[pd.DataFrame, str] | None:
     return _objects(rows, file), "json"
 
 
+def _decoded(text: str, file: str) -> Any:
+    """What the text holds; a JSONDecodeError where it is no JSON at all."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        raise
+    except (RecursionError, ValueError) as error:  # nested without end, or a number of thousands of digits
+        raise DataError(f"is JSON that cannot be read: {error}", file=file) from None
+
+
 def _json_lines(text: str, file: str) -> tuple[pd.DataFrame, str] | None:
     rows = []
     for number, line in enumerate(filter(str.strip, re.split(r"\r\n|\n|\r", text)), 1):
         try:
-            rows.append(json.loads(line))
+            rows.append(_decoded(line, file))
         except json.JSONDecodeError as error:
             if not rows:
                 if file.lower().endswith((".json", ".jsonl", ".ndjson")):

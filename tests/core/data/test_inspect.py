@@ -166,6 +166,8 @@ def test_labels_json_beside_a_file_names_its_classes(tmp_path):
         (b"PK\x03\x04 but no workbook", "not a readable Excel workbook"),
         (b"%PDF-1.7 ...", "it is a PDF"),
         (b'[{"text": "a", "label": "b"}, 3]', "row 2: every row must be an object"),
+        (b"[" * 100_000, "JSON that cannot be read"),
+        (b'[{"text": "a", "label": ' + b"9" * 5000 + b"}]", "JSON that cannot be read"),
         (b'{"text": "a", "label": 1}\n{"text": ', "row 2: this line is not valid JSON"),
         (b"[]", "holds no rows"),
     ],
