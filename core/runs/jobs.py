@@ -14,7 +14,7 @@ from core.atomic import storage_errors
 from core.config import RunConfig
 from core.exceptions import InputError, SentiscopeError
 from core.runs.queue import only_process
-from core.runs.record import CANCEL, LOG, Process, RunRecord
+from core.runs.record import CANCEL, DISCARD, LOG, Process, RunRecord
 from core.runs.store import RunStore, alive, resume_hint, this_process
 
 
@@ -56,8 +56,13 @@ def command(run: str) -> list[str]:
     return [sys.executable, "-P", "-m", "core.cli", "train", "--resume", run]
 
 
-def cancel(store: RunStore, run: str) -> RunRecord:
+def cancel(store: RunStore, run: str, *, keep: bool = True) -> RunRecord:
     """Ask a run to stop. A training saves a checkpoint first; what it learned so far can be resumed.
+
+    Args:
+        store: Where it is.
+        run: Its name.
+        keep: Whether the checkpoint stays; without it the run can only be begun anew.
 
     Raises:
         InputError: it is neither waiting nor running.
@@ -69,7 +74,7 @@ def cancel(store: RunStore, run: str) -> RunRecord:
         return store.update(run, status="cancelled", reason=f"cancelled before it began; {resume_hint(run)}")
     path = store.path(run) / CANCEL
     with storage_errors(path):
-        path.touch()
+        path.write_text("" if keep else DISCARD)
     return record
 
 

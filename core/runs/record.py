@@ -23,6 +23,8 @@ PROBABILITY = "probability:"
 """Before the class name, the column of its probability in the predictions."""
 CANCEL = "CANCEL"
 """A person's wish to stop: the training sees this file at its next step, saves a checkpoint and ends."""
+DISCARD = "discard"
+"""Written into that file: the checkpoint is not wanted either."""
 
 
 @dataclass(frozen=True)

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from core.exceptions import Cancelled, InputError, SentiscopeError, StorageError
 from core.runs.queue import only_process, slot
-from core.runs.record import CANCEL, LOG, RunRecord
+from core.runs.record import CANCEL, CHECKPOINT, DISCARD, LOG, RunRecord
 from core.runs.store import RunStore, resume_hint, this_process
 
 START_SECONDS = 10.0
@@ -55,11 +57,23 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
                 Experiment(store, run, stopped, tell).perform()
                 return store.update(run, status="done", process=None)
         except Cancelled:
-            with contextlib.suppress(OSError):
-                (folder / CANCEL).unlink(missing_ok=True)
-            return store.update(run, status="cancelled", reason=f"cancelled; {resume_hint(run)}", process=None)
+            kept = _let_go(folder)
+            hint = resume_hint(run) if kept else f"`sentiscope train --resume {run}` begins it anew"
+            return store.update(run, status="cancelled", reason=f"cancelled; {hint}", process=None)
         except Exception as error:
             raise _failed(store, run, error) from error
+
+
+def _let_go(folder: Path) -> bool:
+    """The wish to stop is fulfilled; whether the checkpoint is kept."""
+    wish = folder / CANCEL
+    with contextlib.suppress(OSError):
+        discard = wish.is_file() and wish.read_text() == DISCARD
+        wish.unlink(missing_ok=True)
+        if discard:
+            shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
+            return False
+    return True
 
 
 def _enter(store: RunStore, run: str) -> RunRecord:

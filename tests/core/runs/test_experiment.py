@@ -114,6 +114,15 @@ def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny):
     assert {key: first[key] for key in same} == {key: second[key] for key in same}
 
 
+@pytest.mark.parametrize(("keep", "hint"), [(True, "continues it"), (False, "begins it anew")])
+def test_a_run_that_is_cancelled_for_good_keeps_no_checkpoint(store, tiny, keep, hint):
+    run = store.create(tiny(), "ndt-01-n3").run
+    record = execute(store, run, on_event=lambda event: event.get("step") == 17 and jobs.cancel(store, run, keep=keep))
+    assert hint in record.reason
+    assert (store.path(run) / CHECKPOINT).exists() == keep
+    assert not store.cancel_wished(run)
+
+
 def test_a_history_cut_off_or_spoilt_does_not_keep_a_run_from_going_on(store, tiny):
     run = store.create(tiny(), "ndt-01-n3").run
 
