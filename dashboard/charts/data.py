@@ -30,7 +30,7 @@ def class_balance(shares: Mapping[str, Mapping[str, tuple[int, float]]], look: L
     figure = panels(
         look,
         [[escape(name) for name in splits]],
-        height=56 + 30 * max(len(classes), 3),
+        height=max(200, 60 + 30 * len(classes)),
         shared_yaxes=True,
         horizontal_spacing=0.03,
     )

@@ -29,6 +29,9 @@ from dashboard.widgets.style import look, row_height
 
 QUESTION = "What is in the data, and how much of it will a model get to see?"
 CLASSES = "The share of each class in each split. A model that always says the largest class is right that often."
+CLASSES_HOW = (
+    "Rows of a class divided by the rows of its split. Where splits differ, a model chosen on one is judged on another."
+)
 LENGTHS = "How long texts are before they are cut; the last bar also holds everything longer."
 LENGTHS_HOW = (
     "Unless a setting says otherwise, a model reads as many tokens as the 99th percentile of the training texts, "
@@ -41,9 +44,21 @@ SPLITS_HOW = (
 )
 YARDSTICK = "TF-IDF of single words and pairs with logistic regression: what a model has to beat to be worth its name."
 SPLIT_COLUMNS = {
-    "unknown": st.column_config.NumberColumn("Unknown", format="percent", width=84),
-    "cut": st.column_config.NumberColumn("Cut", format="percent", width=70),
-    "inside a training text": st.column_config.NumberColumn("In a training text", format="percent", width=130),
+    "split": st.column_config.TextColumn("Split", width=90),
+    **{
+        name: st.column_config.TextColumn(title, width=width, alignment="right")
+        for name, title, width in (
+            ("rows", "Rows", 70),
+            ("median", "Median length", 100),
+            ("95 %", "95 %", 60),
+            ("longest", "Longest", 74),
+            ("unknown", "Unknown", 80),
+            ("cut", "Cut", 64),
+            ("repeats", "Repeats", 74),
+            ("also in train", "Also in train", 96),
+            ("inside a training text", "In a training text", 120),
+        )
+    },
 }
 
 
@@ -138,6 +153,7 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
             "classes",
             note="share of each split",
             reading=CLASSES,
+            about=CLASSES_HOW,
         )
     with right:
         longest = card["vocabulary"]["max_length"]
@@ -153,7 +169,9 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     unit = "words" if card["vocabulary"]["tokenizer"] == "word" else "pieces"
     vocabulary = f"vocabulary of {count(card['vocabulary']['size'])} {unit}"
     heading("Splits", "splits", note=vocabulary, about=SPLITS_HOW)
-    st.dataframe(splits, hide_index=True, row_height=row_height(), column_config=SPLIT_COLUMNS, alt="Splits")
+    st.dataframe(
+        views.split_words(splits), hide_index=True, row_height=row_height(), column_config=SPLIT_COLUMNS, alt="Splits"
+    )
     caption(SPLITS)
     conflicts = card["repeats"]["conflicting"]
     if conflicts:

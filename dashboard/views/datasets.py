@@ -17,6 +17,8 @@ from core.data.sources import SOURCES, Source
 from core.data.table import TRAIN, Dataset
 from core.text.normalise import steps
 from core.text.tokenizers import UNKNOWN, Tokenizer
+from dashboard.charts.data import percent
+from dashboard.charts.numbers import count
 
 BUILT_IN = "built-in"
 SCALES = {BUILT_IN: 2, "built-in-3": 3, "built-in-5": 5}
@@ -142,6 +144,23 @@ def split_table(card: Mapping[str, Any]) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows).astype({"also in train": "Int64", "inside a training text": "Float64"})
+
+
+def split_words(table: pd.DataFrame) -> pd.DataFrame:
+    """`split_table` as a person reads it: nothing where nothing can be."""
+
+    def words(cell: Any, share: bool) -> str:
+        if pd.isna(cell):
+            return ""
+        return percent(float(cell)) if share else count(round(cell))
+
+    shares = ("unknown", "cut", "inside a training text")
+    return pd.DataFrame(
+        {
+            name: column if name == "split" else [words(cell, name in shares) for cell in column]
+            for name, column in table.items()
+        }
+    )
 
 
 def class_shares(card: Mapping[str, Any]) -> dict[str, dict[str, tuple[int, float]]]:
