@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
@@ -22,6 +22,49 @@ class MapRow:
 
     name: str
     weights: Floats
+    off: frozenset[int] = frozenset()
+    """Heads (from 0) that were switched off; their weights are 0."""
+
+
+SCALES = {
+    "absolute": "weight",
+    "per row": "weight ÷ strongest weight of its row",
+    "against uniform": "weight × tokens − sum of its row",
+}
+"""The scales of all weights on the page, and what stands at their colour bar."""
+
+
+def scaled(row: MapRow, scale: str) -> MapRow:
+    """The row of maps on one of `SCALES`; what stays 0 stays 0.
+
+    Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
+    whose rows sum to 1, and weight × tokens − λ for a map that enters with λ.
+    """
+    w = row.weights
+    if scale == "per row":
+        w = w / np.maximum(np.abs(w).max(-1, keepdims=True), np.finfo(np.float32).tiny)
+    elif scale == "against uniform":
+        w = w * w.shape[-1] - w.sum(-1, keepdims=True)
+    return replace(row, weights=w)
+
+
+MOST = 256
+"""Cells of a drawn map along one side; a longer text is shown in blocks."""
+
+
+def block(length: int) -> int:
+    """How many tokens share a cell of a drawn map."""
+    return -(-length // MOST)
+
+
+def _blocks(weights: Floats, size: int) -> Floats:
+    """(L, L) to (L/size, L/size): the strongest weight of each block."""
+    if size == 1:
+        return weights
+    lacking = -len(weights) % size
+    parts = np.pad(weights, (0, lacking)).reshape((len(weights) + lacking) // size, size, -1, size)
+    low, high = parts.min((1, 3)), parts.max((1, 3))
+    return np.where(-low > high, low, high)
 
 
 def full_colour(rows: Sequence[MapRow]) -> float:
@@ -63,17 +106,21 @@ ROW_HEIGHTS = (330, 240, 190, 150)
 """Pixels of a row of maps where there are one, two, three, or more rows."""
 
 
-def map_grid(rows: Sequence[MapRow], tokens: Sequence[str], look: Look) -> go.Figure:
+def map_grid(
+    rows: Sequence[MapRow], tokens: Sequence[str], look: Look, *, top: float | None = None, label: str = "weight"
+) -> go.Figure:
     """All maps on one scale: rows as given, columns heads; the page colour is zero.
 
     Args:
         rows: At least one; each map (H, L, L).
         tokens: L words, for the hover label.
         look: Theme and size.
+        top: The |weight| of full colour, where other figures share it.
+        label: What the colour bar measures, one of the texts of `SCALES`.
     """
     t, size = look.tokens, look.size
-    heads = rows[0].weights.shape[0]
-    top = full_colour(rows)
+    heads, step = rows[0].weights.shape[0], block(len(tokens))
+    top = top or full_colour(rows)
     signed = any((row.weights < 0).any() for row in rows)
     titles = [[f"head {h + 1}" if r == 0 else "" for h in range(heads)] for r in range(len(rows))]
     figure = panels(
@@ -85,34 +132,38 @@ def map_grid(rows: Sequence[MapRow], tokens: Sequence[str], look: Look) -> go.Fi
         horizontal_spacing=0.03,
         vertical_spacing=0.03,
     )
-    places = [f"{escape(token)} ({i})" for i, token in enumerate(tokens, start=1)]  # a word may occur twice
+    places = [f"{escape(token)} ({i})" for i, token in enumerate(tokens, start=1)][::step]  # a word may occur twice
     for r, row in enumerate(rows, start=1):
         for h, weights in enumerate(row.weights, start=1):
             figure.add_heatmap(
-                z=np.round(weights, 4),
+                z=_blocks(np.asarray(weights, np.float32), step),  # four bytes each on their way to the browser
                 zmin=-top if signed else 0,
                 zmax=top,
                 colorscale=diverging(t) if signed else sequential(t),
                 showscale=(r, h) == (1, 1),
-                colorbar=_colourbar(top, signed, look),
+                colorbar=_colourbar(top, signed, label, look),
                 x=places,
                 y=places,
                 hovertemplate=f"%{{y}} reads %{{x}}<br>%{{z:.3f}}<extra>{row.name}, head {h}</extra>",
                 row=r,
                 col=h,
             )
+            if h - 1 in row.off:
+                middle = places[len(places) // 2]
+                figure.add_annotation(x=middle, y=middle, text="off", row=r, col=h)
         figure.update_yaxes(title={"text": row.name, "font": {"color": t.ink, "size": size(15)}}, row=r, col=1)
     frame = {"showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True, "showgrid": False}
     figure.update_xaxes(type="category", **frame)
     figure.update_yaxes(type="category", autorange="reversed", **frame)
-    figure.update_layout(margin={"t": size(30), "b": size(44)})
+    figure.update_layout(margin={"t": size(30), "b": size(66)})
     return figure
 
 
-def _colourbar(top: float, signed: bool, look: Look) -> dict[str, object]:
+def _colourbar(top: float, signed: bool, label: str, look: Look) -> dict[str, object]:
     ticks = [-top, 0.0, top] if signed else [0.0, top]
     return {
         "orientation": "h",
+        "title": {"text": label, "side": "bottom", "font": {"size": look.size(14), "color": look.tokens.muted}},
         "y": -0.02,
         "yanchor": "top",
         "len": 0.6,

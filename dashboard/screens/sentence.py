@@ -1,42 +1,30 @@
-"""Sentence: a typed text, what the model says, and every head of every layer and component."""
+"""Sentence: a typed text, what the model says, every head of every layer, and what changes when the inside does."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from functools import partial
 
 import streamlit as st
 
+from core.exceptions import SentiscopeError
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts.attention import MapRow, coefficients, full_colour, map_grid
-from dashboard.charts.numbers import count
-from dashboard.views.sentence import map_rows, received, sentence_tables, subtracts
-from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, figure, heading
-from dashboard.widgets.head_view import head_view
+from dashboard.views.edits import learned
+from dashboard.views.sentence import attention_table, prediction_table, subtracts
+from dashboard.widgets.edits import changed, what_if
+from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, finding
+from dashboard.widgets.maps import inside
+from dashboard.widgets.messages import empty, finding, problem
 from dashboard.widgets.runs import chosen_run, facts
+from dashboard.widgets.second_run import second_run
 from dashboard.widgets.style import look
-from dashboard.widgets.tokens import probability_bar, token_strip
-
-if TYPE_CHECKING:
-    from core.interpret.sentence import SentenceView
+from dashboard.widgets.tokens import probability_bar
 
 QUESTION = "What does the model say, and what does each head read?"
 EXAMPLE = "not a bad film at all, but the ending never works"
-HEADS = "Colour is sign: blue adds, orange takes away. Width is weight. The numbered squares switch heads."
-HEADS_HOW = (
-    "Weights after softmax and combination. Full colour is the 98.5th percentile of the weights of this layer, "
-    "so that a single strong weight does not hide the rest. At rest the strongest lines are drawn."
-)
-GRID = "Rows of a map read, columns are read. The page colour is zero, and all maps share one scale."
-GRID_HOW = "Each row is a component times its coefficient; the last is their sum, with which the values are weighted."
-STRIP = "Number and colour: how much the words read this one on average, in this layer and map, over its heads."
-WEIGHTS = "Every component beside the first enters the sum with this coefficient; a negative one takes attention away."
-GRIDS = ("maps of this layer", "layers of this map")
-NOTE = "A picture of attention is not an explanation: a head may read a word that does not change the answer."
+LONGEST = 20_000
+"""Characters: a text of 2,000 words has about 12,000."""
 
 
 def page() -> None:
@@ -53,82 +41,56 @@ def page() -> None:
     about = (f"{shape.layers} layers", f"of {attention.heads} heads") if encoder else ("no attention", "")
     header("Sentence", QUESTION, facts(record, about))
     state.initial(state.TEXT, EXAMPLE)
+    _below(record)
+
+
+@st.fragment
+def _below(record: RunRecord) -> None:
+    """All below the head: a new text or a moved slider reruns this and not the app around it."""
     text = st.text_input(
         "Sentence",
         key=state.TEXT,
         bind="query-params",
         live=True,
-        max_chars=5000,
+        max_chars=LONGEST,
         label_visibility="collapsed",
         placeholder="Type a sentence",
     )
-    view, minus = data.sentence(record.run, text or ""), subtracts(record)
-    probability_bar(view.probabilities, look())
-    if view.truncated:
-        finding(
-            f"The last {count(view.truncated)} words were cut off",
-            f"This model reads {record.max_length} tokens at most.",
-        )
-    if not view.layers:
+    try:
+        _reading(record, text or "")
+    except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
+        problem("This page cannot go on", str(error))
+
+
+def _reading(record: RunRecord, text: str) -> None:
+    trained, minus = data.sentence(record.run, text), subtracts(record)
+    columns, tables = {"probability": trained.probabilities}, dict[str, Table]()
+    deep = bool(trained.layers and trained.tokens)
+    if deep:
+        edits, parts, view = changed(record, text, trained)
+        inside(record, view, edits)
+        what_if(edits, parts, learned(trained, minus), trained, view)
+        others = second_run(record, text, view, edits)
+        if edits:
+            columns = {"probability": view.probabilities, "as trained": trained.probabilities}
+        tables["Attention"] = partial(attention_table, view, minus, edits, trained)
+    else:
+        probability_bar(trained.probabilities, look())
+        _nothing_inside(record, bool(trained.layers))
+        others = second_run(record, text, trained)
+    columns |= {name: other.probabilities for name, other in others.items()}
+    export_bar("sentence", {"Prediction": prediction_table(columns), **tables}, figures=deep)
+
+
+def _nothing_inside(record: RunRecord, attends: bool) -> None:
+    if attends:
+        finding("There is no word here to look into", "The bar shows what the model says of an empty text.")
+    else:
         finding(
             f"{record.preset} has no attention to look into",
             "It weighs words and pairs of neighbours, without heads "
             "and layers. Choose another run in the sidebar to see maps.",
         )
-        export_bar("sentence", sentence_tables(view, minus), figures=False)
-    elif not view.tokens:
-        finding("There is no word here to look into", "The bar shows what the model says of an empty text.")
-    else:
-        _inside(view, minus)
-
-
-def _inside(view: SentenceView, minus: bool) -> None:
-    strip = st.container()
-    layer, index, grid = _choices(view, [row.name for row in map_rows(view, 0, minus)])
-    here = map_rows(view, layer, minus)
-    shown, setting = here[index], f"layer {layer + 1}, {here[index].name}"
-    every_layer = [MapRow(f"layer {i + 1}", map_rows(view, i, minus)[index].weights) for i in range(len(view.layers))]
-    rows = here if grid == GRIDS[0] else every_layer
-    with strip:
-        token_strip(view.tokens, view.unknown, received(shown), full_colour(rows), look())
-        caption(STRIP)
-    with st.container(key="pair-main"):
-        left, right = st.columns([6, 5], gap="large")
-    with left:
-        heading("Attention", "heads", note=setting, about=HEADS_HOW)
-        head_view(shown.weights, view.tokens, full_colour(rows), look(), label=f"Attention, {setting}")
-        caption(HEADS)
-        finding("Attention is not an explanation", NOTE)
-        if len(here) > 1:
-            chart = coefficients([part.coefficients for part in view.layers], minus, look())
-            figure("Weights of the components", chart, "coefficients", note="in this sentence", reading=WEIGHTS)
-    with right:
-        note = f"layer {layer + 1}" if grid == GRIDS[0] else shown.name
-        figure(
-            "Heads side by side", map_grid(rows, view.tokens, look()), "grid", note=note, reading=GRID, about=GRID_HOW
-        )
-    export_bar("sentence", sentence_tables(view, minus))
-
-
-def _choices(view: SentenceView, maps: list[str]) -> tuple[int, int, str]:
-    """The layer and the map to look at (numbers from 0), and what stands in the rows of the grid."""
-    layers = [str(i + 1) for i in range(len(view.layers))]
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        layer = _choice("Layer", layers, state.LAYER, layers[-1])
-        shown = _choice("Map", maps, state.MAP, maps[-1], help="A component times its coefficient, or the sum of all")
-        grid = _choice("Grid", GRIDS if len(maps) > 1 else GRIDS[1:], state.GRID, None)
-    return layers.index(layer), maps.index(shown), grid
-
-
-def _choice(label: str, options: Sequence[str], key: str, default: str | None, help: str | None = None) -> str:
-    """A row of buttons bound to the URL; a single option needs none."""
-    first = default or options[0]
-    if len(options) == 1:
-        return first
-    return (
-        st.segmented_control(label, options, key=key, default=first, bind="query-params", required=True, help=help)
-        or first
-    )
 
 
 def _no_weights(record: RunRecord) -> tuple[str, str, str]:

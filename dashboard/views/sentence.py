@@ -1,7 +1,8 @@
-"""One text with its inside, as rows of maps and as tables."""
+"""One text with its inside, as rows of maps, as words and as tables."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,9 +11,16 @@ from numpy.typing import NDArray
 
 from core.runs.record import RunRecord
 from dashboard.charts.attention import MapRow, component_rows
+from dashboard.charts.numbers import count, number, signed
+from dashboard.views.edits import UNCHANGED, Edits
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
+
+CLASS_TOKEN = "[CLS]"
+"""As in core.interpret.sentence, which needs torch and so cannot be imported here; a test compares the two."""
+WINDOW = 40
+"""Tokens of a head view: more lines than these would be a ball of wool."""
 
 
 def subtracts(record: RunRecord) -> bool:
@@ -20,10 +28,27 @@ def subtracts(record: RunRecord) -> bool:
     return record.config.model.attention.mixing.startswith("differential")
 
 
-def map_rows(view: SentenceView, layer: int, minus: bool) -> list[MapRow]:
-    """The contributions of the components in one layer (0-based), and their sum where there are several."""
+def map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
+    """The contributions of the components in one layer (0-based), and their sum where there are several.
+
+    What is switched off contributes nothing: its maps are 0 and its heads are named in `off`.
+    """
     found = view.layers[layer]
-    return component_rows(found.components, found.coefficients, found.combined, minus)
+    heads = range(len(found.combined))
+    silent = frozenset(head for at, head in edits.heads_off if at == layer)
+    away = {component for at, component in edits.components_off if at == layer}
+    rows = component_rows(found.components, found.coefficients, found.combined, minus)
+    loud = np.array([head not in silent for head in heads], np.float32)[:, None, None]
+    return [
+        MapRow(row.name, row.weights * loud, frozenset(heads) if i in away and i < len(found.components) else silent)
+        for i, row in enumerate(rows)
+    ]
+
+
+def combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
+    """What the values are weighted with, one row for each layer."""
+    lasts = [map_rows(view, layer, minus, edits)[-1] for layer in range(len(view.layers))]
+    return [MapRow(f"layer {i}", row.weights, row.off) for i, row in enumerate(lasts, start=1)]
 
 
 def received(row: MapRow) -> list[float]:
@@ -31,24 +56,82 @@ def received(row: MapRow) -> list[float]:
     return [float(value) for value in row.weights.mean((0, 1))]
 
 
-def sentence_tables(view: SentenceView, minus: bool) -> dict[str, pd.DataFrame]:
-    """What the page shows of one text, as tables for export."""
-    tables = {
-        "Prediction": pd.DataFrame(
-            {"class": list(view.probabilities), "probability": list(view.probabilities.values())}
-        )
-    }
-    if view.layers and view.tokens:
-        parts = [_weights(view, layer, minus) for layer in range(len(view.layers))]
-        tables["Attention"] = pd.concat(parts, ignore_index=True)
-    return tables
+def watched(view: SentenceView) -> str:
+    """The class whose probability is followed: the second of two, else the answer of the model as trained."""
+    names = list(view.probabilities)
+    return names[1] if len(names) == 2 else view.label
 
 
-def _weights(view: SentenceView, layer: int, minus: bool) -> pd.DataFrame:
-    """One row for each head, reading and read token of a layer; a column for each map."""
-    rows = map_rows(view, layer, minus)
+def special_places(view: SentenceView) -> str:
+    """What is said of places in the maps that are no words."""
+    padding = "A single sentence needs no padding; in a batch, padded places weigh exactly 0."
+    if CLASS_TOKEN not in view.tokens[:1]:
+        return padding
+    return f"{CLASS_TOKEN} is a learned place before the words, where the answer is read. {padding}"
+
+
+def told_apart(first: SentenceView, second: SentenceView) -> tuple[str, str]:
+    """In what two models read one text alike or differently: a heading and a sentence for each difference."""
+    if not first.layers or not second.layers:
+        return "Only one of the two has attention", "The other weighs words and pairs of neighbours."
+    a, b = first.tokens, second.tokens
+    if a == b and first.unknown == second.unknown:
+        return "", f"Both models read the same {count(len(a))} tokens."
+    if a == b:
+        lost = (_unknown_words(view) for view in (first, second))
+        return "The two vocabularies differ", "Unknown to the first: {}. Unknown to the second: {}.".format(*lost)
+    said = [
+        f"the {name} reads {count(len(view.tokens))} tokens"
+        + (f" and cuts {count(view.truncated)} off" if view.truncated else "")
+        for name, view in (("first", first), ("second", second))
+    ]
+    return "The two models cut the text differently", f"{said[0].capitalize()}, {said[1]}: places do not correspond."
+
+
+def _unknown_words(view: SentenceView) -> str:
+    words = dict.fromkeys(token for token, missing in zip(view.tokens, view.unknown, strict=True) if missing)
+    shown = ", ".join(list(words)[:12])
+    return f"{shown} and {len(words) - 12} more" if len(words) > 12 else shown or "nothing"
+
+
+def difference(before: SentenceView, now: SentenceView) -> str:
+    """`P(positive) 0.828, +0.087 against the model as trained`, and whether the answer is another."""
+    name = watched(before)
+    p = now.probabilities[name]
+    said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} against the model as trained"
+    return said if now.label == before.label else f"{said}; the answer is {now.label} instead of {before.label}"
+
+
+def prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """One row for each class that any model knows, one column of probabilities for each model."""
+    named = {name: pd.Series(probabilities, dtype=float) for name, probabilities in columns.items()}
+    return pd.DataFrame(named).rename_axis("class").reset_index()
+
+
+def attention_table(
+    view: SentenceView, minus: bool, edits: Edits = UNCHANGED, untouched: SentenceView | None = None
+) -> pd.DataFrame:
+    """One row for each layer, head, reading and read token; a column for each map.
+
+    Args:
+        view: With layers and tokens.
+        minus: Whether the model subtracts its second map.
+        edits: What is changed in `view`; they stand in words in a column of their own.
+        untouched: The same text without the changes; its combined map becomes a column.
+    """
+    frames = [_weights(view, layer, minus, edits) for layer in range(len(view.layers))]
+    table = pd.concat(frames, ignore_index=True)
+    if untouched is None or not edits:
+        return table
+    before = np.concatenate([row.weights.ravel() for row in combined_rows(untouched, minus)])
+    return table.assign(as_trained=before, changed=edits.words())
+
+
+def _weights(view: SentenceView, layer: int, minus: bool, edits: Edits) -> pd.DataFrame:
+    rows = map_rows(view, layer, minus, edits)
     heads, length, _ = rows[0].weights.shape
     head, reads, read = (index.ravel() for index in np.indices((heads, length, length)))
     tokens: NDArray[np.str_] = np.array(view.tokens)
-    frame = pd.DataFrame({"layer": layer + 1, "head": head + 1, "reads": tokens[reads], "is_read": tokens[read]})
+    places = {"layer": layer + 1, "head": head + 1, "place": reads + 1, "reads": tokens[reads]}
+    frame = pd.DataFrame({**places, "read_place": read + 1, "is_read": tokens[read]})
     return frame.assign(**{row.name: row.weights.ravel() for row in rows})

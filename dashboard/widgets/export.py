@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -21,7 +22,11 @@ _figures = st.components.v2.component(
 )
 
 
-def export_bar(page: str, tables: Mapping[str, pd.DataFrame], *, figures: bool = True) -> None:
+Table = pd.DataFrame | Callable[[], pd.DataFrame]
+"""A table, or what makes it: a large one is made only for the person who asks for it."""
+
+
+def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) -> None:
     """Offer everything on the page; on a projector nothing, the room is for reading."""
     if state.projector():
         return
@@ -32,13 +37,17 @@ def export_bar(page: str, tables: Mapping[str, pd.DataFrame], *, figures: bool =
         for name, frame in tables.items():
             st.download_button(
                 f"{name} · CSV",
-                csv_text(frame),
+                csv_text(frame) if isinstance(frame, pd.DataFrame) else partial(_made, frame),
                 f"sentiscope-{page}-{name.lower().replace(' ', '-')}.csv",
                 "text/csv",
                 key=f"export-{name}",
                 type="tertiary",
                 on_click="ignore",
             )
+
+
+def _made(table: Callable[[], pd.DataFrame]) -> str:
+    return csv_text(table())
 
 
 def csv_text(frame: pd.DataFrame) -> str:

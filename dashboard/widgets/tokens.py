@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import accumulate
 
 import streamlit as st
 
-from dashboard.charts.numbers import number, signed
+from dashboard.charts.numbers import count, number, signed
 from dashboard.charts.theme import Look, class_colours, readable, shade
+
+CUT = 30
+"""Words of a cut-off end that are shown; the rest is counted."""
 
 
 def token_strip(
-    tokens: Sequence[str], unknown: Sequence[bool], weights: Sequence[float], top: float, look: Look
+    tokens: Sequence[str],
+    unknown: Sequence[bool],
+    weights: Sequence[float],
+    top: float,
+    look: Look,
+    *,
+    special: Sequence[str] = (),
+    cut: str = "",
+    name: str = "tokens",
 ) -> None:
     """One chip for each token, coloured by a signed weight that also stands below it; unknown words are marked.
 
@@ -22,14 +34,18 @@ def token_strip(
         weights: L.
         top: The |weight| of full colour, that of the maps below, so that equal colour means equal value.
         look: Theme and size.
+        special: Tokens that are no words of the text, should the first be one of them.
+        cut: The end of the text that was not read, struck through.
+        name: Of the list, for a screen reader.
     """
     t = look.tokens
     items = []
-    for token, missing, weight in zip(tokens, unknown, weights, strict=True):
+    for place, (token, missing, weight) in enumerate(zip(tokens, unknown, weights, strict=True)):
         colour = shade(t, weight, top)
         about = "not in the vocabulary; " if missing else ""
+        kind = "s-unknown" if missing else "s-special" if place == 0 and token in special else ""
         items.append(
-            f'<li class="{"s-unknown" if missing else ""}" title="{about}is read {signed(weight, 3)}">'
+            f'<li class="{kind}" title="{about}is read {signed(weight, 3)}">'
             f'<b style="background:{colour};color:{readable(t, colour)}">{escape(token)}</b>'
             f"<small>{number(weight, 2)}</small></li>"
         )
@@ -37,15 +53,31 @@ def token_strip(
     ramp = ",".join([*(reversed(t.minus_scale[1:5]) if negative else ()), *t.plus_scale[:5]])
     ends = "taken away" if negative else "hardly read"
     dash = '<span><i class="s-dash"></i>not in the vocabulary</span>' if any(unknown) else ""
-    st.html(f'<ul class="s-toks" aria-label="tokens">{"".join(items)}</ul>')
     st.html(
+        f'<ul class="s-toks" aria-label="{escape(name)}">{"".join(items)}{_cut(cut)}</ul>'
         f'<div class="s-key"><span>{ends}<i style="background:linear-gradient(90deg,{ramp})"></i>much read</span>'
         f"{dash}</div>"
     )
 
 
-def probability_bar(probabilities: Mapping[str, float], look: Look) -> None:
-    """One segment for each class in label order; the words where there is room, all of them for a screen reader."""
+def _cut(text: str) -> str:
+    words = text.split()
+    more = f" and {count(len(words) - CUT)} more words" if len(words) > CUT else ""
+    shown = escape(" ".join(words[:CUT]))
+    return f'<li class="s-cut" title="cut off, not read"><del>{shown}</del>{more}</li>' if words else ""
+
+
+def probability_bar(
+    probabilities: Mapping[str, float], look: Look, *, before: Mapping[str, float] | None = None, small: bool = False
+) -> None:
+    """One segment for each class in label order; the words where there is room, all of them for a screen reader.
+
+    Args:
+        probabilities: By class.
+        look: Theme and size.
+        before: What they were without a change; marked by lines where its segments met.
+        small: For a column: less high.
+    """
     colours = class_colours(look.tokens, list(probabilities))
     spoken = ", ".join(f"{name} {number(p)}" for name, p in probabilities.items())
     segments = []
@@ -53,7 +85,13 @@ def probability_bar(probabilities: Mapping[str, float], look: Look) -> None:
         text = f"<span>{escape(name)} {number(p)}</span>" if p > 0.16 else ""
         ink = readable(look.tokens, colour)
         segments.append(f'<div style="width:{100 * p:.1f}%;background:{colour};color:{ink}">{text}</div>')
-    st.html(f'<div class="s-bar" role="img" aria-label="{escape(spoken)}">{"".join(segments)}</div>')
+    marks = ""
+    if before is not None:
+        ends = list(accumulate(before.values()))[:-1]
+        marks = "".join(f'<u style="left:{100 * end:.1f}%" title="as trained"></u>' for end in ends)
+        spoken += "; as trained " + ", ".join(f"{name} {number(p)}" for name, p in before.items())
+    size = " s-small" if small else ""
+    st.html(f'<div class="s-bar{size}" role="img" aria-label="{escape(spoken)}">{"".join(segments)}{marks}</div>')
     if len(probabilities) > 2:
         names = (
             f'<span><i class="s-dot" style="background:{colour}"></i>{escape(name)} {number(p)}</span>'

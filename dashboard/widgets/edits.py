@@ -1,0 +1,124 @@
+"""λ sliders, head and component switches: each writes its change into the link, which decides what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.runs.record import RunRecord
+from dashboard import data, state
+from dashboard.charts.numbers import number, subscript
+from dashboard.views.edits import STEP, UNCHANGED, Edits, Learned, Parts, learned, parts_of
+from dashboard.views.sentence import difference, subtracts
+from dashboard.widgets.figure import caption, heading
+from dashboard.widgets.messages import finding, selection_note
+from dashboard.widgets.style import look
+from dashboard.widgets.tokens import probability_bar
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+LAMBDA_HELP = "The weight of this component in the sum, for this text only. At the learned value nothing is changed."
+HEADS_HELP = "A head that is off gives 0 in place of its output. The weights of the model stay as they are."
+COMPONENTS_HELP = "A component that is off leaves the sum: its coefficient is 0."
+READING = "Each change acts at once, for this text only; the line in the bar above marks the model as trained."
+HOW = (
+    "The weights stay as they are; λ, heads and components are replaced in this one reading. Norms and their factors "
+    "act as in training, and later layers read what the changed ones give."
+)
+BACK = "Back to the model as trained"
+PER_ROW = 3
+"""Layers side by side."""
+
+
+def _reset() -> None:
+    """Back to the model as trained; a callback."""
+    state.change(UNCHANGED.encode())
+
+
+def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Parts, SentenceView]:
+    """What the link changes in this model, what could be changed, and the reading that follows; says all of it."""
+    parts = parts_of(record.config.model, learned(trained, subtracts(record)))
+    edits, left_out = parts.read(state.edit())
+    view = data.sentence(record.run, text, edits)
+    probability_bar(view.probabilities, look(), before=trained.probabilities if edits else None)
+    if left_out:
+        parts_of_link = "One change" if left_out == 1 else f"{left_out} changes"
+        finding(
+            f"{parts_of_link} of the link cannot be made here",
+            f"This model has {parts.layers} layers, {parts.heads} heads and {parts.components} components; "
+            f"λ may be {number(parts.low, 1)} to {number(parts.high, 1)}.",
+        )
+    if edits:
+        with st.container(key="selection", horizontal=True, vertical_alignment="center", gap="medium"):
+            selection_note("Changed by hand", f"{edits.words()}. {difference(trained, view)}")
+            st.button(BACK, on_click=_reset, type="tertiary", key="edit-reset-top")
+    return edits, parts, view
+
+
+def what_if(edits: Edits, parts: Parts, own: Learned, trained: SentenceView, view: SentenceView) -> None:
+    """All controls, and both answers beside each other."""
+    note = difference(trained, view) if edits else "nothing is changed"
+    heading("What if the inside were different?", "inside", note=note, about=HOW)
+    caption(READING)
+    _controls(edits, parts, own)
+    for name, shown in (("as trained", trained), ("now", view)):
+        st.html(f'<p class="s-who"><b>{name}</b> {"" if name != "now" else escape(edits.words())}</p>')
+        probability_bar(shown.probabilities, look(), small=True)
+    st.button(BACK, on_click=_reset, type="tertiary", key="edit-reset", disabled=not edits)
+
+
+def _controls(edits: Edits, parts: Parts, own: Learned) -> None:
+    layers = range(parts.layers)
+    for start in range(0, parts.layers, PER_ROW):
+        for column, layer in zip(st.columns(min(PER_ROW, parts.layers), gap="large"), layers[start:], strict=False):
+            with column:
+                st.html(f'<p class="s-who"><b>Layer {layer + 1}</b></p>')
+                for component in range(1, parts.components):
+                    _lambda(edits, parts, own, layer, component)
+                _switches("Heads", "h", layer, [str(i + 1) for i in range(parts.heads)], edits, HEADS_HELP)
+                if parts.components > 1:
+                    names = [f"A{subscript(i)}" for i in range(parts.components)]
+                    _switches("Components", "c", layer, names, edits, COMPONENTS_HELP)
+
+
+def _lambda(edits: Edits, parts: Parts, own: Learned, layer: int, component: int) -> None:
+    value = own.values[layer][component - 1]
+    key, now = f"edit-l{layer}c{component}", edits.value(layer, component)
+    state.put(key, min(max(round(value if now is None else now, 2), parts.low), parts.high))
+    st.slider(
+        f"λ{subscript(component)}, learned {number(value, 2)}{' on average' if own.varies else ''}",
+        parts.low,
+        parts.high,
+        step=STEP,
+        format="%.2f",
+        key=key,
+        on_change=_moved,
+        args=(edits, layer, component, value, key),
+        help=LAMBDA_HELP,
+    )
+
+
+def _moved(edits: Edits, layer: int, component: int, own: float, key: str) -> None:
+    value = float(state.draft(key, own))
+    back = abs(value - round(own, 2)) < STEP / 2
+    state.change(edits.with_lambda(layer, component, None if back else value).encode())
+
+
+def _switches(label: str, kind: str, layer: int, names: Sequence[str], edits: Edits, help: str) -> None:
+    places = edits.heads_off if kind == "h" else edits.components_off
+    off = {index for at, index in places if at == layer}
+    key = f"edit-{kind}{layer}"
+    state.put(key, [name for index, name in enumerate(names) if index not in off])
+    args = (edits, kind, layer, tuple(names), key)
+    st.pills(label, names, selection_mode="multi", key=key, on_change=_switched, args=args, help=help)
+
+
+def _switched(edits: Edits, kind: str, layer: int, names: Sequence[str], key: str) -> None:
+    on = state.draft(key, [])
+    off = [index for index, name in enumerate(names) if name not in on]
+    changed = edits.with_heads(layer, off) if kind == "h" else edits.with_components(layer, off)
+    state.change(changed.encode())

@@ -1,0 +1,84 @@
+"""A second run reads the same text: its answer, its strip and its combined maps beside those of the first."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.runs.record import RunRecord
+from dashboard import data, state
+from dashboard.charts.attention import MapRow, full_colour, map_grid
+from dashboard.views.edits import UNCHANGED, Edits
+from dashboard.views.sentence import CLASS_TOKEN, combined_rows, received, subtracts, told_apart
+from dashboard.widgets.figure import caption, figure, heading
+from dashboard.widgets.messages import finding, problem
+from dashboard.widgets.style import look
+from dashboard.widgets.tokens import probability_bar, token_strip
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+READING = "Strip: how much a word is read on average in the last layer."
+HELP = "Any other run with weights; it reads the text as it was trained, without the changes made above."
+MAPS = "What the values are weighted with in each layer, as absolute weights; both runs share one scale."
+
+
+def second_run(record: RunRecord, text: str, view: SentenceView, edits: Edits = UNCHANGED) -> dict[str, SentenceView]:
+    """The picker and, once a run is chosen, both readings; the second one by its run's name for the tables.
+
+    Args:
+        record: The first run.
+        text: As typed.
+        view: The first run's reading.
+        edits: What is changed in it.
+    """
+    others = {each.run: each for each in data.runs() if each.run != record.run and data.weights_fingerprint(each.run)}
+    asked = state.asked_beside()
+    heading("Two runs side by side", "beside", note="the same text, another model")
+    if asked and asked not in others:
+        where = "It is the run above." if asked == record.run else "It was renamed or removed, or has no weights yet."
+        problem(f"There is no run “{asked}” to compare with", where)
+    name = st.selectbox(
+        "Second run",
+        list(others),
+        index=None,
+        key=state.BESIDE,
+        bind="query-params",
+        placeholder="Choose a second run" if others else "There is no other run with weights",
+        disabled=not others,
+        help=HELP,
+        width=360,
+    )
+    if name is None:
+        return {}
+    other = data.sentence(name, text)
+    title, said = told_apart(view, other)
+    (finding(title, said) if title else caption(f"{said} {READING}"))
+    mine, theirs = (_rows(*each) for each in ((view, record, edits), (other, others[name], UNCHANGED)))
+    top = full_colour([*mine, *theirs])
+    with st.container(key="pair-beside"):
+        left, right = st.columns(2, gap="large")
+    with left:
+        _reading(record, view, mine, top, "first", edits.words())
+    with right:
+        _reading(others[name], other, theirs, top, "second", "")
+    return {name: other}
+
+
+def _rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapRow]:
+    return combined_rows(view, subtracts(record), edits) if view.layers and view.tokens else []
+
+
+def _reading(record: RunRecord, view: SentenceView, rows: list[MapRow], top: float, place: str, changed: str) -> None:
+    about = f"{record.preset} on {record.config.data.name}" + (f"; {changed}" if changed else "")
+    st.html(f'<p class="s-who"><b>{escape(record.run)}</b> {escape(about)}</p>')
+    probability_bar(view.probabilities, look(), small=True)
+    if not rows:
+        caption("No attention to look into: only the answer can be compared.")
+        return
+    weights, name = received(rows[-1]), f"tokens of the {place} run"
+    token_strip(view.tokens, view.unknown, weights, top, look(), special=(CLASS_TOKEN,), cut=view.cut, name=name)
+    chart = map_grid(rows, view.tokens, look(), top=top)
+    figure("Combined maps", chart, f"combined-{place}", note=record.run, reading=MAPS)
