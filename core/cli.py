@@ -46,7 +46,7 @@ def main() -> None:
     try:
         app()
     except SentiscopeError as error:
-        err.print(f"[bold]sentiscope:[/bold] {escape(str(error))}", highlight=False, soft_wrap=True)
+        err.print(f"[bold]sentiscope:[/bold] {escape(_visible(str(error)))}", highlight=False, soft_wrap=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of our output has gone (`| head`); nothing is left to tell anybody.

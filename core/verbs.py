@@ -37,7 +37,7 @@ def configure(data: str = "built-in", model: str = "ndt-01-n3", settings: Mappin
     Raises:
         InputError: unknown preset, setting, data set or path.
     """
-    if data not in SOURCES and not Path(data).expanduser().exists():
+    if data not in SOURCES and not os.path.exists(os.path.expanduser(data)):  # Path would raise for one too long
         from core.data.load import load
 
         load(DataConfig(name=data))  # raises with the nearest name
@@ -368,7 +368,7 @@ def _labelled_rows(loaded: LoadedRun, data: str, split: str) -> tuple[pd.DataFra
     from core.data.load import load
 
     path = Path(data).expanduser()
-    if data and data not in SOURCES and path.is_file():
+    if data and data not in SOURCES and os.path.isfile(path):
         if split not in ("", WHOLE):
             raise InputError(f"--split {split}: the single file {path.name} has no splits")
         return read_file(path).rows, WHOLE

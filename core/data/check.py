@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def check(config: DataConfig) -> dict[str, Any]:
 
 def _files(config: DataConfig) -> list[dict[str, Any]]:
     path = Path(config.name).expanduser()
-    paths = [path] if path.is_file() else list(split_files(path).values()) if path.is_dir() else []
+    paths = [path] if os.path.isfile(path) else list(split_files(path).values()) if os.path.isdir(path) else []
     return [_report(path, config) for path in paths]
 
 

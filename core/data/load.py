@@ -76,11 +76,11 @@ def local_folder(name: str) -> Path | None:
 def _path(config: DataConfig) -> tuple[WordLabelled, str]:
     path = Path(config.name).expanduser()
     columns = {key: getattr(config, key) for key in ("text", "label", "delimiter", "encoding")}
-    if path.is_dir():
+    if os.path.isdir(path):  # Path.is_dir would raise for a name too long
         found = read_folder(path, **columns)
         _refuse(found, path.name)
         return found, str(path)
-    if not path.exists() and path.suffix == "" and len(path.parts) == 1:
+    if not os.path.exists(path) and path.suffix == "" and len(path.parts) == 1:
         near = difflib.get_close_matches(config.name, SOURCES, n=1)
         hint = f" (did you mean '{near[0]}'?)" if near else ""
         raise DataError(
