@@ -114,11 +114,9 @@ def keep_to(key: str, options: Sequence[str]) -> None:
 
 def follow(key: str, of: str, value: Any) -> None:
     """Give a bound widget `value` again whenever what it depends on (`of`) has changed; a link's own value stands."""
-    seen = st.session_state.get(f"{key}-of")
-    if seen is None:
-        initial(key, value)
-    elif seen != of:
-        st.query_params[key] = st.session_state[key] = value
+    initial(key, value)
+    if st.session_state.get(f"{key}-of", of) != of:
+        st.session_state[key] = value  # a bound widget writes its own URL
     st.session_state[f"{key}-of"] = of
 
 

@@ -40,6 +40,7 @@ class Counterpart:
     dataset: str
     """As the paper names it."""
     tables: tuple[str, ...]
+    """Of the metrics, then of the lambdas where there are some."""
     metrics: dict[str, float]
     """By our names, as shares; how F1 and precision are averaged is not stated, Table VII of NDT implies weighted."""
     lambdas: tuple[tuple[float, ...], ...]

@@ -16,8 +16,8 @@ from dashboard.views.lambdas import (
     final_table,
     has_lambda,
     loss_table,
+    other_seeds,
     reported_places,
-    same_but_seed,
 )
 from dashboard.views.sentence import subtracts
 from dashboard.widgets.export import export_bar
@@ -32,15 +32,19 @@ LIVE = ("queued", "running")
 POLL_SECONDS = 2.0
 READING = {
     "change": "Upwards: how far lambda has moved since the first step; all panels share one scale, because it moves by "
-    "thousandths. Thick: this run; grey: the others.",
+    "thousandths. Thick: this run; grey: the others; band and dashes: range and mean over seeds.",
     "value": "Upwards: lambda itself; every panel spans the same amount around its own values, so a movement looks as "
-    "large wherever it is. Thick: this run; grey: the others; dotted: reported at the end.",
+    "large wherever it is. Thick: this run; grey: the others; band and dashes: range and mean over seeds; dotted: the "
+    "reported end.",
 }
 HOW = (
     "Lambda is logged with the training loss. The band spans the smallest and largest value over runs that differ only "
     "in their seed, the dashed line is their mean. The validation loss below has the same axis."
 )
-FINAL = "Values of the weights that the run kept (its best epoch); the paper prints one run and no deviations."
+FINAL = (
+    "Values of the weights that a run kept (its best epoch); the difference is ours, over seeds where there are "
+    "several, less the reported value. The paper prints one run and no deviations."
+)
 SUBTRACTS = "This model takes its second map away: lambda enters the sum with a minus."
 DEPENDS = (
     "In {preset} lambda depends on the token. What is drawn is its mean over a fixed set of validation texts; "
@@ -59,7 +63,7 @@ def page() -> None:
         empty(*_without(record), "screens/train.py")
         return
     others = [one for one in data.runs() if one.run != record.run and has_lambda(one)]
-    seeds = [one.run for one in others if one.preset == record.preset and same_but_seed(record, one)]
+    seeds = other_seeds(record, others)
     header("Lambdas", QUESTION, facts(record, (count(1 + len(seeds)), "seeds of these settings")))
     state.follow(state.COMPARED, record.run, seeds)
     state.initial(state.COURSE, "change")
@@ -101,8 +105,8 @@ def _show(record: RunRecord) -> None:
     tracks, skipped = _tracks(record, [records[name] for name in names[1:]])
     for name, lines in skipped.items():
         problem(
-            f"{count(lines)} lines of the history of {name} cannot be read",
-            "They were left out of the curves; the run itself is not affected.",
+            f"Of the history of {name}, {count(lines)} {'line' if lines == 1 else 'lines'} cannot be read",
+            "What they held is left out of the curves; the run itself is not affected.",
         )
     if not tracks[0].curves.lambdas:
         finding(*_nothing_yet(record))
@@ -126,19 +130,18 @@ def _show(record: RunRecord) -> None:
         reason = no_counterpart(record.preset, record.config)
         caption(f"Nothing is reported to set beside them. {reason or 'The paper prints no lambda of this model.'}")
     else:
-        tables = " and ".join(paper.tables)
-        caption(f"{FINAL} Reported: NDT, arXiv 2603.20704, {paper.dataset}, Tables {tables}. {paper.note}")
+        caption(f"{FINAL} Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}")
     export_bar("lambdas", {"Course": course_table(tracks), "Losses": loss_table(tracks), "Final values": final})
 
 
 def _tracks(record: RunRecord, others: Sequence[RunRecord]) -> tuple[list[Track], Mapping[str, int]]:
     """All runs to draw, the chosen one first, and the damaged lines of each history that has some."""
     tracks, skipped = [], {}
+    seeds = other_seeds(record, others)
     for one in (record, *others):
         curves, lost = data.curves(one)
-        sibling = one.run != record.run and one.preset == record.preset and same_but_seed(record, one)
         heads = data.lambda_heads(one) if one is record else {}
-        tracks.append(Track(one.run, one.config.training.seed, curves, sibling, heads))
+        tracks.append(Track(one.run, one.config.training.seed, curves, one.run in seeds, heads))
         if lost:
             skipped[one.run] = lost
     return tracks, skipped

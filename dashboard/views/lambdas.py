@@ -27,7 +27,16 @@ def same_but_seed(one: RunRecord, other: RunRecord) -> bool:
     def core(record: RunRecord) -> Any:
         return replace(record.config, training=replace(record.config.training, seed=0, threads=0, device="auto"))
 
-    return bool(core(one) == core(other))
+    return one.preset == other.preset and bool(core(one) == core(other))
+
+
+def other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
+    """Runs with the same settings and a seed of their own; of several with one seed, the first."""
+    found: dict[int, str] = {record.config.training.seed: record.run}
+    for one in others:
+        if same_but_seed(record, one):
+            found.setdefault(one.config.training.seed, one.run)
+    return [run for run in found.values() if run != record.run]
 
 
 def head_lines(history: History) -> dict[Place, tuple[Line, ...]]:

@@ -1,0 +1,159 @@
+"""The page Lambdas through the entrance, in every state it can meet."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from core.config import compose
+from core.runs.store import RunStore, this_process
+from dashboard import state
+
+SHOWN = "Upwards: how far lambda has moved"
+
+
+def opened(app, **parameters):
+    """The page as a link with these parameters shows it; no exception may be on it."""
+    for name, value in parameters.items():
+        app.query_params[name] = value
+    app.run()
+    app.switch_page("screens/lambdas.py").run()
+    assert not app.exception
+    return app
+
+
+def text_of(app) -> str:
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+def drawn(app) -> set[str]:
+    """Names of the lines on the figure."""
+    (chart,) = app.get("plotly_chart")
+    return {trace.get("name", "") for trace in json.loads(chart.proto.spec)["data"]}
+
+
+def make(runs, preset, name, **record):
+    store = RunStore(runs)
+    store.create(compose(preset), preset, name)
+    return store.update(name, **record)
+
+
+@pytest.fixture
+def twin(runs):
+    """`finished` once more with another seed."""
+    shutil.copytree(runs / "finished", runs / "twin")
+    path = runs / "twin" / "run.json"
+    content = json.loads(path.read_text())
+    content["run"] = "twin"
+    content["config"]["training"]["seed"] = 1
+    path.write_text(json.dumps(content))
+    return runs
+
+
+def test_without_a_run_it_offers_a_training(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
+    assert "Train a model" in [button.label for button in opened(app).button]
+
+
+def test_a_finished_run_has_its_course_its_final_values_and_the_reason_for_no_reported_ones(app, runs):
+    shown = text_of(opened(app, run="finished"))
+    assert SHOWN in shown
+    assert "Nothing is reported to set beside them" in shown
+    (table,) = app.dataframe
+    assert len(table.value) == 4  # two layers, two lambdas
+    assert drawn(app) == {"finished"}
+    assert len(app.get("download_button")) == 3
+
+
+def test_runs_of_other_seeds_are_taken_along_and_counted(app, twin):
+    shown = text_of(opened(app, run="finished"))
+    assert "<b>2</b> seeds of these settings" in shown
+    assert "over 2 seeds" in shown
+    assert {"finished", "twin", "mean over seeds", "range over seeds"} <= drawn(app)
+
+
+def test_another_choice_of_runs_is_drawn(app, twin):
+    opened(app, run="finished")
+    app.multiselect(key=state.COMPARED).set_value([]).run()
+    assert not app.exception
+    assert drawn(app) == {"finished"}
+
+
+def test_a_link_restores_runs_and_scale(app, twin):
+    shown = text_of(opened(app, run="finished", runs="twin", course="value"))
+    assert "Upwards: lambda itself" in shown
+    assert "twin" in drawn(app)
+
+
+def test_another_run_in_focus_brings_its_own_seeds(app, twin):
+    opened(app, run="finished")
+    app.selectbox(key=state.RUN).set_value("twin").run()
+    assert not app.exception
+    assert app.multiselect(key=state.COMPARED).value == ["finished"]
+
+
+@pytest.mark.parametrize(("preset", "words"), [("vanilla", "one map each"), ("tfidf-logreg", "without attention")])
+def test_a_model_without_lambda_says_why_and_what_to_do(app, runs, preset, words):
+    make(runs, preset, "plain", status="done")
+    shown = text_of(opened(app, run="plain"))
+    assert f"{preset} has no lambda" in shown
+    assert words in shown
+    assert "train ndt-01-n3" in shown
+
+
+def test_a_run_that_has_just_started_waits_for_its_first_lambda(app, runs):
+    make(runs, "ndt-01-n3", "live", status="running", process=this_process())
+    assert "No lambda has been logged yet" in text_of(opened(app, run="live"))
+
+
+def test_a_running_run_is_drawn_as_far_as_it_has_come(app, runs):
+    make(runs, "ndt-01-n3", "live", status="running", process=this_process())
+    row = {"kind": "step", "step": 0, "epoch": 0, "seconds": 0.0, "loss": None, "lambda": [[0.15, 0.14], [0.18, 0.16]]}
+    (runs / "live" / "history.jsonl").write_text(json.dumps(row) + "\n")
+    assert SHOWN in text_of(opened(app, run="live"))
+    assert drawn(app) == {"live"}
+
+
+def test_a_run_whose_history_is_gone_says_so(app, runs):
+    (runs / "finished" / "history.jsonl").unlink()
+    assert "No lambda was logged" in text_of(opened(app, run="finished"))
+
+
+def test_lines_that_cannot_be_read_are_told(app, runs):
+    path = runs / "finished" / "history.jsonl"
+    path.write_bytes(path.read_bytes()[:-7])
+    shown = text_of(opened(app, run="finished"))
+    assert "Of the history of finished, 1 line cannot be read" in shown
+    assert SHOWN in shown
+
+
+def test_a_damaged_run_is_told_with_its_file(app, runs):
+    assert "run.json" in text_of(opened(app, run="damaged"))
+
+
+def test_reported_values_stand_beside_a_run_on_the_papers_data(app, runs):
+    path = runs / "finished" / "run.json"
+    content = json.loads(path.read_text())
+    content["config"]["data"]["name"] = "imdb"
+    content["config"]["model"]["width"], content["config"]["model"]["ff_width"] = 128, 384
+    path.write_text(json.dumps(content))
+    opened(app, run="finished")
+    assert app.dataframe[0].value["Reported"].tolist() == ["0.1506", "0.1436", "0.1841", "0.1604"]
+    assert "Table II, IMDB" in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("preset", "words"),
+    [("differential", "takes its second map away"), ("differential-v2", "depends on the token")],
+)
+def test_a_lambda_that_means_something_else_is_explained(app, runs, preset, words):
+    make(runs, preset, "dt", status="done")
+    row = {"kind": "step", "step": 0, "epoch": 0, "seconds": 0.0, "loss": None, "lambda": [[0.2], [0.3]]}
+    row["lambda_heads"] = [[[0.1, 0.3]], [[0.2, 0.4]]]
+    (runs / "dt" / "history.jsonl").write_text(json.dumps(row) + "\n")
+    shown = text_of(opened(app, run="dt"))
+    assert words in shown
+    assert "Each head has its own lambda" in shown
+    assert {"head 1", "head 2"} <= drawn(app)
