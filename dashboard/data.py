@@ -22,6 +22,7 @@ from core.runs.store import RunStore
 from core.training.history import read_history
 from dashboard.charts.lambdas import Line, Place
 from dashboard.charts.training import Curves
+from dashboard.views.edits import UNCHANGED, Edits
 from dashboard.views.embeddings import points_frame
 from dashboard.views.lambdas import head_lines
 from dashboard.views.results import Floats, Integers, Report, make_report
@@ -212,23 +213,26 @@ def _weights_fingerprint(path: str, version: str) -> str:
     return file_fingerprint(Path(path))
 
 
-def sentence(run: str, text: str) -> SentenceView:
-    """The inside of a run's model for one text.
+def sentence(run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
+    """The inside of a run's model for one text, as trained or with changes.
 
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
     key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return _sentence(str(store().folder), run, weights_fingerprint(run), key, text)
+    return _sentence(str(store().folder), run, weights_fingerprint(run), key, edits, text)
 
 
-@st.cache_resource(max_entries=128, show_spinner=False)  # read only; arrays of L × L are not worth copying
-def _sentence(folder: str, run: str, weights: str, key: str, _text: str) -> SentenceView:
+@st.cache_resource(max_entries=48, show_spinner=False)  # read only; arrays of L × L are not worth copying
+def _sentence(folder: str, run: str, weights: str, key: str, edits: Edits, _text: str) -> SentenceView:
     """`key` is the text's hash: a person's text never becomes part of a cache key as it is."""
     from core.interpret.sentence import inspect_text  # torch
+    from core.models.trace import Intervention
 
     loaded = _loaded(folder, run, weights)
-    return inspect_text(loaded.model, loaded.tokenizer, loaded.record.classes, _text)
+    change = Intervention(edits.lambdas, frozenset(edits.heads_off), frozenset(edits.components_off))
+    intervene = change if edits else None
+    return inspect_text(loaded.model, loaded.tokenizer, loaded.record.classes, _text, intervene=intervene)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
