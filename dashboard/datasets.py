@@ -27,6 +27,7 @@ from core.fingerprint import fingerprint
 from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.verbs import configure
+from dashboard import state
 from dashboard.views.datasets import Option, option_of
 from dashboard.views.datasets import options as _options
 
@@ -50,14 +51,25 @@ def options() -> list[Option]:
     return _options(library_folder(), importlib.util.find_spec("huggingface_hub") is not None)
 
 
+def local() -> bool:
+    """Whether only the person who sits at this machine can see the pages."""
+    return st.get_option("server.address") in ("127.0.0.1", "localhost", "::1")
+
+
+def names(*, here: bool = False) -> list[str]:
+    """What a list of data sets offers, `here` only those that can be opened here; and a path that was typed."""
+    known = [option.id for option in options() if not (here and option.lacking)]
+    asked = state.asked(state.DATA)
+    return known if not asked or asked in known else [*known, asked]
+
+
 def option(name: str) -> Option:
     """The data set of a name, or of the path of a file or folder.
 
     Raises:
         DataError: there is none, or its path may not be opened from another machine.
     """
-    address = st.get_option("server.address")
-    found = option_of(name, options(), anywhere=address in ("127.0.0.1", "localhost", "::1"))
+    found = option_of(name, options(), anywhere=local())
     if found is None:
         raise DataError(f"no data set, file or folder here is called '{name}'; choose one from the list")
     return found

@@ -65,11 +65,10 @@ SPLIT_COLUMNS = {
 def page() -> None:
     """One data set, or a file on its way to become one."""
     head = st.container()
-    known = datasets.options()
     with st.container(key="data-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
             "Data",
-            [option.id for option in known],
+            datasets.names(),
             key=state.DATA,
             bind="query-params",
             width=330,

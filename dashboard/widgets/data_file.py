@@ -25,6 +25,12 @@ KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet"]
 FOUND = "as found"
 ENCODINGS = ["utf-8", "utf-16", "cp1252", "latin-1", "cp949", "shift_jis", "gb18030", "cp1251"]
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "tab", "bar": "|"}
+SETTINGS = {
+    "data.text": "Text column",
+    "data.label": "Label column",
+    "data.delimiter": "Delimiter",
+    "data.encoding": "Encoding",
+}
 DELIMITED, TEXTUAL = ("csv", "tsv", "text"), ("csv", "tsv", "text", "json", "jsonl", "trees")
 KEPT = (
     "A file is kept beside the runs on the machine that runs this page, under the fingerprint of its content; "
@@ -79,7 +85,7 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
     try:
         first = look(asked)
     except SentiscopeError as error:
-        problem(f"{file} cannot be read so", f"{error}. Another encoding or delimiter may help.")
+        problem(f"{file} cannot be read so", _in_words_of_the_page(str(error)))
         return
     config, report = _columns(choices, key, asked, first, look)
     caption(_found(report))
@@ -88,7 +94,7 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
     )
     notes([finding.message for finding in report.findings if finding.level != "refused"])
     if report.problem:
-        problem(f"{file} cannot be used yet", report.problem)
+        problem(f"{file} cannot be used yet", _in_words_of_the_page(report.problem))
         return
     shares = ", ".join(f"{name} {count(rows)}" for name, rows in report.classes.items())
     caption(f"{plural(len(report.classes), 'class')}: {shares}")
@@ -154,6 +160,13 @@ def _found(report: FileReport) -> str:
         parts.append(f"separated by {report.delimiter}{', quoted' if report.quoted else ''}")
     parts.append("the first row names the columns" if report.header else "no row of column names: they are numbered")
     return f"{' · '.join(parts)}. The first rows, as they will be read:"
+
+
+def _in_words_of_the_page(message: str) -> str:
+    """The command line names settings where this page has a list to choose from."""
+    for setting, label in SETTINGS.items():
+        message = message.replace(setting, f"“{label}” above")
+    return message
 
 
 def _use(keep: Callable[[DataConfig], DataConfig], config: DataConfig) -> None:

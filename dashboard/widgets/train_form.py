@@ -2,109 +2,111 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import streamlit as st
 
-from core.config import parse_settings
+from core.config import RunConfig
 from core.exceptions import SentiscopeError
 from core.models.presets import PRESETS
 from core.runs import jobs
-from core.training.config import TrainingConfig
+from core.runs.budget import TIMES, estimate
 from core.verbs import configure
 from dashboard import data, datasets, state
+from dashboard.views.planning import command_line, time_said
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem
+from dashboard.widgets.train_settings import setting_fields
 
-MODEL, DATA = "ndt-01-n3", "built-in"
+MODEL, DATA, TIME = "ndt-01-n3", "built-in", "30 seconds"
+TIME_HELP = (
+    "30 seconds: 4 epochs on at most 16 000 sentences · 5 minutes: 10 on at most 64 000 · full: up to 30 on all of "
+    "them, until nothing improves. For short sentences on two cores; what it takes here stands below."
+)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A training as chosen on the page."""
+
+    model: str
+    source: str
+    settings: dict[str, Any]
+    """What is set on top of the preset: the time's, the data's, then the person's."""
+    config: RunConfig
 
 
 def train_form() -> None:
-    """Four choices on top, the rest under More, one button."""
+    """Three choices, one button; every setting below, folded."""
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.selectbox(
             "Model",
             list(PRESETS),
             index=list(PRESETS).index(MODEL),
             key=state.PRESET,
-            width=165,
-            persist_state="session",
+            bind="query-params",
+            width=180,
             help="All presets in words: `sentiscope presets`",
         )
         st.selectbox(
             "Data",
-            [option.id for option in datasets.options() if not option.lacking],
+            datasets.names(here=True),
             key=state.DATA,
             bind="query-params",
-            width=165,
+            width=180,
             accept_new_options=True,
             help="A known name, or the path of a file or folder on this machine; the Data page shows what is in it",
         )
-        st.number_input(
-            "Epochs",
-            1,
-            1000,
-            TrainingConfig.epochs,
-            key=state.EPOCHS,
-            width=120,
-            persist_state="session",
-            help="How often it sees all sentences, at most; it stops earlier when nothing improves",
+        st.segmented_control(
+            "Time",
+            list(TIMES),
+            default=TIME,
+            key=state.TIME,
+            bind="query-params",
+            required=True,
+            help=TIME_HELP,
         )
-        with st.popover("More"):
-            st.number_input(
-                "Training sentences, at most",
-                0,
-                None,
-                0,
-                500,
-                key=state.LIMIT,
-                persist_state="session",
-                help="0: all of them. Fewer are quicker; classes keep their shares",
-            )
-            st.number_input(
-                "Seed",
-                0,
-                None,
-                0,
-                key=state.SEED,
-                persist_state="session",
-                help="The same seed gives the same model; others show how much is chance",
-            )
-            st.text_input(
-                "Name of the run", key=state.NAME, persist_state="session", placeholder="made from the choices"
-            )
-            st.text_area(
-                "Further settings, one name=value a line",
-                key=state.SETTINGS,
-                persist_state="session",
-                placeholder="training.lr=0.001\nmodel.layers=3",
-                help="The names of `sentiscope train --set`",
-            )
         st.button("Start training", type="primary", on_click=_start, key="start")
-    preset = PRESETS[state.draft(state.PRESET, MODEL)]
-    caption(
-        f"{preset.line} Everything under More has a sensible default; the training goes on when this tab is closed."
-    )
+    line = PRESETS[state.draft(state.PRESET, MODEL)].line
     if text := state.take(state.PROBLEM):
         problem("This training cannot start", text)
+    try:
+        plan = _plan()
+    except SentiscopeError as error:
+        if not text:
+            problem("These settings do not fit together", str(error))
+        setting_fields(RunConfig(), "")
+        return
+    caption(f"{line} {time_said(estimate(plan.config, data.runs()), plan.config)}.".replace("..", "."))
+    setting_fields(
+        configure(plan.source, plan.model, _given(plan.source)),
+        command_line(plan.source, plan.model, plan.settings, state.draft(state.NAME, "")),
+    )
+
+
+def _plan() -> Plan:
+    """What is chosen now.
+
+    Raises:
+        SentiscopeError: it cannot be trained so.
+    """
+    model = state.draft(state.PRESET, MODEL)
+    chosen = datasets.option(state.draft(state.DATA, DATA) or DATA).settings
+    settings = {**_given(chosen["data.name"]), **chosen, **state.typed(state.SETTING)}
+    return Plan(model, chosen["data.name"], settings, configure(chosen["data.name"], model, settings))
+
+
+def _given(source: str) -> dict[str, Any]:
+    """What the aim of time sets."""
+    return {"data.name": source, **TIMES[state.draft(state.TIME, TIME)]}
 
 
 def _start() -> None:
     """Button: make the run, start its process, and choose it."""
-    draft = state.draft
     try:
-        settings = parse_settings(line for line in draft(state.SETTINGS, "").splitlines() if line.strip())
-        own = {
-            "data.limit": draft(state.LIMIT, 0),
-            "training.seed": draft(state.SEED, 0),
-            "training.epochs": draft(state.EPOCHS, 10),
-        }
-        preset = draft(state.PRESET, MODEL)
-        chosen = datasets.option(draft(state.DATA, DATA)).settings
-        record = jobs.submit(
-            data.store(),
-            configure(chosen["data.name"], preset, {**own, **chosen, **settings}),
-            preset,
-            draft(state.NAME, ""),
-        )
+        plan = _plan()
+        record = jobs.submit(data.store(), plan.config, plan.model, state.draft(state.NAME, ""))
     except SentiscopeError as error:
         state.put(state.PROBLEM, str(error))
         return

@@ -1,0 +1,233 @@
+"""The Data page through the entrance: choosing, looking, bringing a file, and where kept files may lie."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from core.data.library import choices
+from core.runs.store import RunStore
+from dashboard import datasets, state
+
+ROWS = [(f"{word} film number {n}", label) for label, word in (("pos", "good"), ("neg", "bad")) for n in range(20)]
+CSV = ("review,verdict\n" + "\n".join(",".join(row) for row in ROWS)).encode()
+
+
+def text_of(app) -> str:
+    """All words on the page, markup included."""
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+def opened(app, page: str, **parameters: str):
+    """The page as a link with these parameters shows it; no exception may be on it."""
+    for name, value in parameters.items():
+        app.query_params[name] = value
+    app.run()
+    app.switch_page(f"screens/{page}.py").run()
+    assert not app.exception
+    return app
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
+    monkeypatch.setattr(datasets, "local", lambda: True)
+
+
+def uploaded(app, name: str, content: bytes):
+    """The page after a file was given to it; the small table below keeps the built-in corpus out of the way."""
+    opened(app, "data", data="caves")
+    app.file_uploader[0].set_value((name, content, "text/csv")).run()
+    assert not app.exception
+    return app
+
+
+def workbook() -> bytes:
+    book, stream = openpyxl.Workbook(), io.BytesIO()
+    for row in (("review", "verdict"), *ROWS):
+        book.active.append(row)
+    book.save(stream)
+    return stream.getvalue()
+
+
+def chosen(app, label: str):
+    return next(box for box in app.selectbox if box.label == label)
+
+
+@pytest.mark.parametrize(("name", "content"), [("reviews.csv", CSV), ("reviews.xlsx", workbook())])
+def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path, name, content):
+    uploaded(app, name, content)
+    assert chosen(app, "Text column").value == "review"
+    assert chosen(app, "Label column").value == "verdict"
+    assert "2 classes: neg 20, pos 20" in text_of(app)
+    assert not (tmp_path / "runs").exists()  # nothing is kept before it is used
+    app.button(key="use-data").click().run()
+    assert not app.exception
+    (choice,) = choices(datasets.library_folder())
+    assert Path(choice.config.name).read_bytes() == content
+    assert app.session_state[state.DATA] == choice.id
+    shown = text_of(app)
+    assert "n = 40" in shown
+    assert "Classes" in shown
+    app.switch_page("screens/train.py").run()
+    assert chosen(app, "Data").value == choice.id
+
+
+def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_path, monkeypatch):
+    monkeypatch.setattr("core.runs.jobs.start", lambda store, run: store.read(run))
+    content = "verdict;review\n" + "\n".join(f"{label};caf\u00e9 {text}" for text, label in ROWS)
+    uploaded(app, "r.csv", content.encode("cp1252"))
+    chosen(app, "Encoding").set_value("cp1252").run()
+    chosen(app, "Delimiter").set_value("semicolon").run()
+    app.button(key="use-data").click().run()
+    app.switch_page("screens/train.py").run()
+    app.button(key="start").click().run()
+    assert not app.exception
+    (record,) = RunStore().list()
+    data = record.config.data
+    assert (data.text, data.label, data.delimiter, data.encoding) == ("review", "verdict", ";", "cp1252")
+    assert Path(data.name).is_relative_to(datasets.library_folder())
+
+
+def test_a_wrong_encoding_is_told_and_another_is_looked_at_anew(app):
+    uploaded(app, "r.csv", CSV.replace(b"good", "g\u00f6\u00f6d".encode()))
+    chosen(app, "Encoding").set_value("utf-16").run()
+    assert not app.exception
+    assert "r.csv cannot be" in text_of(app)
+    chosen(app, "Encoding").set_value("utf-8").run()
+    assert "2 classes: neg 20, pos 20" in text_of(app)
+
+
+def test_another_column_is_looked_at_anew(app):
+    uploaded(app, "r.csv", CSV)
+    chosen(app, "Label column").set_value("review").run()
+    assert not app.exception
+    assert "cannot be both the text and the label" in text_of(app)
+    assert not [button for button in app.button if button.key == "use-data"]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "the file is empty"),
+        (b"review,label\n" + b"\n".join(f"film {n},good".encode() for n in range(40)), "at least two classes"),
+        (b"review,verdict\n" + b"\n".join(f"film {n},good".encode() for n in range(40)), "“Label column” above"),
+        (b"\x1f\x8b0000", "compressed with gzip"),
+        (b"\x80\x04cposix\nsystem\n", "never opened"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_words(app, tmp_path, content, words):
+    uploaded(app, "r.csv", content)
+    assert words in text_of(app)
+    assert not [button for button in app.button if button.key == "use-data"]
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_file_name_is_text_and_leads_nowhere(app, tmp_path):
+    uploaded(app, "../../<img src=x>.csv", CSV)
+    app.button(key="use-data").click().run()
+    assert not app.exception
+    assert "<img" not in text_of(app)
+    assert {path.name for path in tmp_path.iterdir()} <= {"runs", "cache"}
+
+
+def test_cells_of_a_file_are_text(app, tmp_path):
+    uploaded(app, "r.csv", CSV.replace(b"bad film", b"<script>alert(1)</script>"))
+    app.button(key="use-data").click().run()
+    app.session_state[state.TEXTS] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    app.run()
+    assert not app.exception
+    assert "<script" not in text_of(app)
+
+
+def test_a_path_is_looked_at_before_it_is_used(app, table):
+    opened(app, "data", data=str(table))
+    assert "reviews.csv" in text_of(app)
+    app.button(key="use-data").click().run()
+    assert not app.exception
+    assert "n = 80" in text_of(app)
+    (choice,) = choices(datasets.library_folder())
+    assert choice.config.name == str(table.resolve())
+
+
+def test_a_link_restores_filters_and_page(app, table, tmp_path):
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    for split in ("train", "validation", "test"):
+        (folder / f"{split}.csv").write_bytes(table.read_bytes())
+    opened(app, "data", data=str(folder), part="test", find="WARM", **{"class": "positive"})
+    shown = text_of(app)
+    assert "Rows 1 to 10 of 10" in shown
+    assert "test, n = 80" in shown
+    app.text_input(key=state.FIND).set_value("no such words").run()
+    assert "No text is like that" in text_of(app)
+
+
+def test_an_opened_text_shows_its_steps_and_tokens(app, table):
+    opened(app, "data", data=str(table))
+    app.button(key="use-data").click().run()
+    app.session_state[state.TEXTS] = {"selection": {"rows": [0], "columns": [], "cells": []}}
+    app.run()
+    shown = text_of(app)
+    assert "From text to tokens" in shown
+    assert "as it stands" in shown
+    app.toggle(key=state.IDS).set_value(True).run()
+    assert "<small>" in text_of(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [("caves", "several labels each"), ("us_airline", "No download is known"), ("/no/file", "is called")],
+)
+def test_what_is_not_here_says_how_it_can_be_had(app, name, words):
+    assert words in text_of(opened(app, "data", data=name))
+
+
+def test_from_another_machine_no_path_of_this_one_is_opened(app, table, tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets, "local", lambda: False)
+    assert "is called" in text_of(opened(app, "data", data=str(table)))
+    monkeypatch.setenv("SENTISCOPE_DATA", str(table.parent))
+    app.run()
+    assert "reviews.csv" in text_of(app)
+    assert [button for button in app.button if button.key == "use-data"]
+
+
+def test_torch_stays_out_of_the_page(table, tmp_path):
+    script = f"""
+import sys
+from streamlit.testing.v1 import AppTest
+app = AppTest.from_file({str(Path(__file__).parents[2] / "dashboard" / "app.py")!r}, default_timeout=60)
+app.query_params["data"] = {str(table)!r}
+app.run()
+app.switch_page("screens/data.py").run()
+app.button(key="use-data").click().run()
+assert not app.exception, app.exception
+assert any(button.label == "Train on this" for button in app.button)
+assert "torch" not in sys.modules
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SENTISCOPE_DATA": str(table.parent)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
+@pytest.mark.slow
+def test_the_yardstick_is_measured_on_demand_and_kept(app, table):
+    opened(app, "data", data=str(table))
+    app.button(key="use-data").click().run()
+    app.button(key="measure").click().run(timeout=120)
+    assert not app.exception
+    assert [frame for frame in app.dataframe if "accuracy" in frame.value.columns]
+    assert not [button for button in app.button if button.key == "measure"]
