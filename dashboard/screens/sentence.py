@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import streamlit as st
@@ -17,7 +18,7 @@ from dashboard.widgets.header import header
 from dashboard.widgets.maps import inside
 from dashboard.widgets.messages import empty, finding, problem
 from dashboard.widgets.runs import chosen_run, facts
-from dashboard.widgets.second_run import second_run
+from dashboard.widgets.second_run import other_runs, second_run
 from dashboard.widgets.style import look
 from dashboard.widgets.tokens import probability_bar
 
@@ -41,11 +42,11 @@ def page() -> None:
     about = (f"{shape.layers} layers", f"of {attention.heads} heads") if encoder else ("no attention", "")
     header("Sentence", QUESTION, facts(record, about))
     state.initial(state.TEXT, EXAMPLE)
-    _below(record)
+    _below(record, other_runs(record))
 
 
 @st.fragment
-def _below(record: RunRecord) -> None:
+def _below(record: RunRecord, others: Mapping[str, RunRecord]) -> None:
     """All below the head: a new text or a moved slider reruns this and not the app around it."""
     text = st.text_input(
         "Sentence",
@@ -57,12 +58,12 @@ def _below(record: RunRecord) -> None:
         placeholder="Type a sentence",
     )
     try:
-        _reading(record, text or "")
+        _reading(record, others, text or "")
     except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
         problem("This page cannot go on", str(error))
 
 
-def _reading(record: RunRecord, text: str) -> None:
+def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> None:
     trained, minus = data.sentence(record.run, text), subtracts(record)
     columns, tables = {"probability": trained.probabilities}, dict[str, Table]()
     deep = bool(trained.layers and trained.tokens)
@@ -70,15 +71,15 @@ def _reading(record: RunRecord, text: str) -> None:
         edits, parts, view = changed(record, text, trained)
         inside(record, view, edits)
         what_if(edits, parts, learned(trained, minus), trained, view)
-        others = second_run(record, text, view, edits)
+        beside = second_run(record, others, text, view, edits)
         if edits:
             columns = {"probability": view.probabilities, "as trained": trained.probabilities}
         tables["Attention"] = partial(attention_table, view, minus, edits, trained)
     else:
         probability_bar(trained.probabilities, look())
         _nothing_inside(record, bool(trained.layers))
-        others = second_run(record, text, trained)
-    columns |= {name: other.probabilities for name, other in others.items()}
+        beside = second_run(record, others, text, trained)
+    columns |= {name: other.probabilities for name, other in beside.items()}
     export_bar("sentence", {"Prediction": prediction_table(columns), **tables}, figures=deep)
 
 

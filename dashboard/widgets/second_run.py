@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -25,16 +26,27 @@ HELP = "Any other run with weights; it reads the text as it was trained, without
 MAPS = "What the values are weighted with in each layer, as absolute weights; both runs share one scale."
 
 
-def second_run(record: RunRecord, text: str, view: SentenceView, edits: Edits = UNCHANGED) -> dict[str, SentenceView]:
+def other_runs(record: RunRecord) -> dict[str, RunRecord]:
+    """Every other run that can be asked, by name, newest first."""
+    return {each.run: each for each in data.runs() if each.run != record.run and data.weights_fingerprint(each.run)}
+
+
+def second_run(
+    record: RunRecord,
+    others: Mapping[str, RunRecord],
+    text: str,
+    view: SentenceView,
+    edits: Edits = UNCHANGED,
+) -> dict[str, SentenceView]:
     """The picker and, once a run is chosen, both readings; the second one by its run's name for the tables.
 
     Args:
         record: The first run.
+        others: What there is to choose from.
         text: As typed.
         view: The first run's reading.
         edits: What is changed in it.
     """
-    others = {each.run: each for each in data.runs() if each.run != record.run and data.weights_fingerprint(each.run)}
     asked = state.asked_beside()
     heading("Two runs side by side", "beside", note="the same text, another model")
     if asked and asked not in others:

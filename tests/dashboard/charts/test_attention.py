@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dashboard.charts.attention import MapRow, coefficients, component_rows, full_colour, map_grid
+from dashboard.charts.attention import (
+    MOST,
+    SCALES,
+    MapRow,
+    block,
+    coefficients,
+    component_rows,
+    full_colour,
+    map_grid,
+    scaled,
+)
 from dashboard.charts.theme import LIGHT, Look, diverging, sequential
 
 MAPS = np.array([[[[0.75, 0.25], [0.5, 0.5]]], [[[0.0, 1.0], [1.0, 0.0]]]])  # (N 2, H 1, L 2, L 2)
@@ -33,15 +43,15 @@ def test_three_added_components_end_in_a_sum_and_one_stands_alone():
 def test_signed_maps_have_a_symmetric_scale_with_zero_on_the_page():
     figure = map_grid(rows(), ["not", "bad"], Look())
     top = full_colour(rows())
-    for heat in figure.data:
-        assert (heat.zmin, heat.zmax) == (-top, top)
-        assert [list(stop) for stop in heat.colorscale] == diverging(LIGHT)
+    assert (figure.layout.coloraxis.cmin, figure.layout.coloraxis.cmax) == (-top, top)
+    assert [list(stop) for stop in figure.layout.coloraxis.colorscale] == diverging(LIGHT)
+    assert {heat.coloraxis for heat in figure.data} == {"coloraxis"}
 
 
 def test_maps_without_minus_use_the_upper_half():
-    (heat,) = map_grid(rows()[:1], ["not", "bad"], Look()).data
-    assert heat.zmin == 0
-    assert [list(stop) for stop in heat.colorscale] == sequential(LIGHT)
+    colours = map_grid(rows()[:1], ["not", "bad"], Look()).layout.coloraxis
+    assert colours.cmin == 0
+    assert [list(stop) for stop in colours.colorscale] == sequential(LIGHT)
 
 
 def test_the_first_word_reads_in_the_first_row():
@@ -52,8 +62,13 @@ def test_the_first_word_reads_in_the_first_row():
     assert figure.layout.yaxis.autorange == "reversed"
 
 
-def test_only_one_colour_bar_for_all_maps():
-    assert [heat.showscale for heat in map_grid(rows(), ["a", "b"], Look()).data] == [True, False, False]
+def test_rows_of_the_grid_stand_below_each_other_and_heads_beside_each_other():
+    layout = map_grid([MapRow("a", MAPS[:, 0]), MapRow("b", MAPS[:, 0])], ["a", "b"], Look()).layout
+    assert layout.xaxis.domain[1] < layout.xaxis2.domain[0]
+    assert layout.xaxis.domain == layout.xaxis3.domain
+    assert layout.yaxis3.domain[1] < layout.yaxis.domain[0]
+    assert (layout.yaxis.domain[1], layout.xaxis2.domain[1], layout.yaxis3.domain[0]) == (1, 1, 0)
+    assert [layout.yaxis.title.text, layout.yaxis3.title.text] == ["a", "b"]
 
 
 def test_words_are_not_markup():
@@ -85,3 +100,51 @@ def test_the_input_stays_as_it_was():
     coefficients([MINUS], True, Look())
     assert (before[0] == MAPS).all()
     assert (before[1] == MINUS).all()
+
+
+def test_per_row_the_strongest_weight_of_each_reader_is_one_and_keeps_its_sign():
+    weights = scaled(MapRow("a", np.array([[[0.2, -0.4], [0.0, 0.0]]])), "per row").weights
+    assert weights.tolist() == [[[0.5, -1.0], [0.0, 0.0]]]
+
+
+def test_against_uniform_a_softmax_is_its_weight_times_tokens_minus_one():
+    weights = scaled(MapRow("a", MAPS[0]), "against uniform").weights
+    assert weights == pytest.approx(MAPS[0] * 2 - 1)
+
+
+def test_against_uniform_a_weighted_map_is_held_against_its_own_even_spread():
+    even = MapRow("a", np.full((1, 4, 4), 0.3 / 4))
+    assert scaled(even, "against uniform").weights == pytest.approx(0)
+
+
+def test_absolute_weights_stay_and_every_scale_has_a_label():
+    row = MapRow("a", MAPS[0], frozenset({0}))
+    assert scaled(row, "absolute") == row
+    for name, label in SCALES.items():
+        figure = map_grid([scaled(row, name)], ["not", "bad"], Look(), label=label)
+        assert figure.layout.coloraxis.colorbar.title.text == label
+
+
+def test_a_head_that_is_off_is_written_into_its_map():
+    row = MapRow("a", np.zeros((2, 2, 2)), frozenset({1}))
+    notes = [note for note in map_grid([row], ["a", "b"], Look()).layout.annotations if note.text == "off"]
+    assert [(note.xref, note.yref) for note in notes] == [("x2 domain", "y2 domain")]
+
+
+def test_a_long_text_is_drawn_in_blocks_of_its_strongest_weights():
+    weights = np.zeros((1, 2 * MOST, 2 * MOST))
+    weights[0, 1, 2], weights[0, 3, 3] = 0.5, -0.75
+    (heat,) = map_grid([MapRow("a", weights)], ["w"] * (2 * MOST), Look(), top=1.0).data
+    assert block(2 * MOST) == 2
+    assert heat.z.shape == (MOST, MOST)
+    assert heat.z[0, 1] == 0.5
+    assert heat.z[1, 1] == -0.75
+    assert np.count_nonzero(heat.z) == 2
+
+
+def test_an_odd_length_keeps_its_last_token():
+    weights = np.zeros((1, MOST + 1, MOST + 1))
+    weights[0, MOST, MOST] = 0.5
+    (heat,) = map_grid([MapRow("a", weights)], ["w"] * (MOST + 1), Look(), top=1.0).data
+    assert heat.z.shape == (len(heat.x), len(heat.y))
+    assert heat.z[-1, -1] == 0.5
