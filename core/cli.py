@@ -77,6 +77,8 @@ def train(
             chosen = {**parse_settings(settings or []), **{key: v for key, v in short.items() if v is not None}}
             result = verbs.train(data, model, chosen, name=name, on_event=progress.tell)
     _print(result, as_json, _show_training)
+    if result["status"] != "done":
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -207,11 +207,8 @@ def _unescape(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
     count = int(escaped.sum())
     if count <= max(1, _ESCAPED_SHARE * len(texts)):
         return texts, []
-    texts = texts.copy()
-    texts[escaped] = [
-        without_surrogates(_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)) for text in texts[escaped]
-    ]
-    return texts, [
+    resolved = texts.map(lambda text: without_surrogates(_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)))
+    return resolved, [
         Finding("escapes", "note", count, rf"literal \uXXXX in {plural(count, 'text')} turned to characters")
     ]
 
