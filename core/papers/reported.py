@@ -56,9 +56,18 @@ def _rows() -> tuple[Reported, ...]:
 
 
 def _row(row: dict[str, str]) -> Reported:
-    words = {name: row[name] for name in ("paper", "table", "dataset", "model", "variant", "metric", "unit")}
-    place = {name: int(row[name]) if row[name] else None for name in ("layer", "component")}
-    return Reported(**words, value=float(row["value"]), **place)
+    return Reported(
+        paper=row["paper"],
+        table=row["table"],
+        dataset=row["dataset"],
+        model=row["model"],
+        variant=row["variant"],
+        metric=row["metric"],
+        value=float(row["value"]),
+        unit=row["unit"],
+        layer=int(row["layer"]) if row["layer"] else None,
+        component=int(row["component"]) if row["component"] else None,
+    )
 
 
 def reported(

@@ -19,6 +19,8 @@ Scale = Literal["change", "value"]
 Place = tuple[int, int]
 """(layer, component), layer from 0, component 1 being the first that has a lambda."""
 Line = tuple[float, ...]
+ROOM = 1.3
+"""The axis is longer than the training by this: the last values stand there."""
 FAINT = 0.18
 """Opacity of a range over seeds."""
 
@@ -91,7 +93,7 @@ def course(
             place = (layer, component)
             if place in focus.lambdas:
                 _panel(figure, tracks, place, scale, look, (row, column))
-                _reported(figure, marks.get(place), look, (row, column))
+                _reported(figure, marks.get(place), focus.lambdas[place][0], look, (row, column))
                 figure.update_yaxes(range=limits[place], row=row, col=column)
         _losses(figure, tracks, look, (rows, column))
     _axes(figure, tracks, look, scale, rows)
@@ -101,7 +103,7 @@ def course(
 def _axes(figure: go.Figure, tracks: Sequence[Track], look: Look, scale: Scale, rows: int) -> None:
     epochs = max(track.curves.epochs for track in tracks)
     step = max(1, -(-epochs // 8))
-    figure.update_xaxes(range=[0, epochs * 1.16], tickvals=list(range(0, epochs + 1, step)), showticklabels=False)
+    figure.update_xaxes(range=[0, epochs * ROOM], tickvals=list(range(0, epochs + 1, step)), showticklabels=False)
     figure.update_xaxes(showticklabels=True, title_text="epoch", row=rows)
     figure.update_yaxes(nticks=5, exponentformat="none")
     losses = [loss for track in tracks for loss in track.curves.validation_loss]
@@ -115,7 +117,7 @@ def _axes(figure: go.Figure, tracks: Sequence[Track], look: Look, scale: Scale, 
 
 
 def _limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, float]) -> dict[Place, list[float]]:
-    """The same span in every panel, so that a movement looks as large wherever it is; changes have 0 in the middle."""
+    """The same span in every panel, so that a movement looks as large wherever it is; for changes the same range."""
     ends = {}
     for place in tracks[0].curves.lambdas:
         lines = [track.curves.lambdas[place] for track in tracks if track.curves.lambdas.get(place)]
@@ -124,8 +126,10 @@ def _limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, float])
         values += [marks[place]] if place in marks else []
         ends[place] = (min(values), max(values))
     if scale == "change":
-        move = 1.15 * max([SMALLEST_CHANGE, *(abs(end) for pair in ends.values() for end in pair)])
-        return {place: [-move, move] for place in ends}
+        low, high = min([0.0, *(low for low, _ in ends.values())]), max([0.0, *(high for _, high in ends.values())])
+        lack = max(0.0, 2 * SMALLEST_CHANGE - (high - low)) / 2
+        pad = lack + 0.075 * (high - low + 2 * lack)
+        return {place: [low - pad, high + pad] for place in ends}
     half = 0.62 * max([SMALLEST_CHANGE, *(high - low for low, high in ends.values())])
     return {place: [(low + high) / 2 - half, (low + high) / 2 + half] for place, (low, high) in ends.items()}
 
@@ -191,14 +195,15 @@ def _label(figure: go.Figure, x: float, y: float, text: str, colour: str, at: tu
     figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, font={"color": colour}, row=at[0], col=at[1])
 
 
-def _reported(figure: go.Figure, value: float | None, look: Look, at: tuple[int, int]) -> None:
+def _reported(figure: go.Figure, value: float | None, start: float, look: Look, at: tuple[int, int]) -> None:
+    """Named on the side where the curve does not start."""
     if value is None:
         return
     colour = look.tokens.ink
     figure.add_hline(y=value, line={"color": colour, "width": 1, "dash": "dot"}, row=at[0], col=at[1])
     figure.add_annotation(
-        x=0, y=value, text=f"reported {number(value, 4)}", xanchor="left", yanchor="bottom", xshift=4,
-        font={"color": look.tokens.muted}, row=at[0], col=at[1],
+        x=0, y=value, text=f"reported {number(value, 4)}", xanchor="left", xshift=4, font={"color": look.tokens.muted},
+        yanchor="bottom" if value > start else "top", row=at[0], col=at[1],
     )  # fmt: skip
 
 

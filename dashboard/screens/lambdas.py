@@ -31,7 +31,7 @@ QUESTION = "How did each lambda move while the model learned, and where did it e
 LIVE = ("queued", "running")
 POLL_SECONDS = 2.0
 READING = {
-    "change": "Upwards: how far lambda has moved since the first step; all panels share one scale, because it moves by "
+    "change": "Upwards: how far lambda has moved since the first step, on one scale for all panels, as it is often "
     "thousandths. Thick: this run; grey: the others; band and dashes: range and mean over seeds.",
     "value": "Upwards: lambda itself; every panel spans the same amount around its own values, so a movement looks as "
     "large wherever it is. Thick: this run; grey: the others; band and dashes: range and mean over seeds; dotted: the "
@@ -64,7 +64,11 @@ def page() -> None:
         return
     others = [one for one in data.runs() if one.run != record.run and has_lambda(one)]
     seeds = other_seeds(record, others)
-    header("Lambdas", QUESTION, facts(record, (count(1 + len(seeds)), "seeds of these settings")))
+    header(
+        "Lambdas",
+        QUESTION,
+        facts(record, (count(1 + len(seeds)), "seeds of these settings" if seeds else "seed of these settings")),
+    )
     state.follow(state.COMPARED, record.run, seeds)
     state.initial(state.COURSE, "change")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
