@@ -56,7 +56,7 @@ def class_balance(shares: Mapping[str, Mapping[str, tuple[int, float]]], look: L
             col=column,
         )
     figure.update_xaxes(range=[0, top * 1.45], showticklabels=False)
-    figure.update_yaxes(autorange="reversed", showgrid=False, tickfont={"color": t.ink})
+    figure.update_yaxes(type="category", autorange="reversed", showgrid=False, tickfont={"color": t.ink})
     return figure
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.data.findings import plural
 from core.data.sources import SOURCES
 from core.data.table import TEST, TRAIN, Dataset
 from core.exceptions import DataError, NotAvailable, SentiscopeError
@@ -44,19 +45,19 @@ SPLITS_HOW = (
 )
 YARDSTICK = "TF-IDF of single words and pairs with logistic regression: what a model has to beat to be worth its name."
 SPLIT_COLUMNS = {
-    "split": st.column_config.TextColumn("Split", width=90),
+    "split": st.column_config.TextColumn("Split", width=84),
     **{
-        name: st.column_config.TextColumn(title, width=width, alignment="right")
-        for name, title, width in (
-            ("rows", "Rows", 70),
-            ("median", "Median length", 100),
-            ("95 %", "95 %", 60),
-            ("longest", "Longest", 74),
-            ("unknown", "Unknown", 80),
-            ("cut", "Cut", 64),
-            ("repeats", "Repeats", 74),
-            ("also in train", "Also in train", 96),
-            ("inside a training text", "In a training text", 120),
+        name: st.column_config.TextColumn(title, width=width, alignment="right", help=about)
+        for name, title, width, about in (
+            ("rows", "Rows", 62, None),
+            ("median", "Median", 66, "Tokens of the text in the middle"),
+            ("95 %", "95 %", 52, "95 % of the texts have at most this many tokens"),
+            ("longest", "Longest", 68, "In tokens"),
+            ("unknown", "Unknown", 76, "Share of the tokens"),
+            ("cut", "Cut", 60, "Share of the texts"),
+            ("repeats", "Repeats", 68, "Rows that repeat an earlier text of their split"),
+            ("also in train", "In train", 64, "Rows whose text is also a training text"),
+            ("inside a training text", "In phrases", 88, "Share of the texts that are part of a training text"),
         )
     },
 }
@@ -112,7 +113,7 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
         dataset = datasets.dataset(config.data)
     with actions:
         if st.button("Train on this", type="primary", key="train-on", icon=":material/play_circle:"):
-            st.switch_page("screens/train.py", query_params={state.RUN: state.run(), state.DATA: option.id})
+            st.switch_page("screens/train.py")  # the list there is the same one, so its choice stays
     card = _card(dataset, config.text)
     tables: dict[str, Table] = {}
     if card:
@@ -175,7 +176,7 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     conflicts = card["repeats"]["conflicting"]
     if conflicts:
         finding(
-            f"{count(conflicts)} texts have more than one label",
+            f"{plural(conflicts, 'text')} with more than one label",
             "Nobody can get all of their rows right, neither a model nor a person.",
         )
     return {"Splits": splits, "Classes": views.class_table(card), "Lengths": views.length_table(card)}
@@ -226,8 +227,9 @@ def _about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
     """Where the data comes from, and what was done to it."""
     heading("About", "about-data")
     source = SOURCES.get(dataset.name)
+    kept = dataset.source.startswith(str(datasets.library_folder()))
     facts = {
-        "Source": dataset.source,
+        "Source": "an uploaded file, kept on the machine that runs this page" if kept else dataset.source,
         "Licence": dataset.licence or "not known",
         "Language": dataset.language or "not known",
         "Fingerprint": dataset.fingerprint[:16],

@@ -96,7 +96,7 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
     if report.problem:
         problem(f"{file} cannot be used yet", _in_words_of_the_page(report.problem))
         return
-    shares = ", ".join(f"{name} {count(rows)}" for name, rows in report.classes.items())
+    shares = ", ".join(f"{name} ({count(rows)})" for name, rows in report.classes.items())
     caption(f"{plural(len(report.classes), 'class')}: {shares}")
     st.button("Use this data", type="primary", key="use-data", on_click=_use, args=(keep, config))
 
@@ -130,14 +130,14 @@ def _columns(
     """Text and label column, prefilled with what inspection found; another choice is looked at anew."""
     names = [column.name for column in first.columns]
     key = f"{key}-{asked.encoding}-{asked.delimiter}"
-    about = {"width": 190, "placeholder": "Choose a column"}
     text = place.selectbox(
         "Text column",
         names,
         index=names.index(first.text) if first.text else None,
         key=f"text-{key}",
         help="What a model reads",
-        **about,
+        width=190,
+        placeholder="Choose a column",
     )
     label = place.selectbox(
         "Label column",
@@ -145,7 +145,8 @@ def _columns(
         index=names.index(first.label) if first.label else None,
         key=f"label-{key}",
         help="What it learns to say",
-        **about,
+        width=190,
+        placeholder="Choose a column",
     )
     config = dataclasses.replace(asked, text=text or "", label=label or "")
     return config, first if (config.text, config.label) == (first.text, first.label) else look(config)

@@ -67,7 +67,7 @@ def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path,
     uploaded(app, name, content)
     assert chosen(app, "Text column").value == "review"
     assert chosen(app, "Label column").value == "verdict"
-    assert "2 classes: neg 20, pos 20" in text_of(app)
+    assert "2 classes: neg (20), pos (20)" in text_of(app)
     assert not (tmp_path / "runs").exists()  # nothing is kept before it is used
     app.button(key="use-data").click().run()
     assert not app.exception
@@ -103,7 +103,7 @@ def test_a_wrong_encoding_is_told_and_another_is_looked_at_anew(app):
     assert not app.exception
     assert "r.csv cannot be" in text_of(app)
     chosen(app, "Encoding").set_value("utf-8").run()
-    assert "2 classes: neg 20, pos 20" in text_of(app)
+    assert "2 classes: neg (20), pos (20)" in text_of(app)
 
 
 def test_another_column_is_looked_at_anew(app):

@@ -27,6 +27,11 @@ def test_many_classes_share_one_colour():
     assert set(class_balance({"train": names}, Look()).data[0].marker.color) == {LIGHT.accent}
 
 
+def test_classes_called_by_numbers_stand_side_by_side():
+    figure = class_balance({"train": {"1": (1, 0.5), "4": (1, 0.5)}}, Look())
+    assert figure.layout.yaxis.type == "category"
+
+
 def test_class_names_are_text():
     figure = class_balance({"train": {"<b>x": (1, 1.0)}}, Look())
     assert "<b>" not in figure.data[0].y[0] + figure.data[0].hovertext[0]
