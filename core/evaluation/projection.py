@@ -66,7 +66,7 @@ class Quality:
     rows: np.ndarray
     """(q,) int64: which places of the map were measured, rising."""
     space: np.ndarray
-    """(q,) silhouettes by true class in the original space; empty if undefined."""
+    """(q,) float32 silhouettes by true class in the original space; empty if undefined."""
     plane: np.ndarray
     """(q,) silhouettes in the projection."""
     preserved: float | None
@@ -175,7 +175,7 @@ def measure(embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size
     if not 2 <= classes < len(labels):
         reason = "the sentences belong to fewer than two classes" if classes < 2 else "every sentence is its own class"
         return Quality(rows, np.zeros(0), np.zeros(0), preserved, reason)
-    space, plane = (np.asarray(silhouette_samples(each, labels)) for each in (before, after))
+    space, plane = (np.asarray(silhouette_samples(each, labels), np.float32) for each in (before, after))
     return Quality(rows, space, plane, preserved)
 
 

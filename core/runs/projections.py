@@ -185,8 +185,8 @@ def summary(made: Projection) -> dict[str, Any]:
     quality = made.quality
     return {
         "measured_rows": len(quality.rows),
-        "silhouette_space": None if quality.reason else float(quality.space.mean()),
-        "silhouette_map": None if quality.reason else float(quality.plane.mean()),
+        "silhouette_space": None if quality.reason else float(quality.space.mean(dtype=float)),
+        "silhouette_map": None if quality.reason else float(quality.plane.mean(dtype=float)),
         "neighbours_kept": quality.preserved,
         "reason": quality.reason,
     }

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.charts.numbers import count, number
-from dashboard.charts.theme import Look, panels, template
+from dashboard.charts.theme import Look, panels, spread, template
 
 HOVERED = 5_000
 """Above so many points their texts would weigh more than the figure; they are read by selecting."""
@@ -86,6 +86,7 @@ def scatter(
         showlegend=many,
         legend={"orientation": "h", "y": 1.01, "yanchor": "bottom", "x": 0, "itemsizing": "constant"},
         uirevision="map",
+        modebar={"orientation": "v"},  # beside the points: above them stands the legend
     )
     return figure
 
@@ -103,10 +104,9 @@ def _points(
     size = look.size((7 if group.front else 6) if len(places) <= 1500 else 5 if group.front else 4)
     marker = {"size": size, "symbol": group.symbol, "opacity": 0.9 if group.front else 0.7, "color": group.colour}
     if shades is not None:
-        steps = [t.minus_scale[4], t.right, t.plus_scale[4]]
         bar = {"title": {"text": shades.title}, "thickness": 12, "outlinewidth": 0, "tickformat": ".1f", "len": 0.6}
         marker |= {"color": shades.values, "cmin": shades.low, "cmax": shades.high, "colorbar": bar}
-        marker["colorscale"] = [[i / 2, colour] for i, colour in enumerate(steps)]
+        marker["colorscale"] = [[i / 3, colour] for i, colour in enumerate(t.ordinal)]
     text = {"text": [shown[i] for i in at], "hovertemplate": "%{text}<extra></extra>"} if shown else {}
     common = {
         "name": f"{escape(group.name)} <span style='color:{t.muted}'>n = {count(len(at))}</span>",
@@ -173,7 +173,8 @@ def _deep(figure: go.Figure, axes: Sequence[str], look: Look) -> None:
         "zeroline": False,
         "showspikes": False,
     }
-    scene = {name: {**side, "title": {"text": title}} for name, title in zip(names, axes, strict=True)}
+    font = {"size": look.size(13), "color": t.muted}
+    scene = {name: {**side, "title": {"text": title, "font": font}} for name, title in zip(names, axes, strict=True)}
     figure.update_layout(scene={**scene, "aspectmode": "data", "dragmode": "orbit"})
 
 
@@ -201,8 +202,9 @@ def silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: Look) 
     gap = max(1, round(0.06 * n))
     for column, space in enumerate(spaces, start=1):
         place = {"row": 1, "col": column}
-        base = 0
-        for (name, samples), colour in zip(space.classes, colours, strict=True):
+        base, names, middles = 0, [], []
+        # From the bottom upwards, so that the first class stands on top.
+        for (name, samples), colour in reversed(list(zip(space.classes, colours, strict=True))):
             heights = base + np.arange(len(samples))
             mean = float(samples.mean())
             figure.add_scatter(
@@ -218,18 +220,13 @@ def silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: Look) 
             figure.add_scatter(
                 x=[mean, mean], y=ends, mode="lines", line={"color": t.ink, "width": 2}, hoverinfo="skip", **place
             )
-            figure.add_annotation(
-                x=-0.99,
-                y=sum(ends) / 2,
-                xanchor="left",
-                align="left",
-                text=f"{escape(name)} <b>{number(mean)}</b><br>n = {count(len(samples))}",
-                font={"color": t.ink},
-                bgcolor=t.paper,
-                opacity=0.9,
-                **place,
-            )
+            names.append(f"{escape(name)} <b>{number(mean)}</b><br>n = {count(len(samples))}")
+            middles.append(sum(ends) / 2)
             base += len(samples) + gap
+        for name, height in zip(names, spread(middles, 0.42 * (n + gap * len(names)) / len(names)), strict=True):
+            figure.add_annotation(
+                x=-0.99, y=height, xanchor="left", align="left", text=name, font={"color": t.ink}, **place
+            )
         figure.add_vline(x=space.overall, line={"color": t.ink, "width": 1.2, "dash": "dot"}, **place)
         figure.add_annotation(
             x=space.overall,

@@ -120,7 +120,7 @@ def _choices(record: RunRecord, splits: list[str]) -> tuple[str, ProjectionConfi
         dimensions = DIMENSIONS[_choice("Dimensions", list(DIMENSIONS), state.DIMENSIONS)]
         ways = views.ways(data.points(record, split))
         state.keep_to(state.COLOUR, ways)
-        way = st.selectbox("Colour", ways, key=state.COLOUR, width=170, bind="query-params", required=True)
+        way = st.selectbox("Colour", ways, key=state.COLOUR, width=170, bind="query-params")
         rows = str(ROWS)
         if method != "pca":
             with st.popover("More", help="How many sentences are placed"):
@@ -144,6 +144,7 @@ def _map(record: RunRecord, files: MapFiles, made: Projection, points: pd.DataFr
     width = data.width(record, files)
     stats(views.map_stats(made, config, width))
     caption(WORTH)
+    drawing, chosen = st.container(), st.container()  # above the field, whose text they need
     mark = _typed(record, files, made)
     everything = len(made.rows) == len(points)
     of = "" if everything else f" of {count(len(points))}, a stratified sample, seed {config.seed}"
@@ -159,17 +160,19 @@ def _map(record: RunRecord, files: MapFiles, made: Projection, points: pd.DataFr
     )
     name = f"map-{record.run}-{files.split}-{config.method}-{config.dimensions}"
     selecting = {"on_select": "rerun", "selection_mode": ("points", "box", "lasso"), "tools": TOOLS}
-    event = figure(
-        views.map_name(config),
-        chart,
-        name,
-        note=f"n = {count(len(made.rows))}{of}, colour: {way}",
-        reading=f"{READING[config.method]} {SELECT[config.dimensions]}",
-        about=ABOUT[config.method],
-        **(selecting if config.dimensions == 2 else {}),
-    )
+    with drawing:
+        event = figure(
+            views.map_name(config),
+            chart,
+            name,
+            note=f"n = {count(len(made.rows))}{of}, colour: {way}",
+            reading=f"{READING[config.method]} {SELECT[config.dimensions]}",
+            about=ABOUT[config.method],
+            **(selecting if config.dimensions == 2 else {}),
+        )
     if config.dimensions == 2:
-        _selection(f"fig-{name}", event, points, len(made.rows))
+        with chosen:
+            _selection(f"fig-{name}", event, points, len(made.rows))
     spaces = _silhouettes(record, made, placed, config, width)
     tables = {"Points": views.point_table(made, placed)}
     export_bar("map", tables if spaces is None else {**tables, "Silhouettes": spaces})

@@ -86,7 +86,8 @@ def axis_titles(made: Projection, config: ProjectionConfig) -> list[str]:
     """What lies along each axis; nothing where a direction means nothing."""
     if not made.explained:
         return [""] * config.dimensions
-    return [f"component {i}, {share:.0%} of the variance" for i, share in enumerate(made.explained, start=1)]
+    of = "of the variance" if config.dimensions == 2 else ""  # in space there is no room for it
+    return [f"component {i}, {share:.0%} {of}".rstrip() for i, share in enumerate(made.explained, start=1)]
 
 
 def map_name(config: ProjectionConfig) -> str:
@@ -99,7 +100,7 @@ def map_stats(made: Projection, config: ProjectionConfig, width: int) -> list[St
     quality, n = made.quality, len(made.quality.rows)
     stats = []
     if not quality.reason:
-        stats.append(Stat(f"Silhouette, original {width}-D space", float(quality.space.mean()), (-1.0, 1.0), n))
+        stats.append(Stat(f"Silhouette, {width}-D original", float(quality.space.mean()), (-1.0, 1.0), n))
         stats.append(Stat(f"Silhouette, {map_name(config)}", float(quality.plane.mean()), (-1.0, 1.0), n))
     if quality.preserved is not None:
         stats.append(Stat(f"{NEIGHBOURS} nearest neighbours kept", quality.preserved, (0.0, 1.0), n))

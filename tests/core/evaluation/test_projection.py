@@ -1,0 +1,157 @@
+"""Maps of embeddings against scikit-learn and against their own definitions."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+from sklearn.metrics import silhouette_samples
+
+from core.evaluation.projection import (
+    ProjectionConfig,
+    fit_pca,
+    measure,
+    neighbours_kept,
+    place_among,
+    project,
+    sample,
+)
+from core.exceptions import InputError, NotAvailable
+
+
+@pytest.fixture
+def clouds():
+    """Sixty points in two clouds of eight dimensions, and their classes."""
+    random = np.random.default_rng(0)
+    labels = np.arange(60) % 2
+    return (random.normal(size=(60, 8)) + 4 * labels[:, None]).astype(np.float32), labels
+
+
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_pca_equals_scikit_learn_up_to_sign(clouds, dimensions):
+    points, _ = clouds
+    ours, theirs = fit_pca(points, dimensions), PCA(dimensions).fit(points.astype(float))
+    expected = theirs.transform(points.astype(float))
+    signs = np.sign((ours.axes * theirs.components_).sum(1))
+    assert ours.transform(points) == pytest.approx(expected * signs, abs=1e-5)
+    assert ours.explained == pytest.approx(theirs.explained_variance_ratio_)
+
+
+def test_pca_never_flips(clouds):
+    points, _ = clouds
+    first, second = fit_pca(points, 2), fit_pca(points[::-1], 2)
+    assert first.axes == pytest.approx(second.axes, abs=1e-6)
+    assert (first.axes[np.arange(2), np.abs(first.axes).argmax(1)] > 0).all()
+
+
+def test_a_new_point_lies_exactly_where_the_same_point_already_lies(clouds):
+    points, labels = clouds
+    made = project(points, labels, ProjectionConfig("pca"))
+    assert fit_pca(points, 2).transform(points[7:8])[0] == pytest.approx(made.places[7], abs=1e-5)
+
+
+def test_pca_of_a_single_direction_says_what_is_missing():
+    with pytest.raises(InputError, match="width 1 have no 2 dimensions"):
+        fit_pca(np.ones((6, 1)), 2)
+
+
+def test_silhouettes_are_those_of_scikit_learn_in_both_spaces(clouds):
+    points, labels = clouds
+    made = project(points, labels, ProjectionConfig("pca"))
+    assert made.quality.space == pytest.approx(silhouette_samples(points.astype(float), labels), abs=1e-6)
+    assert made.quality.plane == pytest.approx(silhouette_samples(made.places.astype(float), labels), abs=1e-6)
+
+
+def test_a_single_class_has_no_silhouette_but_neighbours(clouds):
+    points, labels = clouds
+    found = measure(points, points[:, :2], np.zeros_like(labels), 100, 0)
+    assert "fewer than two classes" in found.reason
+    assert found.space.size == 0
+    assert 0 < found.preserved < 1
+
+
+def test_quality_is_measured_on_no_more_rows_than_asked(clouds):
+    points, labels = clouds
+    made = project(points, labels, ProjectionConfig("pca", rows=20))
+    assert len(made.places) == 60
+    assert len(made.quality.rows) == len(made.quality.space) == 20
+
+
+def test_neighbours_kept_is_one_for_a_turned_map_and_none_for_too_few(clouds):
+    points, _ = clouds
+    assert neighbours_kept(points, -2 * points) == 1.0
+    assert neighbours_kept(points[:11], points[:11]) is None
+
+
+def test_neighbours_kept_counts_shared_neighbours():
+    before = np.concatenate([np.arange(11.0), 1000 + np.arange(11.0) ** 1.5])[:, None]
+    after = before.copy()
+    after[[0, 11]] = after[[11, 0]]  # two rows change their groups of eleven
+    # The two that moved keep none of ten; each of the twenty others loses the one that left.
+    assert neighbours_kept(before, after) == pytest.approx((2 * 0 + 20 * 9) / 220)
+
+
+def test_the_sample_has_the_class_shares_of_the_whole_and_depends_on_the_seed():
+    labels = np.repeat([0, 1, 2], [600, 300, 100])
+    rows = sample(labels, 100, 0)
+    assert np.bincount(labels[rows]).tolist() == [60, 30, 10]
+    assert (np.diff(rows) > 0).all()
+    assert (rows == sample(labels, 100, 0)).all()
+    assert (rows != sample(labels, 100, 1)).any()
+    assert sample(labels, 1000, 0).tolist() == list(range(1000))
+
+
+def test_a_new_text_lies_at_the_mean_of_its_nearest_neighbours_places():
+    points = np.array([[0.0, 0], [1, 0], [0, 1], [9, 9]])
+    places = np.array([[0.0, 0], [2, 0], [0, 4], [50, 50]])
+    place, nearest = place_among(np.array([0.1, 0.2]), points, places, 3)
+    assert sorted(nearest) == [0, 1, 2]
+    assert nearest[0] == 0
+    assert place == pytest.approx([2 / 3, 4 / 3])
+
+
+@pytest.mark.parametrize("method", ["tsne", "umap"])
+@pytest.mark.parametrize("dimensions", [2, 3])
+@pytest.mark.slow
+def test_a_seed_gives_one_map_and_keeps_the_clouds_apart(clouds, method, dimensions):
+    points, labels = clouds
+    config = ProjectionConfig(method, dimensions, rows=50)
+    told = []
+    made = project(points, labels, config, lambda what, share: told.append((what, share)))
+    assert made.places.shape == (50, dimensions)
+    assert made.quality.plane.mean() > 0.5
+    assert (made.places == project(points, labels, config).places).all()
+    assert told[-1] == ("measuring the map", None)
+    if method == "tsne":
+        shares = [share for _, share in told if share is not None]
+        assert shares == sorted(shares) and shares[-1] == 1.0
+
+
+@pytest.mark.parametrize(("method", "module", "package"), [("tsne", "openTSNE", "openTSNE"), ("umap", "umap", "umap-")])
+def test_a_missing_library_is_named(clouds, monkeypatch, method, module, package):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(NotAvailable, match=f"{package}.* is not installed"):
+        project(*clouds, ProjectionConfig(method))
+
+
+@pytest.mark.parametrize("wrong", [{"method": "mds"}, {"dimensions": 4}, {"rows": 2}])
+def test_settings_that_no_map_can_have_are_refused(wrong):
+    with pytest.raises(InputError):
+        ProjectionConfig(**wrong)
+
+
+def test_vectors_that_are_not_finite_or_too_few_are_refused(clouds):
+    points, labels = clouds
+    with pytest.raises(InputError, match="at least 5"):
+        project(points[:4], labels[:4], ProjectionConfig("pca"))
+    points[3, 3] = np.nan
+    with pytest.raises(InputError, match="not finite"):
+        project(points, labels, ProjectionConfig("pca"))
+
+
+def test_a_small_split_gets_a_smaller_perplexity():
+    assert ProjectionConfig("tsne").arguments(31)["perplexity"] == 10
+    assert ProjectionConfig("tsne").arguments(3000)["perplexity"] == 30
+    assert ProjectionConfig("umap").arguments(8)["n_neighbors"] == 7

@@ -1,0 +1,167 @@
+"""The page Map through the entrance, in every state it can meet."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.evaluation.projection import Projection, ProjectionConfig, Quality
+from core.runs import projections
+from core.runs.store import RunStore, this_process
+from dashboard import state
+
+
+def words(app) -> str:
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+def opened(app, **parameters: str):
+    """The page as a link with these parameters shows it."""
+    for name, value in parameters.items():
+        app.query_params[name] = value
+    app.run()
+    app.switch_page("screens/embeddings.py").run()
+    assert not app.exception
+    return app
+
+
+def saved_map(runs, **settings) -> projections.MapFiles:
+    """A map of the test split on disk, as a job would leave it, but for the sense."""
+    store = RunStore(runs)
+    files = projections.map_files(store, "finished", "test", ProjectionConfig(**settings))
+    places = np.arange(16 * settings.get("dimensions", 2), dtype=np.float32).reshape(16, -1)
+    samples = np.linspace(-1, 1, 16, dtype=np.float32)
+    (files.run / projections.FOLDER).mkdir(exist_ok=True)
+    projections._write(files, Projection(np.arange(16), places, Quality(np.arange(16), samples, samples, 0.5)), 1.0)
+    return files
+
+
+def test_pca_is_there_at_once_with_both_silhouettes_and_their_n(app, runs):
+    shown = words(opened(app, run="finished"))
+    assert "PCA, 2-D" in shown and "n = 16" in shown
+    assert "Silhouette, 16-D original" in shown
+    assert "Only 16 sentences" in shown
+    assert [button.label for button in app.get("download_button")] == ["Points · CSV", "Silhouettes · CSV"]
+
+
+def test_without_a_run_it_teaches_what_to_do(app, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
+    opened(app)
+    assert "Train a model" in [button.label for button in app.button]
+
+
+@pytest.mark.parametrize(
+    ("run", "told"), [("damaged", "Run “damaged” is damaged"), ("baseline", "has no embeddings to put on a map")]
+)
+def test_a_run_that_has_no_map_says_why(app, runs, run, told):
+    assert told in words(opened(app, run=run))
+
+
+def test_a_run_without_embeddings_says_so(app, runs):
+    for path in (runs / "finished").rglob("embeddings.npy"):
+        path.unlink()
+    assert "This run has no embeddings" in words(opened(app, run="finished"))
+
+
+def test_embeddings_that_cannot_be_read_are_told(app, runs):
+    (runs / "finished" / "evaluation" / "test" / "embeddings.npy").write_bytes(b"short")
+    shown = words(opened(app, run="finished"))
+    assert "This page cannot go on" in shown and "embeddings.npy" in shown
+
+
+@pytest.mark.parametrize(("dimensions", "name"), [(2, "t-SNE, 2-D"), (3, "t-SNE, 3-D")])
+def test_a_link_restores_a_computed_map_with_all_its_settings(app, runs, dimensions, name):
+    saved_map(runs, method="tsne", dimensions=dimensions)
+    link = {"method": "t-SNE", "dimensions": f"{dimensions}-D", "colour": "correctness", "split": "test"}
+    shown = words(opened(app, run="finished", **link))
+    assert name in shown and "colour: correctness" in shown
+    assert ("Draw around points" in shown) == (dimensions == 2)
+
+
+def test_a_map_that_is_not_there_is_computed_by_a_job_only(app, runs, monkeypatch):
+    started = []
+    monkeypatch.setattr(projections, "start", lambda store, run, files: started.append((run, files.config)))
+    shown = words(opened(app, run="finished", method="UMAP", rows="1000"))
+    assert "There is no UMAP map of this split yet" in shown
+    assert started == []
+    app.button(key="compute-map").click().run()
+    assert not app.exception
+    assert started == [("finished", ProjectionConfig("umap", 2, 1000))]
+
+
+def test_a_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
+    files = projections.map_files(RunStore(runs), "finished", "test", ProjectionConfig("tsne"))
+    (files.run / projections.FOLDER).mkdir()
+    projections._write_progress(files, this_process(), 0.0, "placing the sentences", 0.5)
+    stopped = []
+    monkeypatch.setattr(projections, "cancel", stopped.append)
+    shown = words(opened(app, run="finished", method="t-SNE"))
+    assert "placing the sentences" in shown and 'aria-valuenow="50"' in shown
+    app.button(key="stop-map").click().run()
+    assert [each.stem for each in stopped] == [files.stem]
+
+
+def test_a_job_that_failed_says_why_and_can_be_repeated(app, runs):
+    files = projections.map_files(RunStore(runs), "finished", "test", ProjectionConfig("umap"))
+    (files.run / projections.FOLDER).mkdir()
+    projections._write_progress(files, None, 0.0, "umap-learn is not installed here", None)
+    shown = words(opened(app, run="finished", method="UMAP"))
+    assert "could not be computed" in shown and "umap-learn is not installed here" in shown
+    assert "Compute the map again" in [button.label for button in app.button]
+
+
+def test_a_damaged_map_is_told_and_can_be_made_again(app, runs):
+    files = saved_map(runs, method="tsne")
+    files.path("npy").write_bytes(files.path("npy").read_bytes()[:-5])
+    shown = words(opened(app, run="finished", method="t-SNE"))
+    assert "This t-SNE map is damaged" in shown
+    assert "Compute the map again" in [button.label for button in app.button]
+
+
+def test_chosen_points_list_their_sentences(app, runs):
+    opened(app, run="finished")
+    points = [{"customdata": 3}, {"customdata": 5}, {"customdata": 99}, {"x": 1.0}]
+    app.session_state["fig-map-finished-test-pca-2"] = {"selection": {"points": points}}
+    app.run()
+    assert not app.exception
+    assert "2 of 16 sentences" in words(app)
+    saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
+    assert sorted(app.dataframe[0].value["text"]) == sorted(saved["text"].iloc[[3, 5]])
+
+
+@pytest.mark.parametrize(("method", "how"), [("PCA", "exactly where PCA puts"), ("t-SNE", "10 nearest neighbours")])
+def test_a_typed_sentence_is_placed_and_the_page_says_how(app, runs, method, how):
+    saved_map(runs, method="tsne")
+    shown = words(opened(app, run="finished", method=method, place="a <b>good</b> film"))
+    assert how in shown
+    assert "<b>good" not in shown
+
+
+def test_a_run_without_weights_still_has_its_map_but_places_nothing(app, runs):
+    (runs / "finished" / "weights.safetensors").unlink()
+    shown = words(opened(app, run="finished", place="good"))
+    assert "PCA, 2-D" in shown and "Your sentence cannot be placed" in shown
+
+
+def test_switching_runs_and_splits_keeps_the_page_whole(app, runs):
+    opened(app, run="finished", split="validation", colour="phenomenon")
+    for name in ("baseline", "damaged", "finished"):
+        app.selectbox(key=state.RUN).set_value(name).run()
+        assert not app.exception
+    assert "PCA, 2-D" in words(app)
+
+
+def test_without_a_typed_sentence_neither_torch_nor_a_map_library_is_loaded(runs):
+    code = (
+        "import sys; from streamlit.testing.v1 import AppTest; from pathlib import Path; import dashboard\n"
+        "app = AppTest.from_file(str(Path(dashboard.__file__).parent / 'app.py'), default_timeout=60)\n"
+        "app.query_params['run'] = 'finished'; app.run(); app.switch_page('screens/embeddings.py').run()\n"
+        "assert any('PCA, 2-D' in each.proto.body for each in app.get('html'))\n"
+        "print(*(name for name in ('torch', 'umap', 'openTSNE') if name in sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
