@@ -113,7 +113,8 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
         dataset = datasets.dataset(config.data)
     with actions:
         if st.button("Train on this", type="primary", key="train-on", icon=":material/play_circle:"):
-            st.switch_page("screens/train.py")  # the list there is the same one, so its choice stays
+            # Bound parameters may not be cleared by name; with an empty set each widget writes its own again.
+            st.switch_page("screens/train.py", query_params={})
     card = _card(dataset, config.text)
     tables: dict[str, Table] = {}
     if card:

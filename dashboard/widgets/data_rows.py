@@ -63,7 +63,8 @@ def row_table(rows: pd.DataFrame) -> str | None:
         finding("No text is like that", "Leave out a filter, or look for fewer characters.")
         return None
     pages = math.ceil(len(rows) / PAGE_ROWS)
-    state.keep_to(state.PAGE, list(range(1, pages + 1)))
+    if int(state.draft(state.PAGE, 0) or 0) > pages:
+        state.forget(state.PAGE)
     with st.container(key="data-pages", horizontal=True, vertical_alignment="center", gap="small"):
         number = 1
         if pages > 1:
