@@ -195,3 +195,26 @@ def test_a_click_on_a_cell_opens_its_sentences(browser, server):
     page.get_by_role("button", name="Clear").click()
     expect(page.get_by_text("of 16 sentences")).to_be_hidden(timeout=30_000)
     assert complaints == []
+
+
+def test_a_moved_slider_moves_the_answer_and_its_link_restores_it(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/sentence?run=finished&text=good+film+dull")
+    slider = page.get_by_role("slider", name="λ₁").first
+    slider.focus(timeout=60_000)
+    for _ in range(20):
+        page.keyboard.press("PageUp")
+    bar = page.get_by_role("img", name="as trained").first
+    expect(bar).to_be_visible(timeout=30_000)
+    settle(page)
+    page.wait_for_function("location.search.includes('edit=l1c1')")
+    said, link = bar.get_attribute("aria-label"), page.url
+    assert complaints == []
+
+    other, complaints = visit(browser, server, "dark")
+    other.goto(link)
+    expect(other.get_by_role("img", name=said).first).to_be_visible(timeout=60_000)
+    other.get_by_role("button", name="Back to the model as trained").first.click()
+    expect(other.get_by_role("img", name="as trained")).to_have_count(0, timeout=30_000)
+    other.wait_for_function("!location.search.includes('edit')")
+    assert complaints == []
