@@ -17,7 +17,7 @@ from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, pl
 from core.exceptions import RunDamaged
 from core.fingerprint import file_fingerprint
 from core.runs import jobs, projections
-from core.runs.record import HISTORY, WEIGHTS, RunRecord
+from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, PREDICTIONS, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.training.history import read_history
 from dashboard.charts.lambdas import Line, Place
@@ -31,9 +31,6 @@ from dashboard.views.training import history_curves
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
     from core.runs.load import LoadedRun
-
-EVALUATION = "evaluation"
-PREDICTIONS = "predictions.parquet"
 
 
 @st.cache_resource
@@ -59,17 +56,23 @@ def runs() -> list[RunRecord]:
     return store().list()
 
 
+def has_checkpoint(run: str) -> bool:
+    """Whether a training that ended early can go on where it was."""
+    return (store().path(run) / CHECKPOINT).is_dir()
+
+
 def curves(record: RunRecord) -> tuple[Curves, int]:
     """The curves of a run so far, and how many damaged lines of its history were left out."""
     path = store().path(record.run) / HISTORY
     training, steps = record.config.training, int(record.progress.get("steps") or 0)
-    return _curves(str(path), _version(path), training.epochs, training.metric, steps)
+    rows = int(record.progress.get("rows", {}).get("validation") or 0)
+    return _curves(str(path), _version(path), training.epochs, training.metric, steps, rows)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _curves(path: str, version: str, epochs: int, metric: str, steps: int) -> tuple[Curves, int]:
+def _curves(path: str, version: str, epochs: int, metric: str, steps: int, rows: int) -> tuple[Curves, int]:
     history = read_history(Path(path))
-    return history_curves(history, epochs, metric, steps), history.skipped
+    return history_curves(history, epochs, metric, steps, rows), history.skipped
 
 
 def lambda_heads(record: RunRecord) -> dict[Place, tuple[Line, ...]]:

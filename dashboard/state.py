@@ -15,6 +15,12 @@ TEXT = "text"
 LAYER = "layer"
 MAP = "map"
 GRID = "grid"
+PRESET = "model"
+TIME = "time"
+THRESHOLD = "threshold"
+ABSTAIN = "least"
+RULE = "rule"
+SHARES = "cells"
 COMPARED = "runs"
 COURSE = "course"
 DATA = "data"
@@ -36,16 +42,19 @@ EDIT = "edit"
 
 # Session keys: drafts and things to say once.
 MISSING = "missing-run"
-PRESET = "train-preset"
-EPOCHS = "train-epochs"
-LIMIT = "train-limit"
-SEED = "train-seed"
 NAME = "train-name"
-SETTINGS = "train-settings"
+SETTING = "set-"
+"""Before the name of a setting: the key of its field."""
 PROBLEM = "train-problem"
 ROWS = "runs-table"
 EXAMPLES = "examples-table"
 CELL = "fig-confusion"
+CELLS = "confusion-table"
+RUN_FILE = "run-file"
+RUN_PATH = "run-path"
+TAKEN = "runs-taken"
+REFUSED = "run-refused"
+ARRIVED = "run-arrived"
 UPLOAD = "data-upload"
 TEXTS = "data-texts"
 IDS = "data-ids"
@@ -125,6 +134,15 @@ def draft(key: str, default: Any) -> Any:
     return st.session_state.get(key, default)
 
 
+def typed(prefix: str) -> dict[str, str]:
+    """The fields with this prefix that a person has filled, by the rest of their key."""
+    return {
+        str(key).removeprefix(prefix): str(value).strip()
+        for key, value in st.session_state.items()
+        if str(key).startswith(prefix) and value and str(value).strip()
+    }
+
+
 def put(key: str, value: Any) -> None:
     """Set a session key; for widgets only from a callback or before they are drawn."""
     st.session_state[key] = value
@@ -141,10 +159,18 @@ def forget(*keys: str) -> None:
         st.session_state.pop(key, None)
 
 
-def selected_cell() -> tuple[int, int] | None:
-    """The clicked cell of the confusion matrix as (true, predicted) label numbers."""
+def selected_cell(classes: Sequence[str]) -> tuple[int, int] | None:
+    """The chosen cell of the confusion matrix as (true, said) positions: clicked in the figure or in its table."""
     points = (st.session_state.get(CELL) or {}).get("selection", {}).get("points", [])
-    return (int(points[0]["customdata"][0]), int(points[0]["customdata"][1])) if points else None
+    cells = (st.session_state.get(CELLS) or {}).get("selection", {}).get("cells", [])
+    said = [f"said {name}" for name in classes]
+    if points:
+        cell = (int(points[0]["customdata"][0]), int(points[0]["customdata"][1]))
+    elif cells and cells[0][1] in said:
+        cell = (int(cells[0][0]), said.index(cells[0][1]))
+    else:
+        return None
+    return cell if max(cell) < len(classes) else None
 
 
 Selection = Mapping[str, Any]

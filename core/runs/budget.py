@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.config import RunConfig
+from core.config import RunConfig, compose
 from core.runs import queue
 from core.runs.record import RunRecord
 from core.runs.store import this_machine
@@ -23,8 +23,8 @@ The names are those of short texts (the built-in corpus) on two cores; `estimate
 """
 START_SECONDS = 10.0
 """Imports, data, vocabulary, and the metrics at the end."""
-GUESS_SECONDS = 0.045
-"""One step of ndt-01-n3 on 64 texts of the built-in corpus on two cores takes 0.03 s; said with caution."""
+GUESS_MODEL, GUESS_SECONDS = "ndt-01-n3", 0.045
+"""One step of that model on 64 texts of the built-in corpus on two cores takes 0.03 s; said with caution."""
 GUESS_LENGTH, UNKNOWN_LENGTH = 24, 64
 SIMILAR = 4.0
 """Runs that cost at most so many times more or less for each step can be compared."""
@@ -54,7 +54,7 @@ def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None
         each = statistics.median(seconds * cost / other for other, seconds in nearest)
     else:
         threads = config.training.threads or queue.threads()
-        each = GUESS_SECONDS * cost / _cost(RunConfig(), GUESS_LENGTH) * max(1.0, 2 / threads)
+        each = GUESS_SECONDS * cost / _cost(compose(GUESS_MODEL), GUESS_LENGTH) * max(1.0, 2 / threads)
     return Estimate(steps, START_SECONDS + steps * each, len(nearest))
 
 

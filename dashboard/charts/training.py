@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -31,6 +32,8 @@ class Curves:
     validation_loss: tuple[float, ...] = ()
     validation_metric: tuple[float, ...] = ()
     metric: str = "accuracy"
+    validation_range: tuple[tuple[float, float], ...] = ()
+    """95 % interval of the metric after each epoch, where it is a share of a known number of sentences."""
     lambda_step: tuple[float, ...] = ()
     lambdas: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
     """(layer, component), both from 0, component 1 being the first that has a lambda: its value at `lambda_step`."""
@@ -58,6 +61,7 @@ def learning(curves: Curves, look: Look) -> go.Figure:
             mode="lines+markers",
             line={"color": t.accent, "width": look.size(3)},
             marker={"size": look.size(8)},
+            error_y=_whiskers(curves, look) if column == 2 else None,
             hovertemplate=f"epoch %{{x}}<br>{name} %{{y:.3f}}<extra></extra>",
             row=1,
             col=column,
@@ -72,6 +76,18 @@ def learning(curves: Curves, look: Look) -> go.Figure:
         figure.update_yaxes(range=[floor - 0.01, 1.0], dtick=0.1, tickformat=".1f", row=1, col=2)
     figure.update_layout(uirevision=LIVE)
     return figure
+
+
+def _whiskers(curves: Curves, look: Look) -> dict[str, Any] | None:
+    if not curves.validation_range:
+        return None
+    pairs = list(zip(curves.validation_metric, curves.validation_range, strict=True))
+    return {
+        "array": [high - value for value, (_, high) in pairs],
+        "arrayminus": [value - low for value, (low, _) in pairs],
+        "thickness": look.size(1.4),
+        "width": 0,
+    }
 
 
 def _mark_lowest(figure: go.Figure, curves: Curves, look: Look) -> None:

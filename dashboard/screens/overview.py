@@ -11,6 +11,7 @@ from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, problem
 from dashboard.widgets.next_step import next_step
+from dashboard.widgets.run_files import bring_in
 from dashboard.widgets.run_table import run_table
 
 QUESTION = "What has been trained here, and how well does each model do?"
@@ -29,18 +30,21 @@ def page() -> None:
     if not records:
         empty(
             "No model has been trained here yet",
-            "Train one on the built-in corpus: it takes about a minute, and you can "
+            "Train one on the built-in corpus: it takes less than a minute, and you can "
             "watch it learn. Then type a sentence and look inside.",
             "Train a first model",
             "screens/train.py",
         )
+        bring_in()
         return
     next_step(*_advice(records, done))
     heading("Runs", "runs", note="newest first")
     run_table(records)
     caption(TABLE)
     for record in (one for one in records if one.status == "damaged"):
-        problem(f"Run “{record.run}” is damaged", record.reason)
+        mend = f"Bring the file back, or remove the run: `sentiscope runs rm {record.run}`."
+        problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend}")
+    bring_in()
     export_bar("overview", {"Runs": run_frame(records)}, figures=False)
 
 
@@ -58,7 +62,7 @@ def _advice(records: list[RunRecord], done: list[RunRecord]) -> tuple[str, str, 
     if not done:
         return (
             "No training has finished yet",
-            "Start another, or resume one from the command line.",
+            "Start another, or go on with one that was stopped: choose it in the sidebar and open Train.",
             "Train a model",
             "screens/train.py",
             "",

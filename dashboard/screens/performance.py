@@ -1,14 +1,19 @@
-"""Performance: metrics with intervals, what is confused with what, and how well the model ranks."""
+"""Performance: metrics with intervals, and what every figure becomes as the threshold moves."""
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts.numbers import count
-from dashboard.charts.performance import confusion, roc
-from dashboard.views.results import COLUMNS, Report, confusion_table, metric_stats, metric_table
+from dashboard.charts.numbers import count, number
+from dashboard.charts.performance import confusion, precision_recall, roc
+from dashboard.charts.scores import FEW, calibration, confidence
+from dashboard.charts.scores import phenomena as phenomena_chart
+from dashboard.views import scores
+from dashboard.views.results import Report, confusion_table, metric_stats, metric_table, yardstick_phenomena
+from dashboard.views.scores import Decision, decide
 from dashboard.widgets.examples import example_table
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure, heading
@@ -17,6 +22,7 @@ from dashboard.widgets.messages import empty, finding, selection_note
 from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.stats import stats
 from dashboard.widgets.style import look, row_height
+from dashboard.widgets.threshold import threshold_bar
 
 QUESTION = "How good is the model, and what does it get wrong?"
 INTERVALS = (
@@ -27,19 +33,39 @@ CONFUSION = (
     "Click a cell to read its sentences."
 )
 CONFUSION_HOW = (
-    "Counts, and below them the share of their row, which does not depend on how frequent a class is. "
-    "The model says the class with the highest probability."
+    "Counts and the share of their row, which does not depend on how frequent a class is; the colour follows the large "
+    "number. What the model says depends on the threshold above."
 )
+OUTCOMES = (
+    "Grey answers are right, magenta ones wrong. A model that knows when it is wrong has its magenta in the middle."
+)
+OUTCOMES_TOP = (
+    "Grey answers are right, magenta ones wrong. A model that knows when it is wrong has its magenta at the left."
+)
+OUTCOMES_HOW = "Each bar holds the sentences whose probability lies in a twentieth; the line is the threshold."
 ROC = (
     "How many of a class are found (recall) against how many others are taken for it, over all thresholds; "
-    "dotted: guessing."
+    "dotted: guessing, ring: the threshold."
 )
 ROC_HOW = (
     "Each class against all others. The area is the chance that a sentence of the class gets a higher probability "
     "for it than a sentence of another class."
 )
-FEW = 30
-MEASURES = [title for name, title in COLUMNS.items() if name != "support"]
+PR = "Of those said to be the class, how many are (precision), against how many of it are found; ring: the threshold."
+PR_HOW = (
+    "Unlike ROC it shows what a rare class costs. The number is the average precision: the mean over recall gained."
+)
+CALIBRATION = (
+    "Of the sentences to which the model gives 0.8, eight in ten should be so: bars should end on the dotted line."
+)
+CALIBRATION_HOW = (
+    "Ten bins of the probability; the whisker is the 95 % interval (Wilson), the number above is n. "
+    "Pale bars rest on fewer than 30 sentences."
+)
+PHENOMENA = (
+    "Whiskers: 95 % interval. Ring: TF-IDF with logistic regression, known on test. Grey: fewer than 30 sentences."
+)
+PHENOMENA_HOW = "Each sentence has one phenomenon, its hardest; right is what is right at the threshold above."
 
 
 def page() -> None:
@@ -52,17 +78,14 @@ def page() -> None:
         header("Performance", QUESTION, facts(record))
         empty(*_not_yet(record), "screens/train.py")
         return
+    state.keep_to(state.SPLIT, splits)
     state.initial(state.SPLIT, "test" if "test" in splits else splits[-1])
     head = st.container()
-    chosen = st.segmented_control(
-        "Split",
-        splits,
-        key=state.SPLIT,
-        bind="query-params",
-        required=True,
-        help="Choose a model on validation, report it on test",
+    about = "Choose a model on validation, report it on test"
+    split = (
+        st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True, help=about)
+        or splits[-1]
     )
-    split = chosen or splits[-1]
     report = data.report(record, split)
     n = len(report.examples)
     with head:
@@ -73,15 +96,13 @@ def page() -> None:
         )
     stats(metric_stats(record, split, report))
     caption(INTERVALS)
-    _figures(report)
-    _selection(report)
-    heading("Each class", "classes", note=f"n = {count(n)}")
-    three = {name: st.column_config.NumberColumn(format="%.3f") for name in MEASURES}
-    st.dataframe(report.per_class, hide_index=True, row_height=row_height(), column_config=three, alt="Each class")
-    export_bar(
-        "performance",
-        {"Metrics": metric_table(record, split), "Classes": report.per_class, "Sentences": report.examples},
-    )
+    decision = decide(report.labels, report.probabilities, report.classes, *threshold_bar(report.classes))
+    _said(decision)
+    _answers(decision)
+    _selection(report, decision)
+    _curves(decision)
+    tables = {"Metrics": metric_table(record, split), **_details(record, split, report, decision)}
+    export_bar("performance", {**tables, "Sentences": report.examples})
 
 
 def _not_yet(record: RunRecord) -> tuple[str, str, str]:
@@ -90,44 +111,135 @@ def _not_yet(record: RunRecord) -> tuple[str, str, str]:
     return "This run has not been evaluated", f"It is {record.status}. {record.reason}", "Train a model"
 
 
-def _figures(report: Report) -> None:
+def _said(decision: Decision) -> None:
+    """The counts at the threshold, in words."""
+    share, low, high = decision.accuracy
+    answered = len(decision.rows)
+    if not answered:
+        finding("No sentence gets an answer", "Every top probability lies below the threshold; move it to the left.")
+        return
+    who = f"{count(answered)} of {count(decision.total)} sentences get an answer; " if decision.positive is None else ""
+    right = f"{count(int(decision.correct.sum()))} of {count(answered)} right"
+    caption(
+        f"At {number(decision.threshold, 2)}: {who}{right}, accuracy {number(share)} ({number(low)} to {number(high)})."
+    )
+
+
+def _thin(sizes: dict[str, int]) -> None:
+    """The banner of a figure that rests on too little."""
+    if small := scores.few(sizes):
+        finding("This figure rests on few sentences", f"Fewer than {FEW}: {small}.")
+
+
+def _answers(decision: Decision) -> None:
+    """What is confused with what, and at which confidence."""
     with st.container(key="pair-main"):
         left, right = st.columns(2, gap="large")
     with left:
+        normalised = state.draft(state.SHARES, "counts") == "shares"
         figure(
             "Confusion matrix",
-            confusion(report.confusion, report.classes, look()),
+            confusion(decision.counts, decision.classes, look(), normalised=normalised),
             "confusion",
-            note=f"n = {count(len(report.examples))}",
+            note=f"n = {count(len(decision.rows))}",
             reading=CONFUSION,
             about=CONFUSION_HOW,
             on_select="rerun",
             selection_mode="points",
         )
+        st.segmented_control(
+            "Cells",
+            ["counts", "shares"],
+            default="counts",
+            key=state.SHARES,
+            bind="query-params",
+            required=True,
+            help="Shares of the row do not depend on how frequent a class is",
+        )
+        _thin({name: int(decision.counts[i].sum()) for i, name in enumerate(decision.classes)})
         with st.expander("The same counts as a table"):
             st.dataframe(
-                confusion_table(report), hide_index=True, row_height=row_height(), alt="Confusion matrix, counts"
+                confusion_table(decision),
+                hide_index=True,
+                row_height=row_height(),
+                alt="Confusion matrix, counts",
+                key=state.CELLS,
+                on_select="rerun",
+                selection_mode="single-cell",
             )
     with right:
-        if report.roc:
-            area = "area under the curve"
-            figure("ROC", roc(report.roc, look()), "roc", note=area, reading=ROC, about=ROC_HOW)
-        else:
-            finding("There is no ROC curve", "It needs sentences of at least two classes in this split.")
+        top = decision.positive is None
+        figure(
+            "Confidence by outcome",
+            confidence(*scores.outcomes(decision), decision.threshold, decision.score_name, look()),
+            "confidence",
+            note=f"n = {count(len(decision.rows))}",
+            reading=OUTCOMES_TOP if top else OUTCOMES,
+            about=OUTCOMES_HOW,
+        )
+        _thin({"right answers": int(decision.correct.sum()), "wrong answers": int((~decision.correct).sum())})
 
 
-def _selection(report: Report) -> None:
+def _curves(decision: Decision) -> None:
+    """Over all thresholds: how well it ranks, and what its probabilities are worth."""
+    ranking, precision = scores.roc_curves(decision), scores.pr_curves(decision)
+    if ranking:
+        with st.container(key="pair-curves"):
+            left, right = st.columns(2, gap="large")
+        with left:
+            figure("ROC", roc(ranking, look()), "roc", note="area under the curve", reading=ROC, about=ROC_HOW)
+            _thin({each.name: min(each.positives, each.others) for each in ranking})
+        with right:
+            chart = precision_recall(precision, look())
+            figure("Precision and recall", chart, "pr", note="average precision", reading=PR, about=PR_HOW)
+            _thin({each.name: each.positives for each in precision})
+    else:
+        finding("There is no ROC curve", "It needs sentences of at least two classes in this split.")
+
+
+def _details(record: RunRecord, split: str, report: Report, decision: Decision) -> dict[str, pd.DataFrame]:
+    """Calibration, classes and phenomena; returns their tables."""
+    with st.container(key="pair-details"):
+        left, right = st.columns(2, gap="large")
+    bins = scores.reliability(decision)
+    with left:
+        chart = calibration(bins, decision.threshold, decision.score_name, look())
+        note = f"n = {count(len(decision.rows))}"
+        figure("Calibration", chart, "calibration", note=note, reading=CALIBRATION, about=CALIBRATION_HOW)
+        _thin({f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in bins})
+    classes = scores.class_table(decision)
+    with right:
+        heading("Each class", "classes", note=f"at {number(decision.threshold, 2)}")
+        three = {name: st.column_config.NumberColumn(format="%.3f", width=84) for name in ("Precision", "Recall", "F1")}
+        st.dataframe(classes, hide_index=True, row_height=row_height(), column_config=three, alt="Each class")
+    tables = {"Classes": classes, "Confusion": confusion_table(decision), "Calibration": scores.bin_table(bins)}
+    if "phenomenon" in report.examples:
+        table = scores.phenomena(decision, report.examples["phenomenon"], yardstick_phenomena(record, split))
+        chart, note = (
+            phenomena_chart(table[::-1], look()),
+            f"{split}, n = {count(len(decision.rows))}, the worst on top",
+        )
+        figure("Phenomena", chart, "phenomena", note=note, reading=PHENOMENA, about=PHENOMENA_HOW)
+        _thin(dict(zip(table["phenomenon"], table["n"], strict=True)))
+        tables["Phenomena"] = table
+    return tables
+
+
+def _selection(report: Report, decision: Decision) -> None:
     """The sentences of the clicked cell."""
-    cell = state.selected_cell()
+    cell = state.selected_cell(decision.classes)
     if cell is None:
         return
-    true, predicted = (report.classes[int(index)] for index in cell)
-    rows = report.examples[(report.examples["label"] == true) & (report.examples["predicted"] == predicted)]
+    true, said = cell
+    rows = scores.cell_rows(decision, report.examples, true, said)
     with st.container(key="selection", horizontal=True, vertical_alignment="center", wrap=False):
         selection_note(
-            f"{count(len(rows))} of {count(len(report.examples))} sentences", f"true {true}, predicted {predicted}"
+            f"{count(len(rows))} of {count(len(decision.rows))} sentences",
+            f"true {decision.classes[true]}, predicted {decision.classes[said]}",
         )
-        st.button("Clear", type="tertiary", icon=":material/close:", on_click=state.forget, args=(state.CELL,))
+        st.button(
+            "Clear", type="tertiary", icon=":material/close:", on_click=state.forget, args=(state.CELL, state.CELLS)
+        )
     example_table(rows)
 
 

@@ -8,7 +8,7 @@ from dashboard import data, state
 from dashboard.widgets.header import header
 from dashboard.widgets.runs import facts
 from dashboard.widgets.train_form import train_form
-from dashboard.widgets.training import LIVE, past, watch
+from dashboard.widgets.training import LIVE, past, queue, watch
 
 CHOOSE = "Which model shall learn, from what, and for how long?"
 WATCH = "Is it still learning, and when should it stop?"
@@ -22,14 +22,11 @@ def page() -> None:
     if record is not None and record.status in LIVE:
         header("Train", WATCH, facts(record))
         st.fragment(watch, run_every=POLL_SECONDS)(record.run)
+        queue(records, record.run)
         return
     header("Train", CHOOSE)
     train_form()
-    for live in (one for one in records if one.status in LIVE):
-        icon, name = ":material/play_circle:", live.run
-        st.button(
-            f"Watch {name}", on_click=state.choose_run, args=(name,), type="tertiary", icon=icon, key=f"watch-{name}"
-        )
+    queue(records)
     if record is not None and record.status != "damaged":
         past(record)
 

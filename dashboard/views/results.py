@@ -10,15 +10,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.evaluation.metrics import METRICS, confusion, per_class, roc_points
+from core.evaluation.metrics import METRICS
 from core.exceptions import RunDamaged
 from core.runs.record import PROBABILITY, RunRecord
 from dashboard.charts.numbers import number, plus_minus
-from dashboard.charts.performance import RocCurve
+from dashboard.views.scores import Decision
 
 TEST = "test"
 Floats = NDArray[np.floating]
-Integers = NDArray[np.integer]
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -71,20 +71,19 @@ def _run_row(record: RunRecord) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Report:
-    """How a run does on one split, from its saved predictions."""
+    """What a run says of one split, from its saved predictions."""
 
     classes: tuple[str, ...]
     examples: pd.DataFrame
-    """text, label and predicted (class names), probability (of the predicted class)."""
-    confusion: NDArray[np.int64]
-    """(C, C), rows true."""
-    roc: tuple[RocCurve, ...]
-    """The second class where there are two, else every class against the rest."""
-    per_class: pd.DataFrame
+    """text, label and predicted (class names), probability (of the predicted class); phenomenon where it is known."""
+    labels: Integers
+    """(n,) positions in `classes`."""
+    probabilities: Floats
+    """(n, C)"""
 
 
 def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
-    """Counts, curves and examples of one split.
+    """The rows of one split.
 
     Args:
         saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each.
@@ -96,53 +95,11 @@ def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
     try:
         probabilities = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
         labels = saved["label"].map({name: number for number, name in enumerate(classes)}).to_numpy(np.int64)
-        examples = saved[["text", "label", "predicted"]].assign(probability=probabilities.max(1))
+        shown = ["text", "label", "predicted", *(["phenomenon"] if "phenomenon" in saved else [])]
+        examples = saved[shown].assign(probability=probabilities.max(1))
     except (KeyError, ValueError) as error:
         raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error
-    predicted = probabilities.argmax(1)
-    table = per_class(labels, probabilities, classes)
-    drawn = range(1, 2) if len(classes) == 2 else range(len(classes))
-    return Report(
-        classes=classes,
-        examples=examples,
-        confusion=np.array(confusion(labels, predicted, len(classes))),
-        roc=tuple(
-            curve
-            for number in drawn
-            if (curve := _roc_curve(labels, probabilities, number, table, classes)) is not None
-        ),
-        per_class=pd.DataFrame([{"Class": name, **_named(row)} for name, row in table.items()]),
-    )
-
-
-COLUMNS = {
-    "precision": "Precision",
-    "recall": "Recall",
-    "f1": "F1",
-    "support": "n",
-    "roc_auc": "ROC-AUC",
-    "average_precision": "Average precision",
-}
-
-
-def _named(row: Mapping[str, float]) -> dict[str, float]:
-    return {
-        title: int(row[name]) if name == "support" else row.get(name, float("nan")) for name, title in COLUMNS.items()
-    }
-
-
-def _roc_curve(
-    labels: Integers,
-    probabilities: Floats,
-    number: int,
-    table: Mapping[str, Mapping[str, float]],
-    classes: Sequence[str],
-) -> RocCurve | None:
-    points = roc_points(labels, probabilities, number)
-    row = table[classes[number]]
-    if not points["fpr"]:
-        return None
-    return RocCurve(classes[number], tuple(points["fpr"]), tuple(points["tpr"]), row["roc_auc"], int(row["support"]))
+    return Report(classes, examples, labels, probabilities)
 
 
 @dataclass(frozen=True)
@@ -186,7 +143,12 @@ def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["metric", "title", "value", "low", "high"])
 
 
-def confusion_table(report: Report) -> pd.DataFrame:
+def yardstick_phenomena(record: RunRecord, split: str) -> dict[str, float]:
+    """TF-IDF's accuracy for each phenomenon, known of the test split only."""
+    return dict(_at(record.results, "yardstick", "phenomena") or {}) if split == TEST else {}
+
+
+def confusion_table(decision: Decision) -> pd.DataFrame:
     """The matrix as a table that a screen reader can walk through."""
-    columns = {f"said {name}": report.confusion[:, i] for i, name in enumerate(report.classes)}
-    return pd.DataFrame({"is": report.classes, **columns})
+    columns = {f"said {name}": decision.counts[:, i] for i, name in enumerate(decision.classes)}
+    return pd.DataFrame({"is": decision.classes, **columns})

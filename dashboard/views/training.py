@@ -7,11 +7,12 @@ from typing import Any
 
 import pandas as pd
 
+from core.evaluation.intervals import wilson
 from core.training.history import History
 from dashboard.charts.training import Curves
 
 
-def history_curves(history: History, epochs: int, metric: str, steps: int) -> Curves:
+def history_curves(history: History, epochs: int, metric: str, steps: int, rows: int = 0) -> Curves:
     """A history as curves over epochs.
 
     Args:
@@ -19,6 +20,7 @@ def history_curves(history: History, epochs: int, metric: str, steps: int) -> Cu
         epochs: Planned.
         metric: The validation metric that chooses the best epoch.
         steps: Planned; 0 if not known, then the rows tell (an epoch row stands at the end of its epoch).
+        rows: Validation sentences; 0 if not known.
     """
     ends = history.kind("epoch")
     per_epoch = _steps_per_epoch(history, epochs, steps)
@@ -38,6 +40,9 @@ def history_curves(history: History, epochs: int, metric: str, steps: int) -> Cu
         validation_loss=tuple(_validation(row, "loss") for row in valid),
         validation_metric=tuple(_validation(row, metric) for row in valid),
         metric=metric.replace("_", " "),
+        validation_range=tuple(wilson(_validation(row, metric) * rows, rows) for row in valid)
+        if rows and metric == "accuracy"
+        else (),
         lambda_step=tuple(map(x, moved)),
         lambdas=_lambda_lines(moved),
     )

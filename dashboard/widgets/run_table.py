@@ -12,6 +12,7 @@ from dashboard.charts import marks
 from dashboard.charts.theme import Tokens
 from dashboard.views.results import headline, run_frame
 from dashboard.widgets.messages import selection_note
+from dashboard.widgets.run_files import export_button
 from dashboard.widgets.style import look, row_height
 
 AXIS = (0.5, 1.0)
@@ -51,12 +52,14 @@ def run_table(records: Sequence[RunRecord]) -> None:
         alt="All runs",
     )
     if rows := event["selection"]["rows"]:
-        run = records[rows[0]].run
+        record = records[rows[0]]
+        run = record.run
         with st.container(key="selection", horizontal=True, vertical_alignment="center"):
             selection_note(run, "open it on")
             for title, page in TARGETS:
                 if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
                     st.switch_page(f"screens/{page}.py")
+            export_button(run, record.status)
 
 
 def _interval(record: RunRecord, tokens: Tokens) -> str:

@@ -27,7 +27,7 @@ def _cell(item: Stat) -> str:
         f"<div><dt>{escape(item.name)} <small>n = {count(item.n)}</small></dt>"
         f"<dd>{number(item.value)}<small>{spread}</small></dd>"
         f'<dd><u style="--a:{left:.1f}%;--w:{max(right - left, 0.6):.1f}%;--m:{middle:.1f}%"></u>'
-        f"<em><span>{item.ends[0]:g}</span><span>{item.ends[1]:g}</span></em></dd></div>"
+        f"<em><span>{item.ends[0]:.2g}</span><span>{item.ends[1]:.2g}</span></em></dd></div>"
     )
 
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from core.exceptions import SentiscopeError
 from core.runs import jobs
 from core.runs.record import RunRecord
-from dashboard import data
-from dashboard.charts.numbers import count, duration, number
+from dashboard import data, state
+from dashboard.charts.numbers import count, duration, number, plus_minus
 from dashboard.charts.training import Curves, lambdas, learning
+from dashboard.views.results import headline
 from dashboard.views.training import curve_tables
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure, heading
-from dashboard.widgets.messages import finding, problem, progress
+from dashboard.widgets.messages import finding, problem, progress, selection_note
 from dashboard.widgets.style import look
 
 LEARNING = "Stop when the validation loss turns upwards while the training loss still falls."
 LEARNING_HOW = (
     "Training loss is that of each logged batch; validation is measured on all validation sentences after each epoch. "
-    "The best epoch by the validation metric is kept."
+    "The best epoch by the validation metric is kept. Whiskers: 95 % interval of an accuracy, over the sentences."
 )
 LAMBDAS = (
     "Left: the value; above zero a component is added, below zero it is taken away. Right: the same, counted from its "
@@ -41,29 +44,62 @@ def watch(run: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         with st.container():
             progress(*_progress(record, curves))
+        if record.status == "running":
+            st.button(
+                "Pause",
+                icon=":material/pause:",
+                key="pause",
+                on_click=_stop,
+                args=(run, True),
+                help="Saves a checkpoint and makes room for others; “Go on” continues from there",
+            )
         st.button(
-            "Stop",
-            icon=":material/stop:",
-            key="stop",
+            "Cancel",
+            icon=":material/close:",
+            key="cancel",
+            type="tertiary",
             on_click=_stop,
-            args=(run,),
-            help="Saves a checkpoint first; “sentiscope train --resume” goes on from there",
+            args=(run, False),
+            help="Ends it for good: its curves stay, its checkpoint does not",
         )
-    _numbers(curves)
+    _numbers(record, curves)
     if curves.loss:
         _figures(curves, skipped)
 
 
-def _stop(run: str) -> None:
+def _stop(run: str, keep: bool) -> None:
     try:
-        jobs.cancel(data.store(), run)
+        jobs.cancel(data.store(), run, keep=keep)
     except SentiscopeError:
         pass  # it ended by itself between the look and the click
 
 
+def _go_on(run: str) -> None:
+    try:
+        jobs.start(data.store(), run)
+    except SentiscopeError as error:
+        state.put(state.PROBLEM, str(error))
+
+
+def queue(records: Sequence[RunRecord], beside: str = "") -> None:
+    """Other trainings that run or wait, in their order; `beside` is the one that the page shows already."""
+    live = [record for record in records if record.status in LIVE]
+    others = sorted((one for one in live if one.run != beside), key=lambda one: (one.status != "running", one.created))
+    if not others:
+        return
+    heading("Queue", "queue", note=f"{count(len(live))} running or waiting")
+    for record in others:
+        place = jobs.position(records, record.run)
+        with st.container(key=f"queued-{record.run}", horizontal=True, vertical_alignment="center", gap="small"):
+            selection_note(record.run, f"number {place} in the queue" if place else "running")
+            name, run = f"Watch {record.run}", record.run
+            st.button(name, on_click=state.choose_run, args=(run,), type="tertiary", key=f"watch-{run}")
+            st.button(f"Cancel {run}", on_click=_stop, args=(run, False), type="tertiary", key=f"cancel-{run}")
+
+
 def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
     if data.store().cancel_wished(record.run):
-        return "Stopping", "saving a checkpoint", 0.0
+        return "Stopping", "after the step under way", 0.0
     if record.status == "queued":
         records = data.runs()
         place = jobs.position(records, record.run)
@@ -83,22 +119,42 @@ def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
     )
 
 
-def _numbers(curves: Curves) -> None:
-    if curves.epoch:
+def _numbers(record: RunRecord, curves: Curves) -> None:
+    """The first test metrics as soon as they are known, before that the last validation."""
+    if found := headline(record):
+        rest = "intervals and the TF-IDF yardstick follow" if found.low is None else "the TF-IDF yardstick follows"
+        caption(f"Test accuracy {number(found.value)}; {rest}.")
+    elif curves.epoch:
+        spread = ""
+        if curves.validation_range:
+            low, high = curves.validation_range[-1]
+            spread = f" ({number(low)} to {number(high)})"
         caption(
             f"After epoch {len(curves.epoch)}: validation loss {number(curves.validation_loss[-1])}, "
-            f"{curves.metric} {number(curves.validation_metric[-1])}."
+            f"{curves.metric} {number(curves.validation_metric[-1])}{spread}."
         )
 
 
 def past(record: RunRecord) -> None:
-    """What became of the chosen run."""
+    """What became of the chosen run, and what can be done with it."""
     curves, skipped = data.curves(record)
     heading(record.run, "past", note=_outcome(record))
     if record.status == "failed":
         problem("This training has failed", record.reason)
     elif record.status == "cancelled":
         finding("This training has been stopped", record.reason)
+    if record.status in ("failed", "cancelled"):
+        kept = data.has_checkpoint(record.run)
+        st.button(
+            "Go on" if kept else "Begin anew",
+            icon=":material/play_arrow:",
+            key="go-on",
+            on_click=_go_on,
+            args=(record.run,),
+            help="Continues from its last checkpoint" if kept else "No checkpoint is left; it starts from step 0",
+        )
+    else:
+        _reached(record)
     if curves.loss:
         _figures(curves, skipped)
         export_bar("train", curve_tables(curves))
@@ -107,6 +163,22 @@ def past(record: RunRecord) -> None:
             "There are no curves to show",
             f"{record.preset} is not trained step by step: it is solved in one go. Its numbers are on Performance.",
         )
+
+
+def _reached(record: RunRecord) -> None:
+    """Where a finished run leads to."""
+    if found := headline(record):
+        known = found.low is not None and found.high is not None
+        said = plus_minus(found.value, found.low or 0, found.high or 0) if known else number(found.value)
+        beside = f"; TF-IDF with logistic regression {number(found.yardstick)}" if found.yardstick is not None else ""
+        caption(f"Test accuracy {said}{beside}.")
+    with st.container(horizontal=True):
+        for title, page, icon in (
+            ("See what it gets wrong", "performance", "target"),
+            ("Type a sentence", "sentence", "notes"),
+        ):
+            if st.button(title, key=f"to-{page}", icon=f":material/{icon}:"):
+                st.switch_page(f"screens/{page}.py", query_params={state.RUN: record.run})
 
 
 def _outcome(record: RunRecord) -> str:

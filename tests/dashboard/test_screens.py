@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+import pandas as pd
 import pytest
 
 from core import verbs
@@ -155,12 +156,13 @@ def test_a_clicked_cell_lists_its_sentences(app, runs):
     assert "of 16 sentences" in text_of(app)
 
 
-def test_a_setting_that_does_not_exist_is_refused_in_words(app, runs):
+def test_a_setting_of_the_wrong_kind_is_refused_in_words(app, runs):
     opened(app, "train", run="finished")
-    app.text_area(key=state.SETTINGS).set_value("training.lrr=1").run()
+    app.text_input(key=f"{state.SETTING}training.lr").set_value("quick").run()
+    assert "training.lr=&#x27;quick&#x27;: a number" in text_of(app)
     app.button(key="start").click().run()
     assert not app.exception
-    assert "did you mean" in text_of(app)
+    assert "This training cannot start" in text_of(app)
     assert len(list(runs.glob("*/run.json"))) == 3
 
 
@@ -181,7 +183,7 @@ def test_stop_asks_the_run_to_end(app, runs, monkeypatch):
     store.create(compose("vanilla"), "vanilla", "live")
     store.update("live", status="running", process=this_process())
     opened(app, "train", run="live")
-    app.button(key="stop").click().run()
+    app.button(key="pause").click().run()
     assert store.cancel_wished("live")
     assert "Stopping" in text_of(app)
 
@@ -208,3 +210,88 @@ def test_a_folder_that_disappears_leaves_an_empty_overview(app, runs):
     app.run()
     assert not app.exception
     assert "No model has been trained here yet" in text_of(app)
+
+
+def confusion_of(app) -> list[list[int]]:
+    """The counts that the page shows, from the table beside the figure."""
+    table = next(frame.value for frame in app.dataframe if "is" in frame.value)
+    return table.drop(columns="is").to_numpy().tolist()
+
+
+@pytest.mark.parametrize("threshold", [0.5, 0.0, 0.83])
+def test_the_threshold_moves_every_count(app, runs, threshold):
+    opened(app, "performance", run="finished")
+    app.slider(key=state.THRESHOLD).set_value(threshold).run()
+    assert not app.exception
+    saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
+    said = (saved["probability:positive"] > threshold).map({True: "positive", False: "negative"})
+    names = ["negative", "positive"]
+    expected = [[int(((saved["label"] == true) & (said == each)).sum()) for each in names] for true in names]
+    assert confusion_of(app) == expected
+    right = expected[0][0] + expected[1][1]
+    assert f"{right} of 16 right" in text_of(app)
+
+
+def test_a_link_restores_threshold_and_cells(app, runs):
+    opened(app, "performance", run="finished", threshold="1.0", cells="shares", split="validation")
+    assert app.slider(key=state.THRESHOLD).value == 1.0
+    assert [row[1] for row in confusion_of(app)] == [0, 0]
+    assert "validation sentences" in text_of(app)
+
+
+def test_a_cell_of_the_table_opens_its_sentences_as_a_click_does(app, runs):
+    opened(app, "performance", run="finished", threshold="0.0")
+    app.session_state[state.CELLS] = {"selection": {"cells": [[1, "said positive"]]}}
+    app.run()
+    assert not app.exception
+    assert "8 of 16 sentences" in text_of(app)
+
+
+def test_a_stopped_run_offers_to_go_on(app, runs, monkeypatch):
+    started = []
+    monkeypatch.setattr("core.runs.jobs.start", lambda store, run: started.append(run))
+    RunStore(runs).update("finished", status="cancelled", reason="cancelled")
+    (runs / "finished" / "checkpoint").mkdir()
+    opened(app, "train", run="finished")
+    button = app.button(key="go-on")
+    assert button.label == "Go on"
+    button.click().run()
+    assert started == ["finished"]
+
+
+def test_waiting_runs_stand_in_their_order(app, runs):
+    store = RunStore(runs)
+    for name in ("one", "two"):
+        store.create(compose("vanilla"), "vanilla", name)
+        store.update(name, process=this_process())
+    shown = text_of(opened(app, "train", run="finished"))
+    assert shown.index("number 1 in the queue") < shown.index("number 2 in the queue")
+    app.button(key="cancel-two").click().run()
+    assert store.cancel_wished("two") and not store.cancel_wished("one")
+
+
+def test_a_run_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
+    verbs.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
+    opened(app, "overview")
+    uploader = next(iter(app.get("file_uploader")))
+    uploader.set_value(("given.zip", (tmp_path / "given.zip").read_bytes(), "application/zip")).run()
+    assert not app.exception
+    assert "finished-2 is here" in text_of(app)
+    assert app.session_state[state.RUN] == "finished-2"
+
+
+def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path):
+    opened(app, "overview")
+    app.text_input(key=state.RUN_PATH).set_value(str(tmp_path / "nothing")).run()
+    app.button(key="import").click().run()
+    assert not app.exception
+    assert "This run was not taken in" in text_of(app)
+    assert "cannot be read" in text_of(app)
+
+
+def test_a_chosen_row_can_be_exported(app, runs):
+    opened(app, "overview")
+    app.session_state[state.ROWS] = {"selection": {"rows": [1], "columns": []}}
+    app.run()
+    assert not app.exception
+    assert "Export · zip" in [button.label for button in app.get("download_button")]

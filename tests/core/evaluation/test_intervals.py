@@ -5,7 +5,7 @@ import pytest
 from sklearn import metrics as sk
 
 from core.evaluation import intervals as module
-from core.evaluation.intervals import RANKED_RESAMPLES, RESAMPLES, intervals
+from core.evaluation.intervals import RANKED_RESAMPLES, RESAMPLES, intervals, wilson
 from core.evaluation.metrics import evaluate
 
 
@@ -79,3 +79,15 @@ def test_what_is_undefined_has_no_interval():
 
 def test_a_single_row_has_an_interval_of_no_width():
     assert intervals(np.array([1]), np.array([[0.4, 0.6]]))["accuracy"] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("hits", "rows", "low", "high"), [(15, 20, 0.531299, 0.888138), (0, 10, 0.0, 0.277533), (10, 10, 0.722467, 1.0)]
+)
+def test_the_interval_of_a_share_is_that_of_wilson(hits, rows, low, high):
+    """Values as statsmodels gives them (proportion_confint, method wilson)."""
+    assert wilson(hits, rows) == pytest.approx((low, high), abs=1e-6)
+
+
+def test_a_share_of_nothing_may_be_anything():
+    assert wilson(0, 0) == (0.0, 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dashboard.charts.performance import RocCurve, confusion, roc
+from dashboard.charts.performance import Curve, confusion, precision_recall, roc
 from dashboard.charts.theme import DARK, LIGHT, Look, contrast
 
 COUNTS = np.array([[8, 2], [1, 9]])
@@ -44,21 +44,42 @@ def test_names_of_classes_are_not_markup():
     figure = confusion(COUNTS, ["<b>x</b>", "y"], Look())
     assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;x&lt;/b&gt;"
     assert "<b>x" not in figure.data[0].hovertext[0]
-    curve = RocCurve("<i>x</i>", (0.0, 1.0), (0.0, 1.0), 0.5, 3)
+    curve = Curve("<i>x</i>", (0.0, 1.0), (0.0, 1.0), 0.5, 3, 3)
     assert "<i>" not in str(roc([curve], Look()).to_plotly_json())
 
 
 def test_roc_draws_the_points_and_names_the_area():
-    curve = RocCurve("positive", (0.0, 0.0, 1.0), (0.0, 0.5, 1.0), 0.75, 4)
+    curve = Curve("positive", (0.0, 0.0, 1.0), (0.0, 0.5, 1.0), 0.75, 4, 4)
     figure = roc([curve], Look())
-    assert tuple(figure.data[1].x) == curve.false_positive_rate
-    assert tuple(figure.data[1].y) == curve.true_positive_rate
+    assert tuple(figure.data[1].x) == curve.x
+    assert tuple(figure.data[1].y) == curve.y
     assert "positive <b>0.750</b>" in [note.text for note in figure.layout.annotations]
 
 
 def test_several_classes_have_colours_of_their_own():
-    curves = [RocCurve(name, (0.0, 1.0), (0.0, 1.0), 0.5, 3) for name in "abc"]
+    curves = [Curve(name, (0.0, 1.0), (0.0, 1.0), 0.5, 3, 3) for name in "abc"]
     assert [trace.line.color for trace in roc(curves, Look()).data[1:]] == list(LIGHT.categories[:3])
+
+
+def test_shares_take_the_place_of_counts():
+    (bars,) = confusion(COUNTS, ["a", "b"], Look(), normalised=True).data
+    assert bars.text[1].endswith("0.200</b><br>2")
+    even = confusion(np.array([[8, 2], [80, 20]]), ["a", "b"], Look(), normalised=True).data[0].marker.color
+    raw = confusion(np.array([[2, 8], [20, 80]]), ["a", "b"], Look()).data[0].marker.color
+    assert contrast(even[1], LIGHT.paper) < contrast(even[2], LIGHT.paper)
+    assert contrast(raw[1], LIGHT.paper) < contrast(raw[2], LIGHT.paper)
+
+
+def test_a_ring_marks_the_threshold_on_both_curves():
+    curve = Curve("positive", (0.0, 1.0), (0.0, 1.0), 0.5, 1, 3, at=(0.25, 0.75))
+    for draw in (roc, precision_recall):
+        ring = draw([curve], Look()).data[-1]
+        assert (list(ring.x), list(ring.y), ring.mode) == ([0.25], [0.75], "markers")
+
+
+def test_guessing_has_the_precision_of_the_share():
+    curve = Curve("positive", (0.0, 1.0), (1.0, 0.25), 0.5, 1, 3)
+    assert list(precision_recall([curve], Look()).data[0].y) == [0.25, 0.25]
 
 
 def test_the_input_stays_as_it_was():

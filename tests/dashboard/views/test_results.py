@@ -53,17 +53,24 @@ SAVED = pd.DataFrame(
 )
 
 
-def test_a_report_counts_and_ranks():
+def test_a_report_has_the_rows_by_position_and_by_name():
     report = views.make_report(SAVED, ("no", "yes"))
-    assert report.confusion.tolist() == [[1, 1], [0, 2]]
-    assert [(curve.name, curve.area) for curve in report.roc] == [("yes", 1.0)]
+    assert report.labels.tolist() == [0, 0, 1, 1]
+    assert report.probabilities[1].tolist() == [0.4, 0.6]
     assert report.examples["probability"].tolist() == [0.9, 0.6, 0.8, 0.7]
-    assert report.per_class["n"].tolist() == [2, 2]
-    assert views.confusion_table(report)["said yes"].tolist() == [1, 2]
+    assert list(report.examples) == ["text", "label", "predicted", "probability"]
 
 
-def test_a_split_of_one_class_has_no_curve():
-    assert views.make_report(SAVED[:2], ("no", "yes")).roc == ()
+def test_a_phenomenon_of_the_data_is_kept():
+    report = views.make_report(SAVED.assign(phenomenon="plain"), ("no", "yes"))
+    assert set(report.examples["phenomenon"]) == {"plain"}
+
+
+def test_the_yardstick_knows_the_phenomena_of_the_test_split_only():
+    record = dataclasses.replace(RECORD, results={"yardstick": {"phenomena": {"plain": 0.9}}})
+    assert views.yardstick_phenomena(record, "test") == {"plain": 0.9}
+    assert views.yardstick_phenomena(record, "challenge") == {}
+    assert views.yardstick_phenomena(RECORD, "test") == {}
 
 
 def test_predictions_of_other_classes_are_damage():

@@ -44,3 +44,11 @@ def test_before_the_first_epoch_the_logging_distance_tells_roughly():
 
 def test_an_empty_history_is_an_empty_curve():
     assert history_curves(History([], 0), 3, "accuracy", 0).step == ()
+
+
+def test_a_share_of_known_sentences_has_an_interval():
+    rows = [epoch(10, 0, validation={"loss": 0.6, "accuracy": 0.75})]
+    ((low, high),) = history_curves(History(rows, 0), 4, "accuracy", 40, 20).validation_range
+    assert (low, high) == pytest.approx((0.531299, 0.888138), abs=1e-6)
+    assert history_curves(History(rows, 0), 4, "accuracy", 40).validation_range == ()
+    assert history_curves(History(rows, 0), 4, "loss", 40, 20).validation_range == ()

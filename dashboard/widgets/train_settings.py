@@ -1,0 +1,49 @@
+"""Every setting of a training, folded away; an empty field keeps what stands in it in grey."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.config import RunConfig
+from core.settings import Setting, settings
+from dashboard import state
+from dashboard.views.planning import NOT_LISTED, leaf
+from dashboard.widgets.figure import caption
+
+ROOMS = {"training": "Training", "data": "Data", "text": "Text", "model": "Model"}
+COLUMNS = 4
+HOW = "An empty field keeps the value in grey. The names are those of `sentiscope train --set`."
+
+
+def setting_fields(defaults: RunConfig, command: str) -> None:
+    """The name of the run and a field for each setting; `command` is the same training on the command line."""
+    with st.expander("Advanced settings"):
+        st.text_input(
+            "Name of the run",
+            key=state.NAME,
+            persist_state="session",
+            placeholder="made from data, model, seed and time",
+            help="Letters, digits, dots and dashes; a taken name gets a number",
+        )
+        for room, title in ROOMS.items():
+            st.html(f'<p class="s-label">{title}</p>')
+            listed = [each for each in settings() if each.name.split(".")[0] == room and each.name not in NOT_LISTED]
+            for start in range(0, len(listed), COLUMNS):
+                places = st.columns(COLUMNS, vertical_alignment="bottom")
+                for place, setting in zip(places, listed[start : start + COLUMNS], strict=False):
+                    with place:
+                        _field(setting, leaf(defaults, setting.name))
+        caption(HOW.replace("`", ""))
+        st.code(command, language=None, wrap_lines=True)
+
+
+def _field(setting: Setting, default: str) -> None:
+    label = setting.name.split(".", 1)[1].replace("attention.", "").replace("_", " ")
+    about = f"{setting.help} ({setting.name})" if setting.help else f"As `--set {setting.name}=…`"
+    key = state.SETTING + setting.name
+    if setting.choices:
+        st.selectbox(
+            label, setting.choices, index=None, placeholder=default, key=key, persist_state="session", help=about
+        )
+    else:
+        st.text_input(label, placeholder=default or "automatic", key=key, persist_state="session", help=about)
