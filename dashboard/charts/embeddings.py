@@ -104,7 +104,8 @@ def _points(
     size = look.size((7 if group.front else 6) if len(places) <= 1500 else 5 if group.front else 4)
     marker = {"size": size, "symbol": group.symbol, "opacity": 0.9 if group.front else 0.7, "color": group.colour}
     if shades is not None:
-        bar = {"title": {"text": shades.title}, "thickness": 12, "outlinewidth": 0, "tickformat": ".1f", "len": 0.6}
+        bar = {"title": {"text": shades.title}, "thickness": 12, "outlinewidth": 0, "tickformat": ".1f"}
+        bar |= {"len": 0.6, "y": 0, "yanchor": "bottom"}  # below the buttons
         marker |= {"color": shades.values, "cmin": shades.low, "cmax": shades.high, "colorbar": bar}
         marker["colorscale"] = [[i / 3, colour] for i, colour in enumerate(t.ordinal)]
     text = {"text": [shown[i] for i in at], "hovertemplate": "%{text}<extra></extra>"} if shown else {}
@@ -136,7 +137,7 @@ def _solid(common: dict[str, object]) -> dict[str, object]:
 
 def _mark(figure: go.Figure, placed: Placed, look: Look) -> None:
     t = look.tokens
-    marker = {"size": look.size(17), "symbol": "diamond", "color": t.accent, "line": {"color": t.ink, "width": 2}}
+    marker = {"size": look.size(17), "symbol": "diamond", "color": t.accent, "line": {"color": t.paper, "width": 3}}
     name = "your sentence"
     common = {
         "name": name,
@@ -149,7 +150,7 @@ def _mark(figure: go.Figure, placed: Placed, look: Look) -> None:
         figure.add_scatter3d(x=x, y=y, z=z, marker={**marker, "size": look.size(9)}, **common)
     else:
         x, y = ([value] for value in placed.place)
-        figure.add_scatter(x=x, y=y, marker=marker, **common)
+        figure.add_scattergl(x=x, y=y, marker=marker, **common)  # in the same layer, above the points
 
 
 def _flat(figure: go.Figure, axes: Sequence[str], look: Look) -> None:

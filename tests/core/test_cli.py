@@ -104,6 +104,18 @@ def test_limit_and_seed_cut_training_rows_only(cli):
     assert load(cli("evaluate", "cut", "--json"))["n"] == 12
 
 
+def test_a_run_that_is_given_away_comes_back_under_the_next_free_name(cli, trained, place):
+    packed = load(cli("runs", "export", "first", "first.zip", "--json"))
+    assert packed["bytes"] == (place / "first.zip").stat().st_size
+    assert load(cli("runs", "import", "first.zip", "--json"))["run"] == "first-2"
+    copy, first = (load(cli("predict", run, "good word1", "--json"))["predictions"] for run in ("first-2", "first"))
+    assert copy == first
+    assert load(cli("runs", "rm", "first-2", "--json"))["removed"]
+    (place / "bad.zip").write_bytes(b"no zip")
+    code, _, err = cli("runs", "import", "bad.zip")
+    assert code == 2 and "bad.zip: is not a zip file" in err
+
+
 def test_evaluate_gives_what_predictions_say(cli, trained):
     shown = load(cli("evaluate", "first", "--json"))
     assert shown["split"] == "test" and shown["labels"] == ["negative", "positive"]
@@ -188,6 +200,18 @@ def test_inspect_shows_every_map_with_its_coefficients(cli, trained, place):
     assert c[1, 0, 0] == pytest.approx(trained["lambda"][1][0], abs=1e-6)
     page = (place / "page.html").read_text()
     assert "&lt;b&gt;" in page and "<b>" not in page and "http" not in page and "<script" not in page
+
+
+def test_project_keeps_a_map_and_says_what_it_is_worth(cli, trained):
+    shown = load(cli("project", "first", "--method", "pca", "--dimensions", 3, "--json"))
+    assert (shown["n"], shown["dimensions"], shown["computed"]) == (12, 3, True)
+    assert shown["file"].endswith(".npy")
+    assert -1 <= shown["quality"]["silhouette_space"] <= 1
+    assert load(cli("project", "first", "--method", "pca", "--dimensions", 3, "--json")) == {**shown, "computed": False}
+    code, out, err = cli("project", "first", "--method", "mds")
+    assert code == 2 and "pca, tsne, umap" in err
+    code, out, err = cli("project", "first", "--split", "dev")
+    assert code == 2 and "it has test, validation" in err
 
 
 def test_inspect_of_an_empty_text_is_an_answer(cli, trained):
