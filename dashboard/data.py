@@ -241,8 +241,11 @@ def _sentence(folder: str, run: str, weights: str, key: str, edits: Edits, _text
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _loaded(folder: str, run: str, weights: str) -> LoadedRun:
     """One model for all visitors: nobody changes it, interventions are arguments."""
-    from core.runs.load import load_run  # torch
+    import torch
 
+    from core.runs.load import load_run
+
+    torch.set_num_threads(1)  # one sentence is too little to share: threads waiting for each other cost far more
     return load_run(RunStore(Path(folder)), run)
 
 

@@ -46,12 +46,10 @@ def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits,
     view = data.sentence(record.run, text, edits)
     probability_bar(view.probabilities, look(), before=trained.probabilities if edits else None)
     if left_out:
-        parts_of_link = "One change" if left_out == 1 else f"{left_out} changes"
-        finding(
-            f"{parts_of_link} of the link cannot be made here",
-            f"This model has {parts.layers} layers, {parts.heads} heads and {parts.components} components; "
-            f"λ may be {number(parts.low, 1)} to {number(parts.high, 1)}.",
-        )
+        many = "One change" if left_out == 1 else f"{left_out} changes"
+        has = f"{parts.layers} layers, {parts.heads} heads and {parts.components} component(s)"
+        allowed = f"; λ may be {number(parts.low, 1)} to {number(parts.high, 1)}" if parts.components > 1 else ""
+        finding(f"{many} of the link cannot be made here", f"This model has {has}{allowed}.")
     if edits:
         with st.container(key="selection", horizontal=True, vertical_alignment="center", gap="medium"):
             selection_note("Changed by hand", f"{edits.words()}. {difference(trained, view)}")

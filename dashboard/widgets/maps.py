@@ -23,7 +23,9 @@ from dashboard.widgets.tokens import token_strip
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
-HEADS = "Colour is sign: blue adds, orange takes away. Width is weight. The numbered squares show and hide heads."
+HEADS = "Colour is sign: {}. Width is weight. The numbered squares show and hide heads."
+SIGNS = {"against uniform": "blue is above an even spread, orange below it"}
+SIGN = "blue adds, orange takes away"
 HEADS_HOW = (
     "Weights after softmax and combination, on the chosen scale. Full colour is the 98.5th percentile of what is "
     "shown, so that a single strong weight does not hide the rest. At rest the strongest lines are drawn."
@@ -75,12 +77,14 @@ def inside(record: RunRecord, view: SentenceView, edits: Edits) -> None:
     rows = here if chosen.grid == GRIDS[0] else _all_layers(view, minus, edits, chosen)
     top = full_colour(rows)
     with strip:
-        token_strip(view.tokens, view.unknown, received(shown), top, look(), special=(CLASS_TOKEN,), cut=view.cut)
+        weights, least = received(shown), "below an even share" if chosen.scale in SIGNS else "taken away"
+        special = (CLASS_TOKEN,)
+        token_strip(view.tokens, view.unknown, weights, top, look(), special=special, cut=view.cut, least=least)
         caption(f"{STRIP} ({SCALES[chosen.scale]}). {special_places(view)}")
     with st.container(key="pair-main"):
         left, right = st.columns([6, 5], gap="large")
     with left:
-        _heads(view, shown, top, setting)
+        _heads(view, shown, top, setting, SIGNS.get(chosen.scale, SIGN))
         finding("Attention is not an explanation", NOTE)
         if len(here) > 1:
             chart = coefficients([part.coefficients for part in view.layers], minus, look())
@@ -99,7 +103,7 @@ def _all_layers(view: SentenceView, minus: bool, edits: Edits, chosen: Chosen) -
     return [scaled(row, chosen.scale) for row in named]
 
 
-def _heads(view: SentenceView, shown: MapRow, top: float, setting: str) -> None:
+def _heads(view: SentenceView, shown: MapRow, top: float, setting: str, signs: str) -> None:
     """The head view, of a window where the text is long."""
     heading("Attention", "heads", note=setting, about=HEADS_HOW)
     length, first, said = len(view.tokens), 0, ""
@@ -109,7 +113,7 @@ def _heads(view: SentenceView, shown: MapRow, top: float, setting: str) -> None:
         said = f" Tokens {first + 1} to {first + WINDOW} of {count(length)}; the maps show all of them."
     part = slice(first, first + WINDOW)
     head_view(shown.weights[:, part, part], view.tokens[part], top, look(), label=f"Attention, {setting}.{said}")
-    caption(HEADS + said)
+    caption(HEADS.format(signs) + said)
 
 
 def _choices(view: SentenceView, maps: list[str]) -> Chosen:

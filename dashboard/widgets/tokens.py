@@ -24,6 +24,7 @@ def token_strip(
     *,
     special: Sequence[str] = (),
     cut: str = "",
+    least: str = "taken away",
     name: str = "tokens",
 ) -> None:
     """One chip for each token, coloured by a signed weight that also stands below it; unknown words are marked.
@@ -36,6 +37,7 @@ def token_strip(
         look: Theme and size.
         special: Tokens that are no words of the text, should the first be one of them.
         cut: The end of the text that was not read, struck through.
+        least: What a negative weight means.
         name: Of the list, for a screen reader.
     """
     t = look.tokens
@@ -51,7 +53,7 @@ def token_strip(
         )
     negative = any(weight < 0 for weight in weights)
     ramp = ",".join([*(reversed(t.minus_scale[1:5]) if negative else ()), *t.plus_scale[:5]])
-    ends = "taken away" if negative else "hardly read"
+    ends = least if negative else "hardly read"
     dash = '<span><i class="s-dash"></i>not in the vocabulary</span>' if any(unknown) else ""
     st.html(
         f'<ul class="s-toks" aria-label="{escape(name)}">{"".join(items)}{_cut(cut)}</ul>'
