@@ -208,9 +208,9 @@ def test_project_keeps_a_map_and_says_what_it_is_worth(cli, trained):
     assert shown["file"].endswith(".npy")
     assert -1 <= shown["quality"]["silhouette_space"] <= 1
     assert load(cli("project", "first", "--method", "pca", "--dimensions", 3, "--json")) == {**shown, "computed": False}
-    code, out, err = cli("project", "first", "--method", "mds")
+    code, _, err = cli("project", "first", "--method", "mds")
     assert code == 2 and "pca, tsne, umap" in err
-    code, out, err = cli("project", "first", "--split", "dev")
+    code, _, err = cli("project", "first", "--split", "dev")
     assert code == 2 and "it has test, validation" in err
 
 
