@@ -80,15 +80,15 @@ def page() -> None:
             required=True,
             help="Change since the first step, or lambda itself",
         )
-        st.multiselect(
-            "Compare with",
-            [one.run for one in others],
-            key=state.COMPARED,
-            bind="query-params",
-            placeholder="Other runs with a lambda",
-            disabled=not others,
-            help="Runs with the same settings and another seed are taken at first",
-        )
+        if others:
+            st.multiselect(
+                "Compare with",
+                [one.run for one in others],
+                key=state.COMPARED,
+                bind="query-params",
+                placeholder="Other runs with a lambda",
+                help="Runs with the same settings and another seed are taken at first",
+            )
     if record.status in LIVE:
         st.fragment(_watch, run_every=POLL_SECONDS)(record.run)
     else:

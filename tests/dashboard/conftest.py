@@ -1,11 +1,15 @@
-"""Runs to look at: one real tiny training, a baseline, a damaged copy; and the app on top of them."""
+"""Runs to look at: one real tiny training, a baseline, a damaged copy; and the app on top of them, in a browser too."""
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browsing import MISSING, chromium, dashboard, opened_browser
+from playwright.sync_api import Browser
 from streamlit.testing.v1 import AppTest
 
 from core import verbs
@@ -72,3 +76,27 @@ def app() -> AppTest:
 def tiny() -> dict[str, object]:
     """Settings of a training that takes a second."""
     return TINY
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium; without it a test is skipped by name, in CI it fails."""
+    program = chromium()
+    if program is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(MISSING)
+    with opened_browser(program) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def server(trained) -> Iterator[str]:
+    """The app on a free port, on runs that these tests only read."""
+    with dashboard(trained) as address:
+        yield address
+
+
+@pytest.fixture
+def empty_server(tmp_path) -> Iterator[str]:
+    """The app on a free port, without a run."""
+    with dashboard(tmp_path / "none") as address:
+        yield address

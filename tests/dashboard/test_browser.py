@@ -2,103 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from browsing import settle, visit
+from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-ROOT = Path(__file__).resolve().parents[2]
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-FLAGS += ["--disable-background-networking", "--disable-component-update"]
-PROBES = ("/_stcore/host-config", "/_stcore/health")
-"""Streamlit asks for these below a page's own path first; the answer 404 is expected."""
-SETTLED = (
-    "document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
-    " && !document.querySelector('[data-testid=stSkeleton]')"
-)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        reason = "Chromium is missing: install it, or name the program in the environment variable CHROMIUM"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=FLAGS)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def server(trained) -> Iterator[str]:
-    """The app on a free port, on runs that these tests only read."""
-    yield from serve(trained)
-
-
-@pytest.fixture
-def empty_server(tmp_path) -> Iterator[str]:
-    """The app on a free port, without a run."""
-    yield from serve(tmp_path / "none")
-
-
-def serve(runs: Path) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "dashboard/app.py", f"--server.port={port}"]
-    environment = {**os.environ, "SENTISCOPE_RUNS": str(runs), "SENTISCOPE_CACHE": str(runs.parent / "cache")}
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    try:
-        wait_for(f"http://127.0.0.1:{port}", process)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(10)
-
-
-def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        if process.poll() is not None:
-            pytest.fail(f"the server ended: {process.stdout.read().decode() if process.stdout else ''}")
-        try:
-            if urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).read() == b"ok":
-                return
-        except OSError:
-            time.sleep(0.1)
-    pytest.fail("the server did not answer within a minute")
-
-
-def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:
-    """A page, and the list that its console errors and requests to other hosts go to."""
-    complaints: list[str] = []
-
-    def heard(message: ConsoleMessage) -> None:
-        if message.type == "error" and not message.location["url"].endswith(PROBES):
-            complaints.append(message.text)
-
-    page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme).new_page()
-    page.on("console", heard)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on(
-        "request", lambda sent: None if sent.url.startswith((base, "data:", "blob:")) else complaints.append(sent.url)
-    )
-    return page, complaints
-
-
-def settle(page: Page) -> None:
-    page.wait_for_function(SETTLED, timeout=60_000)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -127,12 +35,12 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
     page.get_by_role("combobox", name="Data").click()
     page.keyboard.type(str(table))
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="More").click()
+    page.get_by_text("Advanced settings").click()
     page.get_by_role("textbox", name="Name of the run").fill("first")
-    small = "model.width=16\nmodel.ff_width=16\ndata.split=0.6/0.2/0.2\ntraining.batch_size=4\ntext.min_freq=1"
-    page.get_by_role("textbox", name="Further settings").fill(small)
-    page.keyboard.press("Control+Enter")
-    page.keyboard.press("Escape")
+    small = {"width": "16", "ff width": "16", "split": "0.6/0.2/0.2", "batch size": "4", "min freq": "1"}
+    for name, value in small.items():
+        page.get_by_role("textbox", name=name, exact=True).fill(value)
+        page.keyboard.press("Enter")
     page.get_by_role("button", name="Start training").click()
     expect(page.get_by_role("heading", name="Learning")).to_be_visible(timeout=60_000)
     expect(page.get_by_text("finished after")).to_be_visible(timeout=120_000)
