@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Literal
 
 import numpy as np
 import plotly.graph_objects as go
@@ -103,7 +104,7 @@ def roc(curves: Sequence[Curve], look: Look) -> go.Figure:
     figure = panels(look, [[""]], height=400)
     _reference(figure, (0, 1), (0, 1), look)
     figure.add_annotation(x=0.62, y=0.55, text="guessing", xanchor="left", yanchor="top")
-    _lines(figure, curves, look, ("false positive rate", "recall"))
+    _lines(figure, curves, look, ("false positive rate", "recall"), names_at="right")
     return figure
 
 
@@ -113,8 +114,8 @@ def precision_recall(curves: Sequence[Curve], look: Look) -> go.Figure:
     for curve in curves[:1] if len(curves) == 1 else ():
         share = curve.positives / max(curve.positives + curve.others, 1)
         _reference(figure, (0, 1), (share, share), look)
-        figure.add_annotation(x=0.02, y=share, text="guessing", xanchor="left", yanchor="bottom")
-    _lines(figure, curves, look, ("recall", "precision"))
+        figure.add_annotation(x=0.5, y=share, text="guessing", yanchor="top")
+    _lines(figure, curves, look, ("recall", "precision"), names_at="left")
     return figure
 
 
@@ -123,8 +124,10 @@ def _reference(figure: go.Figure, x: tuple[float, float], y: tuple[float, float]
     figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
 
 
-def _lines(figure: go.Figure, curves: Sequence[Curve], look: Look, axes: tuple[str, str]) -> None:
-    """The curves, their names at the lower right, and a ring where the threshold lies."""
+def _lines(
+    figure: go.Figure, curves: Sequence[Curve], look: Look, axes: tuple[str, str], *, names_at: Literal["left", "right"]
+) -> None:
+    """The curves, their names in the lower corner that they leave free, and a ring where the threshold lies."""
     t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
     for i, curve in enumerate(curves):
         colour = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
@@ -137,9 +140,9 @@ def _lines(figure: go.Figure, curves: Sequence[Curve], look: Look, axes: tuple[s
             hovertemplate=f"{name}<br>{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}<extra></extra>",
         )
         figure.add_annotation(
-            x=1,
+            x=1 if names_at == "right" else 0,
             y=0.04 + gap * (len(curves) - 1 - i),
-            xanchor="right",
+            xanchor=names_at,
             text=f"{name} <b>{number(curve.area)}</b>",
             font={"color": colour},
         )

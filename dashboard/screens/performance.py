@@ -136,7 +136,7 @@ def _answers(decision: Decision) -> None:
     with st.container(key="pair-main"):
         left, right = st.columns(2, gap="large")
     with left:
-        normalised = state.draft(state.SHARES, "counts") == "shares"
+        normalised = state.asked(state.SHARES) == "shares"
         figure(
             "Confusion matrix",
             confusion(decision.counts, decision.classes, look(), normalised=normalised),
@@ -214,7 +214,7 @@ def _details(record: RunRecord, split: str, report: Report, decision: Decision) 
         st.dataframe(classes, hide_index=True, row_height=row_height(), column_config=three, alt="Each class")
     tables = {"Classes": classes, "Confusion": confusion_table(decision), "Calibration": scores.bin_table(bins)}
     if "phenomenon" in report.examples:
-        table = scores.phenomena(decision, report.examples["phenomenon"], yardstick_phenomena(record, split))
+        table = scores.phenomena(decision, report.examples["phenomenon"].tolist(), yardstick_phenomena(record, split))
         chart, note = (
             phenomena_chart(table[::-1], look()),
             f"{split}, n = {count(len(decision.rows))}, the worst on top",

@@ -99,7 +99,7 @@ def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
         examples = saved[shown].assign(probability=probabilities.max(1))
     except (KeyError, ValueError) as error:
         raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error
-    return Report(classes, examples, labels, probabilities)
+    return Report(classes, examples, np.asarray(labels, np.int64), probabilities)
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def past(record: RunRecord) -> None:
     if record.status == "failed":
         problem("This training has failed", record.reason)
     elif record.status == "cancelled":
-        finding("This training has been stopped", record.reason)
+        finding("This training has been stopped", _stands(record))
     if record.status in ("failed", "cancelled"):
         kept = data.has_checkpoint(record.run)
         st.button(
@@ -163,6 +163,15 @@ def past(record: RunRecord) -> None:
             "There are no curves to show",
             f"{record.preset} is not trained step by step: it is solved in one go. Its numbers are on Performance.",
         )
+
+
+def _stands(record: RunRecord) -> str:
+    """How far a stopped training came."""
+    if not data.has_checkpoint(record.run) or not record.progress.get("steps"):
+        return record.reason
+    done, steps = count(int(record.progress["step"])), count(int(record.progress["steps"]))
+    same = f"`sentiscope train --resume {record.run}`"
+    return f"It stands at step {done} of {steps}. “Go on” continues there, as does {same}."
 
 
 def _reached(record: RunRecord) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pandas as pd
@@ -236,6 +237,8 @@ def test_a_link_restores_threshold_and_cells(app, runs):
     opened(app, "performance", run="finished", threshold="1.0", cells="shares", split="validation")
     assert app.slider(key=state.THRESHOLD).value == 1.0
     assert [row[1] for row in confusion_of(app)] == [0, 0]
+    matrix = next(chart.proto for chart in app.get("plotly_chart"))
+    assert "1.000</b>" in json.loads(matrix.spec)["data"][0]["text"][0]
     assert "validation sentences" in text_of(app)
 
 
@@ -280,7 +283,8 @@ def test_a_run_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
     assert app.session_state[state.RUN] == "finished-2"
 
 
-def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path):
+def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, monkeypatch):
+    monkeypatch.setattr("dashboard.datasets.local", lambda: True)
     opened(app, "overview")
     app.text_input(key=state.RUN_PATH).set_value(str(tmp_path / "nothing")).run()
     app.button(key="import").click().run()
@@ -291,7 +295,7 @@ def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path):
 
 def test_a_chosen_row_can_be_exported(app, runs):
     opened(app, "overview")
-    app.session_state[state.ROWS] = {"selection": {"rows": [1], "columns": []}}
+    app.session_state[state.ROWS] = {"selection": {"rows": [2], "columns": [], "cells": []}}
     app.run()
     assert not app.exception
     assert "Export · zip" in [button.label for button in app.get("download_button")]
