@@ -11,7 +11,7 @@ from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, problem
 from dashboard.widgets.next_step import next_step
-from dashboard.widgets.run_files import bring_in
+from dashboard.widgets.run_files import arrival, bring_in
 from dashboard.widgets.run_table import run_table
 
 QUESTION = "What has been trained here, and how well does each model do?"
@@ -27,6 +27,7 @@ def page() -> None:
     records = data.runs()
     done = [record for record in records if record.status == "done"]
     header("Overview", QUESTION, [(count(len(records)), "runs"), (count(len(done)), "finished")] if records else [])
+    arrival()
     if not records:
         empty(
             "No model has been trained here yet",

@@ -16,13 +16,17 @@ HOW = "A zip file from “Export”, or from `sentiscope runs export` on another
 FOLDER = "The path of a run directory or zip file on the machine that serves this page"
 
 
-def bring_in() -> None:
-    """Take a run in; says what came, or why it was refused."""
+def arrival() -> None:
+    """What came in with the last click, or why it was refused; said once."""
     if text := state.take(state.REFUSED):
         problem("This run was not taken in", text)
     if run := state.take(state.ARRIVED):
         finding(f"{run} is here", "It is now chosen on every page.")
-    with st.expander("Bring a run in"):
+
+
+def bring_in() -> None:
+    """Take a run in."""
+    with st.expander("Bring a run in", key="bring-in"):
         key = f"{state.RUN_FILE}-{state.draft(state.TAKEN, 0)}"
         st.file_uploader("Zip file of a run", type="zip", key=key, on_change=_from_file, args=(key,), help=HOW)
         if datasets.local():  # paths of this machine concern only who sits at it
@@ -51,6 +55,7 @@ def _take(read: Callable[[], str]) -> None:
         state.put(state.REFUSED, str(error))
         return
     state.put(state.ARRIVED, run)
+    state.forget(state.ROWS)  # a chosen row is a place in the table, where another run stands now
     state.choose_run(run)
 
 

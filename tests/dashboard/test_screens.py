@@ -276,11 +276,14 @@ def test_waiting_runs_stand_in_their_order(app, runs):
 def test_a_run_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
     verbs.runs_export("finished", tmp_path / "given.zip", store=RunStore(runs))
     opened(app, "overview")
+    app.session_state[state.ROWS] = {"selection": {"rows": [2], "columns": [], "cells": []}}
+    app.run()
     uploader = next(iter(app.get("file_uploader")))
     uploader.set_value(("given.zip", (tmp_path / "given.zip").read_bytes(), "application/zip")).run()
     assert not app.exception
     assert "finished-2 is here" in text_of(app)
     assert app.session_state[state.RUN] == "finished-2"
+    assert not app.session_state[state.ROWS]["selection"]["rows"]
 
 
 def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, monkeypatch):
