@@ -24,6 +24,7 @@ from core.cli_progress import Progress
 from core.config import parse_settings
 from core.exceptions import InputError, SentiscopeError
 from core.runs import jobs
+from core.runs.budget import TIMES
 from core.runs.store import RunStore
 from core.serve import serve, streamlit_command
 
@@ -54,11 +55,12 @@ def main() -> None:
 
 
 @app.command()
-def train(
+def train(  # noqa: PLR0913 - each is an option that a person types by name
     context: typer.Context,
     data: Annotated[str, typer.Option(help="A registered name, a file or a folder.")] = "built-in",
     model: Annotated[str, typer.Option(help="A preset; `sentiscope presets` lists all.")] = "ndt-01-n3",
     settings: Set = None,
+    aim: Annotated[str, typer.Option("--time", help=f"Epochs and rows for an aim: {', '.join(TIMES)}.")] = "",
     epochs: Annotated[int | None, typer.Option(help="Short for --set training.epochs.")] = None,
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed.")] = None,
     limit: Annotated[int | None, typer.Option(help="Training rows, seeded and stratified; other splits whole.")] = None,
@@ -74,7 +76,11 @@ def train(
             result = verbs.resume(resume, on_event=progress.tell)
         else:
             short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
-            chosen = {**parse_settings(settings or []), **{key: v for key, v in short.items() if v is not None}}
+            chosen = {
+                **_aim(aim),
+                **parse_settings(settings or []),
+                **{key: v for key, v in short.items() if v is not None},
+            }
             result = verbs.train(data, model, chosen, name=name, on_event=progress.tell)
     _print(result, as_json, _show_training)
     if result["status"] != "done":
@@ -246,6 +252,12 @@ def dashboard(
 def doctor(as_json: Json = False) -> None:
     """What this machine offers and whether everything needed is here."""
     _print(verbs.doctor(), as_json, _show_tree)
+
+
+def _aim(name: str) -> dict[str, Any]:
+    if name and name not in TIMES:
+        raise InputError(f"--time {name!r}: one of {', '.join(map(repr, TIMES))}")
+    return TIMES.get(name, {})
 
 
 def _given(context: typer.Context) -> set[str]:

@@ -104,6 +104,16 @@ def test_limit_and_seed_cut_training_rows_only(cli):
     assert load(cli("evaluate", "cut", "--json"))["n"] == 12
 
 
+def test_an_aim_of_time_is_settings_that_others_override(cli):
+    code, _, err = cli("train", "--time", "a week")
+    assert code == 2 and "'30 seconds', '5 minutes', 'full'" in err
+    aimed = ("--time", "30 seconds", "--epochs", "1", "--name", "aimed")
+    assert cli("train", "--data", "reviews.csv", "--model", "vanilla", *aimed, "--json", *TINY)[0] == 0
+    config = load(cli("runs", "show", "aimed", "--json"))["config"]
+    assert (config["training"]["epochs"], config["data"]["limit"]) == (1, 16_000)
+    assert load(cli("runs", "rm", "aimed", "--json"))["removed"]
+
+
 def test_a_run_that_is_given_away_comes_back_under_the_next_free_name(cli, trained, place):
     packed = load(cli("runs", "export", "first", "first.zip", "--json"))
     assert packed["bytes"] == (place / "first.zip").stat().st_size
