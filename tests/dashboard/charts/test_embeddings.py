@@ -67,6 +67,7 @@ def test_a_typed_sentence_has_a_mark_that_no_selection_takes_for_a_row():
     figure = scatter(FLAT, ROWS, WORDS, GROUPS, ["", ""], Look(), placed=Placed(np.array([8.0, 9.0]), "mine"))
     mark = figure.data[-1]
     assert (mark.x[0], mark.y[0], mark.marker.symbol) == (8.0, 9.0, "diamond")
+    assert mark.type == "scattergl", "in another layer the points would hide it"
     assert mark.customdata is None
 
 
