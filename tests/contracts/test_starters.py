@@ -1,0 +1,81 @@
+"""The starter runs that every checkout carries: small, complete, and loadable for ever."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.data.sources.builtin import generate
+from core.evaluation.predict import predict_texts
+from core.interpret.sentence import inspect_text
+from core.runs import projections
+from core.runs.load import load_run
+from core.runs.record import CHECKPOINT, EMBEDDINGS, EVALUATION, PREDICTIONS
+from core.runs.store import RunStore
+from core.training.history import read_history
+
+TRAINED = Path(__file__).resolve().parents[2] / "trained"
+STARTERS = {"vanilla", "differential", "ndt-01-n3", "ndt-pm1-n2"}
+MEGABYTES = 10
+STORE = RunStore(TRAINED)
+EVERY = pytest.mark.parametrize("run", sorted(f"starter-{preset}" for preset in STARTERS))
+
+
+def test_there_is_one_for_each_family_and_together_they_are_small():
+    found = sorted(TRAINED.glob("starter-*"))
+    assert {path.name for path in found} >= {f"starter-{preset}" for preset in STARTERS}
+    files = [file for path in found for file in path.rglob("*") if file.is_file()]
+    assert sum(file.stat().st_size for file in files) <= MEGABYTES * 1e6
+    assert not [file for file in files if CHECKPOINT in file.parts]
+
+
+@EVERY
+def test_it_is_done_with_metrics_intervals_yardstick_and_a_whole_history(run):
+    record = STORE.read(run)
+    assert (record.status, run) == ("done", f"starter-{record.preset}")
+    for split in ("validation", "test", "challenge"):
+        low, high = record.results["intervals"][split]["accuracy"]
+        assert low <= record.results["metrics"][split]["accuracy"] <= high
+        assert record.results["yardstick"]["splits"][split]["accuracy"] > 0
+    history = read_history(TRAINED / run / "history.jsonl")
+    assert history.skipped == 0 and len(history.kind("epoch")) >= record.results["best_epoch"]
+
+
+@EVERY
+def test_its_weights_say_what_its_predictions_say(run):
+    loaded = load_run(STORE, run)
+    saved = pd.read_parquet(TRAINED / run / EVALUATION / "challenge" / PREDICTIONS)
+    found = predict_texts(loaded.model, loaded.tokenizer, saved["text"].tolist())
+    for number, name in enumerate(loaded.record.classes):
+        np.testing.assert_allclose(found.probabilities[:, number], saved[f"probability:{name}"], atol=1e-5)
+    vectors = np.load(TRAINED / run / EVALUATION / "challenge" / EMBEDDINGS, allow_pickle=False)
+    np.testing.assert_allclose(found.pooled, vectors, atol=1e-4)
+    lambdas = [layer.tolist() for layer in loaded.model.lambdas()]
+    assert np.allclose(np.squeeze(lambdas, -1) if lambdas else [], loaded.record.results.get("lambda", []), atol=1e-6)
+    view = inspect_text(loaded.model, loaded.tokenizer, loaded.record.classes, "not bad at all")
+    assert len(view.layers) == 2 and view.tokens == ("not", "bad", "at", "all")
+
+
+@EVERY
+def test_its_predictions_are_on_the_corpus_as_it_is_now(run):
+    saved = pd.read_parquet(TRAINED / run / EVALUATION / "test" / PREDICTIONS)
+    assert saved["text"].tolist() == generate(2)["test"]["text"].tolist()
+
+
+@EVERY
+@pytest.mark.parametrize("method", ["tsne", "umap"])
+def test_its_maps_are_there_and_belong_to_its_embeddings(run, method):
+    from core.evaluation.projection import ProjectionConfig
+
+    made = projections.read(projections.map_files(STORE, run, "test", ProjectionConfig(method)))
+    assert made.places.shape == (3000, 2) and np.isfinite(made.places).all()
+
+
+def test_no_record_tells_where_or_by_whom_it_was_made():
+    for file in TRAINED.glob("starter-*/**/*.json"):
+        text = json.dumps(json.loads(file.read_text()))
+        assert "/root" not in text and "/home" not in text and "/work" not in text, file
