@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import shutil
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,9 +14,23 @@ import pytest
 from core import verbs
 from core.config import compose
 from core.runs.store import RunStore, this_process
-from dashboard import state
+from dashboard import datasets, state
 
-PAGES = ("overview", "train", "performance", "sentence")
+DAMAGED = "Run “damaged” is damaged"
+EMPTY = "No model has been trained here yet"
+APP = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
+SAID = {
+    "overview": (EMPTY, "Try to fool", DAMAGED, "Try to fool"),
+    "data": ("reviews.csv",) * 4,
+    "train": ("Which model shall learn", "finished after", "Which model shall learn", "solved in one go"),
+    "performance": (EMPTY, "n = 16", DAMAGED, "n = 16"),
+    "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to put on a map"),
+    "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention to look into"),
+    "lambdas": (EMPTY, "Upwards: how far lambda has moved", DAMAGED, "without attention"),
+}
+"""By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
+WITHOUT_RUN = ("data", "train")
+"""Pages that do not speak of a run, or also without one."""
 
 
 def text_of(app) -> str:
@@ -36,53 +53,41 @@ def opened(app, page: str, **parameters: str):
     return app
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_without_a_run_every_page_teaches_what_to_do(app, page, tmp_path, monkeypatch):
+def test_these_are_all_pages_of_the_navigation():
+    (pages,) = re.findall(r"^PAGES = (\(.*?^\))", APP.read_text(), re.DOTALL | re.MULTILINE)
+    assert {file for file, _, _ in ast.literal_eval(pages)} == set(SAID)
+
+
+@pytest.fixture
+def brief(table, monkeypatch) -> dict[str, str]:
+    """A link's parameters: a small file instead of the built-in corpus, which takes seconds, on the page of data."""
+    monkeypatch.setattr(datasets, "local", lambda: True)
+    return {"data": str(table)}
+
+
+@pytest.mark.parametrize("page", SAID)
+def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
-    opened(app, page)
-    labels = [button.label for button in app.button]
-    assert ("Start training" if page == "train" else "Train a") in " ".join(labels)
+    assert SAID[page][0] in text_of(opened(app, page, **brief))
+    labels = " ".join(button.label for button in app.button)
+    assert {"train": "Start training", "data": "Use this data"}.get(page, "Train a") in labels
 
 
-@pytest.mark.parametrize(
-    ("page", "words"),
-    [
-        ("overview", "Try to fool"),
-        ("train", "finished after"),
-        ("performance", "n = 16"),
-        ("sentence", "Attention is not an explanation"),
-    ],
-)
-def test_a_finished_run_is_shown(app, runs, page, words):
-    assert words in text_of(opened(app, page, run="finished"))
+@pytest.mark.parametrize("page", SAID)
+def test_a_finished_run_is_shown(app, runs, page, brief):
+    assert SAID[page][1] in text_of(opened(app, page, run="finished", **brief))
 
 
-@pytest.mark.parametrize(
-    ("page", "words"),
-    [
-        ("overview", "Run “damaged” is damaged"),
-        ("train", "Which model shall learn"),
-        ("performance", "Run “damaged” is damaged"),
-        ("sentence", "Run “damaged” is damaged"),
-    ],
-)
-def test_a_damaged_run_is_told_with_its_file_and_breaks_no_page(app, runs, page, words):
-    shown = text_of(opened(app, page, run="damaged"))
-    assert words in shown
-    assert page == "train" or "run.json" in shown
+@pytest.mark.parametrize("page", SAID)
+def test_a_damaged_run_is_told_with_its_file_and_breaks_no_page(app, runs, page, brief):
+    shown = text_of(opened(app, page, run="damaged", **brief))
+    assert SAID[page][2] in shown
+    assert page in WITHOUT_RUN or "run.json" in shown
 
 
-@pytest.mark.parametrize(
-    ("page", "words"),
-    [
-        ("overview", "Try to fool"),
-        ("train", "solved in one go"),
-        ("performance", "n = 16"),
-        ("sentence", "has no attention to look into"),
-    ],
-)
-def test_a_baseline_says_what_it_cannot_show_and_why(app, runs, page, words):
-    assert words in text_of(opened(app, page, run="baseline"))
+@pytest.mark.parametrize("page", SAID)
+def test_a_baseline_says_what_it_cannot_show_and_why(app, runs, page, brief):
+    assert SAID[page][3] in text_of(opened(app, page, run="baseline", **brief))
 
 
 def test_a_link_to_a_run_that_is_not_here_says_so(app, runs):
