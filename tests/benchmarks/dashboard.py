@@ -1,0 +1,195 @@
+"""Waiting times of the dashboard in Chromium against their goals, beside a bare Streamlit app in the same run.
+
+    python tests/benchmarks/dashboard.py [--repeats 10] [--loads 3] [--trainings 1]
+
+Medians. Everything is measured inside the browser, from the key, click or request to the frame that shows the answer;
+on a machine with other work the times are those of the load printed with each. A training is the page's own default:
+into an empty folder, on the built-in corpus, which is made on the way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from playwright.sync_api import Browser, Page
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+from browsing import MISSING, chromium, dashboard, opened_browser, served, settle, visit
+
+POINTS, SIDE = 25_000, 0.32
+"""A lasso as wide and high as this share of the plot's height takes about 3,000 of the points."""
+WATCH = """([event, seen, name]) => {
+    const find = new Function(`return ${seen}`);
+    window[name] = new Promise((done) => document.addEventListener(event, () => {
+        const start = performance.now();
+        const shown = () => requestAnimationFrame(() => done(performance.now() - start));
+        const look = () => find() ? shown() : setTimeout(look, 10);
+        look();
+    }, { once: true, capture: true }));
+}"""
+"""From an event to the first frame in which something is on the page; looking again and again costs no frames."""
+WORD = (
+    "[...document.querySelectorAll('.st-key-head-view, [data-testid=stBidiComponentRegular]')]"
+    ".flatMap((at) => [at, ...at.querySelectorAll('*')])"
+    ".some((at) => at.shadowRoot?.querySelector('[aria-label=\"what is read by {}\"]'))"
+)
+CURVE = "document.querySelector('.st-key-fig-learning .scatterlayer .trace path')"
+METRICS = "[...document.querySelectorAll('.s-cap')].some((line) => line.textContent.includes('Test accuracy'))"
+CHOSEN = "/[0-9].* of 25/.test(document.querySelector('.st-key-selection')?.innerText ?? '')"
+
+
+def report(name: str, seconds: list[float], goal: float) -> None:
+    """One line: the median, all its values' range, the goal, the load."""
+    median = statistics.median(seconds)
+    print(
+        f"{name:<58} {median:7.2f} s ({min(seconds):.2f} to {max(seconds):.2f}, n = {len(seconds)})   "
+        f"goal {goal:5.2f}  {'ok' if median < goal else 'MISSED'}   load {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
+
+
+def watch(page: Page, event: str, seen: str, name: str = "answer") -> None:
+    page.evaluate(WATCH, [event, seen, name])
+
+
+def answered(page: Page, name: str = "answer") -> float:
+    """Seconds from the event that is watched for to what was to be seen."""
+    page.wait_for_function(f"Promise.race([window.{name}, new Promise((no) => setTimeout(no, 0))])", timeout=200_000)
+    return page.evaluate(f"window.{name}") / 1e3
+
+
+def first_page(browser: Browser, address: str) -> float:
+    """A new visitor's first page: from the request to a page that stands still."""
+    page, _ = visit(browser, address)
+    start = time.perf_counter()
+    page.goto(address, wait_until="commit")
+    page.wait_for_function("document.querySelector('h1')", timeout=60_000)
+    settle(page)
+    seconds = time.perf_counter() - start
+    page.context.close()
+    return seconds
+
+
+def first_pages(browser: Browser, runs: Path, loads: int) -> None:
+    """The first page of a fresh server and of one in use, in turn with a bare app's."""
+    bare = runs.parent / "bare.py"
+    bare.write_text("import streamlit as st\nst.title('bare')\n")
+    fresh: list[float] = []
+    used: list[float] = []
+    for _ in range(loads):
+        with served(bare) as plain, dashboard(runs) as ours:
+            for times in (fresh, used):
+                without = first_page(browser, plain)
+                times.append(first_page(browser, ours) - without)
+    report("first page beyond a bare app's, fresh server", fresh, 1.0)
+    report("first page beyond a bare app's, server in use", used, 1.0)
+
+
+def training(browser: Browser, folder: Path) -> tuple[float, float]:
+    """Click to first curve, click to test metrics, of the default training in an empty folder; leaves its run there."""
+    with dashboard(folder) as address:
+        page, _ = visit(browser, address)
+        page.goto(f"{address}/train")
+        settle(page)
+        start = page.get_by_role("button", name="Start training")
+        watch(page, "click", CURVE, "curve")
+        watch(page, "click", METRICS, "metrics")
+        start.click()
+        curve, metrics = answered(page, "curve"), answered(page, "metrics")
+        page.get_by_text("finished after").wait_for(timeout=300_000)  # the yardstick follows
+        page.context.close()
+    return curve, metrics
+
+
+def sentences(browser: Browser, address: str, run: str, repeats: int) -> None:
+    """Enter to the head view of the new sentence."""
+    page, _ = visit(browser, address)
+    page.goto(f"{address}/sentence?run={run}")
+    page.get_by_role("button", name="head 1").wait_for(timeout=60_000)
+    settle(page)
+    field, times = page.get_by_role("textbox", name="Sentence"), []
+    for number in range(repeats + 1):
+        word = f"ending{number}"
+        watch(page, "keydown", WORD.format(word))
+        field.evaluate("(it) => it.select()")
+        page.keyboard.insert_text(f"not a bad film at all, but it never comes to its {word}")
+        page.keyboard.press("Enter")
+        times.append(answered(page))
+        settle(page)
+    page.context.close()
+    report("Enter to the head view of the new sentence", times[1:], 0.3)
+
+
+def large_run(runs: Path, source: str, name: str) -> None:
+    """A copy of a run whose test split has POINTS sentences, evenly spread over a square of its space."""
+    shutil.copytree(runs / source, runs / name)
+    record = json.loads((runs / name / "run.json").read_text())
+    (runs / name / "run.json").write_text(json.dumps({**record, "run": name}))
+    folder, noise = runs / name / "evaluation" / "test", np.random.default_rng(0)
+    saved = pd.read_parquet(folder / "predictions.parquet")
+    saved.iloc[np.arange(POINTS) % len(saved)].reset_index(drop=True).to_parquet(folder / "predictions.parquet")
+    vectors = noise.normal(0, 0.01, (POINTS, np.load(folder / "embeddings.npy").shape[1])).astype(np.float32)
+    vectors[:, :2] += noise.uniform(-1, 1, (POINTS, 2)) * [1.0, 0.9]
+    np.save(folder / "embeddings.npy", vectors)
+
+
+def lassos(browser: Browser, address: str, run: str, repeats: int) -> None:
+    """Letting go of a lasso around about 3,000 of 25,000 points to their sentences; PCA places all of them."""
+    page, _ = visit(browser, address)
+    plot = page.locator(f".st-key-fig-map-{run}-test-pca-2 .nsewdrag")
+    times, said = [], ""
+    for _ in range(repeats):
+        page.goto(f"{address}/embeddings?run={run}&split=test")  # anew: no outline of the last one is in the way
+        plot.wait_for(timeout=120_000)
+        settle(page)
+        page.locator('.modebar-btn[data-val="lasso"]').first.click()
+        plot.evaluate("(it) => it.scrollIntoView({ block: 'center' })")
+        box = plot.bounding_box() or {}
+        half = SIDE * box["height"] / 2  # both axes have one scale
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x - half, y - half)
+        page.mouse.down()
+        for right, down in ((half, -half), (half, half), (-half, half), (-half, -half)):
+            page.mouse.move(x + right, y + down, steps=6)
+        watch(page, "mouseup", CHOSEN)
+        page.mouse.up()
+        times.append(answered(page))
+        said = page.locator(".st-key-selection").inner_text().split(" sentences")[0]
+    page.context.close()
+    report(f"lasso answered ({said})", times, 0.5)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=10, help="sentences, lassos")
+    parser.add_argument("--loads", type=int, default=3, help="fresh servers for the first page")
+    parser.add_argument("--trainings", type=int, default=1)
+    args = parser.parse_args()
+    program = chromium()
+    if program is None:
+        sys.exit(MISSING)
+    with tempfile.TemporaryDirectory() as scratch, opened_browser(program) as browser:
+        folders = [Path(scratch) / f"{number}" / "runs" for number in range(args.trainings)]
+        curves, metrics = zip(*(training(browser, folder) for folder in folders), strict=True)
+        report("“Start training” to the first curve", list(curves), 5.0)
+        report("“Start training” to test metrics", list(metrics), 60.0)
+        (run,) = [path.parent.name for path in folders[0].glob("*/run.json")]
+        large_run(folders[0], run, "large")
+        first_pages(browser, folders[0], args.loads)
+        with dashboard(folders[0]) as address:
+            sentences(browser, address, run, args.repeats)
+            lassos(browser, address, "large", args.repeats)
+
+
+if __name__ == "__main__":
+    main()
