@@ -26,7 +26,13 @@ def streamlit_command(script: Path, port: int, address: str, names: Sequence[str
         names: Further names by which others reach this machine, e.g. that of a proxy.
         browser: Whether to open one.
     """
-    options = [f"--server.port={port}", f"--server.address={address}", f"--server.headless={str(not browser).lower()}"]
+    options = [
+        f"--server.port={port}",
+        f"--server.address={address}",
+        f"--server.headless={str(not browser).lower()}",
+        # Without this a first start waits at the terminal for an e-mail address.
+        "--server.showEmailPrompt=false",
+    ]
     if names or not _loopback(address):
         options += [f"--server.allowedHosts={host}" for host in allowed_hosts(address, names)]
     return [sys.executable, "-m", "streamlit", "run", str(script), *options]
