@@ -17,6 +17,9 @@ from core.runs.queue import only_process
 from core.runs.record import CANCEL, DISCARD, LOG, Process, RunRecord
 from core.runs.store import RunStore, alive, resume_hint, this_process
 
+DYING_SECONDS = 5.0
+"""A killed process counts as dead before its last thread has let go of the run's lock."""
+
 
 def submit(store: RunStore, config: RunConfig, preset: str, name: str = "") -> RunRecord:
     """Create a run and start its process, which waits in the queue until a slot is free."""
@@ -31,7 +34,7 @@ def start(store: RunStore, run: str) -> RunRecord:
     """
     # The new process waits for this lock, so that the record tells its number before it writes itself.
     folder = store.path(run)
-    with only_process(folder):
+    with only_process(folder, DYING_SECONDS):
         record = store.read(run)
         if record.status == "done" or (record.status in ("queued", "running") and alive(record.process)):
             raise InputError(f"run '{run}' is {record.status}: there is nothing to start")

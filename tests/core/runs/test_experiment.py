@@ -213,8 +213,9 @@ def test_a_process_killed_in_training_is_told_as_failed_and_resumes_to_the_same_
 @pytest.mark.slow
 def test_a_run_waits_for_its_turn_and_can_be_cancelled_there_or_later(store, tiny):
     long = tiny(**{"training.epochs": 2000})
-    first, second = (jobs.submit(store, long, "ndt-01-n3", name).run for name in ("first", "second"))
+    first = jobs.submit(store, long, "ndt-01-n3", "first").run
     wait_for(store, first, lambda record: record.status == "running" and record.progress)
+    second = jobs.submit(store, long, "ndt-01-n3", "second").run
     assert store.read(second).status == "queued"
     assert jobs.position(store.list(), second) == 1
     jobs.cancel(store, second)
