@@ -186,10 +186,12 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
 def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
     measured = datasets.known_yardstick(dataset)
     heading("Yardstick", "yardstick", note="TF-IDF")
-    if measured is None and st.button("Measure TF-IDF", key="measure", help="From seconds to some minutes, once"):
+    place = st.empty()
+    if measured is None and place.button("Measure TF-IDF", key="measure", help="From seconds to some minutes, once"):
         try:
             with st.spinner("Fitting TF-IDF with logistic regression", show_time=True):
                 measured = datasets.yardstick(dataset, option.settings)
+            place.empty()
         except SentiscopeError as error:
             problem("TF-IDF has no result", str(error))
     tables = {}
