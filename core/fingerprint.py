@@ -33,3 +33,12 @@ def file_fingerprint(path: Path) -> str:
     """SHA-256 (64 hex digits) of the bytes of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def file_version(path: Path) -> str:
+    """A text that changes when the file does, without reading it; empty when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    return f"{found.st_mtime_ns}-{found.st_size}"

@@ -15,7 +15,7 @@ import streamlit as st
 
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among, project
 from core.exceptions import RunDamaged
-from core.fingerprint import file_fingerprint
+from core.fingerprint import file_fingerprint, file_version
 from core.runs import jobs, projections
 from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, PREDICTIONS, WEIGHTS, RunRecord
 from core.runs.store import RunStore
@@ -66,7 +66,7 @@ def curves(record: RunRecord) -> tuple[Curves, int]:
     path = store().path(record.run) / HISTORY
     training, steps = record.config.training, int(record.progress.get("steps") or 0)
     rows = int(record.progress.get("rows", {}).get("validation") or 0)
-    return _curves(str(path), _version(path), training.epochs, training.metric, steps, rows)
+    return _curves(str(path), file_version(path), training.epochs, training.metric, steps, rows)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -78,7 +78,7 @@ def _curves(path: str, version: str, epochs: int, metric: str, steps: int, rows:
 def lambda_heads(record: RunRecord) -> dict[Place, tuple[Line, ...]]:
     """The lambda of each head over training, where heads have their own."""
     path = store().path(record.run) / HISTORY
-    return _lambda_heads(str(path), _version(path))
+    return _lambda_heads(str(path), file_version(path))
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -100,7 +100,7 @@ def report(record: RunRecord, split: str) -> Report:
         RunDamaged: the predictions cannot be read.
     """
     path = store().path(record.run) / EVALUATION / split / PREDICTIONS
-    return _report(str(path), _version(path), record.classes)
+    return _report(str(path), file_version(path), record.classes)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)  # shared and never changed: no copy for each visitor
@@ -125,7 +125,7 @@ def points(record: RunRecord, split: str) -> pd.DataFrame:
         RunDamaged: the predictions cannot be read.
     """
     path = store().path(record.run) / EVALUATION / split / PREDICTIONS
-    return _points(str(path), _version(path), record.classes)
+    return _points(str(path), file_version(path), record.classes)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -139,7 +139,7 @@ def _points(path: str, version: str, classes: tuple[str, ...]) -> pd.DataFrame:
 def map_files(run: str, split: str, config: ProjectionConfig) -> projections.MapFiles:
     """Where a map of this split is kept, or will be."""
     folder = store().path(run) / EVALUATION / split
-    versions = _version(folder / projections.EMBEDDINGS), _version(folder / PREDICTIONS)
+    versions = file_version(folder / projections.EMBEDDINGS), file_version(folder / PREDICTIONS)
     return _map_files(str(store().folder), run, split, config, versions)
 
 
@@ -159,7 +159,7 @@ def projection(record: RunRecord, files: projections.MapFiles) -> Projection | N
     """
     if files.config.method == "pca":
         return _pca_map(files, record.classes)
-    return _saved_map(files, _version(files.path("npy")), _version(files.path("json")))
+    return _saved_map(files, file_version(files.path("npy")), file_version(files.path("json")))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
@@ -207,7 +207,7 @@ def _pooled(folder: str, run: str, weights: str, key: str, _text: str) -> Floats
 def weights_fingerprint(run: str) -> str:
     """What a model's results are keyed by; empty if the run has no weights."""
     path = store().path(run) / WEIGHTS
-    version = _version(path)
+    version = file_version(path)
     return _weights_fingerprint(str(path), version) if version else ""
 
 
@@ -247,12 +247,3 @@ def _loaded(folder: str, run: str, weights: str) -> LoadedRun:
 
     torch.set_num_threads(1)  # one sentence is too little to share: threads waiting for each other cost far more
     return load_run(RunStore(Path(folder)), run)
-
-
-def _version(path: Path) -> str:
-    """Changes when the file does; empty when there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ""
-    return f"{found.st_mtime_ns}-{found.st_size}"

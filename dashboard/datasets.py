@@ -23,7 +23,7 @@ from core.config import RunConfig
 from core.data import library
 from core.data.config import DataConfig
 from core.exceptions import DataError, NotAvailable
-from core.fingerprint import fingerprint
+from core.fingerprint import file_version, fingerprint
 from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.verbs import configure
@@ -186,7 +186,7 @@ def _inspect_upload(key: str, name: str, config: DataConfig, _content: bytes) ->
 
 def inspect_path(path: Path, config: DataConfig) -> FileReport:
     """What a file of this machine holds; arguments as `inspect_upload`."""
-    return _inspect_path(str(path), _version(path), config)
+    return _inspect_path(str(path), file_version(path), config)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -208,7 +208,7 @@ def _folder_version(name: str) -> str:
 
     path = local_folder(name) or Path(name).expanduser()
     files = sorted(path.iterdir()) if path.is_dir() else [path]
-    return " ".join(_version(file) for file in files)
+    return " ".join(file_version(file) for file in files)
 
 
 def _kept(kind: str, data: Dataset, text: TextConfig | None) -> Path:
@@ -230,12 +230,3 @@ def _write_json(path: Path, value: dict[str, Any]) -> dict[str, Any]:
         path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, json.dumps(value))
     return value
-
-
-def _version(path: Path) -> str:
-    """Changes when the file does; empty when there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return ""
-    return f"{found.st_mtime_ns}-{found.st_size}"
