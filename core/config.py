@@ -119,7 +119,7 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
     if typing.get_origin(hint) is typing.Literal:
         choices = typing.get_args(hint)
         if value not in choices:
-            raise ConfigError(f"{name}={value!r}: one of {', '.join(map(str, choices))}")
+            raise ConfigError(f"{name}={value!r}: one of {', '.join(str(each) for each in choices if each != '')}")
         return value
     if hint is bool:
         return _switch(value, name)

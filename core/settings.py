@@ -47,7 +47,8 @@ def _settings(kind: type, prefix: str) -> Iterator[Setting]:
 def _choices(hint: object) -> tuple[str, ...]:
     if hint is bool:
         return ("true", "false")
-    return tuple(map(str, typing.get_args(hint))) if typing.get_origin(hint) is typing.Literal else ()
+    choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+    return tuple(str(choice) for choice in choices if choice != "")  # empty is what stands there unasked
 
 
 def _notes(kind: type) -> dict[str, str]:

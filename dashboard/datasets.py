@@ -168,7 +168,7 @@ def inspect_upload(name: str, content: bytes, config: DataConfig) -> FileReport:
     Args:
         name: As the browser gave it.
         content: The whole file.
-        config: Columns, delimiter and encoding; its name is not used.
+        config: Columns, delimiter, encoding and header; its name is not used.
 
     Raises:
         DataError: it cannot be read as a table at all.
@@ -197,9 +197,7 @@ def _inspect_path(path: str, version: str, config: DataConfig) -> FileReport:
 def _inspect(path: Path, config: DataConfig) -> FileReport:
     from core.data.inspect import inspect_file
 
-    return inspect_file(
-        path, text=config.text, label=config.label, delimiter=config.delimiter, encoding=config.encoding
-    )
+    return inspect_file(path, **config.reading())
 
 
 def _folder_version(name: str) -> str:

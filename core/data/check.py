@@ -42,9 +42,7 @@ def _files(config: DataConfig) -> list[dict[str, Any]]:
 
 def _report(path: Path, config: DataConfig) -> dict[str, Any]:
     try:
-        report = inspect_file(
-            path, text=config.text, label=config.label, delimiter=config.delimiter, encoding=config.encoding
-        )
+        report = inspect_file(path, **config.reading())
     except SentiscopeError as error:
         return {"file": path.name, "problem": str(error)}
     return dataclasses.asdict(report)

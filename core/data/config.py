@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from core.exceptions import ConfigError
 
@@ -22,6 +23,8 @@ class DataConfig:
     """Field delimiter of a text file; empty: found by inspection. `tab` names the tabulator."""
     encoding: str = ""
     """Encoding of a text file; empty: found by inspection."""
+    header: Literal["", "yes", "no"] = ""
+    """Whether the first row of a table names its columns; empty: found by inspection."""
     classes: int = 2
     """Built-in corpus only: its one scale seen as 2, 3 or 5 classes."""
     split: str = ""
@@ -42,6 +45,11 @@ class DataConfig:
             raise ConfigError(f"data.limit={self.limit}: 0 (all rows) or more")
         if self.split:
             self.shares()
+
+    def reading(self) -> dict[str, str]:
+        """How a file is read: arguments of `inspect_file`, `read_file` and `read_folder`."""
+        names = ("text", "label", "delimiter", "encoding", "header")
+        return {name: getattr(self, name) for name in names}
 
     def shares(self) -> tuple[float, float, float]:
         """The three shares of `split`.

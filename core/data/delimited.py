@@ -44,12 +44,13 @@ class Parsed:
     """1-based numbers of rows left out because they have too many or too few fields."""
 
 
-def parse(text: str, delimiter: str = "", *, file: str = "") -> Parsed:
+def parse(text: str, delimiter: str = "", header: str = "", *, file: str = "") -> Parsed:
     """Rows and columns of a delimited text.
 
     Args:
         text: The whole file.
         delimiter: One or more characters, or `tab`; empty: found by inspection.
+        header: `yes` or `no`: whether the first row names the columns; empty: found by inspection.
         file: Name for messages.
 
     Raises:
@@ -64,18 +65,20 @@ def parse(text: str, delimiter: str = "", *, file: str = "") -> Parsed:
         hint = f"; the file seems to use {_spoken(found)}" if found else ""
         raise DataError(f"the delimiter {_spoken(wanted)} does not divide its lines into columns{hint}", file=file)
     regular = [row for row in rows if len(row) == width]
-    header = has_header(regular)
-    ragged = tuple(number for number, row in enumerate(rows, 0 if header else 1) if len(row) != width)
-    columns = column_names(regular[0]) if header else tuple(map(str, range(width)))
-    return Parsed(columns, regular[1:] if header else regular, chosen, quoted, header, ragged)
+    named = has_header(regular, header)
+    ragged = tuple(number for number, row in enumerate(rows, 0 if named else 1) if len(row) != width)
+    columns = column_names(regular[0]) if named else tuple(map(str, range(width)))
+    return Parsed(columns, regular[1:] if named else regular, chosen, quoted, named, ragged)
 
 
-def has_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names the columns instead of being data.
+def has_header(rows: list[list[str]], asked: str = "") -> bool:
+    """Whether the first row names the columns instead of being data: as `asked` (`yes`, `no`), else by inspection.
 
-    It does if it holds a usual column name, or words above a column of numbers, or short words above a column of few
-    values none of which is that word.
+    By inspection it does if it holds a usual column name, or words above a column of numbers, or short words above a
+    column of few values none of which is that word.
     """
+    if asked and rows:
+        return asked == "yes"
     if len(rows) < 2:
         return False
     first, rest = rows[0], rows[1:2001]

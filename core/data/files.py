@@ -49,8 +49,14 @@ class RawTable:
     findings: tuple[Finding, ...] = ()
 
 
-def read_table(path: Path, *, delimiter: str = "", encoding: str = "") -> RawTable:
+def read_table(path: Path, *, delimiter: str = "", encoding: str = "", header: str = "") -> RawTable:
     """The cells of one file; its kind is decided by its content, not by its name.
+
+    Args:
+        path: The file.
+        delimiter: Field delimiter of a text file, `tab` for the tabulator; empty: found.
+        encoding: Encoding of a text file; empty: found.
+        header: `yes` or `no`: whether the first row of a delimited text or Excel sheet names its columns; empty: found.
 
     Raises:
         DataError: if there is no such file, it is empty, or it is of a kind that cannot be read.
@@ -62,8 +68,8 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "") -> RawTab
     if data.startswith(b"PAR1"):
         return _parquet(path)
     if data.startswith(b"PK\x03\x04"):
-        return _xlsx(data, path.name)
-    return _text(data, path.name, delimiter, encoding)
+        return _xlsx(data, path.name, header)
+    return _text(data, path.name, delimiter, encoding, header)
 
 
 def read_parquet(path: Path) -> pd.DataFrame:
@@ -101,7 +107,7 @@ def _parquet(path: Path) -> RawTable:
     return RawTable(frame, "parquet")
 
 
-def _xlsx(data: bytes, file: str) -> RawTable:
+def _xlsx(data: bytes, file: str, asked: str) -> RawTable:
     import openpyxl
     from openpyxl.utils.exceptions import InvalidFileException
 
@@ -120,14 +126,14 @@ def _xlsx(data: bytes, file: str) -> RawTable:
     width = max(map(len, cells))
     cells = [row + [None] * (width - len(row)) for row in cells]
     words = [["" if cell is None else str(cell) for cell in row] for row in cells]
-    header = has_header(words)
+    header = has_header(words, asked)
     names = column_names(words[0]) if header else tuple(map(str, range(width)))
     message = f"only the first sheet is read; {plural(others, 'further sheet')} left out"
     found = (Finding("sheets", "note", others, message),) if others else ()
     return RawTable(_frame(cells[1:] if header else cells, names), "xlsx", header=header, findings=found)
 
 
-def _text(data: bytes, file: str, delimiter: str, encoding: str) -> RawTable:
+def _text(data: bytes, file: str, delimiter: str, encoding: str, header: str) -> RawTable:
     decoded = decode(data, encoding, file=file)
     text, found = decoded.text, []
     if decoded.damaged:
@@ -140,7 +146,7 @@ def _text(data: bytes, file: str, delimiter: str, encoding: str) -> RawTable:
             return RawTable(table[0], table[1], encoding=decoded.encoding, findings=tuple(found))
     if not delimiter and start == "(" and _are_trees(text):
         return RawTable(_trees(text), "trees", encoding=decoded.encoding, header=False, findings=tuple(found))
-    parsed = parse(text, delimiter, file=file)
+    parsed = parse(text, delimiter, header, file=file)
     if parsed.ragged:
         _refuse_if_shapeless(parsed.ragged, len(parsed.rows), file)
         shown = ", ".join(map(str, parsed.ragged[:3]))

@@ -38,9 +38,9 @@ class WordLabelled:
 
 
 def read_folder(
-    folder: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = ""
+    folder: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = "", header: str = ""
 ) -> WordLabelled:
-    """The splits of a folder; column, delimiter and encoding settings as for a single file.
+    """The splits of a folder; column, delimiter, encoding and header settings as for a single file.
 
     A folder holds files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or plain
     text files, one for each class, such as `rt-polarity.pos` and `rt-polarity.neg`.
@@ -57,7 +57,7 @@ def read_folder(
     splits, notes = {}, []
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file = files[split].name
-        table = read_table(files[split], delimiter=delimiter, encoding=encoding)
+        table = read_table(files[split], delimiter=delimiter, encoding=encoding, header=header)
         if not {text, label} <= set(table.frame.columns):
             chosen = choose(describe(table.frame), len(table.frame), text, label, file=file)
             text, label = chosen[0].name, chosen[1].name  # the further splits must have the columns of train

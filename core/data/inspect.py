@@ -55,7 +55,9 @@ class LabelledFile:
     report: FileReport
 
 
-def inspect_file(path: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = "") -> FileReport:
+def inspect_file(
+    path: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = "", header: str = ""
+) -> FileReport:
     """Look at a file and tell what was found, also when it cannot be used (see `FileReport.problem`).
 
     Args:
@@ -64,23 +66,27 @@ def inspect_file(path: Path, *, text: str = "", label: str = "", delimiter: str 
         label: Likewise for the label column.
         delimiter: Field delimiter of a text file, `tab` for the tabulator; empty: found.
         encoding: Encoding of a text file; empty: found.
+        header: `yes` or `no`: whether the first row of a table names its columns; empty: found.
 
     Raises:
         DataError: if the file cannot be read as a table at all.
     """
     path = path.expanduser()
-    table = read_table(path, delimiter=delimiter, encoding=encoding)
+    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
     return _look(path, table, text, label)[0]
 
 
-def read_file(path: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = "") -> LabelledFile:
+def read_file(
+    path: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = "", header: str = ""
+) -> LabelledFile:
     """The usable rows of a file; arguments as `inspect_file`.
 
     Raises:
         DataError: if the file cannot be used; the message says why and what to do.
     """
     path = path.expanduser()
-    report, rows, error = _look(path, read_table(path, delimiter=delimiter, encoding=encoding), text, label)
+    table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
+    report, rows, error = _look(path, table, text, label)
     if error is not None or rows is None:
         raise error or DataError(report.problem, file=path.name)
     return LabelledFile(rows, tuple(report.classes), report)

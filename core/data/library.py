@@ -18,7 +18,7 @@ from core.atomic import storage_errors, write_bytes, write_text
 from core.data.config import DataConfig
 from core.fingerprint import fingerprint
 
-CHOSEN = ("name", "text", "label", "delimiter", "encoding")
+CHOSEN = ("name", "text", "label", "delimiter", "encoding", "header")
 """The settings of a `DataConfig` that a choice holds."""
 LONGEST_NAME = 80
 
@@ -65,7 +65,7 @@ def keep_choice(folder: Path, config: DataConfig) -> Choice:
     Raises:
         StorageError: the disk is full or read-only.
     """
-    settings = {name: getattr(config, name) for name in CHOSEN}
+    settings = {name: value for name in CHOSEN if (value := getattr(config, name))}
     stem = safe_name(Path(config.name).stem)[:40]
     choice = Choice(f"{stem}-{fingerprint(settings)[:8]}", DataConfig(**settings))
     with storage_errors(folder):
@@ -86,8 +86,8 @@ def read_choice(folder: Path, choice: str) -> Choice | None:
         return None
     try:
         content = json.loads((folder / "choices" / f"{choice}.json").read_text(encoding="utf-8"))
-        settings = {name: content[name] for name in CHOSEN}
-    except (OSError, ValueError, KeyError, TypeError):
+        settings = {"name": content["name"], **{name: content.get(name, "") for name in CHOSEN[1:]}}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     if not all(isinstance(value, str) for value in settings.values()) or not Path(settings["name"]).exists():
         return None

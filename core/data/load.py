@@ -75,9 +75,8 @@ def local_folder(name: str) -> Path | None:
 
 def _path(config: DataConfig) -> tuple[WordLabelled, str]:
     path = Path(config.name).expanduser()
-    columns = {key: getattr(config, key) for key in ("text", "label", "delimiter", "encoding")}
     if os.path.isdir(path):  # Path.is_dir would raise for a name too long
-        found = read_folder(path, **columns)
+        found = read_folder(path, **config.reading())
         _refuse(found, path.name)
         return found, str(path)
     if not os.path.exists(path) and path.suffix == "" and len(path.parts) == 1:
@@ -87,7 +86,7 @@ def _path(config: DataConfig) -> tuple[WordLabelled, str]:
             f"no data set and no file is called '{config.name}'{hint}; `sentiscope data list` shows the names, "
             "or give the path of a file or folder"
         )
-    file = read_file(path, **columns)
+    file = read_file(path, **config.reading())
     notes = tuple(finding.message for finding in file.report.findings)
     return WordLabelled({_UNSPLIT: file.rows}, file.classes, notes), str(path)
 

@@ -6,11 +6,14 @@ import itertools
 from collections.abc import Mapping, Sequence
 from html import escape
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from dashboard.charts.numbers import count
 from dashboard.charts.theme import Look, class_colours, panels
 
+SYMBOLS = ("circle", "diamond", "square", "triangle-up")
+"""Of models beside each other: a shape for whom two colours look alike."""
 NAMED = 6
 """More classes than this share one colour: nobody tells seven apart."""
 
@@ -109,6 +112,38 @@ def lengths(edges: Sequence[int], rows: Sequence[int], longest_read: int, cut_sh
     figure.update_xaxes(title_text="tokens in a text", range=[0, right * 1.01])
     figure.update_yaxes(title_text="texts per token of length", range=[0, top * 1.3])
     figure.update_layout(margin={"t": 8}, bargap=0)
+    return figure
+
+
+def measured(table: pd.DataFrame, look: Look) -> go.Figure:
+    """Accuracy of several models on each phenomenon; the first column is the yardstick, drawn as a ring.
+
+    Args:
+        table: phenomenon, then one column of accuracies for each model; the first row stands on top.
+        look: Theme and size.
+    """
+    t = look.tokens
+    names = [escape(name) for name in table["phenomenon"]]
+    yardstick, *models = [name for name in table if name != "phenomenon"]
+    figure = panels(look, [[""]], height=90 + 30 * len(names))
+    ring = {"symbol": "circle-open", "size": look.size(12), "color": t.muted, "line": {"width": look.size(2)}}
+    dots = [
+        {"symbol": symbol, "size": look.size(10), "color": colour}
+        for symbol, colour in zip(SYMBOLS, t.categories, strict=False)
+    ]
+    for name, marker in zip((yardstick, *models), (ring, *dots), strict=False):
+        figure.add_scatter(
+            x=table[name],
+            y=names,
+            name=escape(name),
+            mode="markers",
+            marker=marker,
+            hovertemplate=f"%{{y}}<br>{escape(name)} %{{x:.3f}}<extra></extra>",
+        )
+    figure.update_xaxes(title_text="accuracy", range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], showgrid=True)
+    figure.update_yaxes(showgrid=False, autorange="reversed", tickfont={"color": t.ink})
+    legend = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"color": t.ink}}
+    figure.update_layout(showlegend=True, legend=legend, margin={"t": look.size(34)})
     return figure
 
 

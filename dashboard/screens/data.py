@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.data.card import measured
 from core.data.findings import plural
 from core.data.sources import SOURCES
 from core.data.table import TEST, TRAIN, Dataset
@@ -17,6 +18,7 @@ from core.exceptions import DataError, NotAvailable, SentiscopeError
 from core.text.config import TextConfig
 from dashboard import datasets, state
 from dashboard.charts.data import class_balance, lengths, percent
+from dashboard.charts.data import measured as measured_chart
 from dashboard.charts.numbers import count
 from dashboard.views import datasets as views
 from dashboard.views.datasets import Option
@@ -42,6 +44,14 @@ SPLITS = "Unknown: share of the tokens that the vocabulary of the training split
 SPLITS_HOW = (
     "Repeats are rows whose text occurred before in the same split. A row of another split that is also in train, or "
     "lies inside a training text as a phrase, can be remembered instead of understood: scores on it flatter."
+)
+MEASURED = (
+    "Accuracy on the test sentences of each phenomenon, what TF-IDF gets wrong on top. In the table, ± is half of the "
+    "95 % interval over the sentences of a split, at the mean over the seeds."
+)
+MEASURED_HOW = (
+    "Trained once from the command line on exactly this content (its fingerprint is compared), and kept with the "
+    "program. A phenomenon far to the left of a model's mean is what it has not learned."
 )
 YARDSTICK = "TF-IDF of single words and pairs with logistic regression: what a model has to beat to be worth its name."
 SPLIT_COLUMNS = {
@@ -120,6 +130,7 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
     if card:
         tables |= _figures(dataset, card)
         tables |= _yardstick(option, dataset, card)
+    tables |= _measured(dataset)
     rows = _browse(dataset, config.text)
     _about(dataset, card)
     export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
@@ -215,6 +226,35 @@ def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dic
                 named, hide_index=True, row_height=row_height(), column_config={"TF-IDF, test": three}, alt="Phenomena"
             )
     return tables
+
+
+def _measured(dataset: Dataset) -> dict[str, Table]:
+    """What models were once measured to reach on exactly this content, where the program knows."""
+    known = measured(dataset.fingerprint)
+    if known is None:
+        return {}
+    table = views.measured_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
+    phenomena = views.measured_phenomena(known)
+    note = f"measured on {known['date']}, test n = {count(len(dataset.splits[TEST]))}"
+    figure(
+        "What models reach",
+        measured_chart(phenomena, look()),
+        "measured",
+        note=note,
+        reading=MEASURED,
+        about=MEASURED_HOW,
+    )
+    unseen = st.column_config.TextColumn(help="Test sentences with a polar word that training never saw")
+    st.dataframe(
+        table,
+        hide_index=True,
+        row_height=row_height(),
+        width="content",
+        column_config={"unseen words": unseen},
+        alt="What models reach",
+    )
+    notes([known["challenge labels"]])
+    return {"Measured": table, "Measured by phenomenon": phenomena}
 
 
 def _browse(dataset: Dataset, text: TextConfig) -> pd.DataFrame:

@@ -14,11 +14,12 @@ import pandas as pd
 from core.data import library
 from core.data.config import DataConfig
 from core.data.sources import SOURCES, Source
-from core.data.table import TRAIN, Dataset
+from core.data.table import TEST, TRAIN, Dataset
+from core.evaluation.intervals import wilson
 from core.text.normalise import steps
 from core.text.tokenizers import UNKNOWN, Tokenizer
 from dashboard.charts.data import percent
-from dashboard.charts.numbers import count
+from dashboard.charts.numbers import count, number, plus_minus
 
 BUILT_IN = "built-in"
 SCALES = {BUILT_IN: 2, "built-in-3": 3, "built-in-5": 5}
@@ -211,6 +212,39 @@ def yardstick_table(yardstick: Mapping[str, Any], rows: Mapping[str, int]) -> pd
             for name, found in yardstick["splits"].items()
         ]
     )
+
+
+def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
+    """What models were once measured to reach: a row for each, with the 95 % interval over the sentences of a split.
+
+    Args:
+        known: `core.data.card.measured`.
+        rows: Of each split.
+    """
+    found = []
+    for name, model in known["models"].items():
+        row: dict[str, object] = {"model": name, "seeds": model.get("seeds", 1), "epochs": model.get("epochs")}
+        for split, part in model["splits"].items():
+            accuracies, n = part["accuracy"], rows[split]
+            mean = sum(accuracies) / len(accuracies)
+            row[split] = plus_minus(mean, *wilson(mean * n, n))
+            if len(accuracies) > 1:
+                row[f"{split}, seeds"] = f"{number(min(accuracies))} to {number(max(accuracies))}"
+            if part.get("unseen words") is not None:
+                row["unseen words"] = number(part["unseen words"])
+        found.append(row)
+    table = pd.DataFrame(found).astype({"epochs": "Int64"})
+    words = table.select_dtypes("str").columns
+    table[words] = table[words].fillna("")  # an empty cell would read "None"
+    order = ["model", "seeds", "epochs", "test", "test, seeds", "unseen words", "challenge", "challenge, seeds"]
+    return table[[name for name in order if name in table]]
+
+
+def measured_phenomena(known: Mapping[str, Any], split: str = TEST) -> pd.DataFrame:
+    """Accuracy by phenomenon, a column for each model that was measured on it; what TF-IDF gets wrong stands first."""
+    models = {name: model["splits"].get(split, {}).get("phenomena") for name, model in known["models"].items()}
+    table = pd.DataFrame({name: found for name, found in models.items() if found})
+    return table.sort_values(table.columns[0]).rename_axis("phenomenon").reset_index()
 
 
 def matching(dataset: Dataset, filters: Filters) -> pd.DataFrame:

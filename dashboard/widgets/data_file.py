@@ -1,4 +1,4 @@
-"""A person's own file: seen before it is used, its encoding, delimiter and columns confirmed."""
+"""A person's own file: seen before it is used, its encoding, delimiter, header and columns confirmed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import streamlit as st
@@ -25,11 +26,13 @@ KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet"]
 FOUND = "as found"
 ENCODINGS = ["utf-8", "utf-16", "cp1252", "latin-1", "cp949", "shift_jis", "gb18030", "cp1251"]
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "tab", "bar": "|"}
+HEADERS: dict[str, Literal["yes", "no"]] = {"names of columns": "yes", "data": "no"}
 SETTINGS = {
     "data.text": "Text column",
     "data.label": "Label column",
     "data.delimiter": "Delimiter",
     "data.encoding": "Encoding",
+    "data.header": "First row",
 }
 DELIMITED, TEXTUAL = ("csv", "tsv", "text"), ("csv", "tsv", "text", "json", "jsonl", "trees")
 KEPT = (
@@ -102,7 +105,7 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
 
 
 def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
-    """Encoding and delimiter, asked of every file: only the content says whether they matter."""
+    """Encoding, delimiter and header, asked of every file: only the content says whether they matter."""
     encoding = place.selectbox(
         "Encoding",
         [FOUND, *ENCODINGS],
@@ -118,9 +121,17 @@ def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:
         width=150,
         help="What stands between two columns of a text file",
     )
+    header = place.selectbox(
+        "First row",
+        [FOUND, *HEADERS],
+        key=f"header-{key}",
+        width=190,
+        help="Whether the first row of a table names its columns, or is a text with its label like all others",
+    )
     return DataConfig(
         encoding="" if encoding in (None, FOUND) else encoding,
         delimiter="" if delimiter in (None, FOUND) else DELIMITERS[delimiter],
+        header=HEADERS.get(header or FOUND, ""),
     )
 
 
@@ -129,7 +140,7 @@ def _columns(
 ) -> tuple[DataConfig, FileReport]:
     """Text and label column, prefilled with what inspection found; another choice is looked at anew."""
     names = [column.name for column in first.columns]
-    key = f"{key}-{asked.encoding}-{asked.delimiter}"
+    key = f"{key}-{asked.encoding}-{asked.delimiter}-{asked.header}"
     text = place.selectbox(
         "Text column",
         names,

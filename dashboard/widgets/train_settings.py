@@ -12,6 +12,7 @@ from dashboard.widgets.figure import caption
 
 ROOMS = {"training": "Training", "data": "Data", "text": "Text", "model": "Model"}
 COLUMNS = 4
+AUTOMATIC = "automatic"
 HOW = "An empty field keeps the value in grey. The names are those of `sentiscope train --set`."
 
 
@@ -43,7 +44,13 @@ def _field(setting: Setting, default: str) -> None:
     key = state.SETTING + setting.name
     if setting.choices:
         st.selectbox(
-            label, setting.choices, index=None, placeholder=default, key=key, persist_state="session", help=about
+            label,
+            setting.choices,
+            index=None,
+            placeholder=default or AUTOMATIC,
+            key=key,
+            persist_state="session",
+            help=about,
         )
     else:
-        st.text_input(label, placeholder=default or "automatic", key=key, persist_state="session", help=about)
+        st.text_input(label, placeholder=default or AUTOMATIC, key=key, persist_state="session", help=about)

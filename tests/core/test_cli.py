@@ -261,6 +261,16 @@ def test_check_says_what_was_found_and_refuses_with_code_2(cli, place):
     assert code == 2 and not json.loads(out)["ok"] and "one.csv" in err
 
 
+def test_whether_there_is_a_header_is_a_setting_of_its_own(cli, place):
+    (place / "bare.csv").write_text(
+        "text,good\n" + "\n".join(f"film {n},{'good' if n % 2 else 'bad'}" for n in range(40))
+    )
+    found = load(cli("data", "check", "bare.csv", "--json"))["files"][0]
+    assert found["header"] and found["rows"] == 40
+    found = load(cli("data", "check", "bare.csv", "--set", "data.header=no", "--json"))["files"][0]
+    assert not found["header"] and found["rows"] == 41 and found["classes"] == {"bad": 20, "good": 21}
+
+
 def test_card_has_counts_and_the_yardstick(cli):
     card = load(cli("data", "card", "reviews.csv", "--json"))
     assert card["yardstick"]["splits"]["test"]["accuracy"] > 0.9

@@ -20,6 +20,12 @@ def test_settings_survive_json():
     assert from_dict(json.loads(json.dumps(to_dict(config)))) == config
 
 
+def test_a_record_from_before_a_setting_existed_has_its_default():
+    tree = to_dict(compose("vanilla"))
+    del tree["data"]["header"]
+    assert from_dict(tree) == compose("vanilla")
+
+
 def test_a_pair_is_split_at_its_first_sign():
     assert parse_settings(["data.name=a=b.csv", " training.lr = 1 "]) == {"data.name": "a=b.csv", "training.lr": "1"}
 
@@ -34,6 +40,7 @@ REFUSED = {
     "training.threads=100000": "at most 1024",
     "training.device=gpu": "auto, cpu, cuda",
     "training.device=cuda:x": "auto, cpu, cuda",
+    "data.header=maybe": "data.header='maybe': one of yes, no",
     "training.schedule=step": "one of cosine, linear, constant",
     "model.ff_width=9999999999": "at most 65536",
     "model.width=8196": "at most 8192",

@@ -11,6 +11,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 
+from core.config import from_dict, to_dict
 from core.data.library import choices
 from core.runs.store import RunStore
 from dashboard import datasets, state
@@ -95,6 +96,25 @@ def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_pat
     data = record.config.data
     assert (data.text, data.label, data.delimiter, data.encoding) == ("review", "verdict", ";", "cp1252")
     assert Path(data.name).is_relative_to(datasets.library_folder())
+
+
+def test_a_first_row_that_looks_like_names_can_be_said_to_be_a_text(app, monkeypatch):
+    monkeypatch.setattr("core.runs.jobs.start", lambda store, run: store.read(run))
+    uploaded(app, "r.csv", b"title,good\n" + CSV.split(b"\n", 1)[1])
+    assert "the first row names the columns" in text_of(app)
+    chosen(app, "First row").set_value("data").run()
+    assert not app.exception
+    assert "no row of column names: they are numbered" in text_of(app)
+    assert chosen(app, "Text column").value == "0"
+    assert list(app.dataframe[0].value.iloc[0]) == ["title", "good"]
+    chosen(app, "First row").set_value("names of columns").run()
+    assert chosen(app, "Text column").value == "title"
+    app.button(key="use-data").click().run()
+    app.switch_page("screens/train.py").run()
+    app.button(key="start").click().run()
+    (record,) = RunStore().list()
+    assert record.config.data.header == "yes"
+    assert record.config == from_dict(to_dict(record.config))
 
 
 def test_a_wrong_encoding_is_told_and_another_is_looked_at_anew(app):

@@ -70,6 +70,21 @@ def test_header_presence(rows, expected):
     assert has_header(rows) is expected
 
 
+@pytest.mark.parametrize(("header", "columns", "rows"), [("yes", ("good", "fine"), 1), ("no", ("0", "1"), 2)])
+def test_what_a_person_says_of_the_first_row_holds_against_its_look(header, columns, rows):
+    parsed = parse("good,fine\nbad,dull\n", ",", header)
+    assert (parsed.header, parsed.columns, len(parsed.rows)) == (header == "yes", columns, rows)
+
+
+def test_a_usual_column_name_can_be_said_to_be_data():
+    assert parse("text,label\nso good,1\n").header
+    assert parse("text,label\nso good,1\n", header="no").rows[0] == ["text", "label"]
+
+
+def test_a_file_of_nothing_but_a_header_has_no_rows():
+    assert parse("text,label\n", ",", "yes").rows == []
+
+
 def test_column_names_are_distinct():
     assert column_names(["", "a", "a", " b "]) == ("column 0", "a", "a (2)", "b")
 

@@ -54,6 +54,15 @@ def test_the_same_table_reads_the_same_from_every_kind(tmp_path, write):
     pd.testing.assert_frame_equal(read_file(path).rows, read_file(tmp_path / "a.csv").rows)
 
 
+@pytest.mark.parametrize("write", ["to_csv", "to_excel"])
+def test_a_first_row_said_to_be_data_is_read_as_data(tmp_path, write):
+    frame, path = pd.read_csv(table(tmp_path / "a.csv")), tmp_path / ("b.xlsx" if write == "to_excel" else "b.csv")
+    getattr(frame, write)(path, index=False)
+    rows = read_file(path, header="no").rows
+    assert len(rows) == 41 and list(rows.iloc[0][["text", "label"]]) == ["text", "label"]
+    assert not inspect_file(path, header="no").header
+
+
 def test_json_of_columns_and_lone_surrogates(tmp_path):
     path = tmp_path / "c.json"
     path.write_text('{"text": ["a \\ud83d b", "c", "d", "e", "f", "g"], "label": [0, 1, 0, 1, 0, 1.0]}')

@@ -58,12 +58,21 @@ def test_a_file_called_labels_json_does_not_name_the_classes_of_its_neighbours(t
 
 def test_a_choice_is_read_back_as_it_was_made(tmp_path):
     file = keep_file(tmp_path, "a.csv", b"x")
-    config = DataConfig(str(file), text="review", label="stars", delimiter=";", encoding="cp1252")
+    config = DataConfig(str(file), text="review", label="stars", delimiter=";", encoding="cp1252", header="no")
     choice = keep_choice(tmp_path, config)
     assert choices(tmp_path) == [choice]
     assert choice.config == config
     assert keep_choice(tmp_path, config).id == choice.id
     assert keep_choice(tmp_path, DataConfig(str(file), text="title", label="stars")).id != choice.id
+
+
+def test_a_choice_made_before_the_header_could_be_chosen_is_read(tmp_path):
+    file = keep_file(tmp_path, "a.csv", b"x")
+    old = {"name": str(file), "text": "review", "label": "stars", "delimiter": "", "encoding": ""}
+    (tmp_path / "choices").mkdir()
+    (tmp_path / "choices" / "old.json").write_text(json.dumps(old))
+    (choice,) = choices(tmp_path)
+    assert choice.config == DataConfig(str(file), text="review", label="stars")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"name": 1}', '{"name": "x"}', "null"])

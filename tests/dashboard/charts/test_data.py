@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
-from dashboard.charts.data import class_balance, lengths, percent
+from dashboard.charts.data import class_balance, lengths, measured, percent
 from dashboard.charts.theme import DARK, LIGHT, Look
 
 SHARES = {
@@ -58,3 +59,12 @@ def test_the_place_where_reading_stops_is_on_the_axis():
 @pytest.mark.parametrize(("share", "words"), [(0, "0 %"), (0.0001, "< 0.1 %"), (0.123, "12.3 %"), (1, "100.0 %")])
 def test_something_that_is_there_is_never_nought(share, words):
     assert percent(share) == words
+
+
+def test_models_stand_beside_the_yardstick_on_each_phenomenon():
+    table = pd.DataFrame({"phenomenon": ["<i>irony", "plain"], "tfidf": [0.1, 0.9], "a": [0.5, 1.0], "b": [0.4, 0.8]})
+    figure = measured(table, Look())
+    assert [tuple(trace.x) for trace in figure.data] == [(0.1, 0.9), (0.5, 1.0), (0.4, 0.8)]
+    assert figure.data[0].marker.symbol == "circle-open"
+    assert len({trace.marker.symbol for trace in figure.data}) == 3
+    assert figure.data[1].y[0] == "&lt;i&gt;irony" and figure.layout.yaxis.autorange == "reversed"
