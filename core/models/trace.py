@@ -12,12 +12,17 @@ from torch import Tensor
 
 
 class Batch(NamedTuple):
-    """Token ids of B texts, padded on the right to the longest."""
+    """B texts as token ids, padded on the right to the longest, with what is known of each token."""
 
     ids: Tensor
     """(B, L) int64, 0 where padded."""
     keep: Tensor
     """(B, L) bool, True at real tokens. A row may be all False (an empty text)."""
+    tags: Tensor | None = None
+    """(B, L) int64: part of speech, 1 to 12; 0 where padded or unknown. None: the texts were not tagged."""
+    polarity: Tensor | None = None
+    """(B, L, 3): how positive, neutral and negative a lexicon holds each token, sum 1; thirds where it knows nothing
+    and where padded. None: no lexicon was asked."""
 
 
 @dataclass(frozen=True)
