@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from core.text.tokenizers import Tokenizer
 
 LONGEST_YARDSTICK_S = 1800.0
+OWN = ("127.0.0.1", "localhost", "::1")
+"""Addresses and names that lead to this machine from nowhere else."""
+NAMING_FILES = ("data.name",)
+"""Settings that name a file or folder of the machine that trains."""
 AT_ONCE = 2_000_000
 """Characters up to which the card of a data set is made without asking: some seconds."""
 
@@ -52,8 +56,12 @@ def options() -> list[Option]:
 
 
 def local() -> bool:
-    """Whether only the person who sits at this machine can see the pages."""
-    return st.get_option("server.address") in ("127.0.0.1", "localhost", "::1")
+    """Whether only the person who sits at this machine can see the pages: on loopback, and under no further name.
+
+    A further name is what others reach a loopback server by, through a proxy (`sentiscope dashboard --host`).
+    """
+    names = st.get_option("server.allowedHosts") or []
+    return st.get_option("server.address") in OWN and set(names) <= set(OWN)
 
 
 def names(*, here: bool = False) -> list[str]:
@@ -73,6 +81,20 @@ def option(name: str) -> Option:
     if found is None:
         raise DataError(f"no data set, file or folder here is called '{name}'; choose one from the list")
     return found
+
+
+def refuse_foreign(typed: Mapping[str, str]) -> None:
+    """Hold settings that were typed on a page to the files that its visitor may open.
+
+    Raises:
+        DataError: one names a file or folder that may not be opened from another machine.
+    """
+    for setting in NAMING_FILES:
+        if name := typed.get(setting):
+            try:
+                option(name)
+            except DataError as error:
+                raise DataError(f"{setting}: {error}") from None
 
 
 def settings_of(chosen: Option) -> RunConfig:

@@ -124,7 +124,7 @@ def measured(table: pd.DataFrame, look: Look) -> go.Figure:
     """
     t = look.tokens
     names = [escape(name) for name in table["phenomenon"]]
-    yardstick, *models = [name for name in table if name != "phenomenon"]
+    yardstick, *models = [str(name) for name in table if name != "phenomenon"]
     figure = panels(look, [[""]], height=90 + 30 * len(names))
     ring = {"symbol": "circle-open", "size": look.size(12), "color": t.muted, "line": {"width": look.size(2)}}
     dots = [

@@ -234,7 +234,7 @@ def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.Data
                 row["unseen words"] = number(part["unseen words"])
         found.append(row)
     table = pd.DataFrame(found).astype({"epochs": "Int64"})
-    words = table.select_dtypes("str").columns
+    words = list(table.select_dtypes("str"))
     table[words] = table[words].fillna("")  # an empty cell would read "None"
     order = ["model", "seeds", "epochs", "test", "test, seeds", "unseen words", "challenge", "challenge, seeds"]
     return table[[name for name in order if name in table]]

@@ -93,8 +93,10 @@ def _plan() -> Plan:
     """
     model = state.draft(state.PRESET, MODEL)
     chosen = datasets.option(state.draft(state.DATA, DATA) or DATA).settings
-    settings = {**_given(chosen["data.name"]), **chosen, **state.typed(state.SETTING)}
-    return Plan(model, chosen["data.name"], settings, configure(chosen["data.name"], model, settings))
+    typed = state.typed(state.SETTING)
+    datasets.refuse_foreign(typed)
+    settings = {**_given(chosen["data.name"]), **chosen, **typed}
+    return Plan(model, settings["data.name"], settings, configure(settings["data.name"], model, settings))
 
 
 def _given(source: str) -> dict[str, Any]:
