@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core.data.labelled import is_several
 from core.data.table import TRAIN, Dataset
 from core.text.config import TextConfig
 from core.text.tokenizers import UNKNOWN, Tokenizer, fit_tokenizer
@@ -31,8 +32,9 @@ def data_card(dataset: Dataset, text: TextConfig, *, with_yardstick: bool = True
     Returns:
         `name, source, language, licence, task, fingerprint, notes, classes`; `vocabulary`: its `size` and the longest
         text in tokens; `splits`: for each `rows`, `classes` (rows and share), `tokens` (length distribution before
-        cutting, unknown and cut shares), `phenomena` (rows of each, where the source names them); `repeats` within and
-        across splits; `yardstick` or None; `measured` or None.
+        cutting, unknown and cut shares), `phenomena` (rows of each, where the source names them) and, of a multi-label
+        task, `labels` (rows by their number of labels, and the mean: the cardinality); `repeats` within and across
+        splits; `yardstick` or None; `measured` or None.
     """
     tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
     return {
@@ -66,9 +68,9 @@ def repeats(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
 
     Returns:
         `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one
-        label, all splits together; `from_train`: split → `rows` and `share` of its rows whose text is also a training
-        text, and `phrase_share`, of those whose text, as a run of whole words in lower case, is part of a training
-        text (the exact repeats included).
+        label (or set of labels), all splits together; `from_train`: split → `rows` and `share` of its rows whose text
+        is also a training text, and `phrase_share`, of those whose text, as a run of whole words in lower case, is part
+        of a training text (the exact repeats included).
     """
     everything = pd.concat([rows[["text", "label"]] for rows in splits.values()], ignore_index=True)
     repeated = everything[everything["text"].duplicated(keep=False)]
@@ -107,7 +109,7 @@ class _Phrases:
 
 
 def _split(rows: pd.DataFrame, classes: tuple[str, ...], tokenizer: Tokenizer) -> dict[str, Any]:
-    counts = rows["label"].value_counts()
+    counts = rows["label"].explode().value_counts()
     card: dict[str, Any] = {
         "rows": len(rows),
         "classes": {
@@ -116,6 +118,12 @@ def _split(rows: pd.DataFrame, classes: tuple[str, ...], tokenizer: Tokenizer) -
         },
         "tokens": _tokens(rows["text"].tolist(), tokenizer),
     }
+    if is_several(rows["label"]):
+        sizes = rows["label"].map(len)
+        card["labels"] = {
+            "mean": float(sizes.mean()),
+            "rows": {str(size): int(count) for size, count in sizes.value_counts().sort_index().items()},
+        }
     if "phenomenon" in rows.columns:
         card["phenomena"] = {str(name): int(count) for name, count in rows["phenomenon"].value_counts().items()}
     return card

@@ -19,7 +19,7 @@ def check(config: DataConfig) -> dict[str, Any]:
 
     Returns:
         `data`, `ok`, `problem` (why it cannot be used, else empty), `files` (a `FileReport` each, or file and problem),
-        and where it loads `classes`, `splits` (rows of each) and `notes`.
+        and where it loads `task`, `classes`, `splits` (rows of each) and `notes`.
     """
     result: dict[str, Any] = {"data": config.name, "ok": True, "problem": "", "files": _files(config)}
     try:
@@ -28,6 +28,7 @@ def check(config: DataConfig) -> dict[str, Any]:
         return {**result, "ok": False, "problem": str(error)}
     return {
         **result,
+        "task": dataset.task,
         "classes": list(dataset.classes),
         "splits": {name: len(rows) for name, rows in dataset.splits.items()},
         "notes": list(dataset.notes),

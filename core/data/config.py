@@ -8,6 +8,9 @@ from typing import Literal
 
 from core.exceptions import ConfigError
 
+ONE_LABEL = "none"
+"""As `data.separator`: each cell is one label, whatever signs are in it."""
+
 
 @dataclass(frozen=True)
 class DataConfig:
@@ -18,7 +21,9 @@ class DataConfig:
     text: str = ""
     """Name (or 0-based number, without a header) of the text column; empty: guessed."""
     label: str = ""
-    """Name (or number) of the label column; empty: guessed."""
+    """Name (or number) of the label column; `a,b,c` or `y_*`: a 0/1 column for each label; empty: guessed."""
+    separator: str = ""
+    """Sign between several labels in one cell, such as `;`; `none`: each cell is one label; empty: found."""
     delimiter: str = ""
     """Field delimiter of a text file; empty: found by inspection. `tab` names the tabulator."""
     encoding: str = ""
@@ -48,7 +53,7 @@ class DataConfig:
 
     def reading(self) -> dict[str, str]:
         """How a file is read: arguments of `inspect_file`, `read_file` and `read_folder`."""
-        names = ("text", "label", "delimiter", "encoding", "header")
+        names = ("text", "label", "separator", "delimiter", "encoding", "header")
         return {name: getattr(self, name) for name in names}
 
     def shares(self) -> tuple[float, float, float]:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from core.data import labelled
-from core.data.columns import choose, describe
 from core.data.decode import decode
 from core.data.delimited import parse
 from core.data.files import read_table
 from core.data.findings import plural
-from core.data.table import TEST, TRAIN, VALIDATION
+from core.data.layout import Layout, find_layout
+from core.data.table import TEST, TRAIN, VALIDATION, Task
 from core.exceptions import DataError
 
 SPLIT_NAMES = {
@@ -35,12 +36,20 @@ class WordLabelled:
     splits: dict[str, pd.DataFrame]
     classes: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    task: Task = "single"
 
 
 def read_folder(
-    folder: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = "", header: str = ""
+    folder: Path,
+    *,
+    text: str = "",
+    label: str = "",
+    separator: str = "",
+    delimiter: str = "",
+    encoding: str = "",
+    header: str = "",
 ) -> WordLabelled:
-    """The splits of a folder; column, delimiter, encoding and header settings as for a single file.
+    """The splits of a folder; column, separator, delimiter, encoding and header settings as for a single file.
 
     A folder holds files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or plain
     text files, one for each class, such as `rt-polarity.pos` and `rt-polarity.neg`.
@@ -55,19 +64,31 @@ def read_folder(
     if TRAIN not in files:
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
     splits, notes = {}, []
+    several, layout = names is not None and names.task == "multi", None
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file = files[split].name
         table = read_table(files[split], delimiter=delimiter, encoding=encoding, header=header)
-        if not {text, label} <= set(table.frame.columns):
-            chosen = choose(describe(table.frame), len(table.frame), text, label, file=file)
-            text, label = chosen[0].name, chosen[1].name  # the further splits must have the columns of train
-        rows, found = labelled.clean(table.frame, text, label, file=file)
-        if set(rows["label"].unique()) == {labelled.WITHHELD}:
+        if layout is None or not layout.fits(table.frame):
+            layout = _again(layout, find_layout(table.frame, text, label, separator, several=several, file=file))
+            # The further splits must have the columns of train, and as many labels a text.
+            text, label, several = layout.text, layout.label, layout.task == "multi"
+        rows, found = labelled.clean(table.frame, layout, file=file)
+        if labelled.words(rows["label"]) == {labelled.WITHHELD}:
             notes.append(f"{file}: {plural(len(rows), 'row')} with the label {labelled.WITHHELD} (withheld) left out")
             continue
         splits[split] = rows
         notes += [f"{file}: {finding.message}" for finding in [*table.findings, *found]]
-    return named(splits, names, str(folder), tuple(notes))
+    if layout is None:
+        return named(splits, names, str(folder), tuple(notes))
+    known = None if layout.form == "columns" else names  # such columns bring their names
+    return named(splits, known, str(folder), tuple(notes), layout.task)
+
+
+def _again(first: Layout | None, found: Layout) -> Layout:
+    """The sign between labels is that of train, also where another split has fewer of them."""
+    if first is None or first.form != "separated" or found.form not in ("one", "separated"):
+        return found
+    return dataclasses.replace(found, form="separated", mark=first.mark)
 
 
 def split_files(folder: Path) -> dict[str, Path]:
@@ -82,20 +103,22 @@ def split_files(folder: Path) -> dict[str, Path]:
 
 
 def named(
-    splits: dict[str, pd.DataFrame], names: dict[str, str] | None, file: str, notes: tuple[str, ...] = ()
+    splits: dict[str, pd.DataFrame],
+    known: labelled.LabelNames | None,
+    file: str,
+    notes: tuple[str, ...] = (),
+    task: Task = "single",
 ) -> WordLabelled:
-    """Label words translated to class names, in the order of `names`; without names the words are the classes."""
-    words = pd.concat([rows["label"] for rows in splits.values()], ignore_index=True)
-    if names is None:
-        return WordLabelled(splits, labelled.sorted_names(words), notes)
-    strange = sorted(set(words.unique()) - set(names) - set(names.values()))
+    """Label words translated to class names, in the order of `known`; without it the words are the classes."""
+    labels = pd.concat([rows["label"] for rows in splits.values()], ignore_index=True)
+    if known is None:
+        return WordLabelled(splits, labelled.sorted_names(labels), notes, task)
+    names = known.names
+    strange = sorted(labelled.words(labels) - set(names) - set(names.values()))
     if strange:
         raise DataError(f"label '{strange[0]}' is not among {', '.join(names)} of labels.json", file=file)
-    translated = {
-        split: rows.assign(label=rows["label"].map(lambda word: names.get(word, word)).astype("str"))
-        for split, rows in splits.items()
-    }
-    return WordLabelled(translated, tuple(dict.fromkeys(names.values())), notes)
+    translated = {split: rows.assign(label=labelled.renamed(rows["label"], names)) for split, rows in splits.items()}
+    return WordLabelled(translated, tuple(dict.fromkeys(names.values())), notes, task)
 
 
 def _by_class(folder: Path, encoding: str) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...]]:

@@ -9,10 +9,12 @@ from typing import Any
 import pandas as pd
 
 from core.data import labelled
-from core.data.columns import Column, as_words, choose, describe
+from core.data.columns import Column, as_words, describe
 from core.data.delimited import NAMES
 from core.data.files import RawTable, read_table
 from core.data.findings import Finding
+from core.data.layout import find_layout
+from core.data.table import Task
 from core.exceptions import DataError, SentiscopeError
 
 PREVIEW_ROWS = 5
@@ -37,6 +39,8 @@ class FileReport:
     text: str
     """Name of the text column; empty: none found."""
     label: str
+    """Name of the label column, or those of the 0/1 columns with commas between."""
+    task: Task
     classes: dict[str, int]
     """Usable rows of each class, in class order."""
     preview: list[dict[str, str]]
@@ -50,20 +54,28 @@ class LabelledFile:
     """The usable rows of a file."""
 
     rows: pd.DataFrame
-    """Columns `text` (str), `label` (str, the class name) and the others of the file."""
+    """Columns `text` (str), `label` (str, the class name; a tuple of them in a multi-label file) and the others."""
     classes: tuple[str, ...]
     report: FileReport
 
 
 def inspect_file(
-    path: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = "", header: str = ""
+    path: Path,
+    *,
+    text: str = "",
+    label: str = "",
+    separator: str = "",
+    delimiter: str = "",
+    encoding: str = "",
+    header: str = "",
 ) -> FileReport:
     """Look at a file and tell what was found, also when it cannot be used (see `FileReport.problem`).
 
     Args:
         path: The file; `~` is the home folder.
         text: Name or 0-based number of the text column; empty: guessed.
-        label: Likewise for the label column.
+        label: Likewise for the label column; `a,b` or `y_*`: 0/1 columns.
+        separator: Sign between several labels in one cell; `none`: each cell is one label; empty: found.
         delimiter: Field delimiter of a text file, `tab` for the tabulator; empty: found.
         encoding: Encoding of a text file; empty: found.
         header: `yes` or `no`: whether the first row of a table names its columns; empty: found.
@@ -73,11 +85,18 @@ def inspect_file(
     """
     path = path.expanduser()
     table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
-    return _look(path, table, text, label)[0]
+    return _look(path, table, text, label, separator)[0]
 
 
 def read_file(
-    path: Path, *, text: str = "", label: str = "", delimiter: str = "", encoding: str = "", header: str = ""
+    path: Path,
+    *,
+    text: str = "",
+    label: str = "",
+    separator: str = "",
+    delimiter: str = "",
+    encoding: str = "",
+    header: str = "",
 ) -> LabelledFile:
     """The usable rows of a file; arguments as `inspect_file`.
 
@@ -86,28 +105,28 @@ def read_file(
     """
     path = path.expanduser()
     table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
-    report, rows, error = _look(path, table, text, label)
+    report, rows, error = _look(path, table, text, label, separator)
     if error is not None or rows is None:
         raise error or DataError(report.problem, file=path.name)
     return LabelledFile(rows, tuple(report.classes), report)
 
 
 def _look(
-    path: Path, table: RawTable, text: str, label: str
+    path: Path, table: RawTable, text: str, label: str, separator: str
 ) -> tuple[FileReport, pd.DataFrame | None, SentiscopeError | None]:
     """The report, and the usable rows or the reason why there are none."""
     columns = describe(table.frame)
-    findings, rows, problem = list(table.findings), None, None
-    text_name = label_name = ""
+    findings, rows, problem, layout = list(table.findings), None, None, None
     try:
-        chosen = choose(columns, len(table.frame), text, label, file=path.name)
-        text_name, label_name = chosen[0].name, chosen[1].name
-        rows, found = labelled.clean(table.frame, text_name, label_name, file=path.name)
+        names = labelled.label_names(path.parent)
+        several = names is not None and names.task == "multi"
+        layout = find_layout(table.frame, text, label, separator, several=several, file=path.name)
+        rows, found = labelled.clean(table.frame, layout, file=path.name)
         findings += found + labelled.examine(rows)
         labelled.refuse(findings, path.name)
         rows = _named(rows, path)
     except SentiscopeError as error:
-        problem = error
+        problem, rows = error, None
     report = FileReport(
         file=path.name,
         kind=table.kind,
@@ -117,8 +136,9 @@ def _look(
         header=table.header,
         rows=len(table.frame),
         columns=tuple(columns),
-        text=text_name,
-        label=label_name,
+        text=layout.text if layout else "",
+        label=layout.label if layout else "",
+        task=layout.task if layout else "single",
         classes={} if rows is None else _counts(rows["label"], path),
         preview=_preview(table.frame),
         findings=tuple(findings),
@@ -129,19 +149,19 @@ def _look(
 
 def _named(rows: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Labels translated by the `labels.json` beside the file, if it knows all of them."""
-    names = labelled.label_names(path.parent)
-    if names is None or not set(rows["label"].unique()) <= set(names):
+    known = labelled.label_names(path.parent)
+    if known is None or not labelled.words(rows["label"]) <= set(known.names):
         return rows
-    return rows.assign(label=rows["label"].map(names).astype("str"))
+    return rows.assign(label=labelled.renamed(rows["label"], known.names))
 
 
-def _counts(words: pd.Series, path: Path) -> dict[str, int]:
+def _counts(labels: pd.Series, path: Path) -> dict[str, int]:
     """Rows of each class; in the order of `labels.json` where it names them, else sorted."""
-    names = list((labelled.label_names(path.parent) or {}).values())
-    counts = words.value_counts()
-    order = [name for name in names if name in counts.index]
+    known = labelled.label_names(path.parent)
+    counts = labels.explode().value_counts()
+    order = [name for name in known.names.values() if name in counts.index] if known else []
     if len(order) < len(counts):
-        order = list(labelled.sorted_names(words))
+        order = list(labelled.sorted_names(labels))
     return {name: int(counts[name]) for name in order}
 
 

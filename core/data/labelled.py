@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import typing
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +13,8 @@ import pandas as pd
 from core.data.columns import MOST_GUESSED, as_words
 from core.data.decode import without_surrogates
 from core.data.findings import Finding, plural
+from core.data.layout import Layout, label_columns, label_sets, other_bits, prefixed_bits
+from core.data.table import Task
 from core.exceptions import DataError
 
 MOST_CLASSES = 200
@@ -30,36 +34,61 @@ _WHOLE = re.compile(r"-?\d+\.0+")
 WITHHELD = "-1"
 """What benchmark files write where a label is withheld; in a person's own file it may be a class."""
 
-MULTI_LABEL = "several labels a text are not supported yet; give a table with one label a row"
-
 
 def clean(
-    frame: pd.DataFrame, text: str, label: str, *, file: str = "", withheld: str = ""
+    frame: pd.DataFrame, layout: Layout, *, file: str = "", withheld: str = ""
 ) -> tuple[pd.DataFrame, list[Finding]]:
     """Rows with a usable text and label.
 
     Args:
         frame: The raw table.
-        text: Name of its text column.
-        label: Name of its label column.
+        layout: Its columns of texts and labels.
         file: Name for messages.
         withheld: A label that means none.
 
     Returns:
-        A frame with a fresh index, columns `text` (str), `label` (str: the word in the file) and the others, and what
-        was found.
+        A frame with a fresh index, columns `text` (str), `label` (str: the word in the file; where texts have several,
+        a tuple of words) and the others, and what was found.
 
     Raises:
-        DataError: if cells hold several labels.
+        DataError: if a 0/1 column holds something else.
     """
-    texts, labels = as_words(frame[text]), _label_words(frame[label], file)
+    several = layout.task == "multi"
+    texts = as_words(frame[layout.text])
+    labels = label_sets(frame, layout, file=file) if several else _label_words(frame[layout.label])
     usable, findings = _usable(texts, labels, withheld)
-    others = frame.drop(columns=[text, label])
-    others = others.drop(columns=[name for name in ("text", "label") if name in others.columns])
+    taken = [layout.text, *layout.labels, *(prefixed_bits(frame) if several else []), "text", "label"]
+    others = frame.drop(columns=[name for name in frame.columns if name in taken])
     kept = pd.concat([texts.rename("text"), labels.rename("label"), others], axis=1)
     kept = (kept if usable.all() else kept[usable.to_numpy()]).reset_index(drop=True)
     kept["text"], escapes = _unescape(kept["text"])
-    return kept, findings + escapes
+    return kept, [*findings, *escapes, *_layout_findings(frame, layout, kept["label"])]
+
+
+def _layout_findings(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:
+    """How several labels are written and how many there are; or columns that might have been meant."""
+    bits = other_bits(frame, layout)
+    if len(bits) > 1:
+        named = ",".join(bits[:8])
+        message = f"{len(bits)} columns hold only 0 and 1; if they are labels, name them: data.label={named}"
+        return [Finding("indicator-columns", "note", len(bits), message)]
+    if layout.task == "single" or not len(labels):
+        return []
+    written = {
+        "list": f"as lists in '{layout.label}'",
+        "separated": f"in '{layout.label}', separated by {_spoken(layout.mark)}",
+        "columns": f"in {len(label_columns(layout))} columns of 0 and 1",
+    }[layout.form]
+    sizes = labels.map(len)
+    many, none = int((sizes > 1).sum()), int((sizes == 0).sum())
+    message = (
+        f"several labels a text, {written}: {plural(many, 'row')} with more than one, {sizes.mean():.2f} on average"
+    )
+    return [Finding("several-labels", "note", many, message + (f", {none:,} with none" if none else ""))]
+
+
+def _spoken(mark: str) -> str:
+    return {" ": "blanks", ",": "commas", "": "nothing: no cell has more than one"}.get(mark, f"'{mark}'")
 
 
 def examine(rows: pd.DataFrame) -> list[Finding]:
@@ -69,12 +98,14 @@ def examine(rows: pd.DataFrame) -> list[Finding]:
 
 def examine_classes(rows: pd.DataFrame) -> list[Finding]:
     """Whether cleaned rows are enough to train on: refusals and warnings about classes only."""
-    counts = rows["label"].value_counts()
+    counts = rows["label"].explode().value_counts()
     if not len(rows):
         return [Finding("empty", "refused", 0, "no row has both a text and a label")]
     if len(counts) == 1:
         message = f"every row has the label '{counts.index[0]}'; a classifier needs at least two classes"
         return [Finding("single-class", "refused", 1, message)]
+    if not len(counts):
+        return [Finding("single-class", "refused", 0, "no row has any label")]
     too_many = _too_many(counts, len(rows))
     if too_many:
         return [too_many]
@@ -85,16 +116,15 @@ def examine_classes(rows: pd.DataFrame) -> list[Finding]:
             "training, validation and test each need some"
         )
         return [Finding("tiny", "refused", len(rows), message)]
-    return _scarce(counts)
+    return _scarce(counts, len(rows))
 
 
-def _scarce(counts: pd.Series) -> list[Finding]:
+def _scarce(counts: pd.Series, rows: int) -> list[Finding]:
     findings = []
     few = [f"{name} ({count})" for name, count in counts.items() if count < FEW_PER_CLASS]
     if few:
         message = f"{plural(len(few), 'class')} with fewer than {FEW_PER_CLASS} rows: {', '.join(few[:8])}"
         findings.append(Finding("small-class", "warning", len(few), message))
-    rows = int(counts.sum())
     if rows < SMALL:
         findings.append(Finding("small", "warning", rows, f"only {plural(rows, 'row')}: scores will vary widely"))
     folded = counts.index.str.casefold()
@@ -112,22 +142,51 @@ def encode(rows: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
         DataError: for a label that is no class.
     """
     positions = {name: number for number, name in enumerate(classes)}
-    strange = sorted(set(rows["label"].unique()) - set(classes))
+    strange = sorted(words(rows["label"]) - set(classes))
     if strange:
         raise DataError(f"label '{strange[0]}' is none of the classes {', '.join(classes)}", field="label")
+    if is_several(rows["label"]):
+        numbers = [tuple(sorted(positions[word] for word in each)) for each in rows["label"]]
+        return rows.assign(label=pd.Series(numbers, index=rows.index, dtype=object))
     return rows.assign(label=rows["label"].map(positions).astype("int64"))
 
 
-def sorted_names(words: pd.Series) -> tuple[str, ...]:
+def is_several(labels: pd.Series) -> bool:
+    """Whether cleaned labels are tuples."""
+    return bool(len(labels)) and isinstance(labels.iloc[0], tuple)
+
+
+def words(labels: pd.Series) -> set[str]:
+    """The distinct labels of cleaned rows, one or several a row."""
+    return set(labels.explode().dropna().unique())
+
+
+def renamed(labels: pd.Series, names: dict[str, str]) -> pd.Series:
+    """Labels by their names, as far as `names` has them; one or several a row."""
+    if is_several(labels):
+        return labels.map(lambda each: tuple(dict.fromkeys(names.get(word, word) for word in each)))
+    return labels.map(lambda word: names.get(word, word)).astype("str")
+
+
+def sorted_names(labels: pd.Series) -> tuple[str, ...]:
     """Distinct labels as a person orders them: numbers by value, words by alphabet, `item 2` before `item 10`."""
-    return tuple(sorted(words.unique(), key=_natural))
+    return tuple(sorted(words(labels), key=_natural))
 
 
-def label_names(folder: Path, file: str = "labels.json") -> dict[str, str] | None:
+@dataclass(frozen=True)
+class LabelNames:
+    """What the `labels.json` of a folder says."""
+
+    names: dict[str, str]
+    """Label value → class name, in class order."""
+    task: Task
+
+
+def label_names(folder: Path, file: str = "labels.json") -> LabelNames | None:
     """Class names by label value from the `labels.json` of a folder; None if there is none.
 
     Raises:
-        DataError: if it cannot be understood, or says that texts have several labels.
+        DataError: if it cannot be understood.
     """
     path = folder / file
     if not path.is_file():
@@ -137,9 +196,10 @@ def label_names(folder: Path, file: str = "labels.json") -> dict[str, str] | Non
         names = {str(value): str(name) for value, name in content["classes"].items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None
-    if content.get("type", "single") != "single":
-        raise DataError(MULTI_LABEL, file=str(path))
-    return names
+    task = content.get("type", "single")
+    if task not in typing.get_args(Task):
+        raise DataError(f"type {task!r}: single or multi (several labels a text)", file=str(path))
+    return LabelNames(names, task)
 
 
 def refuse(findings: list[Finding], file: str) -> None:
@@ -171,34 +231,12 @@ def _usable(texts: pd.Series, labels: pd.Series, withheld: str) -> tuple[pd.Seri
     return usable, findings
 
 
-def _label_words(values: pd.Series, file: str) -> pd.Series:
-    present = values.dropna()
-    if len(present) and not pd.api.types.is_scalar(present.iloc[0]):
-        raise DataError(MULTI_LABEL, file=file, field=str(values.name))
+def _label_words(values: pd.Series) -> pd.Series:
     words = as_words(values).str.strip()
     distinct = words.dropna().unique()
     if len(distinct) and all(_WHOLE.fullmatch(word) for word in distinct):
         words = words.str.replace(r"\.0+$", "", regex=True)
-    _refuse_combinations(words, file, str(values.name))
     return words
-
-
-def _refuse_combinations(words: pd.Series, file: str, column: str) -> None:
-    """Labels such as `pharma rushed` beside `pharma` and `rushed` are several labels in one cell."""
-    counts = words.value_counts()
-    for mark in (" ", ",", ";", "|"):
-        parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in counts.index]
-        single = {next(iter(part)) for part in parts if len(part) == 1}
-        several = [len(part) > 1 for part in parts]
-        atoms = set().union(*parts) if parts else set()
-        if sum(several) > 1 and len(atoms) < len(counts) and len(atoms & single) >= 0.9 * len(atoms):
-            rows = int(counts[several].sum())
-            raise DataError(
-                f"{plural(rows, 'row')} with several labels in one cell (such as "
-                f"'{counts.index[several.index(True)]}'); {MULTI_LABEL}",
-                file=file,
-                field=column,
-            )
 
 
 def _unescape(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
@@ -223,7 +261,8 @@ def _repeats(rows: pd.DataFrame) -> list[Finding]:
     labels = repeated.groupby("text")["label"].nunique()
     conflicts = int((labels > 1).sum())
     if conflicts:
-        message = f"{plural(conflicts, 'text')} with more than one label (kept)"
+        more = "different labels" if is_several(rows["label"]) else "more than one label"
+        message = f"{plural(conflicts, 'text')} with {more} (kept)"
         findings.append(Finding("conflict", "warning", conflicts, message))
     return findings
 

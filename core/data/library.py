@@ -18,7 +18,7 @@ from core.atomic import storage_errors, write_bytes, write_text
 from core.data.config import DataConfig
 from core.fingerprint import fingerprint
 
-CHOSEN = ("name", "text", "label", "delimiter", "encoding", "header")
+CHOSEN = ("name", "text", "label", "separator", "delimiter", "encoding", "header")
 """The settings of a `DataConfig` that a choice holds."""
 LONGEST_NAME = 80
 

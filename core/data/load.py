@@ -16,8 +16,9 @@ from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.folders import WordLabelled, named, read_folder
 from core.data.inspect import read_file
+from core.data.layout import find_layout
 from core.data.sources import SOURCES, Source
-from core.data.table import TEST, TRAIN, VALIDATION, Dataset
+from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, targets
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
 
@@ -26,7 +27,6 @@ DATA_FOLDER = "SENTISCOPE_DATA"
 
 _UNSPLIT = "all"
 _UNSPLIT_SHARES = (0.8, 0.1, 0.1)
-_NOT_YET = {"multi": labelled.MULTI_LABEL, "pair": "two texts a row are not supported yet"}
 
 Splits = dict[str, pd.DataFrame]
 
@@ -36,7 +36,8 @@ def load(config: DataConfig) -> Dataset:
 
     Given splits are kept. Without a test split the validation split is halved, without a validation split a tenth of
     train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew. Every
-    cut is stratified and seeded. Classes that train lacks leave the other splits. What was done stands in `notes`.
+    cut is stratified and seeded (a text with several labels counts as its rarest one, `splits.strata`). Classes that
+    train lacks leave the other splits. What was done stands in `notes`.
 
     Raises:
         DataError: if name, path or content cannot be used.
@@ -53,7 +54,8 @@ def load(config: DataConfig) -> Dataset:
     cut_to = []
     if config.limit and config.limit < len(arranged[TRAIN]):
         arranged[TRAIN], note = _limited(arranged[TRAIN], config, len(classes))
-        cut_to = [note]
+        arranged, classes, none_left = _only_trained(arranged, classes)  # a label beside rarer ones may be lost
+        cut_to = [note, *none_left]
     return Dataset(
         name=config.name if source else Path(config.name).expanduser().resolve().name,
         splits=arranged,
@@ -62,6 +64,7 @@ def load(config: DataConfig) -> Dataset:
         language=source.language if source else "",
         licence=source.licence if source else "",
         source=f"{source.title} ({source.citation}), from {where}" if source else where,
+        task=found.task,
         notes=(*found.notes, *dropped, *made, *dropped_again, *cut_to),
     )
 
@@ -88,15 +91,15 @@ def _path(config: DataConfig) -> tuple[WordLabelled, str]:
         )
     file = read_file(path, **config.reading())
     notes = tuple(finding.message for finding in file.report.findings)
-    return WordLabelled({_UNSPLIT: file.rows}, file.classes, notes), str(path)
+    return WordLabelled({_UNSPLIT: file.rows}, file.classes, notes, file.report.task), str(path)
 
 
 def _named_source(source: Source, config: DataConfig) -> tuple[WordLabelled, str]:
     if source.kind == "built-in":
         return _built_in(config.classes), "this program"
     folder = local_folder(source.name)
-    if source.task != "single":
-        raise DataError(f"'{source.name}': {_NOT_YET[source.task]}")
+    if source.task == "pair":
+        raise DataError(f"'{source.name}': two texts a row are not supported")
     if folder:
         found, where = read_folder(folder), str(folder)
     else:
@@ -133,11 +136,14 @@ def _from_hub(source: Source) -> tuple[WordLabelled, str]:
         absent = [name for name in (hub.text, hub.label) if name not in frame.columns]
         if absent:
             raise DataError(f"{hub.repo} has no column '{absent[0]}' ({hub.checked}); found {', '.join(frame.columns)}")
-        rows, found = labelled.clean(frame, hub.text, hub.label, file=hub.repo, withheld=labelled.WITHHELD)
+        layout = find_layout(frame, hub.text, hub.label, several=source.task == "multi", file=hub.repo)
+        rows, found = labelled.clean(frame, layout, file=hub.repo, withheld=labelled.WITHHELD)
         notes += [f"{split}: {finding.message}" for finding in found]
         if len(rows):
             cleaned[split] = rows
-    return named(cleaned, source.labels, hub.repo, tuple(notes)), f"{hub.repo} ({hub.revision}) on the Hugging Face hub"
+    where = f"{hub.repo} ({hub.revision}) on the Hugging Face hub"
+    task: Task = "multi" if source.task == "multi" else "single"
+    return named(cleaned, labelled.LabelNames(source.labels, task), hub.repo, tuple(notes), task), where
 
 
 def _report_validation(found: WordLabelled) -> WordLabelled:
@@ -159,19 +165,38 @@ def _refuse(found: WordLabelled, name: str) -> None:
 
 def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
     """Classes without a training row leave all splits, the others close ranks."""
-    trained = sorted(given[TRAIN if TRAIN in given else _UNSPLIT]["label"].unique())
+    trained = sorted(given[TRAIN if TRAIN in given else _UNSPLIT]["label"].explode().dropna().unique())
     if len(trained) == len(classes):
         return given, classes, []
     place = {old: new for new, old in enumerate(trained)}
     notes, kept = [], {}
     for split, rows in given.items():
-        strange = rows.loc[~rows["label"].isin(trained), "label"]
-        for old in sorted(strange.unique()):
-            count = int((strange == old).sum())
-            notes.append(f"{split}: {plural(count, 'row')} of class '{classes[old]}' left out, train has none")
-        rows = rows[rows["label"].isin(trained)].reset_index(drop=True)
-        kept[split] = rows.assign(label=rows["label"].map(place).astype("int64"))
+        strange = rows["label"].explode().value_counts()
+        for old in sorted(set(strange.index) - set(trained)):
+            lost = f"{plural(int(strange[old]), 'row')} of class '{classes[old]}' left out, train has none"
+            notes.append(
+                f"{split}: {lost}" if not labelled.is_several(rows["label"]) else f"{split}: the label of {lost}"
+            )
+        kept[split] = _renumbered(rows, place)
     return kept, tuple(classes[old] for old in trained), notes
+
+
+def _renumbered(rows: pd.DataFrame, place: dict[int, int]) -> pd.DataFrame:
+    """Rows of the classes that stay; of several labels those go, and with them a row that has no other."""
+    if not labelled.is_several(rows["label"]):
+        rows = rows[rows["label"].isin(place)].reset_index(drop=True)
+        return rows.assign(label=rows["label"].map(place).astype("int64"))
+    labels = rows["label"].map(lambda each: tuple(place[old] for old in each if old in place))
+    stays = [bool(new) or not old for new, old in zip(labels, rows["label"], strict=True)]
+    return rows.assign(label=labels)[stays].reset_index(drop=True)
+
+
+def _strata(rows: pd.DataFrame) -> splits.Indices:
+    """(n,) what a row counts as in a cut."""
+    if not labelled.is_several(rows["label"]):
+        return rows["label"].to_numpy()
+    classes = 1 + max((max(each) for each in rows["label"] if each), default=0)
+    return splits.strata(targets(rows, classes, "multi"))
 
 
 def _arrange(given: Splits, config: DataConfig, source: Source | None) -> tuple[Splits, list[str]]:
@@ -206,7 +231,7 @@ def _split_anew(given: Splits, config: DataConfig, source: Source | None) -> tup
 
 
 def _thirds(rows: pd.DataFrame, shares: tuple[float, float, float], seed: int, what: str) -> tuple[Splits, list[str]]:
-    parts = splits.three_parts(rows["label"].to_numpy(), shares, seed)
+    parts = splits.three_parts(_strata(rows), shares, seed)
     made = {name: _take(rows, part) for name, part in zip((TRAIN, VALIDATION, TEST), parts, strict=True)}
     sizes = "/".join(f"{len(part):,}" for part in parts)
     spoken = "/".join(f"{share:g}" for share in shares)
@@ -216,7 +241,7 @@ def _thirds(rows: pd.DataFrame, shares: tuple[float, float, float], seed: int, w
 def _validation_from_train(given: Splits, seed: int, source: Source | None) -> tuple[Splits, list[str]]:
     share = source.validation_share if source else 0.1
     train = given[TRAIN]
-    validation, rest = splits.cut(train["label"].to_numpy(), round(share * len(train)), seed)
+    validation, rest = splits.cut(_strata(train), round(share * len(train)), seed)
     note = (
         f"no validation split: {plural(len(validation), 'row')} ({share:.0%}) of train taken, stratified, seed {seed}"
     )
@@ -225,7 +250,7 @@ def _validation_from_train(given: Splits, seed: int, source: Source | None) -> t
 
 def _test_from_validation(given: Splits, seed: int) -> tuple[Splits, list[str]]:
     rows = given[VALIDATION]
-    first, second = splits.cut(rows["label"].to_numpy(), len(rows) // 2, seed)
+    first, second = splits.cut(_strata(rows), len(rows) // 2, seed)
     note = f"no test split: validation halved into {len(first):,} and {len(second):,}, stratified, seed {seed}"
     return {TRAIN: given[TRAIN], VALIDATION: _take(rows, first), TEST: _take(rows, second)}, [note]
 
@@ -233,7 +258,7 @@ def _test_from_validation(given: Splits, seed: int) -> tuple[Splits, list[str]]:
 def _limited(train: pd.DataFrame, config: DataConfig, classes: int) -> tuple[pd.DataFrame, str]:
     if config.limit < classes:
         raise ConfigError(f"data.limit={config.limit}: at least {classes}, one training row for each class")
-    chosen, _ = splits.cut(train["label"].to_numpy(), config.limit, config.seed)
+    chosen, _ = splits.cut(_strata(train), config.limit, config.seed)
     return _take(
         train, chosen
     ), f"train cut from {len(train):,} to {config.limit:,} rows, stratified, seed {config.seed}"
@@ -257,6 +282,14 @@ def _digest(rows: pd.DataFrame) -> str:
     """SHA-256 of labels and texts; the lengths keep apart what the joining runs together."""
     texts = rows["text"].tolist()
     digest = hashlib.sha256(np.array([len(text) for text in texts], dtype="<i8").tobytes())
-    digest.update(rows["label"].to_numpy(dtype="<i8").tobytes())
+    for numbers in _label_numbers(rows["label"]):
+        digest.update(numbers.astype("<i8").tobytes())
     digest.update("".join(texts).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
+
+
+def _label_numbers(labels: pd.Series) -> list[np.ndarray]:
+    """The labels one after the other; where there are several a row, how many each has comes first."""
+    if not labelled.is_several(labels):
+        return [labels.to_numpy(np.int64)]
+    return [labels.map(len).to_numpy(np.int64), np.array([n for each in labels for n in each], np.int64)]

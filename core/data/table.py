@@ -6,9 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
+Task = Literal["single", "multi"]
+"""single: each text has one label · multi: each may have several, or none."""
 
 
 @dataclass(frozen=True)
@@ -16,7 +19,8 @@ class Dataset:
     """Labelled texts in splits.
 
     Each split is a frame with a fresh 0..n-1 index and the columns `text` (str, never missing, never blank) and
-    `label` (int64, position in `classes`), plus whatever columns the source carries (phenomenon, domain, id …).
+    `label` (int64, position in `classes`; of a multi-label task a rising tuple of positions), plus whatever columns
+    the source carries (phenomenon, domain, id …).
     Besides train, validation and test there may be further evaluation splits (the built-in corpus has `challenge`).
     """
 
@@ -32,6 +36,22 @@ class Dataset:
     licence: str = ""
     source: str = ""
     """Where the texts come from, for a person."""
-    task: Literal["single", "multi"] = "single"
+    task: Task = "single"
     notes: tuple[str, ...] = field(default_factory=tuple)
     """What was found and done on loading, each with its count: rows left out, splits made, classes dropped."""
+
+    def targets(self, split: str) -> np.ndarray:
+        """What a model is to say of each text of a split; see `targets`."""
+        return targets(self.splits[split], len(self.classes), self.task)
+
+
+def targets(rows: pd.DataFrame, classes: int, task: Task) -> np.ndarray:
+    """(n,) int64 class numbers; of a multi-label task (n, C) float32, 1 for each label of the row and 0 elsewhere."""
+    import numpy as np
+
+    if task == "single":
+        return rows["label"].to_numpy(np.int64)
+    found = np.zeros((len(rows), classes), np.float32)
+    for row, labels in enumerate(rows["label"]):
+        found[row, list(labels)] = 1
+    return found

@@ -30,7 +30,6 @@ SHOWN_CHARACTERS = 220
 """Of a text in the table; the whole text opens below it."""
 SHOWN_TOKENS = 400
 
-_TASKS = {"multi": "its texts have several labels each", "pair": "its rows are pairs of texts"}
 
 
 @dataclass(frozen=True)
@@ -115,8 +114,8 @@ def chosen_settings(config: DataConfig) -> dict[str, Any]:
 
 def _lacking(source: Source, hub: bool) -> str:
     base = os.environ.get(DATA_FOLDER, "")
-    if source.task != "single":
-        return f"It cannot be trained on yet: {_TASKS[source.task]}."
+    if source.task == "pair":
+        return "It cannot be trained on: its rows are pairs of texts."
     if base and (Path(base).expanduser() / source.name).is_dir():
         return ""
     copy = f"Put a copy into a folder named {source.name}, and start with `{DATA_FOLDER}` naming the folder above it."
@@ -234,7 +233,7 @@ def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.Data
                 row["unseen words"] = number(part["unseen words"])
         found.append(row)
     table = pd.DataFrame(found).astype({"epochs": "Int64"})
-    words = list(table.select_dtypes("str"))
+    words: list[str] = list(table.select_dtypes("str"))
     table[words] = table[words].fillna("")  # an empty cell would read "None"
     order = ["model", "seeds", "epochs", "test", "test, seeds", "unseen words", "challenge", "challenge, seeds"]
     return table[[name for name in order if name in table]]

@@ -153,7 +153,7 @@ def _columns(
     label = place.selectbox(
         "Label column",
         names,
-        index=names.index(first.label) if first.label else None,
+        index=names.index(first.label) if first.label in names else None,
         key=f"label-{key}",
         help="What it learns to say",
         width=190,

@@ -258,6 +258,13 @@ _ALL = (
         licence="GPL-3.0; Twitter terms",
         citation="Poddar et al. 2022, CAVES: A Dataset to facilitate Explainable Classification of Concerns",
         task="multi",
+        labels=_numbered(
+            *"conspiracy country ineffective ingredients mandatory pharma political religious rushed".split(),
+            *"side-effect unnecessary none".split(),
+        ),
+        settings={"text.normaliser": "tweet"},
+        note="Up to three of eleven concerns, or none, which is a label of its own. Where no test split is found, half "
+        "of validation takes its place.",
     ),
     Source(
         name="kornli",

@@ -83,3 +83,14 @@ def test_the_yardstick_is_asked_once_for_the_whole_data_set(dataset, monkeypatch
     monkeypatch.setattr("core.evaluation.yardstick.yardstick", lambda given: asked.append(given) or {"test": 0.5})
     assert data_card(dataset, TextConfig(min_freq=1))["yardstick"] == {"test": 0.5}
     assert asked == [dataset]
+
+
+def test_of_several_labels_a_text_the_card_counts_each_and_how_many_there_are():
+    train = rows(("calm joy", (0, 1)), ("calm", (0,)), ("nothing", ()), ("calm", (0, 1)))
+    dataset = Dataset("d", {"train": train, "test": train[:1]}, ("calm", "joy"), "f" * 64, task="multi")
+    card = data_card(dataset, TextConfig(min_freq=1), with_yardstick=False)
+    assert json.loads(json.dumps(card)) == card
+    found = card["splits"]["train"]
+    assert found["classes"] == {"calm": {"rows": 3, "share": 0.75}, "joy": {"rows": 2, "share": 0.5}}
+    assert found["labels"] == {"mean": 1.25, "rows": {"0": 1, "1": 1, "2": 2}}
+    assert card["repeats"]["conflicting"] == 1

@@ -55,11 +55,24 @@ def test_a_split_with_withheld_labels_is_left_out_with_its_count(tmp_path):
     assert found.notes == ("test.csv: 6 rows with the label -1 (withheld) left out",)
 
 
-def test_several_labels_a_text_are_refused(tmp_path):
+def test_labels_json_may_say_that_texts_have_several_labels(tmp_path):
     frame(20).to_parquet(tmp_path / "train.parquet")
     (tmp_path / "labels.json").write_text('{"type": "multi", "classes": {"0": "a", "1": "b"}}')
-    with pytest.raises(DataError, match=r"labels.json: several labels a text are not supported yet"):
+    found = read_folder(tmp_path)
+    assert found.task == "multi" and found.classes == ("a", "b")
+    assert set(found.splits["train"]["label"]) == {("a",), ("b",)}
+    (tmp_path / "labels.json").write_text('{"type": "pair", "classes": {"0": "a", "1": "b"}}')
+    with pytest.raises(DataError, match=r"labels.json: type 'pair': single or multi"):
         read_folder(tmp_path)
+
+
+def test_further_splits_are_read_as_train_also_where_they_look_otherwise(tmp_path):
+    text = [f"text {n}" for n in range(30)]
+    pd.DataFrame({"text": text, "label": ["a;b", "a", "b"] * 10}).to_csv(tmp_path / "train.csv", index=False)
+    pd.DataFrame({"text": text, "label": ["a", "b", "a"] * 10}).to_csv(tmp_path / "test.csv", index=False)
+    found = read_folder(tmp_path)
+    assert found.task == "multi" and found.classes == ("a", "b")
+    assert set(found.splits["test"]["label"]) == {("a",), ("b",)}
 
 
 def test_a_label_unknown_to_labels_json_is_refused(tmp_path):

@@ -147,11 +147,12 @@ def test_label_values_become_names_in_natural_order(tmp_path, values, classes):
     assert read_file(tmp_path / "a.parquet").classes == classes
 
 
-def test_lists_in_the_label_column_are_refused(tmp_path):
+def test_lists_in_the_label_column_are_several_labels(tmp_path):
     frame = pd.DataFrame({"text": ["a b", "c d"] * 10, "labels": [[0, 1], [2]] * 10})
     frame.to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(DataError, match="field 'labels': several labels a text are not supported yet"):
-        read_file(tmp_path / "a.parquet")
+    file = read_file(tmp_path / "a.parquet")
+    assert file.report.task == "multi" and file.report.classes == {"0": 10, "1": 10, "2": 10}
+    assert list(file.rows["label"][:2]) == [("0", "1"), ("2",)]
 
 
 def test_labels_json_beside_a_file_names_its_classes(tmp_path):

@@ -163,8 +163,8 @@ def test_the_built_in_corpus_comes_with_its_challenge_split():
         ("stt2", DataError, "no data set and no file is called 'stt2' .did you mean 'sst2'"),
         ("absent.csv", DataError, "absent.csv: no such file"),
         ("~/absent-folder/x.csv", DataError, "no such file"),
-        ("caves", DataError, "'caves': several labels a text are not supported yet"),
-        ("kornli", DataError, "'kornli': two texts a row are not supported yet"),
+        ("caves", NotAvailable, "no hub repository is known for 'caves'; give a local copy with --data PATH"),
+        ("kornli", DataError, "'kornli': two texts a row are not supported"),
         ("us_airline", NotAvailable, "no hub repository is known for 'us_airline'; give a local copy with --data PATH"),
     ],
 )

@@ -100,16 +100,17 @@ def test_crlf_csv_with_line_breaks_inside_texts(tmp_path):
     assert len(file.rows) == 30 and "\nsecond line, it" in file.rows["text"][0]
 
 
-def test_several_labels_in_one_cell_are_refused(tmp_path):
+def test_several_labels_in_one_cell_with_blanks_between(tmp_path):
     labels = ["price", "taste", "price taste", "service", "taste service"] * 6
     lines = ["ID,text,labels", *(f"{n}t,{t},{labels[n]}" for n, t in enumerate(texts(30)))]
-    path = write(tmp_path / "val.csv", "\r\n".join(lines))
-    with pytest.raises(
-        DataError, match=r"val.csv, field 'labels': 12 rows with several labels in one cell .* not supported"
-    ):
-        read_file(path)
-    report = inspect_file(path)
-    assert "several labels" in report.problem and len(report.preview) == 5 and report.label == "labels"
+    file = read_file(write(tmp_path / "val.csv", "\r\n".join(lines)))
+    assert (file.report.task, file.report.label) == ("multi", "labels")
+    assert file.report.classes == {"price": 12, "service": 12, "taste": 18}
+    found = {finding.kind: finding.message for finding in file.report.findings}["several-labels"]
+    assert found == (
+        "several labels a text, in 'labels', separated by blanks: 12 rows with more than one, 1.40 on average"
+    )
+    assert read_file(tmp_path / "val.csv", separator="none").report.task == "single"
 
 
 def test_two_word_class_names_are_not_several_labels(tmp_path):

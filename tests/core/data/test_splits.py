@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data.splits import cut, stratified_order, three_parts
+from core.data.splits import cut, strata, stratified_order, three_parts
 
 labels_of = st.lists(st.integers(0, 4), min_size=3, max_size=200).map(np.array)
 seeds = st.integers(0, 2**32)
@@ -67,3 +67,22 @@ def test_the_order_is_the_same_on_every_platform():
 def test_different_seeds_give_different_cuts():
     labels = np.arange(100) % 2
     assert set(cut(labels, 50, 0)[0]) != set(cut(labels, 50, 1)[0])
+
+
+def test_a_row_of_several_labels_counts_as_its_rarest():
+    has = np.array([[1, 1, 0], [1, 0, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1], [1, 1, 0]])
+    # Rows with each label: 5, 3, 2. A row without any is a stratum of its own.
+    assert list(strata(has)) == [1, 0, 2, 3, 2, 1]
+
+
+def test_a_cut_of_several_labels_shares_out_rare_ones_better_than_chance():
+    random = np.random.default_rng(0)
+    shares = np.array([0.4, 0.25, 0.1, 0.02, 0.006])
+    has = random.random((2000, 5)) < shares
+    rare = has[:, 4].sum()
+    for seed in range(5):
+        first, rest = cut(strata(has), 500, seed)
+        assert abs(has[first, 4].sum() - rare / 4) <= 1
+        off = np.abs(has[first].mean(0) - has.mean(0)) / has.mean(0)
+        assert off.max() < 0.15
+        assert sorted([*first, *rest]) == list(range(2000))

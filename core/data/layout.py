@@ -1,0 +1,234 @@
+"""Which columns of a table hold texts and labels, and how the several labels of a text are written.
+
+Several labels stand in one cell, as a list (`["calm", "joy"]`, also as words) or with a sign between them
+(`calm;joy`), or in a 0/1 column for each label: `y_calm`, `y_joy`, or any columns that a person names.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from core.data.columns import LABEL_NAMES, Column, as_words, choose, describe
+from core.data.config import ONE_LABEL
+from core.data.table import Task
+from core.exceptions import DataError
+
+PREFIX = "y_"
+"""Begins the names of 0/1 columns that are taken for labels without being asked for."""
+MARKS = (";", "|", ",", " ")
+"""Signs that may stand between labels, the surest first."""
+
+_BITS = {"0": False, "1": True, "0.0": False, "1.0": True, "false": False, "true": True}
+_LIST = re.compile(r"\[.*\]", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table is read; found on the training table, and the same for further splits."""
+
+    text: str
+    labels: tuple[str, ...]
+    """One column, or the 0/1 columns."""
+    form: Literal["one", "list", "separated", "columns"] = "one"
+    """one: a label a cell · list, separated: several in a cell · columns: 0 or 1 for each label."""
+    mark: str = ""
+    """The sign between separated labels; empty: no cell has more than one."""
+
+    @property
+    def task(self) -> Task:
+        """Whether texts may have several labels."""
+        return "single" if self.form == "one" else "multi"
+
+    @property
+    def label(self) -> str:
+        """The labels as a person would name them in `data.label`."""
+        return ",".join(self.labels)
+
+    def fits(self, frame: pd.DataFrame) -> bool:
+        """Whether another table has these columns."""
+        return {self.text, *self.labels} <= set(map(str, frame.columns))
+
+
+def find_layout(
+    frame: pd.DataFrame, text: str = "", label: str = "", separator: str = "", *, several: bool = False, file: str = ""
+) -> Layout:
+    """How to read a table.
+
+    Args:
+        frame: The raw table.
+        text: Name or number of the text column; empty: guessed.
+        label: Likewise for the labels; `a,b,c` or `y_*` names 0/1 columns.
+        separator: The sign between labels of a cell, `none` where each cell is one label; empty: found.
+        several: Texts have several labels, whatever this table looks like.
+        file: Name for messages.
+
+    Raises:
+        DataError: if a named column is absent or not 0/1, or none can be guessed.
+    """
+    columns = describe(frame)
+    indicators = _indicators(frame, columns, label, file)
+    if indicators:
+        rest = [column for column in columns if column.name not in indicators]
+        text_name = choose([*rest, _stand_in(columns)], len(frame), text, _STAND_IN, file=file)[0].name
+        return Layout(text_name, indicators, "columns")
+    chosen = choose(columns, len(frame), text, label, file=file)
+    text_name, label_name = chosen[0].name, chosen[1].name
+    cells = frame[label_name].dropna()
+    if any(isinstance(cell, dict) for cell in cells):
+        raise DataError("the cells hold objects, not labels", file=file, field=label_name)
+    if separator == ONE_LABEL:
+        return Layout(text_name, (label_name,))
+    if _are_lists(cells):
+        return Layout(text_name, (label_name,), "list")
+    mark = separator or _mark(as_words(cells).str.strip().value_counts())
+    if mark or several:
+        return Layout(text_name, (label_name,), "separated", mark)
+    return Layout(text_name, (label_name,))
+
+
+def label_sets(frame: pd.DataFrame, layout: Layout, *, file: str = "") -> pd.Series:
+    """The labels of each row as a sorted tuple of words without repeats; missing where the row does not say.
+
+    An empty list, or 0 in every column, says that no label applies; an empty cell says nothing.
+
+    Raises:
+        DataError: a 0/1 column holds something else; the message names row and column.
+    """
+    if layout.form == "columns":
+        names = label_columns(layout)
+        bits = pd.DataFrame({name: _bits(frame[column], file) for name, column in names.items()})
+        known = bits.notna().all(axis=1)
+        rows: list[Any] = [tuple(name for name, bit in zip(names, row, strict=True) if bit) for row in bits.to_numpy()]
+        return pd.Series(rows, index=frame.index, dtype=object).where(known)
+    cells = frame[layout.labels[0]]
+    parts = _listed if layout.form == "list" else lambda cell: str(cell).split(layout.mark) if layout.mark else [cell]
+    words = [None if _missing(cell) else _words(parts(cell)) for cell in cells]
+    return pd.Series(words, index=frame.index, dtype=object)
+
+
+def label_columns(layout: Layout) -> dict[str, str]:
+    """Label → its 0/1 column; `y_` at the beginning of every name is no part of the labels."""
+    prefixed = all(name.startswith(PREFIX) for name in layout.labels)
+    return {name.removeprefix(PREFIX) if prefixed else name: name for name in layout.labels}
+
+
+def other_bits(frame: pd.DataFrame, layout: Layout) -> list[str]:
+    """0/1 columns beside the label column of a single-label table: perhaps they are what was meant."""
+    if layout.task != "single":
+        return []
+    return [
+        name for name in map(str, frame.columns) if name not in (layout.text, *layout.labels) and _is_bits(frame[name])
+    ]
+
+
+def prefixed_bits(frame: pd.DataFrame) -> list[str]:
+    """The 0/1 columns called `y_…`."""
+    return [name for name in map(str, frame.columns) if name.startswith(PREFIX) and _is_bits(frame[name])]
+
+
+_STAND_IN = "\0labels"
+
+
+def _stand_in(columns: list[Column]) -> Column:
+    """The 0/1 columns as one, so that the text column can be chosen as always."""
+    return Column(_STAND_IN, 2, 0, 1.0, numeric=True, nested=False)
+
+
+def _indicators(frame: pd.DataFrame, columns: list[Column], label: str, file: str) -> tuple[str, ...]:
+    """The 0/1 columns that are named, or that nothing speaks against; empty: the labels stand in one column."""
+    names = [column.name for column in columns]
+    if label in names or (label and "," not in label and "*" not in label):
+        return ()
+    if not label:
+        if any(name.strip().casefold() in LABEL_NAMES for name in names):
+            return ()
+        found = prefixed_bits(frame)
+        return tuple(found) if len(found) > 1 else ()
+    wanted: list[str] = []
+    for part in (each.strip() for each in label.split(",")):
+        matched = [name for name in names if fnmatch.fnmatchcase(name, part)] if "*" in part else [part]
+        if not set(matched) & set(names):
+            raise DataError(f"no column '{part}' for data.label (columns: {', '.join(names[:30])})", file=file)
+        wanted += [name for name in matched if name not in wanted]
+    if len(wanted) < 2:
+        raise DataError(f"data.label={label}: one column only ({wanted[0]}); name two or more 0/1 columns", file=file)
+    strange = next((name for name in wanted if not _is_bits(frame[name])), None)
+    if strange is not None:
+        raise DataError(f"data.label={label}: several columns must hold nothing but 0 and 1", file=file, field=strange)
+    return tuple(wanted)
+
+
+def _is_bits(values: pd.Series) -> bool:
+    present = values.dropna()
+    if not len(present) or not pd.api.types.is_scalar(present.iloc[0]):
+        return False
+    return set(as_words(present).str.strip().str.lower().unique()) <= {*_BITS, ""}
+
+
+def _bits(values: pd.Series, file: str) -> pd.Series:
+    words = as_words(values).str.strip().str.lower()
+    strange = words.notna() & (words != "") & ~words.isin(list(_BITS))
+    if strange.any():
+        row = int(strange.to_numpy().argmax())
+        raise DataError(f"'{words.iloc[row]}' is neither 0 nor 1", file=file, row=row + 1, field=str(values.name))
+    return words.map(_BITS).astype(object)
+
+
+def _are_lists(cells: pd.Series) -> bool:
+    if not len(cells):
+        return False
+    if not pd.api.types.is_scalar(cells.iloc[0]):
+        return True
+    words = as_words(cells).str.strip()
+    return bool(words.map(lambda word: _LIST.fullmatch(word) is not None).all())
+
+
+def _listed(cell: Any) -> list[Any]:
+    """A list, or one in words: `["a", "b"]`, `['a', 'b']`, `[0 3]`."""
+    if isinstance(cell, (list, tuple, np.ndarray)):
+        return list(cell)
+    text = str(cell).strip()
+    try:
+        found = json.loads(text)
+        return found if isinstance(found, list) else [found]
+    except ValueError:
+        inside = text.removeprefix("[").removesuffix("]")
+        parts = inside.split(",") if "," in inside or "'" in inside else inside.split()
+        return [part.strip().strip("'\"") for part in parts]
+
+
+def _missing(cell: Any) -> bool:
+    if isinstance(cell, (list, tuple, np.ndarray)):
+        return False
+    return bool(pd.isna(cell)) if pd.api.types.is_scalar(cell) else False
+
+
+def _words(parts: list[Any]) -> tuple[str, ...] | None:
+    """Distinct words; an empty list stays empty, a cell of nothing but blanks is missing."""
+    if not parts:
+        return ()
+    words = as_words(pd.Series(parts, dtype=object)).dropna().str.strip()
+    return tuple(sorted({word for word in words if word})) or None
+
+
+def _mark(counts: pd.Series) -> str:
+    """The sign between labels such as `pharma rushed` beside `pharma` and `rushed`; empty where there is none.
+
+    A blank or comma counts if nine in ten of the parts also stand alone; `;` and `|` are in no label's name.
+    """
+    for mark in MARKS:
+        parts = [{part.strip() for part in str(value).split(mark)} - {""} for value in counts.index]
+        several = sum(len(part) > 1 for part in parts)
+        single = {next(iter(part)) for part in parts if len(part) == 1}
+        atoms: set[str] = set().union(*parts) if parts else set()
+        sure = several > 0 and mark in MARKS[:2] and len(atoms) <= len(counts) + 1
+        if sure or (several > 1 and len(atoms) < len(counts) and len(atoms & single) >= 0.9 * len(atoms)):
+            return mark
+    return ""
