@@ -1,0 +1,158 @@
+"""From token vectors to logits: pooling and a linear map, or the head of Inceptive Transformers, whole or in part."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.exceptions import ConfigError
+from core.models.attend import attend_explicit, attend_fused
+from core.models.dropout import Dropout
+from core.models.trace import HeadTrace
+
+
+class HeadOutput(NamedTuple):
+    """What a head says of a batch."""
+
+    logits: Tensor
+    """(B, C)."""
+    pooled: Tensor
+    """(B, d'): what the classifier read."""
+    trace: HeadTrace | None
+
+
+class Head(nn.Module):
+    """H → R = [H; convolutions of H] → attention over R → pooling → LN(ReLU(P W + b)) → classifier.
+
+    Every step but pooling and classifier can be left out; with all of them left out it is the linear head (Inceptive
+    Transformers, section 3). Padding adds nothing anywhere, and a text without tokens pools to zeros.
+
+    Args:
+        width: d, of the token vectors.
+        classes: C.
+        kernels: widths of the parallel convolutions; empty: none, and R = H.
+        channels: output channels of each.
+        attention_heads: of the attention over R, which has no residual around it; 0: no attention.
+        dense: width of the hidden layer; 0: none.
+        one_logit: the classifier gives one number z, and the logits are [0, z]: cross-entropy over them is the binary
+            cross-entropy of sigmoid(z).
+        pooling: mean of the real tokens, or the first token.
+        dropout: on H, before the convolutions.
+
+    Raises:
+        ConfigError: if the attention heads do not divide the width of R.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int,
+        classes: int,
+        kernels: tuple[int, ...],
+        channels: int,
+        attention_heads: int,
+        dense: int,
+        one_logit: bool,
+        pooling: Literal["mean", "cls"],
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        joined = width + len(kernels) * channels
+        self.dropout = Dropout(dropout)
+        self.branches = nn.ModuleDict({str(k): Branch(width=width, channels=channels, kernel=k) for k in kernels})
+        self.attention = HeadAttention(width=joined, heads=attention_heads) if attention_heads else None
+        self.dense = nn.Linear(joined, dense) if dense else None
+        self.dense_norm = nn.LayerNorm(dense) if dense else None
+        self.classifier = nn.Linear(dense or joined, 1 if one_logit else classes)
+        self.one_logit, self.first = one_logit, pooling == "cls"
+
+    def forward(self, x: Tensor, keep: Tensor, *, trace: bool) -> HeadOutput:
+        """x (B, L, d), keep (B, L) → logits and pooled vector; with `trace`, also branches and maps."""
+        x = self.dropout(x)
+        branches = {int(kernel): branch(x, keep) for kernel, branch in self.branches.items()}
+        x = torch.cat([x, *branches.values()], -1)
+        maps = None
+        if self.attention is not None:
+            x, maps = self.attention(x, keep, trace=trace)
+        pooled = x[:, 0] if self.first else masked_mean(x, keep)
+        if self.dense is not None and self.dense_norm is not None:
+            pooled = self.dense_norm(F.relu(self.dense(pooled)))
+        logits = self.classifier(pooled)
+        if self.one_logit:
+            logits = F.pad(logits, (1, 0))
+        return HeadOutput(logits, pooled, HeadTrace(branches, maps) if trace else None)
+
+
+class Branch(nn.Module):
+    """Y_i = sum_j W_j H_{i + j - (k - 1) // 2} + b, then batch norm and ReLU: one width of the inception.
+
+    The output is as long as the text: (k - 1) // 2 zeros stand before it and k // 2 behind it, so that an even width
+    looks one token further to the right. Padded positions count as such zeros.
+
+    The paper takes the statistics of the batch norm over all positions. Here they are those of the real tokens, so that
+    padding changes nothing in training either. A batch of a single token has no variance and is normalised by the
+    running statistics.
+
+    Args:
+        width: d.
+        channels: c.
+        kernel: k.
+    """
+
+    def __init__(self, *, width: int, channels: int, kernel: int) -> None:
+        super().__init__()
+        self.convolution = nn.Conv1d(width, channels, kernel)
+        self.norm = nn.BatchNorm1d(channels)
+        self.margins = (kernel - 1) // 2, kernel // 2
+
+    def forward(self, x: Tensor, keep: Tensor) -> Tensor:
+        """x (B, L, d), keep (B, L) → (B, L, c), 0 where padded."""
+        real = x.masked_fill(~keep[..., None], 0).transpose(1, 2)
+        found = self.convolution(F.pad(real, self.margins)).transpose(1, 2)
+        tokens = found[keep]
+        if self.training and len(tokens) > 1:
+            tokens = self.norm(tokens)
+        else:
+            norm = self.norm
+            tokens = F.batch_norm(tokens, norm.running_mean, norm.running_var, norm.weight, norm.bias, eps=norm.eps)
+        return torch.zeros_like(found).masked_scatter(keep[..., None], F.relu(tokens).to(found))
+
+
+class HeadAttention(nn.Module):
+    """Concat_h softmax(Q_h K_h^T / sqrt(d_A)) V_h, times W_O, over real tokens; d_A = width / heads.
+
+    Args:
+        width: of input and output.
+        heads: h.
+    """
+
+    def __init__(self, *, width: int, heads: int) -> None:
+        super().__init__()
+        if width % heads:
+            near = min((n for n in range(1, width + 1) if width % n == 0), key=lambda n: abs(n - heads))
+            raise ConfigError(f"{heads} heads over a width of {width}: must divide it; the nearest is {near}")
+        self.heads = heads
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+
+    def forward(self, x: Tensor, keep: Tensor, *, trace: bool) -> tuple[Tensor, Tensor | None]:
+        """x (B, L, d), keep (B, L) → (B, L, d) and, if asked, the maps (B, h, L, L)."""
+        B, L, d = x.shape
+        q, k, v = (each(x).view(B, L, self.heads, -1).transpose(1, 2) for each in (self.query, self.key, self.value))
+        q, k = (q / math.sqrt(d // self.heads))[:, None], k[:, None]  # one component
+        one, maps = x.new_ones(1, 1, 1, 1, 1), None
+        if trace:
+            out, maps = attend_explicit(q, k, v, one, keep)
+            maps = maps[:, 0]
+        else:
+            out = attend_fused(q, k, v, one, keep)
+        return self.out(out.transpose(1, 2).reshape(B, L, d)), maps
+
+
+def masked_mean(x: Tensor, keep: Tensor) -> Tensor:
+    """Mean of x (B, L, d) over the real tokens of each text: (B, d), zeros where there are none."""
+    weight = keep.to(x.dtype)
+    return torch.einsum("bl,bld->bd", weight, x) / weight.sum(1, keepdim=True).clamp(min=1)

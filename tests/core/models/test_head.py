@@ -1,0 +1,238 @@
+"""The head: each step against its equation, and padding that changes nothing."""
+
+import math
+from itertools import pairwise
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from core.exceptions import ConfigError
+from core.models.head import Branch, Head, HeadAttention
+
+WIDTH, CHANNELS, KERNELS = 12, 5, (2, 3, 5, 7)
+JOINED = WIDTH + CHANNELS * len(KERNELS)
+
+
+def made(**changes) -> Head:
+    """The whole head in float64, every parameter and running statistic away from its start."""
+    choices = {
+        "width": WIDTH,
+        "classes": 3,
+        "kernels": KERNELS,
+        "channels": CHANNELS,
+        "attention_heads": 4,
+        "dense": 6,
+        "one_logit": False,
+        "pooling": "mean",
+        **changes,
+    }
+    torch.manual_seed(0)
+    head = Head(**choices).double()
+    with torch.no_grad():
+        for tensor in head.state_dict().values():
+            if tensor.is_floating_point():
+                tensor.add_(0.3 * torch.rand_like(tensor))
+    return head.eval()
+
+
+@pytest.fixture
+def texts() -> tuple[torch.Tensor, torch.Tensor]:
+    """Vectors of four texts (full, short, one token, none) with something arbitrary where they are padded."""
+    x = torch.randn(4, 9, WIDTH, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    return x, torch.arange(9) < torch.tensor([9, 5, 1, 0])[:, None]
+
+
+def naive_branch(branch: Branch, x: torch.Tensor, kernel: int) -> torch.Tensor:
+    """One text without padding, (n, d): the printed sum at the effective index i + j - (k - 1) // 2."""
+    weight, bias, norm = branch.convolution.weight, branch.convolution.bias, branch.norm
+    rows = []
+    for i in range(len(x)):
+        total = bias.clone()
+        for j in range(kernel):
+            place = i + j - (kernel - 1) // 2
+            if 0 <= place < len(x):
+                total += weight[:, :, j] @ x[place]
+        rows.append((total - norm.running_mean) / (norm.running_var + norm.eps).sqrt() * norm.weight + norm.bias)
+    return torch.stack(rows).clamp(min=0)
+
+
+def naive_head(head: Head, x: torch.Tensor) -> torch.Tensor:
+    """Logits of one text without padding, (n, d), step by step."""
+    joined = torch.cat([x, *(naive_branch(head.branches[str(k)], x, k) for k in KERNELS)], 1)
+    attention, size = head.attention, JOINED // head.attention.heads
+    outs = []
+    for h in range(attention.heads):
+        part = slice(h * size, (h + 1) * size)
+        q, k, v = (each(joined)[:, part] for each in (attention.query, attention.key, attention.value))
+        outs.append((q @ k.T / math.sqrt(size)).softmax(-1) @ v)
+    pooled = attention.out(torch.cat(outs, 1)).sum(0) / len(x)
+    dense = (pooled @ head.dense.weight.T + head.dense.bias).clamp(min=0)
+    normed = (dense - dense.mean()) / (dense.var(correction=0) + 1e-5).sqrt()
+    return head.classifier(normed * head.dense_norm.weight + head.dense_norm.bias)
+
+
+def test_every_step_is_the_one_of_the_paper(texts):
+    x, keep = texts
+    head = made()
+    found = head(x, keep, trace=False).logits
+    for row, length in enumerate([9, 5, 1]):
+        torch.testing.assert_close(found[row], naive_head(head, x[row, :length]))
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_everything_off_is_pooling_and_a_linear_map(texts, pooling):
+    x, keep = texts
+    head = made(kernels=(), attention_heads=0, dense=0, pooling=pooling)
+    assert set(head.state_dict()) == {"classifier.weight", "classifier.bias"}
+    output = head(x, keep, trace=True)
+    mean = [x[0].mean(0), x[1, :5].mean(0), x[2, 0], torch.zeros(WIDTH, dtype=x.dtype)]
+    torch.testing.assert_close(output.pooled, torch.stack(mean) if pooling == "mean" else x[:, 0])
+    torch.testing.assert_close(output.logits, head.classifier(output.pooled))
+    assert (output.trace.branches, output.trace.maps) == ({}, None)
+
+
+@pytest.mark.parametrize("kernel", [1, *KERNELS, 31])
+@pytest.mark.parametrize("length", [1, 2, 9])
+def test_a_branch_is_as_long_as_the_text(kernel, length):
+    branch = Branch(width=WIDTH, channels=CHANNELS, kernel=kernel).eval()
+    assert branch(torch.randn(1, length, WIDTH), torch.ones(1, length, dtype=torch.bool)).shape == (1, length, CHANNELS)
+
+
+@pytest.mark.parametrize(("kernel", "sees"), [(1, [0]), (2, [0, 1]), (3, [-1, 0, 1]), (5, [-2, -1, 0, 1, 2])])
+def test_a_branch_sees_its_neighbours_and_no_others(kernel, sees):
+    """The width 2 reads a token and the one after it."""
+    branch = Branch(width=WIDTH, channels=400, kernel=kernel).eval()
+    x = torch.randn(1, 11, WIDTH, requires_grad=True)
+    branch(x, torch.ones(1, 11, dtype=torch.bool))[0, 5].sum().backward()
+    assert [i - 5 for i in range(11) if x.grad[0, i].abs().sum() > 0] == sees
+
+
+def test_the_vectors_of_the_encoder_are_the_first_columns_of_what_is_pooled(texts):
+    x, keep = texts
+    head = made(attention_heads=0, dense=0)
+    output = head(x, keep, trace=True)
+    plain = made(kernels=(), attention_heads=0, dense=0)(x, keep, trace=False).pooled
+    assert output.pooled.shape == (4, JOINED)
+    torch.testing.assert_close(output.pooled[:, :WIDTH], plain)
+    means = torch.cat([branch.sum(1) for branch in output.trace.branches.values()], 1)
+    torch.testing.assert_close(output.pooled[:, WIDTH:], means / keep.sum(1).clamp(min=1)[:, None])
+
+
+def test_the_order_of_tokens_matters_to_the_convolutions_only(texts):
+    x, keep = texts[0][:1], texts[1][:1]
+    turned = x[:, torch.tensor([4, 0, 8, 1, 3, 2, 7, 5, 6])]
+    pooled = made(attention_heads=0, dense=0)
+    first, second = pooled(x, keep, trace=False).pooled, pooled(turned, keep, trace=False).pooled
+    torch.testing.assert_close(first[:, :WIDTH], second[:, :WIDTH])
+    starts = range(WIDTH, JOINED + 1, CHANNELS)
+    assert all((first[:, a:b] - second[:, a:b]).abs().max() > 1e-2 for a, b in pairwise(starts))
+    attends = made(kernels=())
+    torch.testing.assert_close(attends(x, keep, trace=False).logits, attends(turned, keep, trace=False).logits)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_padding_changes_nothing_in_training_either(texts, training):
+    """More padding, with anything in it: the same logits, and the same running statistics after a step."""
+    x, keep = texts
+    longer, kept = F.pad(x, (0, 0, 0, 6), value=7.0), F.pad(keep, (0, 6))
+    longer[~kept] += 5.0
+    heads = made().train(training), made().train(training)
+    torch.testing.assert_close(heads[0](x, keep, trace=False).logits, heads[1](longer, kept, trace=False).logits)
+    for name, tensor in heads[0].state_dict().items():
+        torch.testing.assert_close(tensor, heads[1].state_dict()[name])
+
+
+def test_statistics_are_those_of_the_real_tokens(texts):
+    x, keep = texts
+    branch = made().branches["3"].train()
+    out = branch(x, keep)
+    real = x * keep[..., None]
+    tokens = branch.convolution(F.pad(real.transpose(1, 2), (1, 1))).transpose(1, 2)[keep]
+    normed = (tokens - tokens.mean(0)) / (tokens.var(0, correction=0) + 1e-5).sqrt()
+    torch.testing.assert_close(out[keep], (normed * branch.norm.weight + branch.norm.bias).clamp(min=0))
+    assert not out[~keep].any()
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("lengths", [[0, 0], [1, 0], [1], [3, 0]])
+def test_texts_of_no_or_one_token_give_finite_logits_and_gradients(lengths, training):
+    keep = torch.arange(4) < torch.tensor(lengths)[:, None]
+    x = torch.randn(len(lengths), 4, WIDTH, dtype=torch.float64, requires_grad=True)
+    head = made().train(training)
+    logits = head(x, keep, trace=False).logits
+    logits.square().sum().backward()
+    assert logits.isfinite().all() and x.grad.isfinite().all()
+    assert all(parameter.grad.isfinite().all() for parameter in head.parameters())
+    assert not x.grad[~keep].any()
+
+
+def test_a_text_does_not_depend_on_its_neighbours(texts):
+    x, keep = texts
+    head = made()
+    alone = [head(x[row : row + 1], keep[row : row + 1], trace=False).logits for row in range(4)]
+    torch.testing.assert_close(torch.cat(alone), head(x, keep, trace=False).logits)
+
+
+@pytest.mark.parametrize("kernels", [(), (2, 7, 3, 5), KERNELS])
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_the_trace_shows_what_was_computed(texts, kernels, pooling):
+    x, keep = texts
+    head = made(kernels=kernels, pooling=pooling)
+    seen, fast = head(x, keep, trace=True), head(x, keep, trace=False)
+    torch.testing.assert_close(seen.logits, fast.logits)
+    assert fast.trace is None
+    assert {k: tuple(branch.shape) for k, branch in seen.trace.branches.items()} == {
+        k: (4, 9, CHANNELS) for k in kernels
+    }
+    maps = seen.trace.maps
+    assert maps.shape == (4, 4, 9, 9)
+    torch.testing.assert_close(maps[:3].sum(-1), torch.ones(3, 4, 9, dtype=x.dtype))
+    assert not maps[(~keep)[:, None, None].expand_as(maps)].any()
+
+
+def test_one_logit_makes_the_loss_binary_cross_entropy(texts):
+    x, keep = texts
+    head = made(classes=2, one_logit=True)
+    logits = head(x, keep, trace=False).logits
+    labels = torch.tensor([1, 0, 1, 0])
+    assert head.classifier.weight.shape == (1, 6)
+    assert not logits[:, 0].any()
+    expected = F.binary_cross_entropy_with_logits(logits[:, 1], labels.double())
+    torch.testing.assert_close(F.cross_entropy(logits, labels), expected)
+
+
+@pytest.mark.parametrize(
+    ("channels", "joined", "added"),
+    [(16, 832, 3_409_858), (32, 896, 4_094_338), (64, 1024, 5_561_602), (128, 1280, 8_889_346)],
+)
+def test_parameters_are_those_of_the_paper(channels, joined, added):
+    with torch.device("meta"):
+        head = Head(
+            width=768,
+            classes=2,
+            kernels=KERNELS,
+            channels=channels,
+            attention_heads=8,
+            dense=512,
+            one_logit=False,
+            pooling="mean",
+        )
+    assert head.dense.in_features == joined
+    assert sum(parameter.numel() for parameter in head.parameters()) == added
+
+
+@pytest.mark.parametrize(("heads", "nearest"), [(12, 13), (7, 8), (60, 64)])
+def test_heads_that_do_not_divide_are_refused_with_the_nearest_that_do(heads, nearest):
+    with pytest.raises(
+        ConfigError, match=f"{heads} heads over a width of 832: must divide it; the nearest is {nearest}"
+    ):
+        HeadAttention(width=832, heads=heads)
+
+
+def test_dropout_acts_on_the_encoder_vectors_in_training_only(texts):
+    x, keep = texts
+    head = made(kernels=(), attention_heads=0, dense=0, pooling="cls", dropout=0.5)
+    assert torch.equal(head(x, keep, trace=False).pooled, x[:, 0])
+    dropped = head.train()(x, keep, trace=False).pooled
+    assert set((dropped / x[:, 0]).flatten().tolist()) == {0.0, 2.0}
