@@ -1,0 +1,84 @@
+"""Which keys a query may see where attention is local and global (SentiFormer §1).
+
+A window around every token, and a few tokens that see all and are seen by all: were they only seen, a class token could
+not gather in one layer.
+"""
+
+from __future__ import annotations
+
+import random as pseudo
+from functools import lru_cache
+
+import torch
+from torch import Tensor
+
+from core.exceptions import ConfigError
+
+ABSENT = -1
+"""In place of a global position that a short row has no token for."""
+
+
+def global_positions(lengths: Tensor, *, layer: int, random: int, seed: int) -> Tensor:
+    """The global tokens of each row: the first, the last and `random` others, drawn from (seed, layer, length) alone.
+
+    So they are the same in every batch and epoch, on every device, and however far the row is padded.
+
+    Args:
+        lengths: (B,) tokens of each row, those included whose gate is closed: take them before gates join the mask.
+        layer: 0-based.
+        random: how many besides first and last.
+        seed: `model.attention.support_seed`.
+
+    Returns:
+        (B, 2 + random) int64, distinct within a row; `ABSENT` where a row is too short to have so many.
+    """
+    rows = [_positions(int(length), layer, random, seed) for length in lengths.tolist()]
+    return torch.tensor(rows, dtype=torch.int64, device=lengths.device).view(len(rows), 2 + random)
+
+
+def support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
+    """(B, L, L) bool: query i (second axis) may see key j, that is j is kept and near i, or one of the two is global.
+
+    Args:
+        keep: (B, L) bool.
+        positions: (B, G) int64 from `global_positions`.
+        window: keys seen beside the own one, half of them on each side.
+
+    Raises:
+        ConfigError: an odd or empty window.
+    """
+    place = torch.arange(keep.shape[1], device=keep.device)
+    near = (place[:, None] - place).abs() <= half_window(window)
+    everywhere = is_global(positions, keep.shape[1])
+    return (near | everywhere[:, None] | everywhere[..., None]) & keep[:, None]
+
+
+def half_window(window: int) -> int:
+    """Keys on each side.
+
+    Raises:
+        ConfigError: an odd or empty window.
+    """
+    if window < 2 or window % 2:
+        even = max(2, window + window % 2)
+        raise ConfigError(f"window={window}: half of the window lies on each side, so it is even; use {even}")
+    return window // 2
+
+
+def is_global(positions: Tensor, length: int) -> Tensor:
+    """(B, L) bool, from positions (B, G)."""
+    marked = torch.zeros(positions.shape[0], length + 1, dtype=torch.bool, device=positions.device)
+    return marked.scatter_(1, positions.where(positions != ABSENT, length), True)[:, :length]
+
+
+@lru_cache(maxsize=65_536)
+def _positions(length: int, layer: int, count: int, seed: int) -> tuple[int, ...]:
+    """First, last and `count` distinct ones between them (Floyd's sampling), then `ABSENT`."""
+    ends = sorted({0, length - 1}) if length else []
+    inner = max(0, length - 2)
+    draw = pseudo.Random(f"{seed} {layer} {length}")  # text seeds and random() are the same in every Python version
+    chosen: list[int] = []
+    for top in range(max(0, inner - count), inner):
+        place = 1 + int(draw.random() * (top + 1))
+        chosen.append(1 + top if place in chosen else place)
+    return (*ends, *chosen, *[ABSENT] * (2 + count - len(ends) - len(chosen)))
