@@ -149,6 +149,21 @@ def project(
 
 
 @app.command()
+def figures(
+    run: Run,
+    to: Annotated[Path, typer.Option(help="The folder that the files go to; made if it is not there.")],
+    split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
+    only: Annotated[str, typer.Option(metavar="NAME,…", help="Names of figures; default: all that there are.")] = "",
+    text: Annotated[str, typer.Option(help="A sentence to look into, for `grid` and `coefficients`.")] = "",
+    theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
+    as_json: Json = False,
+) -> None:
+    """Every figure of the pages as an HTML file that opens without a network; a single one is whole by itself."""
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    _print(verbs.figures(run, to, split=split, only=names, text=text, theme=theme), as_json, _show_figures)
+
+
+@app.command()
 def presets(as_json: Json = False) -> None:
     """The models that can be trained, with their source."""
     _print(verbs.presets(), as_json, lambda r: _table(r["presets"], ("name", "line", "source")))
@@ -343,6 +358,12 @@ def _show_map(result: dict[str, Any]) -> None:
     _table([{"quality": key, "value": _number(value)} for key, value in quality.items()], ("quality", "value"))
     if reason := result["quality"]["reason"]:
         out.print(f"no silhouette: {reason}", markup=False)
+
+
+def _show_figures(result: dict[str, Any]) -> None:
+    _table(result["files"], ("name", "title", "file"))
+    for name, reason in result["left_out"].items():
+        out.print(f"without {name}: {reason}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _show_inside(result: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from core.config import RunConfig, compose
 from core.data.config import DataConfig
 from core.data.sources import SOURCES
-from core.exceptions import DataError, InputError, RunDamaged
+from core.exceptions import DataError, InputError, NotAvailable, RunDamaged
 from core.models.presets import PRESETS
 from core.papers.reported import counterpart
 from core.runs.record import RunRecord
@@ -205,6 +205,36 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
             for layer in view.layers
         ],
     }
+
+
+def figures(
+    run: str,
+    folder: Path,
+    *,
+    split: str = "",
+    only: Sequence[str] = (),
+    text: str = "",
+    theme: str = "light",
+    store: RunStore | None = None,
+) -> dict[str, Any]:
+    """Write the figures of a run as HTML files that open without a network; arguments as `dashboard.export.figures`.
+
+    They are drawn by the dashboard, which core does not know: it registers as an entry point of the installation.
+
+    Returns:
+        `run`, `split`, `theme`; `files`: `name`, `title`, `file` of each; `left_out`: name → why there is none.
+
+    Raises:
+        InputError: no such run, split, figure or theme, a figure that this run does not have, or a bad folder.
+        NotAvailable: the installation knows no dashboard.
+    """
+    from importlib.metadata import entry_points
+
+    found = tuple(entry_points(group="sentiscope.verbs", name="figures"))
+    if not found:
+        raise NotAvailable("this installation draws no figures; install it anew: pip install -e .")
+    draw: Callable[..., dict[str, Any]] = found[0].load()
+    return draw(run, folder, split=split, only=only, text=text, theme=theme, store=store)
 
 
 def project(

@@ -15,6 +15,7 @@ from dashboard.charts.embeddings import TOOLS, Placed, scatter, silhouettes
 from dashboard.charts.numbers import count
 from dashboard.charts.theme import class_colours
 from dashboard.views import embeddings as views
+from dashboard.views import readings
 from dashboard.widgets.examples import example_table
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure
@@ -31,34 +32,13 @@ DIMENSIONS = {"2-D": 2, "3-D": 3}
 SIZES = ["1000", str(ROWS), "10000"]
 QUICK = "PCA is exact and there at once; t-SNE and UMAP keep neighbours together and take a while"
 SAMPLED = "A seeded sample with the class shares of the split; ten thousand take some minutes"
-READING = {
-    "pca": "Each point is a sentence, seen along the directions in which the sentences differ most.",
-    "tsne": "Each point is a sentence; neighbours are alike. Sizes of clusters and gaps between them mean nothing.",
-    "umap": "Each point is a sentence; neighbours are alike. Distances between clusters mean little.",
-}
 SELECT = {
     2: "Draw around points, or click one, to read the sentences.",
     3: "Turn it with the mouse; to choose sentences, go to 2-D.",
 }
-ABOUT = {
-    "pca": "The vectors that the model's head reads, centred, on their first principal axes (singular value "
-    "decomposition, exact). A new sentence is placed exactly.",
-    "tsne": "openTSNE on the vectors that the model's head reads: perplexity 30 (less for few sentences), exact "
-    "neighbours, started from PCA, one seed. Look at several seeds before believing a shape.",
-    "umap": "umap-learn on the vectors that the model's head reads: 15 neighbours, least distance 0.1, one seed. "
-    "Look at several seeds before believing a shape.",
-}
 WORTH = (
     "A silhouette is 1 where a class keeps to itself, 0 where classes overlap, below 0 where sentences lie with "
     "another class. The share of neighbours kept says how far what is near on the map is near in truth."
-)
-SILHOUETTE = (
-    "A line for each sentence, sorted within its true class; to the left of zero it lies nearer to another class. "
-    "Solid: the mean of a class; dotted: of all. Believe the original space where the two disagree."
-)
-SILHOUETTE_HOW = (
-    "(b − a) / max(a, b), a being the mean distance to the own class and b that to the nearest other one "
-    "(Rousseeuw 1987), Euclidean, by true class."
 )
 FEW = 30
 
@@ -166,8 +146,8 @@ def _map(record: RunRecord, files: MapFiles, made: Projection, points: pd.DataFr
             chart,
             name,
             note=f"n = {count(len(made.rows))}{of}, colour: {way}",
-            reading=f"{READING[config.method]} {SELECT[config.dimensions]}",
-            about=ABOUT[config.method],
+            reading=f"{readings.MAP[config.method]} {SELECT[config.dimensions]}",
+            about=readings.MAP_HOW[config.method],
             **(selecting if config.dimensions == 2 else {}),
         )
     if config.dimensions == 2:
@@ -230,8 +210,8 @@ def _silhouettes(
         silhouettes(spaces, [colours[i] for i in there], look()),
         "silhouettes",
         note=f"n = {count(measured)}{of}",
-        reading=SILHOUETTE,
-        about=SILHOUETTE_HOW,
+        reading=readings.SILHOUETTE,
+        about=readings.SILHOUETTE_HOW,
     )
     return views.silhouette_table(spaces)
 

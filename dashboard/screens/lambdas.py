@@ -11,6 +11,7 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.charts.lambdas import Scale, Track, course
 from dashboard.charts.numbers import count
+from dashboard.views import readings
 from dashboard.views.lambdas import (
     course_table,
     final_table,
@@ -30,17 +31,6 @@ from dashboard.widgets.style import look, row_height
 QUESTION = "How did each lambda move while the model learned, and where did it end?"
 LIVE = ("queued", "running")
 POLL_SECONDS = 2.0
-READING = {
-    "change": "Upwards: how far lambda has moved since the first step, on one scale for all panels, as it is often "
-    "thousandths. Thick: this run; grey: the others; band and dashes: range and mean over seeds.",
-    "value": "Upwards: lambda itself; every panel spans the same amount around its own values, so a movement looks as "
-    "large wherever it is. Thick: this run; grey: the others; band and dashes: range and mean over seeds; dotted: the "
-    "reported end.",
-}
-HOW = (
-    "Lambda is logged with the training loss. The band spans the smallest and largest value over runs that differ only "
-    "in their seed, the dashed line is their mean. The validation loss below has the same axis."
-)
 FINAL = (
     "Values of the weights that a run kept (its best epoch); the difference is ours, over seeds where there are "
     "several, less the reported value. The paper prints one run and no deviations."
@@ -124,8 +114,8 @@ def _show(record: RunRecord) -> None:
         course(tracks, look(), scale, places),
         "course",
         note=f"{scale}, {count(len(tracks))} runs" if len(tracks) > 1 else scale,
-        reading=READING[scale],
-        about=HOW,
+        reading=readings.COURSE[scale],
+        about=readings.COURSE_HOW,
     )
     final = final_table(tracks, {**records, record.run: record}, places)
     heading("Final values", "final", note=_rests_on(tracks))

@@ -11,7 +11,7 @@ from dashboard.charts.numbers import count, number
 from dashboard.charts.performance import confusion, precision_recall, roc
 from dashboard.charts.scores import FEW, calibration, confidence
 from dashboard.charts.scores import phenomena as phenomena_chart
-from dashboard.views import scores
+from dashboard.views import readings, scores
 from dashboard.views.results import Report, confusion_table, metric_stats, metric_table, yardstick_phenomena
 from dashboard.views.scores import Decision, decide
 from dashboard.widgets.examples import example_table
@@ -28,44 +28,6 @@ QUESTION = "How good is the model, and what does it get wrong?"
 INTERVALS = (
     "± is half of the 95 % interval over these sentences; the bar shows where it lies between guessing and perfect."
 )
-CONFUSION = (
-    "Rows are what the sentence is, columns what the model said; the diagonal is correct. "
-    "Click a cell to read its sentences."
-)
-CONFUSION_HOW = (
-    "Counts and the share of their row, which does not depend on how frequent a class is; the colour follows the large "
-    "number. What the model says depends on the threshold above."
-)
-OUTCOMES = (
-    "Grey answers are right, magenta ones wrong. A model that knows when it is wrong has its magenta in the middle."
-)
-OUTCOMES_TOP = (
-    "Grey answers are right, magenta ones wrong. A model that knows when it is wrong has its magenta at the left."
-)
-OUTCOMES_HOW = "Each bar holds the sentences whose probability lies in a twentieth; the line is the threshold."
-ROC = (
-    "How many of a class are found (recall) against how many others are taken for it, over all thresholds; "
-    "dotted: guessing, ring: the threshold."
-)
-ROC_HOW = (
-    "Each class against all others. The area is the chance that a sentence of the class gets a higher probability "
-    "for it than a sentence of another class."
-)
-PR = "Of those said to be the class, how many are (precision), against how many of it are found; ring: the threshold."
-PR_HOW = (
-    "Unlike ROC it shows what a rare class costs. The number is the average precision: the mean over recall gained."
-)
-CALIBRATION = (
-    "Of the sentences to which the model gives 0.8, eight in ten should be so: bars should end on the dotted line."
-)
-CALIBRATION_HOW = (
-    "Ten bins of the probability; the whisker is the 95 % interval (Wilson), the number above is n. "
-    "Pale bars rest on fewer than 30 sentences."
-)
-PHENOMENA = (
-    "Whiskers: 95 % interval. Ring: TF-IDF with logistic regression, known on test. Grey: fewer than 30 sentences."
-)
-PHENOMENA_HOW = "Each sentence has one phenomenon, its hardest; right is what is right at the threshold above."
 
 
 def page() -> None:
@@ -142,8 +104,8 @@ def _answers(decision: Decision) -> None:
             confusion(decision.counts, decision.classes, look(), normalised=normalised),
             "confusion",
             note=f"n = {count(len(decision.rows))}",
-            reading=CONFUSION,
-            about=CONFUSION_HOW,
+            reading=f"{readings.CONFUSION} Click a cell to read its sentences.",
+            about=readings.CONFUSION_HOW,
             on_select="rerun",
             selection_mode="points",
         )
@@ -174,8 +136,8 @@ def _answers(decision: Decision) -> None:
             confidence(*scores.outcomes(decision), decision.threshold, decision.score_name, look()),
             "confidence",
             note=f"n = {count(len(decision.rows))}",
-            reading=OUTCOMES_TOP if top else OUTCOMES,
-            about=OUTCOMES_HOW,
+            reading=readings.OUTCOMES_TOP if top else readings.OUTCOMES,
+            about=readings.OUTCOMES_HOW,
         )
         _thin({"right answers": int(decision.correct.sum()), "wrong answers": int((~decision.correct).sum())})
 
@@ -187,11 +149,25 @@ def _curves(decision: Decision) -> None:
         with st.container(key="pair-curves"):
             left, right = st.columns(2, gap="large")
         with left:
-            figure("ROC", roc(ranking, look()), "roc", note="area under the curve", reading=ROC, about=ROC_HOW)
+            figure(
+                "ROC",
+                roc(ranking, look()),
+                "roc",
+                note="area under the curve",
+                reading=readings.ROC,
+                about=readings.ROC_HOW,
+            )
             _thin({each.name: min(each.positives, each.others) for each in ranking})
         with right:
             chart = precision_recall(precision, look())
-            figure("Precision and recall", chart, "pr", note="average precision", reading=PR, about=PR_HOW)
+            figure(
+                "Precision and recall",
+                chart,
+                "pr",
+                note="average precision",
+                reading=readings.PR,
+                about=readings.PR_HOW,
+            )
             _thin({each.name: each.positives for each in precision})
     else:
         finding("There is no ROC curve", "It needs sentences of at least two classes in this split.")
@@ -205,7 +181,9 @@ def _details(record: RunRecord, split: str, report: Report, decision: Decision) 
     with left:
         chart = calibration(bins, decision.threshold, decision.score_name, look())
         note = f"n = {count(len(decision.rows))}"
-        figure("Calibration", chart, "calibration", note=note, reading=CALIBRATION, about=CALIBRATION_HOW)
+        figure(
+            "Calibration", chart, "calibration", note=note, reading=readings.CALIBRATION, about=readings.CALIBRATION_HOW
+        )
         _thin({f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in bins})
     classes = scores.class_table(decision)
     with right:
@@ -219,7 +197,7 @@ def _details(record: RunRecord, split: str, report: Report, decision: Decision) 
             phenomena_chart(table[::-1], look()),
             f"{split}, n = {count(len(decision.rows))}, the worst on top",
         )
-        figure("Phenomena", chart, "phenomena", note=note, reading=PHENOMENA, about=PHENOMENA_HOW)
+        figure("Phenomena", chart, "phenomena", note=note, reading=readings.PHENOMENA, about=readings.PHENOMENA_HOW)
         _thin(dict(zip(table["phenomenon"], table["n"], strict=True)))
         tables["Phenomena"] = table
     return tables

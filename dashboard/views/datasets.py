@@ -31,7 +31,6 @@ SHOWN_CHARACTERS = 220
 SHOWN_TOKENS = 400
 
 
-
 @dataclass(frozen=True)
 class Option:
     """One entry of the list of data sets."""

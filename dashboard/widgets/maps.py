@@ -12,6 +12,7 @@ from core.runs.record import RunRecord
 from dashboard import state
 from dashboard.charts.attention import SCALES, MapRow, block, coefficients, full_colour, map_grid, scaled
 from dashboard.charts.numbers import count
+from dashboard.views import readings
 from dashboard.views.edits import Edits
 from dashboard.views.sentence import CLASS_TOKEN, WINDOW, map_rows, received, special_places, subtracts
 from dashboard.widgets.figure import caption, figure, heading
@@ -30,14 +31,7 @@ HEADS_HOW = (
     "Weights after softmax and combination, on the chosen scale. Full colour is the 98.5th percentile of what is "
     "shown, so that a single strong weight does not hide the rest. At rest the strongest lines are drawn."
 )
-GRID = "Rows of a map read, columns are read. The page colour is zero, and all maps share one scale."
-GRID_HOW = (
-    "Each row is a component times its coefficient; the last is their sum, with which the values are weighted. "
-    "Per row divides by the row's strongest weight. Against uniform is 0 where a row spreads its sum evenly: weight "
-    "times tokens, minus that sum, which is 1 for a plain softmax."
-)
 STRIP = "Number and colour: how much the words read this one, on average over readers and heads of this layer and map"
-WEIGHTS = "Every component beside the first enters the sum with this coefficient; a negative one takes attention away."
 LAYER_HELP = "Which layer the strip, the head view and the first kind of grid show."
 MAP_HELP = "A component times its coefficient, or the sum of all."
 GRID_HELP = "All components of the chosen layer, or the chosen map in all layers."
@@ -88,13 +82,15 @@ def inside(record: RunRecord, view: SentenceView, edits: Edits) -> None:
         finding("Attention is not an explanation", NOTE)
         if len(here) > 1:
             chart = coefficients([part.coefficients for part in view.layers], minus, look())
-            figure("Weights of the components", chart, "coefficients", note="in this sentence", reading=WEIGHTS)
+            figure(
+                "Weights of the components", chart, "coefficients", note="in this sentence", reading=readings.WEIGHTS
+            )
     with right:
         note = f"layer {chosen.layer + 1}" if chosen.grid == GRIDS[0] else shown.name
         size = block(len(view.tokens))
         blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
         chart = map_grid(rows, view.tokens, look(), top=top, label=SCALES[chosen.scale])
-        figure("Heads side by side", chart, "grid", note=note, reading=GRID + blocks, about=GRID_HOW)
+        figure("Heads side by side", chart, "grid", note=note, reading=readings.GRID + blocks, about=readings.GRID_HOW)
 
 
 def _all_layers(view: SentenceView, minus: bool, edits: Edits, chosen: Chosen) -> list[MapRow]:

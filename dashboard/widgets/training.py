@@ -12,6 +12,7 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.charts.numbers import count, duration, number, plus_minus
 from dashboard.charts.training import Curves, lambdas, learning
+from dashboard.views import readings
 from dashboard.views.results import headline
 from dashboard.views.training import curve_tables
 from dashboard.widgets.export import export_bar
@@ -19,19 +20,6 @@ from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.messages import finding, problem, progress, selection_note
 from dashboard.widgets.style import look
 
-LEARNING = "Stop when the validation loss turns upwards while the training loss still falls."
-LEARNING_HOW = (
-    "Training loss is that of each logged batch; validation is measured on all validation sentences after each epoch. "
-    "The best epoch by the validation metric is kept. Whiskers: 95 % interval of an accuracy, over the sentences."
-)
-LAMBDAS = (
-    "Left: the value; above zero a component is added, below zero it is taken away. Right: the same, counted from its "
-    "first value and magnified. The stronger the line, the deeper the layer."
-)
-LAMBDAS_HOW = (
-    "One value for each layer and component, logged with the loss; where heads or tokens differ, their mean. "
-    "All panels on the right share one scale, so that the components can be compared."
-)
 LIVE = ("queued", "running")
 
 
@@ -202,8 +190,8 @@ def _figures(curves: Curves, skipped: int) -> None:
         learning(curves, look()),
         "learning",
         note=f"{curves.epochs} epochs planned",
-        reading=LEARNING,
-        about=LEARNING_HOW,
+        reading=readings.LEARNING,
+        about=readings.LEARNING_HOW,
     )
     if curves.lambdas:
         figure(
@@ -211,8 +199,8 @@ def _figures(curves: Curves, skipped: int) -> None:
             lambdas(curves, look()),
             "lambdas",
             note="weight of each further component, by layer",
-            reading=LAMBDAS,
-            about=LAMBDAS_HOW,
+            reading=readings.LAMBDAS,
+            about=readings.LAMBDAS_HOW,
         )
     if skipped:
         problem(

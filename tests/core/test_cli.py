@@ -277,6 +277,14 @@ def test_card_has_counts_and_the_yardstick(cli):
     assert load(cli("data", "card", "reviews.csv", "--no-yardstick", "--json"))["yardstick"] is None
 
 
+def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place):
+    result = load(cli("figures", "first", "--to", "figures", "--only", "learning, roc", "--json"))
+    assert [each["name"] for each in result["files"]] == ["learning", "roc"]
+    assert {path.name for path in (place / "figures").iterdir()} == {"learning.html", "roc.html", "plotly.min.js"}
+    code, out, _ = cli("figures", "first", "--to", "figures")
+    assert code == 0 and "confusion.html" in out and "without map-umap: it has not been computed" in out
+
+
 def test_doctor_finds_nothing_wrong_here(cli):
     shown = load(cli("doctor", "--json"))
     assert shown["problems"] == [] and shown["versions"]["torch"]
@@ -297,6 +305,8 @@ WRONG = {
     "escaping run": (["predict", "../../etc", "x"], "no run"),
     "nothing to predict": (["predict", "first"], "nothing to predict"),
     "unknown split": (["evaluate", "first", "--split", "tset"], "test"),
+    "unknown figure": (["figures", "first", "--to", "figures", "--only", "roc,rco"], "no figure is called 'rco'"),
+    "no place": (["figures", "first"], "Missing option '--to'"),
     "bad map": (["evaluate", "first", "--map", "0:1"], "old=new"),
     "resume and settings": (
         ["train", "--resume", "first", "--epochs", "3", "--data", "built-in"],

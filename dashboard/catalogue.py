@@ -1,0 +1,294 @@
+"""Every figure of a run by name, drawn from its files as on the pages, without a browser or Streamlit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.evaluation.projection import METHODS, NAMES, Method, Projection, ProjectionConfig, project
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.papers.reported import counterpart
+from core.runs import projections
+from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RunRecord
+from core.runs.store import RunStore
+from core.training.history import read_history
+from dashboard.charts import attention, lambdas, performance, scores, training
+from dashboard.charts import embeddings as maps
+from dashboard.charts.numbers import count
+from dashboard.charts.theme import Look, class_colours
+from dashboard.views import embeddings as map_views
+from dashboard.views import readings
+from dashboard.views import scores as score_views
+from dashboard.views.lambdas import has_lambda, head_lines, other_seeds, reported_places
+from dashboard.views.results import Report, make_report, yardstick_phenomena
+from dashboard.views.scores import ANSWER, Decision, decide
+from dashboard.views.sentence import map_rows, subtracts
+from dashboard.views.training import history_curves
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+LONGEST = 80
+"""Characters of a sentence that stand beside a heading."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure with the words that stand around it on its page."""
+
+    title: str
+    chart: go.Figure
+    note: str = ""
+    """n, or the setting."""
+    reading: str = ""
+    """How to read it, also part of the alternative text."""
+    how: str = ""
+    """How it is computed."""
+
+
+class Source:
+    """A run and what its figures are drawn from, each part read when a figure first needs it."""
+
+    def __init__(self, store: RunStore, run: str, split: str, text: str, look: Look) -> None:
+        """`split` may be empty; see `figures`."""
+        self.store, self.run, self.text, self.look = store, run, text, look
+        self.record: RunRecord = store.read(run)
+        self._asked = split
+
+    def check(self) -> None:
+        """Refuse a split that was not evaluated.
+
+        Raises:
+            InputError: it was not.
+        """
+        if self._asked and self._asked not in self.splits:
+            found = ", ".join(self.splits) or "none: it is not evaluated yet"
+            raise InputError(f"run '{self.run}' has no predictions of a split '{self._asked}'; it has {found}")
+
+    @cached_property
+    def splits(self) -> list[str]:
+        """Evaluated splits, in alphabetical order."""
+        found = (self.store.path(self.run) / EVALUATION).glob(f"*/{PREDICTIONS}")
+        return sorted(path.parent.name for path in found)
+
+    @cached_property
+    def split(self) -> str:
+        """The split that was asked for, else test, else the last; empty if none was evaluated."""
+        return self._asked or ("test" if "test" in self.splits else next(reversed(self.splits), ""))
+
+    @cached_property
+    def saved(self) -> pd.DataFrame:
+        """The predictions of the split."""
+        if not self.split:
+            raise NotAvailable(f"it is {self.record.status} and has not been evaluated")
+        path = self.store.path(self.run) / EVALUATION / self.split / PREDICTIONS
+        try:
+            return pd.read_parquet(path)
+        except (OSError, ValueError) as error:
+            raise RunDamaged(f"{path}: cannot be read: {error}") from error
+
+    @cached_property
+    def report(self) -> Report:
+        """What the run says of the split."""
+        return make_report(self.saved, self.record.classes)
+
+    @cached_property
+    def decision(self) -> Decision:
+        """The answers as the model gives them: the more probable class."""
+        two = len(self.report.classes) == 2
+        return decide(self.report.labels, self.report.probabilities, self.report.classes, ANSWER, 0.5 if two else 0.0)
+
+    @property
+    def n(self) -> str:
+        """The split and its size in words."""
+        return f"{self.split}, n = {count(len(self.decision.rows))}"
+
+    def curves(self, record: RunRecord) -> training.Curves:
+        """What a run has logged."""
+        history = read_history(self.store.path(record.run) / HISTORY)
+        chosen, progress = record.config.training, record.progress
+        steps, rows = int(progress.get("steps") or 0), int(progress.get("rows", {}).get("validation") or 0)
+        return history_curves(history, chosen.epochs, chosen.metric, steps, rows)
+
+    @cached_property
+    def own_curves(self) -> training.Curves:
+        """Those of the run itself."""
+        found = self.curves(self.record)
+        if not found.loss:
+            raise NotAvailable("it has no curves: it was not trained step by step, or has not begun")
+        return found
+
+    @property
+    def quoted(self) -> str:
+        """The beginning of the sentence."""
+        return f"“{self.text[:LONGEST]}{'…' if len(self.text) > LONGEST else ''}”"
+
+    @cached_property
+    def view(self) -> SentenceView:
+        """The sentence as the model reads it."""
+        if not self.text.strip():
+            raise NotAvailable("a sentence is needed: --text")
+        from core.interpret.sentence import inspect_text
+        from core.runs.load import load_run
+
+        loaded = load_run(self.store, self.run)
+        view = inspect_text(loaded.model, loaded.tokenizer, self.record.classes, self.text)
+        if not view.layers or not view.tokens:
+            raise NotAvailable(f"{self.record.preset} has no attention to look into in this text")
+        return view
+
+    def map(self, method: Method, dimensions: int) -> tuple[ProjectionConfig, Projection]:
+        """A map of the split: PCA is made, others are read."""
+        if self.record.config.model.family != "encoder":
+            raise NotAvailable(f"{self.record.preset} makes no vector of a sentence")
+        chosen = ProjectionConfig(method, dimensions)
+        try:
+            files = projections.map_files(self.store, self.run, self.split, chosen)
+        except InputError as error:
+            raise NotAvailable(str(error)) from None
+        if method == "pca":
+            return chosen, project(*projections.read_vectors(files.run, self.split, self.record.classes), chosen)
+        made = projections.read(files)
+        if made is None:
+            command = f"sentiscope project {self.run} --split {self.split} --method {method} --dimensions {dimensions}"
+            raise NotAvailable(f"it has not been computed: {command}")
+        return chosen, made
+
+
+def _learning(source: Source) -> Drawn:
+    curves = source.own_curves
+    chart = training.learning(curves, source.look)
+    return Drawn("Learning", chart, f"{curves.epochs} epochs planned", readings.LEARNING, readings.LEARNING_HOW)
+
+
+def _lambdas(source: Source) -> Drawn:
+    curves = source.own_curves
+    if not curves.lambdas:
+        raise NotAvailable(f"{source.record.preset} has no lambda")
+    chart, note = training.lambdas(curves, source.look), "weight of each further component, by layer"
+    return Drawn("Lambdas", chart, note, readings.LAMBDAS, readings.LAMBDAS_HOW)
+
+
+def _course(source: Source, scale: lambdas.Scale) -> Drawn:
+    record = source.record
+    if not source.own_curves.lambdas:
+        raise NotAvailable(f"{record.preset} has no lambda")
+    records = {one.run: one for one in source.store.list() if one.run != record.run and has_lambda(one)}
+    heads = head_lines(read_history(source.store.path(record.run) / HISTORY))
+    seeds = [records[name] for name in other_seeds(record, list(records.values()))]
+    tracks = [lambdas.Track(record.run, record.config.training.seed, source.own_curves, heads=heads)]
+    tracks += [lambdas.Track(one.run, one.config.training.seed, source.curves(one), sibling=True) for one in seeds]
+    chart = lambdas.course(tracks, source.look, scale, reported_places(counterpart(record.preset, record.config)))
+    note = f"{scale}, {count(len(tracks))} seed{'s' if len(tracks) > 1 else ''}"
+    return Drawn("Course of lambda", chart, note, readings.COURSE[scale], readings.COURSE_HOW)
+
+
+def _confusion(source: Source, normalised: bool) -> Drawn:
+    decision = source.decision
+    chart = performance.confusion(decision.counts, decision.classes, source.look, normalised=normalised)
+    note = f"{source.n}, {'shares of the row' if normalised else 'counts'}"
+    return Drawn("Confusion matrix", chart, note, readings.CONFUSION, readings.CONFUSION_HOW)
+
+
+def _confidence(source: Source) -> Drawn:
+    decision = source.decision
+    outcomes = score_views.outcomes(decision)
+    chart = scores.confidence(*outcomes, decision.threshold, decision.score_name, source.look)
+    reading = readings.OUTCOMES_TOP if decision.positive is None else readings.OUTCOMES
+    return Drawn("Confidence by outcome", chart, source.n, reading, readings.OUTCOMES_HOW)
+
+
+def _roc(source: Source) -> Drawn:
+    curves = score_views.roc_curves(source.decision)
+    if not curves:
+        raise NotAvailable("it needs sentences of at least two classes in this split")
+    chart = performance.roc(curves, source.look)
+    return Drawn("ROC", chart, f"{source.n}, area under the curve", readings.ROC, readings.ROC_HOW)
+
+
+def _pr(source: Source) -> Drawn:
+    chart = performance.precision_recall(score_views.pr_curves(source.decision), source.look)
+    return Drawn("Precision and recall", chart, f"{source.n}, average precision", readings.PR, readings.PR_HOW)
+
+
+def _calibration(source: Source) -> Drawn:
+    decision = source.decision
+    bins = score_views.reliability(decision)
+    chart = scores.calibration(bins, decision.threshold, decision.score_name, source.look)
+    return Drawn("Calibration", chart, source.n, readings.CALIBRATION, readings.CALIBRATION_HOW)
+
+
+def _phenomena(source: Source) -> Drawn:
+    if "phenomenon" not in source.report.examples:
+        raise NotAvailable("these data name no phenomena")
+    names = source.report.examples["phenomenon"].tolist()
+    table = score_views.phenomena(source.decision, names, yardstick_phenomena(source.record, source.split))
+    chart, note = scores.phenomena(table[::-1], source.look), f"{source.n}, the worst on top"
+    return Drawn("Phenomena", chart, note, readings.PHENOMENA, readings.PHENOMENA_HOW)
+
+
+def _map(source: Source, method: Method, dimensions: int) -> Drawn:
+    chosen, made = source.map(method, dimensions)
+    placed = map_views.points_frame(source.saved, source.record.classes).iloc[made.rows]
+    way = map_views.COLOURS[0]
+    groups = map_views.colouring(placed, way, source.record.classes, source.look.tokens)
+    axes = map_views.axis_titles(made, chosen)
+    chart = maps.scatter(made.places, made.rows, map_views.hover_words(placed), groups, axes, source.look)
+    note = f"{source.split}, n = {count(len(made.rows))}, colour: {way}"
+    return Drawn(map_views.map_name(chosen), chart, note, readings.MAP[method], readings.MAP_HOW[method])
+
+
+def _silhouettes(source: Source, method: Method) -> Drawn:
+    chosen, made = source.map(method, 2)
+    if made.quality.reason:
+        raise NotAvailable(f"it needs several classes: {made.quality.reason}")
+    width = projections.read_vectors(source.store.path(source.run), source.split, source.record.classes)[0].shape[1]
+    placed = source.saved.iloc[made.rows]
+    spaces, there = map_views.spectra(made, placed, source.record.classes, chosen, width)
+    colours = class_colours(source.look.tokens, source.record.classes)
+    chart = maps.silhouettes(spaces, [colours[i] for i in there], source.look)
+    note = f"{NAMES[method]}, {source.split}, n = {count(len(made.quality.rows))}"
+    return Drawn("Silhouettes", chart, note, readings.SILHOUETTE, readings.SILHOUETTE_HOW)
+
+
+def _grid(source: Source) -> Drawn:
+    view = source.view
+    layer = len(view.layers) - 1
+    rows = map_rows(view, layer, subtracts(source.record))
+    chart = attention.map_grid(rows, view.tokens, source.look)
+    note = f"layer {layer + 1} of {len(view.layers)}, {source.quoted}"
+    return Drawn("Heads side by side", chart, note, readings.GRID, readings.GRID_HOW)
+
+
+def _coefficients(source: Source) -> Drawn:
+    layers = [layer.coefficients for layer in source.view.layers]
+    if len(layers[0]) < 2:
+        raise NotAvailable("its heads have one map each, so there is nothing to weigh")
+    chart = attention.coefficients(layers, subtracts(source.record), source.look)
+    return Drawn("Weights of the components", chart, f"in {source.quoted}", readings.WEIGHTS)
+
+
+FIGURES: dict[str, Callable[[Source], Drawn]] = {
+    "learning": _learning,
+    "lambdas": _lambdas,
+    "course": partial(_course, scale="change"),
+    "course-value": partial(_course, scale="value"),
+    "confusion": partial(_confusion, normalised=False),
+    "confusion-shares": partial(_confusion, normalised=True),
+    "confidence": _confidence,
+    "roc": _roc,
+    "pr": _pr,
+    "calibration": _calibration,
+    "phenomena": _phenomena,
+    **{f"map-{name}": partial(_map, method=name, dimensions=2) for name in METHODS},
+    **{f"map-{name}-3d": partial(_map, method=name, dimensions=3) for name in METHODS},
+    **{f"silhouettes-{name}": partial(_silhouettes, method=name) for name in METHODS},
+    "grid": _grid,
+    "coefficients": _coefficients,
+}
+"""Every figure by name, in the order of the pages."""

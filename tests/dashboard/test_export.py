@@ -1,0 +1,152 @@
+"""Every figure from the command line: the names of the pages, whole files, and words where there is none."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from core import verbs
+from core.exceptions import InputError, RunDamaged
+from core.runs.store import RunStore
+from dashboard.catalogue import FIGURES
+from dashboard.charts.theme import DARK, LIGHT
+
+SCREENS = Path(__file__).parents[2] / "dashboard"
+TEXT = "a good </script><b>film"
+
+
+@pytest.fixture(scope="module")
+def made(trained, tmp_path_factory):
+    """The folder with all figures of the finished run, and what the verb says of it."""
+    folder = tmp_path_factory.mktemp("figures") / "new" / "place"
+    return folder, verbs.figures("finished", folder, text=TEXT, store=RunStore(trained))
+
+
+def data_of(page: str) -> list[dict]:
+    """The traces of the figure in an HTML file."""
+    (call,) = re.findall(r"Plotly\.newPlot\(\s*\"[\w-]+\",\s*(\[.*?\]),\s+\{\"", page, re.DOTALL)
+    return json.loads(call)
+
+
+def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
+    folder, result = made
+    names = [each["name"] for each in result["files"]]
+    assert {*names, *result["left_out"]} == set(FIGURES)
+    assert {path.name for path in folder.iterdir()} == {*(f"{name}.html" for name in names), "plotly.min.js"}
+    assert set(result["left_out"]) == {
+        "phenomena",
+        *(f"map-{method}{deep}" for method in ("tsne", "umap") for deep in ("", "-3d")),
+        "silhouettes-tsne",
+        "silhouettes-umap",
+    }
+    assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]
+
+
+def test_figures_that_pages_draw_under_a_name_have_that_name_here():
+    """Those of Data are of no run, and a second run's are combined maps; `map-…` and the scales are spelled out."""
+    source = "".join(path.read_text() for folder in ("screens", "widgets") for path in (SCREENS / folder).glob("*.py"))
+    drawn = set(re.findall(r"figure\(\s*\"[^\"]+\",\s*[^\"]+?\s\"([a-z-]+)\"", source))
+    elsewhere = {"classes", "lengths", "measured"}
+    assert len(drawn) > 10
+    assert drawn - elsewhere - {"silhouettes"} <= set(FIGURES)
+
+
+@pytest.mark.parametrize("name", ["confusion", "map-pca", "grid"])
+def test_a_file_has_title_alternative_text_and_reading_and_asks_nobody(made, name):
+    page = (made[0] / f"{name}.html").read_text()
+    assert "<title>" in page and '<html lang="en">' in page
+    assert re.search(r'<figure aria-label="[^"]{20,}"', page)
+    assert "<figcaption>" in page
+    assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["plotly.min.js"]
+
+
+def test_what_a_person_typed_is_text_in_the_file(made):
+    page = (made[0] / "grid.html").read_text()
+    assert TEXT not in page and "<b>film" not in page
+    assert "&lt;/script&gt;" in page
+    assert page.count("</script>") == page.count("<script")
+
+
+def test_a_single_figure_is_whole_by_itself(trained, tmp_path):
+    result = verbs.figures("finished", tmp_path, only=["roc"], store=RunStore(trained))
+    assert [path.name for path in tmp_path.iterdir()] == ["roc.html"]
+    page = (tmp_path / "roc.html").read_text()
+    assert "plotly.js v" in page and not re.findall(r"<script[^>]+src=", page)
+    assert result["files"][0]["title"] == "ROC"
+
+
+def test_the_figures_are_those_of_the_split(trained, tmp_path):
+    for split in ("validation", "test"):
+        result = verbs.figures("finished", tmp_path, only=["confusion", "roc"], split=split, store=RunStore(trained))
+        assert result["split"] == split
+        saved = pd.read_parquet(trained / "finished" / "evaluation" / split / "predictions.parquet")
+        names = ["negative", "positive"]
+        counts = pd.crosstab(saved["label"], saved["predicted"]).reindex(index=names, columns=names, fill_value=0)
+        page = (tmp_path / "confusion.html").read_text()
+        shown = [int(re.search(r">(\d+)</b>", cell)[1]) for cell in data_of(page)[0]["text"]]
+        assert shown == counts.to_numpy().ravel().tolist()
+        assert f"{split}, n = {len(saved)}" in page
+
+
+@pytest.mark.parametrize(("theme", "tokens"), [("light", LIGHT), ("dark", DARK)])
+def test_the_theme_is_that_of_the_pages(trained, tmp_path, theme, tokens):
+    verbs.figures("finished", tmp_path, only=["calibration"], theme=theme, store=RunStore(trained))
+    assert f"background: {tokens.paper}" in (tmp_path / "calibration.html").read_text()
+
+
+def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
+    result = verbs.figures("baseline", tmp_path, text="good", store=RunStore(trained))
+    assert {each["name"] for each in result["files"]} == {
+        "confusion",
+        "confusion-shares",
+        "confidence",
+        "roc",
+        "pr",
+        "calibration",
+    }
+    assert "makes no vector" in result["left_out"]["map-pca"]
+    assert "not trained step by step" in result["left_out"]["learning"]
+    assert "no attention" in result["left_out"]["grid"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"split": "tset"}, "no predictions of a split 'tset'; it has test, validation"),
+        ({"only": ["rco"]}, "no figure is called 'rco'"),
+        ({"only": ["map-umap"]}, "map-umap: it has not been computed"),
+        ({"only": ["grid"]}, "grid: a sentence is needed: --text"),
+        ({"theme": "blue"}, "--theme 'blue': one of light, dark"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_in_words_and_nothing_is_written(trained, tmp_path, settings, words):
+    with pytest.raises(InputError, match=re.escape(words)):
+        verbs.figures("finished", tmp_path / "none", store=RunStore(trained), **settings)
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_place_that_is_a_file_is_refused(trained, tmp_path):
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        verbs.figures("finished", tmp_path / "taken", only=["roc"], store=RunStore(trained))
+
+
+def test_a_damaged_run_is_told_with_its_file(trained, tmp_path):
+    with pytest.raises(RunDamaged, match=r"run\.json"):
+        verbs.figures("damaged", tmp_path, store=RunStore(trained))
+
+
+def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(trained, tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from core import verbs; from core.runs.store import RunStore\n"
+        f"verbs.figures('finished', Path({str(tmp_path)!r}), store=RunStore(Path({str(trained)!r})))\n"
+        "print(*(name for name in ('streamlit', 'torch', 'umap', 'openTSNE') if name in sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == []
