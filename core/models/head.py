@@ -25,8 +25,10 @@ class HeadOutput(NamedTuple):
     trace: HeadTrace | None
 
 
-class Head(nn.Module):
-    """H → R = [H; convolutions of H] → attention over R → pooling → LN(ReLU(P W + b)) → classifier.
+class Head(nn.Linear):
+    """The classifier, a linear map, and what may stand between it and the token vectors.
+
+    H → R = [H; convolutions of H] → attention over R → pooling → LN(ReLU(P W + b)) → classifier.
 
     Every step but pooling and classifier can be left out; with all of them left out it is the linear head (Inceptive
     Transformers, section 3). Padding adds nothing anywhere, and a text without tokens pools to zeros.
@@ -60,17 +62,16 @@ class Head(nn.Module):
         pooling: Literal["mean", "cls"],
         dropout: float = 0.0,
     ) -> None:
-        super().__init__()
         joined = width + len(kernels) * channels
+        super().__init__(dense or joined, 1 if one_logit else classes)
         self.dropout = Dropout(dropout)
         self.branches = nn.ModuleDict({str(k): Branch(width=width, channels=channels, kernel=k) for k in kernels})
         self.attention = HeadAttention(width=joined, heads=attention_heads) if attention_heads else None
         self.dense = nn.Linear(joined, dense) if dense else None
         self.dense_norm = nn.LayerNorm(dense) if dense else None
-        self.classifier = nn.Linear(dense or joined, 1 if one_logit else classes)
         self.one_logit, self.first = one_logit, pooling == "cls"
 
-    def forward(self, x: Tensor, keep: Tensor, *, trace: bool) -> HeadOutput:
+    def forward(self, x: Tensor, keep: Tensor, *, trace: bool) -> HeadOutput:  # type: ignore[override]
         """x (B, L, d), keep (B, L) → logits and pooled vector; with `trace`, also branches and maps."""
         x = self.dropout(x)
         branches = {int(kernel): branch(x, keep) for kernel, branch in self.branches.items()}
@@ -81,17 +82,36 @@ class Head(nn.Module):
         pooled = x[:, 0] if self.first else masked_mean(x, keep)
         if self.dense is not None and self.dense_norm is not None:
             pooled = self.dense_norm(F.relu(self.dense(pooled)))
-        logits = self.classifier(pooled)
+        logits = super().forward(pooled)
         if self.one_logit:
             logits = F.pad(logits, (1, 0))
         return HeadOutput(logits, pooled, HeadTrace(branches, maps) if trace else None)
 
 
-class Branch(nn.Module):
-    """Y_i = sum_j W_j H_{i + j - (k - 1) // 2} + b, then batch norm and ReLU: one width of the inception.
+class Convolution(nn.Conv1d):
+    """Y_i = sum_j W_j H_{i + j - (k - 1) // 2} + b: one window of k tokens at each token.
 
     The output is as long as the text: (k - 1) // 2 zeros stand before it and k // 2 behind it, so that an even width
     looks one token further to the right. Padded positions count as such zeros.
+
+    Args:
+        width: d.
+        channels: c.
+        kernel: k.
+    """
+
+    def __init__(self, *, width: int, channels: int, kernel: int) -> None:
+        super().__init__(width, channels, kernel)
+        self.margins = (kernel - 1) // 2, kernel // 2
+
+    def forward(self, x: Tensor, keep: Tensor) -> Tensor:  # type: ignore[override]
+        """x (B, L, d), keep (B, L) → (B, L, c); what stands at padded places has no meaning."""
+        real = x.masked_fill(~keep[..., None], 0).transpose(1, 2)
+        return super().forward(F.pad(real, self.margins)).transpose(1, 2)
+
+
+class Branch(nn.Module):
+    """Convolution, batch norm and ReLU: one width of the inception.
 
     The paper takes the statistics of the batch norm over all positions. Here they are those of the real tokens, so that
     padding changes nothing in training either. A batch of a single token has no variance and is normalised by the
@@ -105,14 +125,12 @@ class Branch(nn.Module):
 
     def __init__(self, *, width: int, channels: int, kernel: int) -> None:
         super().__init__()
-        self.convolution = nn.Conv1d(width, channels, kernel)
+        self.convolution = Convolution(width=width, channels=channels, kernel=kernel)
         self.norm = nn.BatchNorm1d(channels)
-        self.margins = (kernel - 1) // 2, kernel // 2
 
     def forward(self, x: Tensor, keep: Tensor) -> Tensor:
         """x (B, L, d), keep (B, L) → (B, L, c), 0 where padded."""
-        real = x.masked_fill(~keep[..., None], 0).transpose(1, 2)
-        found = self.convolution(F.pad(real, self.margins)).transpose(1, 2)
+        found = self.convolution(x, keep)
         tokens = found[keep]
         if self.training and len(tokens) > 1:
             tokens = self.norm(tokens)
