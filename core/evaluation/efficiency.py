@@ -26,7 +26,7 @@ def inference_time(model: nn.Module, batch: Batch, *, warm_up: int = 3, repeats:
         `rows` and `tokens` (the shape of the batch) and `device`.
     """
     device = device_of(model)
-    batch = Batch(*(each.to(device) for each in batch))
+    batch = batch.to(device)
     times = []
     with evaluating(model):
         for number in range(warm_up + repeats):

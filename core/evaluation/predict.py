@@ -65,7 +65,7 @@ def predict_tokens(
     with evaluating(model):
         for rows in in_order(order, batch_size) or [order]:
             batch = tokens.batch(rows) if len(rows) else TokenTable.of([[]]).batch(np.zeros(1, np.int64))
-            output = model(Batch(*(each.to(target) for each in batch)), intervene=intervene)
+            output = model(batch.to(target), intervene=intervene)
             found = (output.logits.float(), output.logits.float().softmax(-1), output.pooled.float())
             parts.append([each[: len(rows)].cpu().numpy() for each in found])
     place = np.empty_like(order)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,15 +23,21 @@ class LayerView:
     """One layer for one text; float32 arrays, queries in rows."""
 
     components: np.ndarray
-    """(N, H, L, L): softmax maps."""
+    """(N, H, L, L): softmax maps; (N, H, 0, 0) where the text is too long for maps."""
     coefficients: np.ndarray
     """(N, H, L): c of each query token."""
     combined: np.ndarray
-    """(H, L, L): sum of coefficient times map."""
+    """(H, L, L): sum of coefficient times map; (H, 0, 0) where the text is too long for maps."""
     head_outputs: np.ndarray
     """(H, L, d/H)."""
     gates: np.ndarray | None
-    """(L,) or None."""
+    """(L,): how much each token may be looked at, where the model has gates."""
+    terms: dict[str, np.ndarray]
+    """(H, L, L): `lexical`, what a lexicon adds to the scores, or `lexical_factor`, what they are multiplied with."""
+    temperature: float | None
+    """Factor of the cosines, where the model has one."""
+    support: np.ndarray | None
+    """(L, L) bool: who may see whom, where not everybody may see everybody."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,21 @@ class SentenceView:
     """(d,)."""
     layers: tuple[LayerView, ...]
     """Empty for a model without attention (`maps` not in its `provides`)."""
+    positions: dict[str, float]
+    """Learned factors of the position terms (alpha, beta, gamma), where the model has them."""
+    tags: tuple[int, ...] | None
+    """Part of speech of each token, as the model reads them."""
+    polarity: np.ndarray | None
+    """(L, 3): positive, neutral, negative, as the model reads them from its lexicon."""
+    branches: dict[int, np.ndarray]
+    """By kernel width, (L, c): the convolutions of the head, where it has any."""
+    head_maps: np.ndarray | None
+    """(h, L, L): the head's own attention, where it has one."""
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the text has layers but, for its length, no maps."""
+        return bool(self.layers) and len(self.tokens) > 0 and self.layers[0].combined.shape[-1] == 0
 
 
 def inspect_text(
@@ -76,7 +98,7 @@ def inspect_text(
     with evaluating(model):
         device = device_of(model)
         output = model(
-            batch._replace(ids=batch.ids.to(device), keep=batch.keep.to(device)),
+            batch.to(device),
             trace="maps" in model.provides,
             intervene=intervene,
         )
@@ -95,6 +117,7 @@ def inspect_text(
         probabilities=dict(zip(classes, probabilities, strict=True)),
         pooled=_array(output.pooled[0]),
         layers=() if output.trace is None else _layers(output.trace, len(tokens)),
+        **_beside(output.trace, len(tokens)),
     )
 
 
@@ -104,13 +127,33 @@ def _layers(trace: Trace, length: int) -> tuple[LayerView, ...]:
 
 
 def _layer(layer: LayerTrace, length: int) -> LayerView:
+    _, n, h, _, _ = layer.coefficients.shape
+    maps = layer.coefficients.new_zeros(n, h, 0, 0) if layer.maps is None else layer.maps[0, ..., :length, :length]
+    combined = maps[0] if layer.maps is None else layer.combined[0, ..., :length, :length]
     return LayerView(
-        components=_array(layer.maps[0, ..., :length, :length]),
+        components=_array(maps),
         coefficients=_array(layer.coefficients[0, ..., :length, 0]),
-        combined=_array(layer.combined[0, ..., :length, :length]),
+        combined=_array(combined),
         head_outputs=_array(layer.head_outputs[0, :, :length]),
         gates=None if layer.gates is None else _array(layer.gates[0, :length]),
+        terms={name: _array(term[0, :, :length, :length]) for name, term in layer.terms.items()},
+        temperature=None if layer.temperature is None else layer.temperature.item(),
+        support=None if layer.support is None else layer.support[0, :length, :length].cpu().numpy(),
     )
+
+
+def _beside(trace: Trace | None, length: int) -> dict[str, Any]:
+    """What a trace tells beside its layers, as fields of `SentenceView`."""
+    head = None if trace is None else trace.head
+    if trace is None:
+        return {"positions": {}, "tags": None, "polarity": None, "branches": {}, "head_maps": None}
+    return {
+        "positions": {name: factor.item() for name, factor in trace.positions.items()},
+        "tags": None if trace.tags is None else tuple(trace.tags[0, :length].tolist()),
+        "polarity": None if trace.polarity is None else _array(trace.polarity[0, :length]),
+        "branches": {} if head is None else {k: _array(each[0, :length]) for k, each in head.branches.items()},
+        "head_maps": None if head is None or head.maps is None else _array(head.maps[0, :, :length, :length]),
+    }
 
 
 def _array(tensor: Tensor) -> np.ndarray:

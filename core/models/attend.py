@@ -1,13 +1,14 @@
-"""The two functions that compute attention: out = (sum_i c_i softmax(q_i k_i^T)) v.
+"""Two of the three functions that compute attention: out = (sum_i c_i softmax(q_i k_i^T)) v. The third is `banded`.
 
 Everything before them (projections, score factors folded into q) and after them (head norm, output map) is shared, so
 that training and explanation agree by one small contract.
 
 Shapes in every signature:
-    q, k            (B, N, H, L, e)   every score factor (1/sqrt(e), temperatures) is already in q
+    q, k            (B, N, H, L, e)   every score factor (1/sqrt(e), temperatures) is already in q; terms are columns
     v               (B, H, L, dv)     one set of values for all components
     coefficients    (B|1, N, H|1, L|1, 1)
     keep            (B, L) bool       False keys weigh exactly 0; a row without any key gives 0
+    support         (B, L, L) bool    where not every token sees every other: True where query i may see key j
     out             (B, H, L, dv)
 """
 
@@ -26,19 +27,23 @@ BUFFER_BYTES = 3_000_000
 """One score buffer of the combined kernel; small enough to stay in a core's cache."""
 
 
-def attend_explicit(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor) -> tuple[Tensor, Tensor]:
+def attend_explicit(
+    q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, support: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
     """Attention with every map in memory: the path of the trace.
 
     Returns:
         out (B, H, L, dv) and the maps (B, N, H, L, L), each row a distribution over the kept keys.
     """
-    bias, some = _mask(keep, q.dtype)
+    bias, some = _mask(_allowed(keep, support), q.dtype)
     maps = (q @ k.transpose(-1, -2) + bias[:, None]).softmax(-1) * some[:, None]
     out = (coefficients * maps).sum(1) @ v
     return out, maps
 
 
-def attend_fused(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor) -> Tensor:
+def attend_fused(
+    q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor, support: Tensor | None = None
+) -> Tensor:
     """Attention without a map outliving its block: the path of training and evaluation.
 
     The kernel is chosen by what is fastest for these shapes on this device; the result does not depend on it.
@@ -46,25 +51,32 @@ def attend_fused(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Te
     on_cpu = q.device.type == "cpu"
     if on_cpu and (q.dtype == torch.bfloat16 or torch.is_autocast_enabled("cpu")):
         # The flash kernel's bfloat16 backward is slower than float32; the explicit form gains from bfloat16.
-        return attend_explicit(q, k, v, coefficients, keep)[0]
+        return attend_explicit(q, k, v, coefficients, keep, support)[0]
+    allowed = _allowed(keep, support)
     if on_cpu and q.shape[1] > 1 and q.shape[3] <= COMBINED_LENGTH:
-        bias, some = _mask(keep, q.dtype)
+        bias, some = _mask(allowed, q.dtype)
         weights = (coefficients * some[:, None]).expand(*q.shape[:4], 1)
         return _Combined.apply(q, k, v, weights, bias)
-    return _stacked(q, k, v, coefficients, keep)
+    return _stacked(q, k, v, coefficients, allowed)
 
 
-def _mask(keep: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Additive bias (B, 1, 1, L), 0 or -inf, and a factor (B, 1, 1, 1), 0 for texts without a single token.
+def _allowed(keep: Tensor, support: Tensor | None) -> Tensor:
+    """Which keys a query may see: (B, 1, 1, L) where all queries see the same, else (B, 1, L, L)."""
+    keys = keep[:, None, None]
+    return keys if support is None else keys & support[:, None]
 
-    Softmax over -inf alone would be NaN, so an empty text gets no bias and is multiplied away instead.
+
+def _mask(allowed: Tensor, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Additive bias, 0 or -inf, shaped as `allowed`, and a factor (B, 1, 1|L, 1), 0 for queries that see nothing.
+
+    Softmax over -inf alone would be NaN, so such a query gets no bias and is multiplied away instead.
     """
-    some = keep.any(1)[:, None, None, None]
-    bias = torch.zeros(keep.shape, dtype=dtype, device=keep.device).masked_fill_(~keep, float("-inf"))
-    return torch.where(some, bias[:, None, None], 0.0), some.to(dtype)
+    some = allowed.any(-1, keepdim=True)
+    bias = torch.zeros(allowed.shape, dtype=dtype, device=allowed.device)
+    return bias.masked_fill_(some & ~allowed, float("-inf")), some.to(dtype)
 
 
-def _stacked(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor) -> Tensor:
+def _stacked(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, allowed: Tensor) -> Tensor:
     """Components as extra heads of one fused call.
 
     The fused CPU kernel refuses d_qk != d_v and would silently build L x L maps, so both are zero-padded to the larger.
@@ -75,7 +87,7 @@ def _stacked(q: Tensor, k: Tensor, v: Tensor, coefficients: Tensor, keep: Tensor
     flat = (B, N * H, L, wide)
     values = F.pad(v, (0, wide - dv))[:, None].expand(B, N, H, L, wide).reshape(flat)
     queries, keys = (F.pad(x, (0, wide - e)).reshape(flat) for x in (q, k))
-    out = F.scaled_dot_product_attention(queries, keys, values, attn_mask=keep[:, None, None], scale=1.0)
+    out = F.scaled_dot_product_attention(queries, keys, values, attn_mask=allowed, scale=1.0)
     return (coefficients * out.view(B, N, H, L, wide)[..., :dv]).sum(1)
 
 

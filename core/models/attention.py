@@ -1,21 +1,78 @@
-"""One attention module for every paper: projections, mixing of components, attend, head norm, output map."""
+"""One attention module for every paper: scores and their terms, mixing of components, attend, head norm, output map."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.models.attend import attend_explicit, attend_fused
+from core.models.banded import attend_banded
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
+from core.models.support import global_positions, support_mask
+from core.models.terms import KeyGate, LexicalTerm, rotate
 from core.models.trace import Intervention, LayerTrace
 
 Mixing = Single | Differential | DifferentialV2 | Additive
 
+DENSE_TRACE = 1024
+"""With a window: longer texts have no maps, and are computed in linear time also when traced."""
+DENSE = 256
+"""With a window: up to here a masked dense call is faster than the banded one."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What attention reads beside the vectors: the same for every layer."""
+
+    keep: Tensor
+    """(B, L) bool, the class token included."""
+    polarity: Tensor | None
+    """(B, L, 3)."""
+    class_token: bool
+    """Whether the first position is a class token."""
+
+
+@dataclass(frozen=True)
+class Support:
+    """Local and global tokens: who sees whom (SentiFormer)."""
+
+    window: int
+    random: int
+    seed: int
+
+    def globals(self, keep: Tensor, layer: int) -> Tensor:
+        """(B, G): positions that see all and are seen by all, -1 where absent."""
+        return global_positions(keep.sum(1), layer=layer, random=self.random, seed=self.seed)
+
+    def covers(self, length: int) -> bool:
+        """Whether every token sees every other anyway."""
+        return self.window // 2 >= length - 1
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a score is made of beside queries and keys."""
+
+    rotary: bool
+    """Turn queries and keys by their position."""
+    qk_norm: bool
+    """Cosines times a learned temperature in place of q·k / sqrt(head width)."""
+    gate: KeyGate | None
+    """Weighs the keys."""
+    lexical: LexicalTerm | None
+    """Brings a lexicon's polarities in."""
+    support: Support | None
+    """Who sees whom; None: everybody everybody."""
+
 
 class Attention(nn.Module):
     """Multi-head attention over N components that share one set of values.
+
+    Order of the parts of a score: normalise, rotate, temperature, Hadamard factor, then gate and lexical term.
 
     Args:
         width: d, of input and output.
@@ -23,6 +80,7 @@ class Attention(nn.Module):
         qk_width: total width of the queries (and keys) of one component.
         components: N.
         mixing: gives the coefficients.
+        terms: what a score is made of, and who sees whom.
         head_norm: RMSNorm over each head's output, times `mixing.scale`.
         row_norm: divide the coefficients by the sum of their magnitudes.
         index: 0-based layer, by which interventions name it.
@@ -36,6 +94,7 @@ class Attention(nn.Module):
         qk_width: int,
         components: int,
         mixing: Mixing,
+        terms: Terms,
         head_norm: bool,
         row_norm: bool,
         index: int,
@@ -47,22 +106,23 @@ class Attention(nn.Module):
         self.value = nn.Linear(width, width)
         self.out = nn.Linear(width, width)
         self.mixing = mixing
+        self.rotary = terms.rotary
+        self.temperature = nn.Parameter(torch.ones(1)) if terms.qk_norm else None
+        self.gate, self.lexical, self.support = terms.gate, terms.lexical, terms.support
         self.head_norm = nn.RMSNorm(width // heads, eps=1e-5) if head_norm else None
 
     def forward(
-        self, x: Tensor, keep: Tensor, *, trace: bool, intervene: Intervention | None
+        self, x: Tensor, reading: Reading, *, trace: bool, intervene: Intervention | None
     ) -> tuple[Tensor, LayerTrace | None]:
-        """x (B, L, d), keep (B, L) → (B, L, d) and, if asked, the trace (its `hidden` is filled by the layer)."""
+        """x (B, L, d) → (B, L, d) and, if asked, the trace (its `hidden` is filled by the layer)."""
         B, L, d = x.shape
         N, H = self.components, self.heads
-        q, k = (p(x).view(B, L, N, H, -1).permute(0, 2, 3, 1, 4) for p in (self.query, self.key))  # (B, N, H, L, e)
-        q = q / math.sqrt(q.shape[-1])
+        log_gate = self._log_gate(x, reading, intervene)
+        closed = self._closed(L, intervene, x.device)
+        q, k = self._scores(x, reading, log_gate, intervene)
         v = self.value(x).view(B, L, H, d // H).transpose(1, 2)  # (B, H, L, d/H)
         c = self._coefficients(x, intervene)
-        if trace:
-            out, maps = attend_explicit(q, k, v, c, keep)
-        else:
-            out = attend_fused(q, k, v, c, keep)
+        out, seen = self._attend(q, k, v, c, reading.keep, closed, trace=trace)
         if self.head_norm is not None:
             out = self.head_norm(out) * self.mixing.scale
         if intervene is not None:
@@ -70,7 +130,98 @@ class Attention(nn.Module):
         y = self.out(out.transpose(1, 2).reshape(B, L, d))
         if not trace:
             return y, None
-        return y, LayerTrace(maps=maps, coefficients=c.expand(B, N, H, L, 1), hidden=y, head_outputs=out)
+        return y, replace(
+            seen,
+            coefficients=c.expand(B, N, H, L, 1),
+            hidden=y,
+            head_outputs=out,
+            gates=None if log_gate is None else log_gate.exp() * ~closed,
+            terms=self._terms(reading, intervene),
+            temperature=self.temperature,
+        )
+
+    def scalars(self) -> dict[str, float]:
+        """The learned numbers of this layer that have a meaning of their own."""
+        named: dict[str, Tensor | None] = {"tau": self.temperature}
+        if self.lexical is not None and isinstance(self.lexical.strength, nn.Parameter):
+            named["strength"] = self.lexical.strength
+        if self.gate is not None:
+            named["lexicon_gate"] = self.gate.strength
+        return {name: value.item() for name, value in named.items() if value is not None}
+
+    def _scores(
+        self, x: Tensor, reading: Reading, log_gate: Tensor | None, intervene: Intervention | None
+    ) -> tuple[Tensor, Tensor]:
+        """Q' and K' (B, N, H, L, e'): everything that a score is made of."""
+        B, L, _ = x.shape
+        N, H = self.components, self.heads
+        q, k = (p(x).view(B, L, N, H, -1).permute(0, 2, 3, 1, 4) for p in (self.query, self.key))  # (B, N, H, L, e)
+        if self.temperature is not None:
+            q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+        if self.rotary:
+            q, k = rotate(q), rotate(k)
+        q = q / math.sqrt(q.shape[-1]) if self.temperature is None else q * self.temperature
+        if self.lexical is not None and self.lexical.kind == "hadamard":
+            q, k = self.lexical.multiply(q, k, _polarity(reading))
+        columns = []
+        if log_gate is not None:
+            columns.append((log_gate.new_ones(1), log_gate[:, None, None, :, None]))
+        if self.lexical is not None and self.lexical.kind == "add":
+            factor = 1.0 if intervene is None else intervene.lexical_scale
+            columns.append(self.lexical.columns(_polarity(reading), factor))
+        return _append(q, [column for column, _ in columns]), _append(k, [column for _, column in columns])
+
+    def _log_gate(self, x: Tensor, reading: Reading, intervene: Intervention | None) -> Tensor | None:
+        """(B, L): 0 at a class token, and where an intervention closes the gate, which the key mask does instead."""
+        if self.gate is None:
+            return None
+        log_gate: Tensor = self.gate(x, reading.polarity)
+        place = torch.arange(log_gate.shape[1], device=log_gate.device)
+        if reading.class_token:
+            log_gate = log_gate.masked_fill(place == 0, 0.0)
+        for layer, token, value in () if intervene is None else intervene.gates:
+            if layer == self.index:
+                log_gate = log_gate.masked_fill(place == token, math.log(value) if value > 0 else 0.0)
+        return log_gate
+
+    def _closed(self, length: int, intervene: Intervention | None, device: torch.device) -> Tensor:
+        """(L,) bool: keys that an intervention hides. As a column, log 0 would make NaN of 0 · -inf."""
+        closed = torch.zeros(length, dtype=torch.bool, device=device)
+        for layer, token, value in () if intervene is None else intervene.gates:
+            if layer == self.index and value == 0:
+                closed[token] = True
+        return closed
+
+    def _attend(
+        self, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, closed: Tensor, *, trace: bool
+    ) -> tuple[Tensor, LayerTrace]:
+        """(B, H, L, d/H) and a trace with maps and support only."""
+        L = q.shape[3]
+        seen = LayerTrace(maps=None, coefficients=c, hidden=v, head_outputs=v)
+        positions = None if self.support is None or self.support.covers(L) else self.support.globals(keep, self.index)
+        keys = keep & ~closed
+        if positions is None or self.support is None:
+            support = None
+        elif L > (DENSE_TRACE if trace else DENSE):
+            return attend_banded(q, k, v, c, keys, positions, window=self.support.window), seen
+        else:
+            support = support_mask(keep, positions, self.support.window)
+        if not trace:
+            return attend_fused(q, k, v, c, keys, support), seen
+        out, maps = attend_explicit(q, k, v, c, keys, support)
+        return out, replace(seen, maps=maps, support=support)
+
+    @staticmethod
+    def _closes(log_gate: Tensor) -> bool:
+        """Only an intervention closes a gate, and it has no gradient: training never asks."""
+        return not log_gate.requires_grad and bool(log_gate.isneginf().any())
+
+    def _terms(self, reading: Reading, intervene: Intervention | None) -> dict[str, Tensor]:
+        if self.lexical is None:
+            return {}
+        factor = 1.0 if intervene is None else intervene.lexical_scale
+        name = "lexical" if self.lexical.kind == "add" else "lexical_factor"
+        return {name: self.lexical.shown(_polarity(reading), factor)}
 
     def _coefficients(self, x: Tensor, intervene: Intervention | None) -> Tensor:
         """(B|1, N, H|1, L|1, 1), the intervention applied."""
@@ -85,6 +236,17 @@ class Attention(nn.Module):
         if intervene is not None:
             c = c * _switches(intervene.components_off, self.index, self.components, c)[:, None, None, None]
         return c
+
+
+def _append(x: Tensor, columns: list[Tensor]) -> Tensor:
+    """x (B, N, H, L, e) with columns, each broadcast to (B, N, H, L, .), behind its own."""
+    return torch.cat([x, *(column.expand(*x.shape[:4], column.shape[-1]) for column in columns)], -1) if columns else x
+
+
+def _polarity(reading: Reading) -> Tensor:
+    if reading.polarity is None:
+        raise RuntimeError("this model reads the polarity of tokens and got none")
+    return reading.polarity
 
 
 def _switches(off: frozenset[tuple[int, int]], layer: int, count: int, like: Tensor) -> Tensor:

@@ -4,57 +4,123 @@ from __future__ import annotations
 
 import math
 
+import torch
 from torch import nn
 
 from core.exceptions import ConfigError
-from core.models.attention import Attention, Mixing
+from core.models.attention import Attention, Mixing, Support, Terms
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.encoder import EncoderClassifier, Layer
 from core.models.feedforward import FeedForward, SwiGLU
+from core.models.head import Head
 from core.models.linear import BagOfNgrams
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
+from core.models.positions import PolarityAware, Sinusoidal
+from core.models.terms import KeyGate, LexicalTerm
 
 Model = EncoderClassifier | BagOfNgrams
 
 
-def build(config: ModelConfig, *, vocabulary: int, classes: int) -> Model:
+def build(config: ModelConfig, *, vocabulary: int, classes: int, max_length: int = 0) -> Model:
     """A model with fresh weights, drawn from torch's global generator.
 
     Args:
         config: every choice of the architecture.
         vocabulary: number of token ids.
         classes: number of logits.
+        max_length: most tokens of a text; only `pad_mode=as_released` reads it.
 
     Raises:
-        ConfigError: if there is nothing to classify.
+        ConfigError: if there is nothing to classify, or no length to fill texts up to.
     """
     if classes < 2:
         raise ConfigError(f"{classes} class: a classifier needs at least two")
+    if config.head.one_logit and classes != 2:
+        raise ConfigError(
+            f"model.head.one_logit: for two classes, and these data have {classes}; choose one_logit=false"
+        )
     if config.family == "tfidf-logreg":
         return BagOfNgrams(vocabulary=vocabulary, classes=classes)
+    fill = max_length if config.pad_mode == "as_released" else 0
+    if config.pad_mode == "as_released" and not fill:
+        raise ConfigError("model.pad_mode=as_released: needs text.max_length, the length that texts are filled up to")
     model = EncoderClassifier(
         vocabulary=vocabulary,
-        classes=classes,
         width=config.width,
+        scale=math.sqrt(config.width) if config.initial == "xavier" else 1.0,
+        positions=_positions(config),
         layers=[_layer(config, index) for index in range(config.layers)],
         final_norm=_norm(config) if config.norm_place == "pre" else nn.Identity(),
-        sinusoidal=config.position == "sinusoidal",
-        pooling=config.pooling,
+        head=_head(config, classes),
+        fill=fill,
         dropout=config.dropout,
-        provides=frozenset({"maps", "hidden", "pooled"} | ({"lambda"} if config.attention.components > 1 else set())),
+        provides=provides(config),
     )
-    _initialise(model)
+    if config.initial == "xavier":
+        _initialise(model)
     return model
+
+
+def provides(config: ModelConfig) -> frozenset[str]:
+    """What a model of this configuration can show: pages ask for these names, never for a family or a paper."""
+    if config.family == "tfidf-logreg":
+        return BagOfNgrams.provides
+    part = config.attention
+    names = {
+        "maps": True,
+        "hidden": True,
+        "pooled": True,
+        "lambda": part.components > 1,
+        "token-lambda": part.lambda_input or part.mixing == "differential-v2",
+        "gates": part.gate,
+        "lexical": part.lexical != "none",
+        "temperature": part.qk_norm,
+        "support": part.window > 0,
+        "positions": config.position == "polarity-aware",
+        "tags": config.needs_tags,
+        "polarity": config.needs_lexicon,
+        "branches": bool(config.head.kernels),
+        "head-maps": config.head.attention_heads > 0,
+    }
+    return frozenset(name for name, has in names.items() if has)
+
+
+def _head(config: ModelConfig, classes: int) -> Head:
+    return Head(
+        width=config.width,
+        classes=classes,
+        kernels=config.head.widths(),
+        channels=config.head.channels,
+        attention_heads=config.head.attention_heads,
+        dense=config.head.dense,
+        one_logit=config.head.one_logit,
+        pooling=config.pooling,
+        dropout=0.0 if config.head.linear else config.dropout,
+    )
+
+
+def _positions(config: ModelConfig) -> Sinusoidal | PolarityAware | None:
+    if config.position == "polarity-aware":
+        return PolarityAware(width=config.width, recency=config.recency, tags=config.pos_tags)
+    return Sinusoidal() if config.position == "sinusoidal" else None
 
 
 def _layer(config: ModelConfig, index: int) -> Layer:
     part = config.attention
+    qk_width = config.width // 2 if part.qk_width == "half" else config.width
     attention = Attention(
         width=config.width,
         heads=part.heads,
-        qk_width=config.width // 2 if part.qk_width == "half" else config.width,
+        qk_width=qk_width,
         components=part.components,
         mixing=_mixing(part, config.width, index + 1),
+        terms=Terms(
+            rotary=part.rotary,
+            qk_norm=part.qk_norm,
+            gate=KeyGate(width=config.width, lexicon=part.lexicon_gate) if part.gate else None,
+            lexical=_lexical(part, qk_width // part.heads),
+            support=Support(part.window, part.random_globals, part.support_seed) if part.window else None,
+        ),
         head_norm=part.head_norm,
         row_norm=part.row_norm,
         index=index,
@@ -65,6 +131,23 @@ def _layer(config: ModelConfig, index: int) -> Layer:
         norms=(_norm(config), _norm(config)),
         place=config.norm_place,
         dropout=config.dropout,
+    )
+
+
+def _lexical(part: AttentionConfig, head_width: int) -> LexicalTerm | None:
+    if part.lexical == "none":
+        return None
+    reach = torch.ones(part.components, part.heads, dtype=torch.bool)
+    if part.lexical_heads == "last":
+        reach[:, :-1] = False
+    if part.lexical_component >= 0:
+        reach[torch.arange(part.components) != part.lexical_component] = False
+    return LexicalTerm(
+        kind=part.lexical,
+        reach=reach,
+        strength=part.lexical_strength,
+        learn=part.learn_strength,
+        scale=1 / math.sqrt(head_width) if part.lexical_scaled else 1.0,
     )
 
 
@@ -83,11 +166,14 @@ def _mixing(part: AttentionConfig, width: int, layer: int) -> Mixing:
             width=width,
             sets=sets,
             learn_beta=part.learn_beta,
+            from_input=part.lambda_input,
         )
     return Single()
 
 
 def _norm(config: ModelConfig) -> nn.Module:
+    if config.norm == "none":
+        return nn.Identity()
     return nn.RMSNorm(config.width, eps=1e-5) if config.norm == "rms" else nn.LayerNorm(config.width)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from core.exceptions import ConfigError
@@ -10,6 +10,8 @@ from core.exceptions import ConfigError
 Mixing = Literal["single", "differential", "differential-v2", "additive"]
 Constraint = Literal["01", "pm1", "pos", "free"]
 Family = Literal["encoder", "tfidf-logreg"]
+Lexical = Literal["none", "add", "hadamard"]
+Position = Literal["none", "sinusoidal", "polarity-aware"]
 
 LARGEST = {"width": 8192, "ff_width": 65_536, "layers": 128}
 """Far above what trains here: a slip of the finger is refused before it takes the machine's memory."""
@@ -17,7 +19,7 @@ LARGEST = {"width": 8192, "ff_width": 65_536, "layers": 128}
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """out = (sum_i c_i softmax(score_i)) V: how many components, and where their coefficients c come from."""
+    """out = (sum_i c_i softmax(score_i + bias)) V: how many components, where c comes from, what makes a score."""
 
     heads: int = 4
     qk_width: Literal["full", "half"] = "full"
@@ -32,12 +34,44 @@ class AttentionConfig:
     """Additive only: learn the bias term beta of lambda instead of keeping it fixed."""
     lambda_per_head: bool = False
     """One lambda per head instead of one per layer (differential and additive)."""
+    lambda_input: bool = False
+    """Additive only: lambda of each token from the token itself, in place of one for all."""
     head_norm: bool = False
     """Per-head RMSNorm of the head outputs, scaled by 1 - lambda_init (differential) or 1 / (1 + sum lambda_init)."""
     row_norm: bool = False
     """Divide the coefficients by the sum of their magnitudes, so that a row of the combined map never exceeds 1."""
+    rotary: bool = False
+    """Turn queries and keys by an angle that grows with the position (RoPE): scores see distances only."""
+    qk_norm: bool = False
+    """Scores are cosines times a learned temperature tau, one per layer, in place of q·k / sqrt(head width)."""
+    gate: bool = False
+    """Each key is weighted by a learned gate between 0 and 1 (SentiFormer, eq. 4)."""
+    lexicon_gate: bool = False
+    """The gate starts wider open for words that a lexicon calls positive or negative; by how much is learned."""
+    window: int = 0
+    """Each token sees this many neighbours, half on each side, and a few tokens that all see; 0: all see all."""
+    random_globals: int = 2
+    """With a window: tokens drawn at random that all see, beside the first and the last."""
+    support_seed: int = 0
+    """With a window: seed of these draws; they depend on nothing else but the layer and the length of the text."""
+    lexical: Lexical = "none"
+    """What sigma, the product of two tokens' polarities in a lexicon, does to their score: add · hadamard: multiply."""
+    lexical_heads: Literal["all", "last"] = "all"
+    """Heads that sigma reaches."""
+    lexical_scaled: bool = False
+    """add only: divide sigma by sqrt(head width), as the content score is."""
+    lexical_strength: float = 1.0
+    """Factor on sigma."""
+    learn_strength: bool = False
+    """add only: learn that factor, one per layer, from this start."""
+    lexical_component: int = -1
+    """The one component that sigma reaches, counted from 0; -1: every component."""
 
     def __post_init__(self) -> None:
+        self._check_mixing()
+        self._check_terms()
+
+    def _check_mixing(self) -> None:
         if self.heads < 1:
             raise ConfigError(f"model.attention.heads={self.heads}: at least 1")
         if self.mixing == "single" and self.components != 1:
@@ -52,41 +86,176 @@ class AttentionConfig:
             raise ConfigError("model.attention.learn_beta: only mixing 'additive' has a beta")
         if self.lambda_per_head and self.mixing not in ("differential", "additive"):
             raise ConfigError(f"model.attention.lambda_per_head: mixing '{self.mixing}' has no lambda of a layer")
+        if self.lambda_input and (self.mixing != "additive" or self.components < 2):
+            raise ConfigError(
+                "model.attention.lambda_input: only mixing 'additive' with two components or more has it; "
+                "choose mixing=additive, or mixing=differential-v2, whose lambda is one per token anyway"
+            )
+
+    def _check_terms(self) -> None:
+        if self.lexicon_gate and not self.gate:
+            raise ConfigError("model.attention.lexicon_gate: there is no gate to guide; choose gate=true as well")
+        if self.window < 0 or self.window % 2:
+            raise ConfigError(
+                f"model.attention.window={self.window}: an even number, half on each side (0: all see all); "
+                f"the nearest is {max(0, self.window + 1)}"
+            )
+        if not 0 <= self.random_globals <= 64:
+            raise ConfigError(f"model.attention.random_globals={self.random_globals}: 0 to 64")
+        if self.support_seed < 0:
+            raise ConfigError(f"model.attention.support_seed={self.support_seed}: 0 or more")
+        if not self.window:
+            self._refuse_idle(
+                ("random_globals", "support_seed"), "window is 0, so all tokens see all; choose window=64"
+            )
+        parts = ("lexical_heads", "lexical_scaled", "lexical_strength", "learn_strength", "lexical_component")
+        if self.lexical == "none":
+            self._refuse_idle(parts, "lexical is 'none'; choose lexical=add")
+        if self.lexical == "hadamard":
+            self._refuse_idle(("lexical_scaled", "learn_strength"), "lexical is 'hadamard'; choose lexical=add")
+        if not -1 <= self.lexical_component < self.components:
+            raise ConfigError(
+                f"model.attention.lexical_component={self.lexical_component}: -1 (all) to {self.components - 1}"
+            )
+
+    def _refuse_idle(self, names: tuple[str, ...], why: str) -> None:
+        """A setting that would do nothing is a misunderstanding."""
+        for name in names:
+            if getattr(self, name) != _DEFAULTS[name]:
+                raise ConfigError(f"model.attention.{name}={getattr(self, name)}: no effect, because {why}")
+
+
+_DEFAULTS = {field.name: field.default for field in fields(AttentionConfig)}
+
+
+@dataclass(frozen=True)
+class HeadConfig:
+    """From token vectors to logits. With everything off: pooling and one linear map."""
+
+    kernels: str = ""
+    """Widths of parallel convolutions over the tokens, such as 2,3,5,7; empty: none (Inceptive Transformers)."""
+    channels: int = 64
+    """With kernels: output channels of each."""
+    attention_heads: int = 0
+    """Heads of one more attention before pooling, over the tokens and their convolutions; 0: none."""
+    dense: int = 0
+    """Width of a hidden layer (ReLU, LayerNorm) after pooling; 0: none."""
+    one_logit: bool = False
+    """Two classes only: one output, its sigmoid the probability of the second class."""
+
+    def __post_init__(self) -> None:
+        self.widths()
+        for name, most in (("channels", 4096), ("attention_heads", 64), ("dense", 65_536)):
+            low = 1 if name == "channels" else 0
+            if not low <= getattr(self, name) <= most:
+                raise ConfigError(f"model.head.{name}={getattr(self, name)}: {low} to {most}")
+        if not self.kernels and self.channels != 64:
+            raise ConfigError(
+                f"model.head.channels={self.channels}: no effect without convolutions; choose kernels=2,3,5,7"
+            )
+
+    @property
+    def linear(self) -> bool:
+        """Whether pooling and one linear map are all there is."""
+        return not (self.kernels or self.attention_heads or self.dense)
+
+    def widths(self) -> tuple[int, ...]:
+        """The kernel widths as numbers.
+
+        Raises:
+            ConfigError: if they are not different whole numbers from 1 to 31.
+        """
+        parts = [part.strip() for part in self.kernels.split(",")] if self.kernels.strip() else []
+        if not all(part.isascii() and part.isdigit() and 1 <= int(part) <= 31 for part in parts) or len(
+            set(map(int, parts))
+        ) < len(parts):
+            raise ConfigError(f"model.head.kernels={self.kernels!r}: different widths from 1 to 31, such as 2,3,5,7")
+        return tuple(map(int, parts))
 
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """One encoder classifier: tokens, positions, layers, pooling, linear head."""
+    """One encoder classifier: tokens, positions, layers, pooling, head."""
 
     family: Family = "encoder"
     width: int = 128
     layers: int = 2
     attention: AttentionConfig = field(default_factory=AttentionConfig)
-    position: Literal["none", "sinusoidal"] = "sinusoidal"
-    norm: Literal["layer", "rms"] = "layer"
+    position: Position = "sinusoidal"
+    """Added to the embeddings; polarity-aware: sinusoid, recency and part of speech, each with a learned factor."""
+    recency: bool = True
+    """polarity-aware only: how near the end of its text a token stands."""
+    pos_tags: bool = True
+    """polarity-aware only: the token's part of speech; needs text.tagger."""
+    norm: Literal["layer", "rms", "none"] = "layer"
     norm_place: Literal["pre", "post"] = "pre"
     feedforward: Literal["relu", "gelu", "swiglu"] = "relu"
     ff_width: int = 256
     pooling: Literal["mean", "cls"] = "mean"
     """mean over the real tokens, or the output at a learned class token put before them."""
+    head: HeadConfig = field(default_factory=HeadConfig)
     dropout: float = 0.1
     """After the embedding, on both residual branches and inside the feed-forward part; never on attention weights."""
+    pad_mode: Literal["masked", "as_released"] = "masked"
+    """as_released: no padding mask, every text filled up to the maximum length (the released code of 7ess-Xin)."""
+    initial: Literal["xavier", "torch"] = "xavier"
+    """Weights at the start: Xavier, biases 0, embeddings N(0, 1/d) times sqrt(d) · torch: its defaults, N(0, 1)."""
 
     def __post_init__(self) -> None:
+        self._check_widths()
+        self._check_parts()
+        self._check_head()
+
+    def _check_widths(self) -> None:
         divisor = self.attention.heads * (2 if self.attention.qk_width == "half" else 1)
         if self.width % divisor:
             raise ConfigError(
                 f"model.width={self.width}: must be divisible by {divisor} "
-                f"({self.attention.heads} heads, qk_width '{self.attention.qk_width}')"
+                f"({self.attention.heads} heads, qk_width '{self.attention.qk_width}'); "
+                f"the nearest is {divisor * max(1, round(self.width / divisor))}"
             )
         if self.attention.mixing == "additive" and self.width % 4:
             raise ConfigError(f"model.width={self.width}: lambda vectors need a multiple of 4")
+        if self.position != "none" and self.width % 2:
+            raise ConfigError(f"model.width={self.width}: {self.position} positions need an even width")
+        if self.attention.rotary and (self.width // divisor) % 2:
+            raise ConfigError(
+                f"model.attention.rotary: turns pairs, and a head has {self.width // divisor} numbers per query; "
+                f"choose model.width={self.width + divisor}"
+            )
         if self.layers < 1 or self.ff_width < 1 or self.width < 2:
             raise ConfigError("model.layers, model.ff_width and model.width must be positive")
         for name, most in LARGEST.items():
             if getattr(self, name) > most:
                 raise ConfigError(f"model.{name}={getattr(self, name)}: at most {most}")
-        if self.position == "sinusoidal" and self.width % 2:
-            raise ConfigError(f"model.width={self.width}: sinusoidal positions need an even width")
+
+    def _check_parts(self) -> None:
+        if self.position != "polarity-aware" and not (self.recency and self.pos_tags):
+            raise ConfigError("model.recency, model.pos_tags: no effect unless model.position=polarity-aware")
         if not 0 <= self.dropout < 1:
             raise ConfigError(f"model.dropout={self.dropout}: 0 to below 1")
+        if self.pad_mode == "as_released" and (self.needs_tags or self.needs_lexicon or self.pooling == "cls"):
+            raise ConfigError(
+                "model.pad_mode=as_released: padding is read as text there, and has no part of speech or polarity, and "
+                "no class token stands before it; choose model.pad_mode=masked"
+            )
+
+    def _check_head(self) -> None:
+        """The head's attention splits d + kernels * channels numbers among its heads."""
+        joined = self.width + len(self.head.widths()) * self.head.channels
+        heads = self.head.attention_heads
+        if heads and joined % heads:
+            near = min((n for n in range(1, 65) if joined % n == 0), key=lambda n: abs(n - heads))
+            raise ConfigError(
+                f"model.head.attention_heads={heads}: must divide {joined} (width, convolutions); the nearest is {near}"
+            )
+
+    @property
+    def needs_tags(self) -> bool:
+        """Whether the model reads parts of speech."""
+        return self.position == "polarity-aware" and self.pos_tags
+
+    @property
+    def needs_lexicon(self) -> bool:
+        """Whether the model reads a lexicon's polarities."""
+        return self.attention.lexical != "none" or self.attention.lexicon_gate

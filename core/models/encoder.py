@@ -1,18 +1,21 @@
-"""Token ids to class logits: embedding and positions, layers, pooling, linear head."""
+"""Token ids to class logits: embedding and positions, layers, pooling and head."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, cast
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import InputError
-from core.models.attention import Attention
+from core.models.attention import Attention, Reading
 from core.models.dropout import Dropout
+from core.models.head import Head
+from core.models.positions import CLASS_TAG, PolarityAware, Sinusoidal
+from core.models.terms import NEUTRAL
 from core.models.trace import Batch, Intervention, LayerTrace, Output, Trace
 
 
@@ -43,11 +46,11 @@ class Layer(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(
-        self, x: Tensor, keep: Tensor, *, trace: bool, intervene: Intervention | None
+        self, x: Tensor, reading: Reading, *, trace: bool, intervene: Intervention | None
     ) -> tuple[Tensor, LayerTrace | None]:
         """x (B, L, d) → (B, L, d) and, if asked, the trace."""
         inner = self.attention_norm(x) if self.pre else x
-        attended, seen = self.attention(inner, keep, trace=trace, intervene=intervene)
+        attended, seen = self.attention(inner, reading, trace=trace, intervene=intervene)
         x = x + self.dropout(attended)
         x = x if self.pre else self.attention_norm(x)
         inner = self.feedforward_norm(x) if self.pre else x
@@ -61,12 +64,14 @@ class EncoderClassifier(nn.Module):
 
     Args:
         vocabulary: rows of the embedding.
-        classes: C.
         width: d.
+        scale: of the embedding; sqrt(d) for a table drawn from N(0, 1/d), so that words and positions weigh alike.
+        positions: gives what is added to the embedding; None: nothing.
         layers: from the first to the last.
         final_norm: after the last layer (pre-norm models), or identity.
-        sinusoidal: add sinusoidal positions to the embedding.
-        pooling: mean over the tokens, or the output at a learned class token put first.
+        head: pools and classifies; if it reads the first token, a learned class token is put before every text.
+        fill: every text is filled up to so many tokens and nothing is masked, as the released code of 7ess-Xin does;
+            0: padding is masked and adds nothing.
         dropout: after the embedding.
         provides: what this model can show; pages ask this and never the class.
     """
@@ -75,45 +80,72 @@ class EncoderClassifier(nn.Module):
         self,
         *,
         vocabulary: int,
-        classes: int,
         width: int,
+        scale: float,
+        positions: Sinusoidal | PolarityAware | None,
         layers: list[Layer],
         final_norm: nn.Module,
-        sinusoidal: bool,
-        pooling: Literal["mean", "cls"],
+        head: Head,
+        fill: int,
         dropout: float,
         provides: frozenset[str],
     ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, width)
-        self.class_token = nn.Parameter(torch.zeros(width)) if pooling == "cls" else None
+        self.class_token = nn.Parameter(torch.zeros(width)) if head.first else None
+        self.positions = positions
         self.layers = nn.ModuleList(layers)
         self.final_norm = final_norm
-        self.head = nn.Linear(width, classes)
+        self.head = head
         self.dropout = Dropout(dropout)
-        self.sinusoidal = sinusoidal
+        self.scale, self.fill = scale, fill
         self.provides = provides
 
-    def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervention | None = None) -> Output:
+    def forward(
+        self,
+        batch: Batch,
+        *,
+        trace: bool = False,
+        intervene: Intervention | None = None,
+        similarity: bool = False,
+    ) -> Output:
         """Classify a batch; with `trace`, also show the inside (evaluation mode only).
+
+        Args:
+            batch: with tags and polarity where the model reads them.
+            trace: fill `Output.trace`.
+            intervene: what to change inside, in this call only.
+            similarity: fill `Output.similarity`, in training too; every map is then held in memory.
 
         Raises:
             RuntimeError: if a trace is asked for in training mode, where dropout would make it a picture of chance.
-            InputError: if the intervention names a layer, head or component that does not exist.
+            InputError: if the intervention names a layer, head, component or token that does not exist.
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
+        batch, keep = self._complete(batch)
         if intervene is not None:
-            self._check(intervene)
-        x, keep = self._embed(batch)
-        embedded, seen = x, []
+            self._check(intervene, batch.ids.shape[1])
+        x = embedded = self._embed(batch)
+        reading = Reading(batch.keep, batch.polarity, self.class_token is not None)
+        seen = []
         for layer in self.layers:
-            x, layer_trace = layer(x, keep, trace=trace, intervene=intervene)
+            x, layer_trace = layer(x, reading, trace=trace or similarity, intervene=intervene)
             seen.append(layer_trace)
-        x = self.final_norm(x)
-        pooled = x[:, 0] if self.class_token is not None else mean_pool(x, keep)
-        shown = Trace(layers=tuple(seen), embedded=embedded, keep=keep) if trace else None
-        return Output(logits=self.head(pooled), pooled=pooled, trace=shown)
+        read = self.head(self.final_norm(x), batch.keep, trace=trace)
+        shown = None
+        if trace:
+            shown = Trace(
+                layers=tuple(seen),
+                embedded=embedded,
+                keep=keep,
+                positions={} if self.positions is None else self.positions.factors(),
+                tags=batch.tags,
+                polarity=batch.polarity,
+                head=read.trace,
+            )
+        alike = map_similarity(seen, batch.keep) if similarity else None
+        return Output(logits=read.logits, pooled=read.pooled, trace=shown, similarity=alike)
 
     def lambdas(self) -> list[Tensor | None]:
         """Per layer (N-1, S), or None where lambda depends on the input; an empty list for plain attention."""
@@ -123,29 +155,51 @@ class EncoderClassifier(nn.Module):
         """Names of the parameters that make lambda: they are not decayed (NDT, section on training)."""
         return {name for name, _ in self.named_parameters() if ".mixing." in name}
 
+    def scalars(self) -> dict[str, list[float]]:
+        """Learned numbers with a meaning of their own: per layer (tau, strength), or one of the whole model (alpha)."""
+        found: dict[str, list[float]] = {}
+        for attention in self._attentions:
+            for name, value in attention.scalars().items():
+                found.setdefault(name, []).append(value)
+        factors = {} if self.positions is None else self.positions.factors()
+        return found | {name: [factor.item()] for name, factor in factors.items()}
+
     @property
     def _attentions(self) -> list[Attention]:
         return [layer.attention for layer in cast(Iterable[Layer], self.layers)]
 
-    def _embed(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """(B, L, d) and keep (B, L); L is one longer with a class token.
-
-        The table is drawn from N(0, 1/d) and scaled by sqrt(d), so that words and positions weigh alike.
-        """
-        x, keep = self.embedding(batch.ids) * math.sqrt(self.embedding.embedding_dim), batch.keep
+    def _complete(self, batch: Batch) -> tuple[Batch, Tensor]:
+        """The batch as the layers read it, and which of its positions are real tokens (B, L)."""
+        if self.fill and batch.ids.shape[1] < self.fill:
+            more = self.fill - batch.ids.shape[1]
+            batch = batch._replace(ids=F.pad(batch.ids, (0, more)), keep=F.pad(batch.keep, (0, more)))
         if self.class_token is not None:
-            x = torch.cat([self.class_token.expand(len(x), 1, -1), x], 1)
-            keep = torch.cat([keep.new_ones(len(keep), 1), keep], 1)
-        if self.sinusoidal:
-            x = x + sinusoid(x.shape[1], x.shape[2], x.device)
-        return self.dropout(x), keep
+            tags, polarity = batch.tags, batch.polarity
+            batch = Batch(
+                F.pad(batch.ids, (1, 0)),
+                F.pad(batch.keep, (1, 0), value=True),
+                None if tags is None else F.pad(tags, (1, 0), value=CLASS_TAG),
+                None if polarity is None else F.pad(polarity, (0, 0, 1, 0), value=NEUTRAL),
+            )
+        real = batch.keep
+        return (batch._replace(keep=torch.ones_like(real)) if self.fill else batch), real
 
-    def _check(self, intervene: Intervention) -> None:
+    def _embed(self, batch: Batch) -> Tensor:
+        """(B, L, d)."""
+        x = self.embedding(batch.ids) * self.scale
+        if self.class_token is not None:
+            x = torch.cat([self.class_token.expand(len(x), 1, -1), x[:, 1:]], 1)
+        if self.positions is not None:
+            x = x + self.positions(x, batch.keep, batch.tags)
+        return self.dropout(x)
+
+    def _check(self, intervene: Intervention, length: int) -> None:
         attention = self._attentions[0]
         limits = (
             ("component", attention.components, [(layer, i) for layer, i, _ in intervene.lambdas]),
             ("component", attention.components, intervene.components_off),
             ("head", attention.heads, intervene.heads_off),
+            ("token", length, [(layer, i) for layer, i, _ in intervene.gates]),
         )
         for part, count, named in limits:
             for layer, i in named:
@@ -156,16 +210,28 @@ class EncoderClassifier(nn.Module):
                     )
         if any(i == 0 for _, i, _ in intervene.lambdas):
             raise InputError("intervention on component 0: the base component has no lambda; switch it off instead")
+        if intervene.gates and "gates" not in self.provides:
+            raise InputError("intervention on a gate: this model has no gates")
+        if not all(0 <= value <= 1 for _, _, value in intervene.gates):
+            raise InputError("intervention on a gate: a value between 0 and 1")
+        if intervene.lexical_scale != 1 and (attention.lexical is None or attention.lexical.kind != "add"):
+            raise InputError("intervention on the lexical term: this model adds none to its scores")
 
 
-def mean_pool(x: Tensor, keep: Tensor) -> Tensor:
-    """Mean over the kept tokens: (B, L, d), (B, L) → (B, d); 0 for a text without tokens."""
-    weight = keep.to(x.dtype)
-    return torch.einsum("bl,bld->bd", weight, x) / weight.sum(1, keepdim=True).clamp(min=1)
+def map_similarity(layers: Sequence[LayerTrace], keep: Tensor) -> Tensor:
+    """Mean cosine between the same row of two component maps, over pairs, heads, real queries and layers: ().
 
-
-def sinusoid(length: int, width: int, device: torch.device) -> Tensor:
-    """Sinusoidal positions (L, d): sine in even columns, cosine in odd ones, base 10000."""
-    position = torch.arange(length, dtype=torch.float32, device=device)[:, None]
-    rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=device) * (-math.log(10_000) / width))
-    return torch.stack([(position * rate).sin(), (position * rate).cos()], -1).flatten(1)
+    Raises:
+        InputError: fewer than two components, or a text too long for maps.
+    """
+    weight = keep / keep.sum().clamp(min=1)  # (B, L)
+    total = keep.new_zeros((), dtype=torch.get_default_dtype())
+    for layer in layers:
+        if layer.maps is None or layer.maps.shape[1] < 2:
+            raise InputError("how alike component maps are needs two components and maps: shorten text.max_length")
+        rows = F.normalize(layer.maps, dim=-1)
+        count = rows.shape[1]
+        first, second = torch.triu_indices(count, count, 1, device=keep.device)
+        alike = (rows[:, first] * rows[:, second]).sum(-1).mean((1, 2))  # (B, L)
+        total = total + (alike * weight).sum() / len(layers)
+    return total

@@ -49,6 +49,10 @@ class BagOfNgrams(nn.Module):
         """No parameter makes a lambda."""
         return set()
 
+    def scalars(self) -> dict[str, list[float]]:
+        """No learned number stands for itself."""
+        return {}
+
     def _weigh(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Row, n-gram and normalised TF-IDF value of each distinct n-gram of each text, sorted by row; each (M,)."""
         vocabulary = len(self.weight)

@@ -97,6 +97,7 @@ class Additive(nn.Module):
         width: model width d; the vectors have d / 4 entries.
         sets: 1, or the number of heads for one lambda per head.
         learn_beta: train beta; otherwise it is a constant, as alpha always is.
+        from_input: k_i of each token is a linear map of the token, so that lambda differs between tokens.
     """
 
     sign = 1.0
@@ -104,7 +105,15 @@ class Additive(nn.Module):
     beta: Tensor
 
     def __init__(
-        self, *, layer: int, components: int, constraint: Constraint, width: int, sets: int, learn_beta: bool
+        self,
+        *,
+        layer: int,
+        components: int,
+        constraint: Constraint,
+        width: int,
+        sets: int,
+        learn_beta: bool,
+        from_input: bool,
     ) -> None:
         super().__init__()
         extra = range(1, components)
@@ -113,7 +122,10 @@ class Additive(nn.Module):
         alpha, beta = (torch.tensor([[end[i]] * sets for end in ends]).view(components - 1, sets) for i in (0, 1))
         self.constraint = constraint
         self.lambda_q = nn.Parameter(torch.randn(shape) * LAMBDA_STD)
-        self.lambda_k = nn.Parameter(torch.randn(shape) * LAMBDA_STD)
+        self.from_input = from_input
+        # Drawn so that a normalised token gives entries as large as those of the vectors.
+        spread = LAMBDA_STD / math.sqrt(width) if from_input else LAMBDA_STD
+        self.lambda_k = nn.Parameter(torch.randn((width, *shape) if from_input else shape) * spread)
         self.register_buffer("alpha", alpha)
         if learn_beta:
             self.beta = nn.Parameter(beta)
@@ -122,14 +134,21 @@ class Additive(nn.Module):
         self.scale = 1 / (1 + sum(initial_lambda(constraint, layer, j) for j in extra))
 
     def lambdas(self) -> Tensor | None:
-        """(N-1, S)."""
-        f = _CONSTRAIN[self.constraint]
-        p = (f(self.lambda_q) * f(self.lambda_k)).mean(-1)
-        return p * self.alpha + (1 - p) * self.beta
+        """(N-1, S), or None where they depend on the input."""
+        return None if self.from_input else self._between(self.lambda_k)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(1, N, S, 1, 1): 1 and lambda_1 ... lambda_{N-1}."""
-        return _coefficients(self.lambdas(), self.sign)
+        """1 and lambda_1 ... lambda_{N-1}: (1, N, S, 1, 1), or (B, N, S, L, 1) of each token of x (B, L, d)."""
+        if not self.from_input:
+            return _coefficients(self.lambdas(), self.sign)
+        lam = self._between(torch.einsum("bld,dnse->blnse", x, self.lambda_k)).permute(0, 2, 3, 1)[..., None]
+        return torch.cat([torch.ones_like(lam[:, :1]), lam], 1)
+
+    def _between(self, k: Tensor) -> Tensor:
+        """lambda (…, N-1, S) from the keys (…, N-1, S, d/4)."""
+        f = _CONSTRAIN[self.constraint]
+        p = (f(self.lambda_q) * f(k)).mean(-1)
+        return p * self.alpha + (1 - p) * self.beta
 
 
 def _coefficients(lambdas: Tensor | None, sign: float) -> Tensor:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.models.config import AttentionConfig, Constraint, ModelConfig
+from core.models.config import AttentionConfig, Constraint, HeadConfig, ModelConfig
 
 NDT = "NDT, arXiv 2603.20704"
+SENTIFORMER = "SentiFormer"
+TWEET = "7ess-Xin"
+LEXICAL = "Sentiment Lexical Attention"
+INCEPTIVE = "Inceptive Transformers"
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,123 @@ def _additive(constraint: Constraint, components: int) -> ModelConfig:
 
 
 _RANGES: dict[Constraint, str] = {"01": "[0,1]", "pm1": "[-1,1]", "pos": "[0,∞)", "free": "(-∞,∞)"}
+
+SENTIFORMER_RECIPE: dict[str, Any] = {
+    "text.max_vocab": 67_000,
+    "text.max_length": 512,
+    "training.epochs": 20,
+    "training.batch_size": 32,
+    "training.lr": 1e-4,
+    "training.schedule": "linear",
+    "training.warmup": 0.1,
+    "training.weight_decay": 0.01,
+    "training.decay": "matrices",
+    "training.label_smoothing": 0.1,
+    "training.metric": "loss",
+}
+"""Section 2 of the paper; what it leaves open as in `sentiformer.md` section 11."""
+
+
+def _sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64, **changes: Any) -> Preset:
+    """The full system with one part changed."""
+    model = ModelConfig(
+        width=256,
+        layers=6,
+        attention=AttentionConfig(heads=8, gate=gate, window=window),
+        ff_width=1024,
+        pooling="cls",
+        **{"position": "polarity-aware", **changes},
+    )
+    tags = {"text.tagger": "auto"} if model.needs_tags else {}
+    return Preset(model, "sentiformer", f"{SENTIFORMER}, {source}", line, {**SENTIFORMER_RECIPE, **tags})
+
+
+def _tweet(version: str, phase: int) -> Preset:
+    """One row of Table I: layers, width, heads, effective feed-forward width, max. length, batch, epochs."""
+    layers, width, heads, ff_width, length, batch, epochs = _TWEET[version]
+    second = phase == 2
+    model = ModelConfig(
+        width=width,
+        layers=layers,
+        attention=AttentionConfig(heads=heads, rotary=second, qk_norm=second),
+        position="none" if second else "sinusoidal",
+        norm_place="post",
+        ff_width=ff_width,
+        dropout=0.2 if version == "v4" else 0.1,
+        initial="torch",
+    )
+    settings = {
+        "text.normaliser": "tweet-clean",
+        "text.tokenizer": "bpe",
+        "text.max_vocab": 30_000,
+        "text.max_length": length,
+        "training.batch_size": batch,
+        "training.epochs": epochs,
+        "training.lr": 1e-4 if version == "v4" else 5e-4,
+        "training.schedule": "constant",
+        "training.warmup": 0.0,
+        "training.weight_decay": 0.01,
+        "training.metric": "f1_macro",
+        "training.patience": 0,
+        **({"data.limit": 80_000} if version == "v5" else {}),
+    }
+    inside = "rotary positions, cosine scores with a learned temperature" if second else "sinusoidal positions"
+    line = f"{_TWEET_NAMES[version]}: {layers} layers, width {width}, {heads} heads; {inside}."
+    return Preset(model, "tweet_encoder_7essxin", f"{TWEET}, Table I, {version.upper()}, phase {phase}", line, settings)
+
+
+_TWEET = {
+    "v1": (3, 128, 4, 128, 128, 64, 10),
+    "v2": (6, 128, 4, 128, 128, 64, 10),
+    "v3": (3, 256, 8, 512, 128, 32, 10),
+    "v4": (3, 128, 4, 128, 128, 128, 15),
+    "v5": (3, 128, 4, 128, 128, 64, 10),
+    "v6": (6, 128, 4, 128, 148, 64, 15),
+    "v7": (8, 128, 4, 128, 148, 64, 15),
+    "v8": (5, 192, 6, 192, 148, 64, 15),
+    "v9": (6, 128, 16, 128, 148, 64, 15),
+    "v10": (6, 128, 4, 128, 256, 48, 15),
+}
+_TWEET_NAMES = {
+    "v1": "Baseline",
+    "v2": "Deeper",
+    "v3": "Wider",
+    "v4": "Tuned (smaller steps, more dropout)",
+    "v5": "A sixteenth of the data",
+    "v6": "Longer input",
+    "v7": "Extra deep",
+    "v8": "Balanced",
+    "v9": "More heads",
+    "v10": "Long sequences",
+}
+
+
+def _lexical(line: str, **attention: Any) -> Preset:
+    """The from-scratch backbone of `lexical_attention.md` section 9 with one way to bring the lexicon in."""
+    model = ModelConfig(
+        width=256, layers=4, attention=AttentionConfig(heads=4, **attention), ff_width=512, pooling="cls"
+    )
+    lexicon = {"text.lexicon": "vader"} if model.needs_lexicon else {}
+    return Preset(model, "lexical_attention", f"{LEXICAL}, Table 1", line, {"text.max_length": 128, **lexicon})
+
+
+INCEPTIVE_RECIPE: dict[str, Any] = {
+    "text.max_length": 128,
+    "training.epochs": 12,
+    "training.batch_size": 32,
+    "training.weight_decay": 1e-3,
+    "training.warmup": 0.0,
+    "training.patience": 0,
+}
+"""Section 2 of the paper; the learning rate is that of encoders from scratch (`inceptive.md` section 9)."""
+INCEPTIVE_HEAD: dict[str, Any] = {"kernels": "2,3,5,7", "channels": 64, "attention_heads": 8, "dense": 512}
+
+
+def _inceptive(line: str, *, source: str = "Table 7", **head: Any) -> Preset:
+    """A small encoder under the paper's head."""
+    model = ModelConfig(head=HeadConfig(**head))
+    return Preset(model, "inceptive", f"{INCEPTIVE}, {source}", line, INCEPTIVE_RECIPE)
+
 
 PRESETS: dict[str, Preset] = {
     "vanilla": Preset(
@@ -69,6 +190,57 @@ PRESETS: dict[str, Preset] = {
         for constraint, name in _RANGES.items()
         for n in (2, 3, 4)
     },
+    "sentiformer": _sentiformer(
+        "Gated attention over neighbours and a few global tokens; positions with recency and part of speech.",
+        source="section 1",
+    ),
+    "sentiformer-sinusoidal": _sentiformer(
+        "Ablation: plain sinusoidal positions.", source="Table II", position="sinusoidal"
+    ),
+    "sentiformer-no-gate": _sentiformer("Ablation: no gate on the keys.", source="Table II", gate=False),
+    "sentiformer-full": _sentiformer("Ablation: every token sees every other.", source="Table II", window=0),
+    "sentiformer-no-norm": _sentiformer("Ablation: no layer normalisation.", source="Table II", norm="none"),
+    "sentiformer-no-pos": _sentiformer(
+        "Positions without part of speech.", source="control, not in the paper", pos_tags=False
+    ),
+    "sentiformer-no-recency": _sentiformer(
+        "Positions without recency.", source="control, not in the paper", recency=False
+    ),
+    **{f"tweet-{version}-p{phase}": _tweet(version, phase) for version in _TWEET for phase in (1, 2)},
+    "lexical-none": _lexical("The backbone alone: no lexicon."),
+    "lexical-all": _lexical("Sigma added in all heads.", lexical="add"),
+    "lexical-all-scaled": _lexical(
+        "Sigma added in all heads, divided by sqrt(head width).", lexical="add", lexical_scaled=True
+    ),
+    "lexical-last": _lexical("Sigma added in the last head of every layer.", lexical="add", lexical_heads="last"),
+    "lexical-last-scaled": _lexical(
+        "Sigma added in the last head, divided by sqrt(head width).",
+        lexical="add",
+        lexical_heads="last",
+        lexical_scaled=True,
+    ),
+    "lexical-hadamard": _lexical("Baseline: scores multiplied by sigma (Xia et al. 2021).", lexical="hadamard"),
+    **{
+        f"inceptive-{c}": _inceptive(
+            f"Convolutions of widths 2, 3, 5 and 7 with {c} channels each, attention, a dense layer.",
+            source="section 3",
+            **{**INCEPTIVE_HEAD, "channels": c},
+        )
+        for c in (16, 32, 64, 128)
+    },
+    "inceptive-no-attention": _inceptive(
+        "Ablation: the head without its attention.", **{**INCEPTIVE_HEAD, "attention_heads": 0}
+    ),
+    "inceptive-no-dense": _inceptive("Ablation: the head without its dense layer.", **{**INCEPTIVE_HEAD, "dense": 0}),
+    "inceptive-mean": _inceptive("Control: mean of the encoder's tokens.", source="control, not in the paper"),
+    "inceptive-mean-dense": _inceptive(
+        "Control: mean and a dense layer, no convolutions.", source="control, not in the paper", dense=512
+    ),
+    "inceptive-single": _inceptive(
+        "Control: one convolution of width 3 in place of four.",
+        source="control, not in the paper",
+        **{**INCEPTIVE_HEAD, "kernels": "3"},
+    ),
     "tfidf-logreg": Preset(
         ModelConfig(family="tfidf-logreg"),
         "baseline",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 
@@ -24,13 +25,22 @@ class Batch(NamedTuple):
     """(B, L, 3): how positive, neutral and negative a lexicon holds each token, sum 1; thirds where it knows nothing
     and where padded. None: no lexicon was asked."""
 
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on a device."""
+        return Batch(*(None if each is None else each.to(device) for each in self))  # type: ignore[arg-type]
+
+    def part(self, rows: slice) -> Batch:
+        """Some of the texts, as wide as before."""
+        return Batch(*(None if each is None else each[rows] for each in self))  # type: ignore[arg-type]
+
 
 @dataclass(frozen=True)
 class LayerTrace:
     """One layer's attention, seen from outside. Tensors keep the graph; whoever reads them detaches."""
 
-    maps: Tensor
-    """(B, N, H, L, L): softmax of each component; rows are queries. Padded keys weigh exactly 0."""
+    maps: Tensor | None
+    """(B, N, H, L, L): softmax of each component; rows are queries. Padded keys weigh exactly 0. None where a model
+    with a window reads more than `attention.DENSE_TRACE` tokens."""
     coefficients: Tensor
     """(B, N, H, L, 1): c of the combined map, interventions included; c_0 = 1 unless changed."""
     hidden: Tensor
@@ -38,14 +48,34 @@ class LayerTrace:
     head_outputs: Tensor
     """(B, H, L, d/H): combined map times values, after the head norm and head switches, before W_O."""
     gates: Tensor | None = None
-    """(B, L): key gates, where the model has them."""
+    """(B, L): key gates, interventions included, where the model has them; 1 at a class token."""
     terms: dict[str, Tensor] = field(default_factory=dict)
-    """Named additive score terms, each (B, 1|H, L, L)."""
+    """What a lexicon does to the scores, (B, H, L, L): `lexical` is added, `lexical_factor` multiplied."""
+    temperature: Tensor | None = None
+    """(1,): factor of the cosines, where queries and keys are normalised."""
+    support: Tensor | None = None
+    """(B, L, L) bool: who may see whom, where not everybody may see everybody."""
 
     @property
     def combined(self) -> Tensor:
-        """(B, H, L, L): sum over components of coefficient times map."""
+        """(B, H, L, L): sum over components of coefficient times map.
+
+        Raises:
+            RuntimeError: the text is too long for maps.
+        """
+        if self.maps is None:
+            raise RuntimeError("no maps were kept of a text of this length")
         return (self.coefficients * self.maps).sum(1)
+
+
+@dataclass(frozen=True)
+class HeadTrace:
+    """The inside of a head with convolutions or attention of its own."""
+
+    branches: dict[int, Tensor]
+    """By kernel width, (B, L, c): each convolution after norm and ReLU; 0 where padded."""
+    maps: Tensor | None
+    """(B, h, L, L): the head's own attention."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +87,13 @@ class Trace:
     """(B, L, d): what enters the first layer."""
     keep: Tensor
     """(B, L) bool; L counts the class token where the model has one (first position)."""
+    positions: dict[str, Tensor] = field(default_factory=dict)
+    """Learned factors of the position terms, each (1,): alpha (sinusoid), beta (recency), gamma (part of speech)."""
+    tags: Tensor | None = None
+    """(B, L) int64: parts of speech as the model read them, 13 at a class token."""
+    polarity: Tensor | None = None
+    """(B, L, 3): positive, neutral, negative, as the model read them."""
+    head: HeadTrace | None = None
 
 
 class Output(NamedTuple):
@@ -65,8 +102,10 @@ class Output(NamedTuple):
     logits: Tensor
     """(B, C)."""
     pooled: Tensor
-    """(B, d): the vector the head reads."""
+    """(B, d'): the last vector before the logits."""
     trace: Trace | None = None
+    similarity: Tensor | None = None
+    """(): mean cosine between the rows of two component maps, over layers, heads and tokens; 1 if all are equal."""
 
 
 @dataclass(frozen=True)
@@ -82,3 +121,7 @@ class Intervention:
     """(layer, head): this head's output is 0 (after the head norm)."""
     components_off: frozenset[tuple[int, int]] = frozenset()
     """(layer, component): this component's coefficient is 0."""
+    gates: tuple[tuple[int, int, float], ...] = ()
+    """(layer, token, value in [0, 1]): use this gate in place of the learned one; 0 hides the token as padding is."""
+    lexical_scale: float = 1.0
+    """Factor on the added lexical term of every layer; 0 switches it off."""

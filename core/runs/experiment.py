@@ -33,7 +33,7 @@ from core.training.batches import Examples, TokenTable, pad
 from core.training.checkpoint import Progress
 from core.training.device import choose_device, keep_freed_memory
 from core.training.history import Row
-from core.training.lambdas import read_lambdas
+from core.training.inside import read_gates, read_inside
 from core.training.linear import fit_linear
 from core.training.loop import PROBE, Events, Training
 
@@ -95,7 +95,12 @@ class Experiment(Events):
         tokenizer = fit_tokenizer(_texts(dataset, TRAIN), self.config.text)
         write_text(self.folder / TOKENIZER, tokenizer.to_json())
         torch.manual_seed(self.config.training.seed)
-        model = build(self.config.model, vocabulary=tokenizer.size, classes=len(dataset.classes)).to(device)
+        model = build(
+            self.config.model,
+            vocabulary=tokenizer.size,
+            classes=len(dataset.classes),
+            max_length=tokenizer.max_length,
+        ).to(device)
         self._update(vocabulary=tokenizer.size, max_length=tokenizer.max_length, parameters=parameter_count(model))
         training = Training(
             model=model,
@@ -154,7 +159,7 @@ class Experiment(Events):
             self._note("evaluation", split=split)
             predictions = predict_texts(model, tokenizer, _texts(dataset, split))
             judged.append(Judged(split, dataset.splits[split], predictions, dataset.classes))
-        self._add_results(metrics={each.split: each.metrics for each in judged}, **_lambdas(dataset, model, tokenizer))
+        self._add_results(metrics={each.split: each.metrics for each in judged}, **_inside(dataset, model, tokenizer))
         self._note("intervals")
         for each in judged:
             write_split(self.folder, each)
@@ -208,9 +213,10 @@ def _examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
     return Examples(TokenTable.of(tokenizer.encode_batch(_texts(dataset, split))), labels)
 
 
-def _lambdas(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
-    """As in the history: an input-dependent lambda is the mean over the same validation texts."""
-    return read_lambdas(model, _first(dataset, VALIDATION, PROBE, model, tokenizer))
+def _inside(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
+    """As in the history: what depends on the input is the mean over the same validation texts."""
+    probe = _first(dataset, VALIDATION, PROBE, model, tokenizer)
+    return {**read_inside(model, probe), **read_gates(model, probe)}
 
 
 def _inference(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
@@ -220,4 +226,4 @@ def _inference(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str
 
 def _first(dataset: Dataset, split: str, count: int, model: Model, tokenizer: Tokenizer) -> Batch:
     batch = pad(tokenizer.encode_batch(_texts(dataset, split)[:count]))
-    return Batch(*(tensor.to(device_of(model)) for tensor in batch))
+    return batch.to(device_of(model))

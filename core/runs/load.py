@@ -36,7 +36,8 @@ def load_run(store: RunStore, run: str) -> LoadedRun:
         if not (folder / name).is_file():
             raise RunDamaged(f"{folder / name}: missing; run '{run}' is {record.status}{_until(record)}")
     tokenizer = Tokenizer.load(folder / TOKENIZER)
-    model = build(record.config.model, vocabulary=tokenizer.size, classes=len(record.classes))
+    size, length = tokenizer.size, tokenizer.max_length
+    model = build(record.config.model, vocabulary=size, classes=len(record.classes), max_length=length)
     read_weights(model, folder / WEIGHTS)
     return LoadedRun(record, model.requires_grad_(False).eval(), tokenizer)
 

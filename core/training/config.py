@@ -6,10 +6,32 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from core.data.table import Task
 from core.exceptions import ConfigError
 
 LARGEST = {"seed": 2**63 - 1, "threads": 1024}
 """What every random generator takes, and what the threads of OpenMP survive."""
+
+LOWER_IS_BETTER = ("hamming_loss", "loss")
+NEAREST = {
+    "single": {"f1_micro": "accuracy", "f1_samples": "accuracy", "subset_accuracy": "accuracy", "hamming_loss": "loss"},
+    "multi": {"accuracy": "subset_accuracy", "roc_auc": "roc_auc_macro"},
+}
+"""By task the validation metrics that it does not have, each with the one that comes nearest."""
+
+
+def metric_for(metric: str, task: Task) -> str:
+    """The validation metric of a training, `auto` resolved.
+
+    Raises:
+        ConfigError: the task has no such metric; the message names the nearest.
+    """
+    if metric == "auto":
+        return "accuracy" if task == "single" else "f1_macro"
+    if nearest := NEAREST[task].get(metric):
+        what = "one label" if task == "single" else "several labels"
+        raise ConfigError(f"training.metric={metric}: not defined for {what} a text; the nearest is {nearest}")
+    return metric
 
 
 @dataclass(frozen=True)
@@ -20,17 +42,34 @@ class TrainingConfig:
     batch_size: int = 64
     lr: float = 5e-4
     weight_decay: float = 0.1
+    decay: Literal["all", "matrices"] = "all"
+    """What is decayed: all = every parameter but lambda · matrices = no biases, norms, gates and factors either."""
+    diversity: float = 0.0
+    """Weight of a penalty on component maps that look alike (their mean cosine); 0: none. Needs every map: slow."""
     schedule: Literal["cosine", "linear", "constant"] = "cosine"
     """What follows the warm-up; cosine and linear end at 0."""
     warmup: float = 0.05
     """Share of all steps in which the learning rate rises from 0."""
     label_smoothing: float = 0.0
     class_weights: Literal["none", "balanced"] = "none"
-    """balanced: each class weighs n / (classes * its rows)."""
+    """balanced: each class weighs n / (classes * its rows); of several labels a text with one (n - rows) / rows."""
     clip: float = 1.0
     """Largest gradient norm; 0: no clipping."""
-    metric: Literal["accuracy", "f1_macro", "f1_weighted", "roc_auc", "loss"] = "accuracy"
-    """Validation metric that chooses the best epoch and stops early."""
+    metric: Literal[
+        "auto",
+        "accuracy",
+        "f1_macro",
+        "f1_weighted",
+        "f1_micro",
+        "f1_samples",
+        "roc_auc",
+        "roc_auc_macro",
+        "average_precision",
+        "subset_accuracy",
+        "hamming_loss",
+        "loss",
+    ] = "auto"
+    """Validation metric that chooses the best epoch and stops early; auto: accuracy, of several labels f1_macro."""
     patience: int = 3
     """Epochs without a better validation metric before stopping; 0: never stop early."""
     batching: Literal["length", "fixed"] = "length"
@@ -58,5 +97,5 @@ class TrainingConfig:
             raise ConfigError(f"training.warmup={self.warmup}: a share of the steps, 0 to below 1")
         if not 0 <= self.label_smoothing < 1:
             raise ConfigError(f"training.label_smoothing={self.label_smoothing}: 0 to below 1")
-        if self.weight_decay < 0 or self.clip < 0:
-            raise ConfigError("training.weight_decay and training.clip must not be negative")
+        if min(self.weight_decay, self.clip, self.diversity) < 0:
+            raise ConfigError("training.weight_decay, training.clip and training.diversity must not be negative")

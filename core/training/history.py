@@ -6,8 +6,10 @@ Every row has `kind`, `step` (updates done), `epoch` (from 0) and `seconds` (tra
     kind "epoch"  train_loss (mean over the epoch's rows), validation {metric: number}, best (true: best epoch so far)
 
 Where the model has a lambda, both kinds carry `lambda`: a list per layer of a number per added component (1 .. N-1),
-and where it differs between heads `lambda_heads`: per layer, per component, per head; `lambda` is then their mean. A
-number that is not finite is null. A lambda that depends on the input is the mean over a fixed set of validation texts.
+and where it differs between heads `lambda_heads`: per layer, per component, per head; `lambda` is then their mean.
+Other learned numbers stand under `scalars` (tau, strength, alpha …: per layer, or one for the model); an epoch of a
+model with gates has `gates`: per layer their mean and standard deviation. A number that is not finite is null. A lambda
+that depends on the input is the mean over a fixed set of validation texts.
 """
 
 from __future__ import annotations

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
+from core.data.table import Task
 from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
 from core.models.trace import Batch
 from core.training.batches import Examples, in_order, plan
 from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
-from core.training.config import TrainingConfig
+from core.training.config import LOWER_IS_BETTER, TrainingConfig, metric_for
 from core.training.device import check_precision, random_state, repeatable, restore_random_state
 from core.training.history import HistoryWriter, Row, truncate
-from core.training.lambdas import read_lambdas
+from core.training.inside import read_gates, read_inside
+from core.training.loss import Loss, probabilities, training_loss
 from core.training.parameters import parameter_groups
 from core.training.schedule import rate
 
@@ -33,7 +34,7 @@ MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 """AdamW's state of one parameter."""
 
 Score = Callable[[np.ndarray, np.ndarray], Mapping[str, Any]]
-"""(labels (n,), probabilities (n, C)) → metrics by name."""
+"""(labels (n,) or (n, C), probabilities (n, C)) → metrics by name."""
 
 
 class Events:
@@ -89,13 +90,15 @@ class Training:
     checkpoint: Path
     device: torch.device
     events: Events
+    task: Task = "single"
 
     def __post_init__(self) -> None:
         config = self.config
         check_precision(config.precision, self.device)
         self.labels = torch.from_numpy(self.training.labels.copy())
-        self.class_weights = self._balanced() if config.class_weights == "balanced" else None
-        groups = parameter_groups(self.model, self.model.lambda_parameters(), config.weight_decay)
+        self.metric = metric_for(config.metric, self.task)
+        self.loss = training_loss(config, self.labels, classes=self.classes, task=self.task, device=self.device)
+        groups = parameter_groups(self.model, self.model.lambda_parameters(), config.weight_decay, config.decay)
         self.names = [name for group in groups for name in group["names"]]
         self.parameters = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = torch.optim.AdamW(
@@ -200,28 +203,25 @@ class Training:
     def _loss(self, rows: np.ndarray) -> Tensor:
         batch = self._batch(self.training, rows, self.max_length if self.config.batching == "fixed" else 0)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
-            logits = self.model(batch).logits
-        return F.cross_entropy(
-            logits.float(),
-            self.labels[rows].to(self.device),
-            weight=self.class_weights,
-            label_smoothing=self.config.label_smoothing,
-        )
+            output = self.model(batch, similarity=True) if self.config.diversity else self.model(batch)
+        loss = self.loss(output.logits.float(), self.labels[rows].to(self.device))
+        return loss + self.config.diversity * output.similarity if self.config.diversity else loss
 
     def _validate(self, epoch: int) -> None:
         """Judge the epoch: log it, keep its weights if it is the best."""
-        progress, name = self.progress, self.config.metric
+        progress, name = self.progress, self.metric
         logits, labels = self._predict(), self.validation.labels
-        loss = F.cross_entropy(logits, torch.from_numpy(labels.copy())).item()
-        metrics = {**self.score(labels, logits.softmax(-1).numpy()), "loss": loss}
+        loss = Loss(self.task)(logits, torch.from_numpy(labels.copy())).item()
+        metrics = {**self.score(labels, probabilities(logits, self.task).numpy()), "loss": loss}
         metrics = {key: float(value) for key, value in metrics.items() if isinstance(value, (int, float))}
         value = metrics.get(name)
         if value is None or math.isnan(value):
             raise ConfigError(
                 f"training.metric={name}: not defined on this validation split (does it hold every class?); "
-                "choose accuracy or loss"
+                f"choose {metric_for('auto', self.task)} or loss"
             )
-        better = progress.best is None or (value < progress.best if name == "loss" else value > progress.best)
+        lower = name in LOWER_IS_BETTER
+        better = progress.best is None or (value < progress.best if lower else value > progress.best)
         progress.stale = 0 if better else progress.stale + 1
         if better:
             progress.best, progress.best_epoch = value, epoch
@@ -229,7 +229,8 @@ class Training:
             self.events.best(self.model)
         train_loss = progress.loss_sum / len(self.labels)
         progress.loss_sum = 0.0
-        self._log({"kind": "epoch", "train_loss": train_loss, "validation": metrics, "best": better}, epoch)
+        row = {"kind": "epoch", "train_loss": train_loss, "validation": metrics, "best": better}
+        self._log({**row, **read_gates(self.model, self.probe)}, epoch)
 
     def _predict(self) -> Tensor:
         """(n, C) float64 logits of the validation split, on the CPU, in its order."""
@@ -243,13 +244,7 @@ class Training:
 
     def _batch(self, examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:
         batch = examples.tokens.batch(rows, width)
-        return Batch(batch.ids.to(self.device), batch.keep.to(self.device))
-
-    def _balanced(self) -> Tensor:
-        """(C,) n / (C * rows of the class); 0 for a class without rows."""
-        counts = torch.bincount(self.labels, minlength=self.classes).float()
-        weights = len(self.labels) / (self.classes * counts.clamp(min=1)) * (counts > 0)
-        return weights.to(self.device)
+        return batch.to(self.device)
 
     def _lr(self) -> float:
         config = self.config
@@ -261,7 +256,7 @@ class Training:
 
     def _log(self, row: Row, epoch: int = 0) -> None:
         place = {"kind": row["kind"], "step": self.progress.step, "epoch": epoch, "seconds": round(self._seconds(), 3)}
-        row = {**place, **row, **read_lambdas(self.model, self.probe)}
+        row = {**place, **row, **read_inside(self.model, self.probe)}
         self.writer.write(row)
         self.events.row(row)
 

@@ -9,20 +9,52 @@ import torch
 from core.models.build import build
 from core.models.config import ModelConfig
 from core.models.presets import PRESETS
+from core.models.trace import Batch
 
 ENCODERS = [name for name, preset in PRESETS.items() if preset.model.family == "encoder"]
-VOCABULARY, CLASSES = 40, 3
+VOCABULARY, CLASSES, LONGEST = 40, 3, 15
 
 
 def small(config: ModelConfig) -> ModelConfig:
-    """The same choices at width 16."""
-    return dataclasses.replace(config, width=16, ff_width=24, dropout=0.0)
+    """The same choices at width 16 or so, two layers, and a window of two on each side."""
+    part, head = config.attention, config.head
+    return dataclasses.replace(
+        config,
+        width=part.heads * max(2, 16 // part.heads),
+        layers=2,
+        ff_width=24,
+        dropout=0.0,
+        attention=dataclasses.replace(part, window=4, random_globals=1) if part.window else part,
+        head=dataclasses.replace(head, channels=8 if head.kernels else 64, dense=12 if head.dense else 0),
+    )
+
+
+def example(lengths: tuple[int, ...] = (9, 5, 1, 2, 0), dtype: torch.dtype = torch.float64) -> Batch:
+    """Texts of these lengths with tags and polarities."""
+    longest = max(lengths)
+    keep = torch.arange(longest) < torch.tensor(lengths)[:, None]
+    ids = torch.randint(2, VOCABULARY, keep.shape, generator=torch.Generator().manual_seed(1)) * keep
+    raw = torch.stack([(ids * k + k).double().sin() for k in (1, 2, 3)], -1)
+    polarity = torch.where(keep[..., None], raw.mul(2).softmax(-1), 1 / 3).to(dtype)
+    return Batch(ids, keep, tags=(ids % 12 + 1) * keep, polarity=polarity)
+
+
+def longer(batch: Batch, more: int) -> Batch:
+    """The same texts with `more` places of padding behind them."""
+    pad = torch.nn.functional.pad
+    ids, keep, tags = (pad(each, (0, more)) for each in batch[:3])
+    return Batch(ids, keep, tags, pad(batch.polarity, (0, 0, 0, more), value=1 / 3))
+
+
+def rows(batch: Batch, part: slice, length: int) -> Batch:
+    """Some of the texts, cut to a length."""
+    return Batch(*(each[part, :length] for each in batch))
 
 
 def make(config: ModelConfig, dtype: torch.dtype = torch.float64) -> torch.nn.Module:
     """A model whose every parameter is away from its special initial value (lambda vectors, norms, biases)."""
     torch.manual_seed(0)
-    model = build(config, vocabulary=VOCABULARY, classes=CLASSES).to(dtype)
+    model = build(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=LONGEST).to(dtype)
     with torch.no_grad():
         for number, parameter in enumerate(model.parameters()):
             wave = torch.arange(parameter.numel(), dtype=torch.float64).add(number).mul(0.7).sin()

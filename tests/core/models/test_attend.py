@@ -38,7 +38,7 @@ def written_out(q, k, v, c, keep):
 
 
 def stacked(q, k, v, c, keep):
-    return attend._stacked(q, k, v, c, keep)
+    return attend._stacked(q, k, v, c, keep[:, None, None])
 
 
 SHAPES = {"layer": (1, 3, 1, 1, 1), "head": (1, 3, H, 1, 1), "token": (B, 3, H, L, 1)}

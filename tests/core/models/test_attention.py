@@ -8,6 +8,7 @@ import pytest
 import torch
 from small_models import make, small
 
+from core.models.attention import Reading
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.presets import PRESETS
 
@@ -23,7 +24,7 @@ def layer(preset: str, **change):
 
 
 def run(attention, keep=KEEP, trace=False):
-    return attention(X, keep, trace=trace, intervene=None)
+    return attention(X, Reading(keep, None, False), trace=trace, intervene=None)
 
 
 def head(attention, b: int, h: int, component: int) -> torch.Tensor:

@@ -7,10 +7,11 @@ import dataclasses
 
 import pytest
 import torch
-from small_models import CLASSES, ENCODERS, VOCABULARY, make, small
+from small_models import CLASSES, ENCODERS, VOCABULARY, longer, make, rows, small
 
 from core.exceptions import InputError
-from core.models.encoder import mean_pool, sinusoid
+from core.models.head import masked_mean
+from core.models.positions import sinusoid
 from core.models.presets import PRESETS
 from core.models.trace import Batch, Intervention
 
@@ -31,7 +32,8 @@ EVERY = pytest.mark.parametrize("config", MODELS.values(), ids=MODELS)
 def test_the_fast_path_agrees_with_the_traced_path(config, batch):
     for dtype, tolerance in ((torch.float64, 1e-12), (torch.float32, 2e-5)):
         model = make(config, dtype)
-        fast, traced = model(batch), model(batch, trace=True)
+        read = batch._replace(polarity=batch.polarity.to(dtype))
+        fast, traced = model(read), model(read, trace=True)
         torch.testing.assert_close(fast.logits, traced.logits, atol=tolerance, rtol=tolerance)
         torch.testing.assert_close(fast.pooled, traced.pooled, atol=tolerance, rtol=tolerance)
         assert fast.trace is None and fast.logits.isfinite().all()
@@ -52,8 +54,14 @@ def test_the_trace_has_the_shapes_it_promises(config, batch):
         assert layer.combined.shape == (b, h, length, length)
         assert layer.hidden.shape == (b, length, config.width)
         assert layer.head_outputs.shape == (b, h, length, config.width // h)
-        assert layer.gates is None and layer.terms == {}
+        assert (layer.gates is not None) == ("gates" in model.provides)
+        assert bool(layer.terms) == ("lexical" in model.provides)
+        assert (layer.temperature is not None) == ("temperature" in model.provides)
+        assert (layer.support is not None) == ("support" in model.provides)
     assert ("lambda" in model.provides) == (n > 1)
+    assert bool(trace.positions) == ("positions" in model.provides)
+    branches = trace.head.branches if trace.head is not None else {}
+    assert bool(branches) == ("branches" in model.provides)
     assert model.provides >= {"maps", "hidden", "pooled"}
 
 
@@ -86,10 +94,9 @@ def test_logits_do_not_depend_on_the_rest_of_the_batch_or_on_more_padding(config
     together = model(batch)
     for row in range(len(batch.ids)):
         length = max(1, int(batch.keep[row].sum()))
-        alone = Batch(batch.ids[row : row + 1, :length], batch.keep[row : row + 1, :length])
+        alone = rows(batch, slice(row, row + 1), length)
         torch.testing.assert_close(model(alone).logits[0], together.logits[row])
-        wide = Batch(*(torch.nn.functional.pad(x, (0, 6)) for x in alone))
-        torch.testing.assert_close(model(wide).logits[0], together.logits[row])
+        torch.testing.assert_close(model(longer(alone, 6)).logits[0], together.logits[row])
 
 
 @EVERY
@@ -183,7 +190,7 @@ def test_lambda_parameters_are_exactly_those_of_the_mixing_modules():
 def test_mean_pooling_averages_real_tokens_and_gives_zero_for_none():
     x = torch.arange(12.0).view(2, 3, 2)
     keep = torch.tensor([[True, True, False], [False, False, False]])
-    torch.testing.assert_close(mean_pool(x, keep), torch.tensor([[1.0, 2.0], [0.0, 0.0]]))
+    torch.testing.assert_close(masked_mean(x, keep), torch.tensor([[1.0, 2.0], [0.0, 0.0]]))
 
 
 def test_positions_are_the_published_sinusoids():

@@ -20,10 +20,16 @@ from core.models.mixing import (
 X = torch.linspace(-1, 1, 2 * 5 * 16).view(2, 5, 16)
 
 
-def additive(constraint="01", components=4, layer=1, sets=1, learn_beta=False) -> Additive:
+def additive(constraint="01", components=4, layer=1, sets=1, learn_beta=False, from_input=False) -> Additive:
     torch.manual_seed(0)
     return Additive(
-        layer=layer, components=components, constraint=constraint, width=16, sets=sets, learn_beta=learn_beta
+        layer=layer,
+        components=components,
+        constraint=constraint,
+        width=16,
+        sets=sets,
+        learn_beta=learn_beta,
+        from_input=from_input,
     )
 
 
@@ -137,3 +143,18 @@ def test_the_gradient_of_lambda_is_the_derivative_of_its_equation():
     q, k = mixing.lambda_q.detach().sigmoid(), mixing.lambda_k.detach().sigmoid()
     wanted = (alpha - beta) * q * (1 - q) * k / q.shape[-1]
     torch.testing.assert_close(mixing.lambda_q.grad, wanted)
+
+
+@pytest.mark.parametrize("sets", [1, 2])
+def test_a_lambda_from_the_input_takes_its_key_from_the_token(sets):
+    mixing = additive("pm1", components=3, layer=2, sets=sets, from_input=True)
+    assert mixing.lambdas() is None
+    found = mixing(X.float())  # (B, N, S, L, 1)
+    assert found.shape == (len(X), 3, sets, X.shape[1], 1)
+    assert (found[:, 0] == 1).all()
+    for i in range(2):
+        for s in range(sets):
+            key = X[0, 1].float() @ mixing.lambda_k[:, i, s]
+            p = (mixing.lambda_q[i, s].tanh() * key.tanh()).mean()
+            wanted = p * mixing.alpha[i, s] + (1 - p) * mixing.beta[i, s]
+            torch.testing.assert_close(found[0, i + 1, s, 1, 0], wanted)

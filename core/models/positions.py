@@ -1,0 +1,82 @@
+"""What is added to the embeddings so that the order of tokens counts."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+TAGS = 12
+"""Universal parts of speech; ids 1 to 12, 0 where unknown or padded."""
+CLASS_TAG = TAGS + 1
+TAG_STD = 0.02
+
+
+def sinusoid(length: int, width: int, device: torch.device) -> Tensor:
+    """Sinusoidal positions (L, d): sine in even columns, cosine in odd ones, base 10000."""
+    position = torch.arange(length, dtype=torch.float32, device=device)[:, None]
+    rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=device) * (-math.log(10_000) / width))
+    return torch.stack([(position * rate).sin(), (position * rate).cos()], -1).flatten(1)
+
+
+def recency(keep: Tensor, width: int) -> Tensor:
+    """[sin(pi i / n), cos(pi i / n)] repeated to d columns (B, L, d), i = 1 … n in a text of n tokens.
+
+    SentiFormer, eq. 3. The cosine is -1 at the last token and nowhere else.
+    """
+    length = keep.sum(1, keepdim=True).clamp(min=1)
+    angle = math.pi * torch.arange(1, keep.shape[1] + 1, device=keep.device) / length  # (B, L)
+    return torch.stack([angle.sin(), angle.cos()], -1).repeat(1, 1, width // 2)
+
+
+class Sinusoidal(nn.Module):
+    """The standard encoding; nothing is learned."""
+
+    def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None) -> Tensor:
+        """What to add to x (B, L, d): (L, d)."""
+        return sinusoid(x.shape[1], x.shape[2], x.device)
+
+    def factors(self) -> dict[str, Tensor]:
+        """No learned factor."""
+        return {}
+
+
+class PolarityAware(nn.Module):
+    """p = alpha · sinusoid + beta · recency + gamma · part of speech, the factors learned from 1 (SentiFormer, eq. 3).
+
+    Args:
+        width: d, even.
+        recency: with the second term.
+        tags: with the third; its table has a row for each tag, the class token, and one (zero) for unknown tags.
+    """
+
+    def __init__(self, *, width: int, recency: bool, tags: bool) -> None:
+        super().__init__()
+        self.alpha = nn.Parameter(torch.ones(1))
+        self.beta = nn.Parameter(torch.ones(1)) if recency else None
+        self.gamma = nn.Parameter(torch.ones(1)) if tags else None
+        self.tags = nn.Embedding(CLASS_TAG + 1, width, padding_idx=0) if tags else None
+        if self.tags is not None:
+            nn.init.normal_(self.tags.weight, std=TAG_STD)
+            nn.init.zeros_(self.tags.weight[0])
+
+    def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None) -> Tensor:
+        """What to add to x (B, L, d), given the tags (B, L): (B, L, d).
+
+        Raises:
+            RuntimeError: the model reads tags and there are none.
+        """
+        p = self.alpha * sinusoid(x.shape[1], x.shape[2], x.device)
+        if self.beta is not None:
+            p = p + self.beta * recency(keep, x.shape[2])
+        if self.tags is not None:
+            if tags is None:
+                raise RuntimeError("this model reads parts of speech and got none")
+            p = p + self.gamma * self.tags(tags)
+        return p
+
+    def factors(self) -> dict[str, Tensor]:
+        """The learned factors by name, each (1,)."""
+        named = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
+        return {name: factor for name, factor in named.items() if factor is not None}

@@ -1,0 +1,106 @@
+"""What a score is made of besides q·k: rotary angles, temperature, gates and a lexicon's polarity.
+
+Every additive term is a column more of Q and K, so that attention stays one softmax(Q' K'^T) V and no (L, L) bias is
+ever built: a gate adds [1] to the queries and [log g] to the keys, sigma = polarity · polarity adds polarity to both.
+Columns are appended last, unscaled; every factor of the content score is in q already.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+NEUTRAL = 1 / 3
+"""Each entry of the polarity of a token that no lexicon knows."""
+GATE_STD, GATE_OPEN = 0.02, 2.0
+"""SentiFormer: gates start at sigmoid(2) = 0.88, nearly the same for all tokens."""
+LEXICON_GATE = 1.0
+
+
+def rotate(x: Tensor) -> Tensor:
+    """Rotary positions (RoPE): the pair (2j, 2j+1) at place i is turned by i / 10000^(2j/e) (7ess-Xin, phase 2).
+
+    Args:
+        x: (..., L, e) with an even e.
+    """
+    length, width = x.shape[-2:]
+    rate = torch.exp(torch.arange(0, width, 2, dtype=torch.float32, device=x.device) * (-math.log(10_000) / width))
+    angle = torch.arange(length, dtype=torch.float32, device=x.device)[:, None] * rate
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cos - odd * sin, even * sin + odd * cos], -1).flatten(-2)
+
+
+class KeyGate(nn.Module):
+    """g_j = sigmoid(x_j · w + b): how much a token may be looked at, by all heads and components (SentiFormer, eq. 4).
+
+    Args:
+        width: d.
+        lexicon: add strength · |positive - negative| of the token, the strength learned.
+    """
+
+    def __init__(self, *, width: int, lexicon: bool) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(width) * GATE_STD)
+        self.bias = nn.Parameter(torch.full((1,), GATE_OPEN))
+        self.strength = nn.Parameter(torch.full((1,), LEXICON_GATE)) if lexicon else None
+
+    def forward(self, x: Tensor, polarity: Tensor | None) -> Tensor:
+        """x (B, L, d), polarity (B, L, 3) → log g (B, L)."""
+        logit = x @ self.weight + self.bias
+        if self.strength is not None:
+            if polarity is None:
+                raise RuntimeError("a gate guided by a lexicon needs the polarity of the tokens")
+            logit = logit + self.strength * (polarity[..., 0] - polarity[..., 2]).abs()
+        return F.logsigmoid(logit)
+
+
+class LexicalTerm(nn.Module):
+    """sigma_ij = polarity_i · polarity_j, added to the scores or multiplied with the content.
+
+    Sentiment Lexical Attention, section 3, and its baseline (Xia et al. 2021).
+
+    Args:
+        kind: add, or hadamard (Xia et al. 2021).
+        reach: (N, H) bool: the components and heads that it reaches.
+        strength: factor on sigma.
+        learn: make the factor a parameter.
+        scale: further constant factor (1 / sqrt(head width) where sigma is scaled).
+    """
+
+    reach: Tensor
+
+    def __init__(
+        self, *, kind: Literal["add", "hadamard"], reach: Tensor, strength: float, learn: bool, scale: float
+    ) -> None:
+        super().__init__()
+        self.kind, self.scale = kind, scale
+        self.register_buffer("reach", reach, persistent=False)
+        start = torch.full((1,), strength)
+        if learn:
+            self.strength: Tensor = nn.Parameter(start)
+        else:
+            self.register_buffer("strength", start, persistent=False)
+
+    def columns(self, polarity: Tensor, factor: float) -> tuple[Tensor, Tensor]:
+        """Of queries (B, N, H, L, 3) and keys (B, 1, 1, L, 3) for `add`; `factor` comes from an intervention."""
+        reach = self.reach[None, :, :, None, None].to(polarity.dtype)
+        row = polarity[:, None, None]
+        return reach * (self.strength * self.scale * factor) * row, row
+
+    def multiply(self, q: Tensor, k: Tensor, polarity: Tensor) -> tuple[Tensor, Tensor]:
+        """Content (q·k) times sigma, as 3e numbers: q, k (B, N, H, L, e) → (B, N, H, L, 3e) (Khatri-Rao product)."""
+        alone = polarity.new_tensor([1.0, 0.0, 0.0])
+        row = torch.where(self.reach[None, :, :, None, None], polarity[:, None, None], alone)  # (B, N, H, L, 3)
+        weighted = torch.where(self.reach[None, :, :, None, None], self.strength, 1.0) * row
+        return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (row, k)))  # type: ignore[return-value]
+
+    def shown(self, polarity: Tensor, factor: float) -> Tensor:
+        """(B, H, L, L) for the trace: what is added, or the factor of the content score, where any component has it."""
+        sigma = self.strength * (polarity @ polarity.transpose(1, 2))[:, None]
+        heads = self.reach.any(0)[None, :, None, None]
+        return torch.where(heads, sigma * self.scale * factor, 0.0 if self.kind == "add" else 1.0)
