@@ -1,0 +1,58 @@
+"""CNN: the convolutional baseline (Kim, 2014, with embeddings from scratch)."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from core.models.dropout import Dropout
+from core.models.head import Convolution, Head
+from core.models.plain import Plain
+from core.models.trace import Batch, HeadTrace, Intervention, Output, Trace
+
+
+class ConvolutionClassifier(Plain):
+    """Embedding → convolutions of several widths → ReLU → the largest value over the tokens → head.
+
+    There is one window at each token, which reads zeros beyond the text; so a text may be shorter than a window, and
+    padding is never read. A text without tokens has zeros.
+
+    Args:
+        vocabulary: rows of the embedding.
+        width: of the embedding.
+        kernels: tokens in a window.
+        channels: filters of each.
+        dropout: on the largest values.
+        head: reads len(kernels) * channels numbers.
+    """
+
+    provides = frozenset({"pooled", "branches"})
+
+    def __init__(
+        self, *, vocabulary: int, width: int, kernels: tuple[int, ...], channels: int, dropout: float, head: Head
+    ) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.branches = nn.ModuleDict({str(k): Convolution(width=width, channels=channels, kernel=k) for k in kernels})
+        self.dropout = Dropout(dropout)
+        self.head = head
+
+    def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervention | None = None) -> Output:
+        """Classify a batch; a trace holds the embeddings and the value of each filter at each token.
+
+        Raises:
+            RuntimeError: if a trace is asked for in training mode.
+            InputError: if the intervention changes anything.
+        """
+        self.check(trace=trace, intervene=intervene)
+        embedded, away = self.embedding(batch.ids), ~batch.keep[..., None]
+        branches = {
+            int(kernel): F.relu(branch(embedded, batch.keep)).masked_fill(away, 0)
+            for kernel, branch in self.branches.items()
+        }
+        # After the ReLU nothing is below 0, so a zero at a padded place is never larger than a real token's value.
+        pooled = self.dropout(torch.cat([branch.amax(1) for branch in branches.values()], 1))
+        read = self.head(pooled[:, None], batch.keep.new_ones(len(pooled), 1), trace=False)
+        shown = Trace((), embedded, batch.keep, head=HeadTrace(branches, None)) if trace else None
+        return Output(read.logits, read.pooled, shown)

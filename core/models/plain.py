@@ -1,0 +1,38 @@
+"""What a model without attention answers where a page or the training asks for the inside of attention."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from core.exceptions import InputError
+from core.models.trace import Intervention
+
+
+class Plain(nn.Module):
+    """A classifier with the input and output of every other, and no head, component or lambda."""
+
+    provides: frozenset[str] = frozenset()
+
+    def lambdas(self) -> list[Tensor | None]:
+        """None of the layers has one: an empty list."""
+        return []
+
+    def lambda_parameters(self) -> set[str]:
+        """No parameter makes a lambda."""
+        return set()
+
+    def scalars(self) -> dict[str, list[float]]:
+        """No learned number stands for itself."""
+        return {}
+
+    def check(self, *, trace: bool, intervene: Intervention | None) -> None:
+        """What every model refuses, and an intervention that would change something.
+
+        Raises:
+            RuntimeError: if a trace is asked for in training mode, where dropout would make it a picture of chance.
+            InputError: if there is something to change.
+        """
+        if trace and self.training:
+            raise RuntimeError("a trace needs eval(): dropout would change what it shows")
+        if intervene is not None and intervene != Intervention():
+            raise InputError("this model has no attention: there is no head, component or lambda to change")

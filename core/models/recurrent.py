@@ -1,0 +1,58 @@
+"""BiLSTM: the recurrent baseline."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence
+
+from core.models.dropout import Dropout
+from core.models.head import Head
+from core.models.plain import Plain
+from core.models.trace import Batch, Intervention, Output, Trace
+
+
+class BiLSTM(Plain):
+    """Embedding → LSTM in both directions → [state after the last token; state after the first, read backwards] → head.
+
+    Padding is never read. A text without tokens has a state of zeros.
+
+    Args:
+        vocabulary: rows of the embedding.
+        width: of the embedding.
+        states: of the LSTM, in each direction.
+        layers: LSTMs on top of each other; each but the first reads both directions of the one below.
+        dropout: after the embedding, between layers, and on the state before the head.
+        head: reads 2 * states numbers.
+    """
+
+    provides = frozenset({"pooled"})
+
+    def __init__(self, *, vocabulary: int, width: int, states: int, layers: int, dropout: float, head: Head) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.lstm = nn.LSTM(
+            width, states, layers, batch_first=True, bidirectional=True, dropout=dropout if layers > 1 else 0.0
+        )
+        self.dropout = Dropout(dropout)
+        self.head = head
+
+    def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervention | None = None) -> Output:
+        """Classify a batch; a trace holds the embeddings.
+
+        Raises:
+            RuntimeError: if a trace is asked for in training mode.
+            InputError: if the intervention changes anything.
+        """
+        self.check(trace=trace, intervene=intervene)
+        embedded = self.dropout(self.embedding(batch.ids))
+        pooled = self.dropout(self._last(embedded, batch.keep))
+        read = self.head(pooled[:, None], batch.keep.new_ones(len(pooled), 1), trace=False)
+        return Output(read.logits, read.pooled, Trace((), embedded, batch.keep) if trace else None)
+
+    def _last(self, x: Tensor, keep: Tensor) -> Tensor:
+        """(B, 2 * states): the top layer's last states, forward first."""
+        lengths = keep.sum(1)
+        packed = pack_padded_sequence(x, lengths.clamp(min=1).cpu(), batch_first=True, enforce_sorted=False)
+        _, (state, _) = self.lstm(packed)
+        return torch.cat([state[-2], state[-1]], 1) * (lengths > 0)[:, None]
