@@ -159,10 +159,28 @@ def forget(*keys: str) -> None:
         st.session_state.pop(key, None)
 
 
+def current(key: str) -> str:
+    """The key that a figure or table with a selection has now; see `clear`."""
+    times = st.session_state.get(f"{key}-cleared", 0)
+    return f"{key}-{times}" if times else key
+
+
+def clear(*keys: str) -> None:
+    """Undo selections, in a callback: under another key each starts afresh, with what was drawn around its points.
+
+    Dropping the old key is not enough: the browser still knows the selection and sends it with the next click.
+    """
+    for key in keys:
+        st.session_state[f"{key}-cleared"] = st.session_state.get(f"{key}-cleared", 0) + 1
+
+
 def selected_cell(classes: Sequence[str]) -> tuple[int, int] | None:
-    """The chosen cell of the confusion matrix as (true, said) positions: clicked in the figure or in its table."""
-    points = (st.session_state.get(CELL) or {}).get("selection", {}).get("points", [])
-    cells = (st.session_state.get(CELLS) or {}).get("selection", {}).get("cells", [])
+    """The chosen cell of the confusion matrix as (true, said) positions: clicked in the figure or in its table.
+
+    A click in one clears the other, so that at most one of them has a selection.
+    """
+    points = (st.session_state.get(current(CELL)) or {}).get("selection", {}).get("points", [])
+    cells = (st.session_state.get(current(CELLS)) or {}).get("selection", {}).get("cells", [])
     said = [f"said {name}" for name in classes]
     if points:
         cell = (int(points[0]["customdata"][0]), int(points[0]["customdata"][1]))

@@ -190,8 +190,8 @@ def _selection(key: str, event: state.Selection, points: pd.DataFrame, shown: in
         return
     with st.container(key="selection", horizontal=True, vertical_alignment="center", wrap=False):
         selection_note(f"{count(len(rows))} of {count(shown)} sentences", "chosen on the map")
-        st.button("Clear", type="tertiary", icon=":material/close:", on_click=state.forget, args=(key,))
-    example_table(points.iloc[rows])
+        st.button("Clear", type="tertiary", icon=":material/close:", on_click=state.clear, args=(key,))
+    example_table(points.iloc[rows], "Sentences chosen on the map")
 
 
 def _silhouettes(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -106,7 +108,7 @@ def _answers(decision: Decision) -> None:
             note=f"n = {count(len(decision.rows))}",
             reading=f"{readings.CONFUSION} Click a cell to read its sentences.",
             about=readings.CONFUSION_HOW,
-            on_select="rerun",
+            on_select=partial(state.clear, state.CELLS),
             selection_mode="points",
         )
         st.segmented_control(
@@ -125,8 +127,8 @@ def _answers(decision: Decision) -> None:
                 hide_index=True,
                 row_height=row_height(),
                 alt="Confusion matrix, counts",
-                key=state.CELLS,
-                on_select="rerun",
+                key=state.current(state.CELLS),
+                on_select=partial(state.clear, state.CELL),
                 selection_mode="single-cell",
             )
     with right:
@@ -216,9 +218,10 @@ def _selection(report: Report, decision: Decision) -> None:
             f"true {decision.classes[true]}, predicted {decision.classes[said]}",
         )
         st.button(
-            "Clear", type="tertiary", icon=":material/close:", on_click=state.forget, args=(state.CELL, state.CELLS)
+            "Clear", type="tertiary", icon=":material/close:", on_click=state.clear, args=(state.CELL, state.CELLS)
         )
-    example_table(rows)
+    name = f"Sentences that are {decision.classes[true]} and were said to be {decision.classes[said]}"
+    example_table(rows, name)
 
 
 page()

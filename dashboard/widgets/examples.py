@@ -11,8 +11,13 @@ from dashboard.widgets.style import row_height
 SHOWN = 8
 
 
-def example_table(rows: pd.DataFrame) -> None:
-    """The surest answers first, so that the worst mistakes stand on top; choosing a row offers to look inside it."""
+def example_table(rows: pd.DataFrame, name: str) -> None:
+    """The surest answers first, so that the worst mistakes stand on top; choosing a row offers to look inside it.
+
+    Args:
+        rows: text, label, predicted, probability; the index says which sentences they are.
+        name: What they are, for a screen reader.
+    """
     ordered = rows.sort_values("probability", ascending=False, ignore_index=True)
     event = st.dataframe(
         ordered,
@@ -26,13 +31,18 @@ def example_table(rows: pd.DataFrame) -> None:
             "predicted": st.column_config.TextColumn("Said", width=90),
             "probability": st.column_config.NumberColumn("P(said)", format="%.3f", width=80),
         },
-        key=state.EXAMPLES,
+        key=f"{state.EXAMPLES}-{_which(rows)}",  # a chosen row is a place among these sentences and no others
         on_select="rerun",
         selection_mode="single-row",
-        alt="Sentences of the chosen cell",
+        alt=name,
     )
     chosen = event["selection"]["rows"]
     if chosen and st.button("Look inside this sentence", icon=":material/notes:", key="open-sentence"):
         st.switch_page(
             "screens/sentence.py", query_params={state.RUN: state.run(), state.TEXT: ordered["text"][chosen[0]]}
         )
+
+
+def _which(rows: pd.DataFrame) -> str:
+    """Short and unique for these sentences of a split."""
+    return f"{pd.util.hash_pandas_object(rows.index).sum():x}"

@@ -9,6 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from dashboard import state
 from dashboard.charts.theme import config
 
 
@@ -54,7 +55,12 @@ def figure(
     """
     heading(title, name, note=note, about=about)
     event = st.plotly_chart(
-        chart, theme=None, config=config(name, tools), key=f"fig-{name}", alt=f"{title}, {note}. {reading}", **options
+        chart,
+        theme=None,
+        config=config(name, tools),
+        key=state.current(f"fig-{name}"),
+        alt=f"{title}, {note}. {reading}",
+        **options,
     )
     if reading:
         caption(reading)

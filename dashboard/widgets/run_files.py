@@ -55,7 +55,7 @@ def _take(read: Callable[[], str]) -> None:
         state.put(state.REFUSED, str(error))
         return
     state.put(state.ARRIVED, run)
-    state.forget(state.ROWS)  # a chosen row is a place in the table, where another run stands now
+    state.clear(state.ROWS)  # a chosen row is a place in the table, where another run stands now
     state.choose_run(run)
 
 

@@ -46,7 +46,7 @@ def run_table(records: Sequence[RunRecord]) -> None:
                 "λ", width=84, help="Change since the start, by layer and component"
             ),
         },
-        key=state.ROWS,
+        key=state.current(state.ROWS),
         on_select="rerun",
         selection_mode="single-row",
         alt="All runs",

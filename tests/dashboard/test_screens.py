@@ -288,7 +288,7 @@ def test_a_run_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
     assert not app.exception
     assert "finished-2 is here" in text_of(app)
     assert app.session_state[state.RUN] == "finished-2"
-    assert not app.session_state[state.ROWS]["selection"]["rows"]
+    assert not app.session_state[f"{state.ROWS}-1"]["selection"]["rows"]  # the browser still sends the old one
 
 
 def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, monkeypatch):
@@ -307,3 +307,31 @@ def test_a_chosen_row_can_be_exported(app, runs):
     app.run()
     assert not app.exception
     assert "Export · zip" in [button.label for button in app.get("download_button")]
+
+
+def table_named(app, name: str):
+    """The table of that alternative text."""
+    return next(frame for frame in app.dataframe if frame.proto.alt == name) if app.dataframe else None
+
+
+def test_the_sentences_of_a_cell_are_named_after_it(app, runs):
+    opened(app, "performance", run="finished", threshold="0.0")
+    app.session_state[state.CELLS] = {"selection": {"cells": [[0, "said positive"]]}}
+    app.run()
+    assert len(table_named(app, "Sentences that are negative and were said to be positive").value) == 8
+
+
+def test_clear_forgets_a_selection_that_the_browser_still_sends(app, runs):
+    chosen = {"selection": {"points": [{"customdata": [0, 0]}]}}
+    opened(app, "performance", run="finished", threshold="1.0")
+    app.session_state[state.CELL] = chosen
+    app.run()
+    assert "8 of 16 sentences" in text_of(app)
+    next(button for button in app.button if button.label == "Clear").click().run()
+    app.session_state[state.CELL] = chosen
+    app.slider(key=state.THRESHOLD).set_value(0.9).run()
+    assert not app.exception
+    assert "8 of 16 sentences" not in text_of(app)
+    app.session_state[f"{state.CELL}-1"] = chosen
+    app.run()
+    assert "of 16 sentences" in text_of(app)
