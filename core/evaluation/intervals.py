@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from core.evaluation.metrics import METRICS, checked, left_out
+from core.evaluation.metrics import METRICS, Metric, checked, left_out
 
 LEVEL = 0.95
 _Z = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
@@ -36,13 +37,19 @@ def intervals(labels: np.ndarray, probabilities: np.ndarray, *, seed: int = 0) -
     """
     scores = checked(labels, probabilities)
     missing = left_out(labels, scores.classes)
-    values: dict[str, list[np.ndarray]] = {name: [] for name in METRICS if name not in missing}
+    defined = {name: metric for name, metric in METRICS.items() if name not in missing}
+    return bootstrap(scores, len(scores.labels), defined, seed=seed)
+
+
+def bootstrap(scores: Any, rows: int, metrics: Mapping[str, Metric], *, seed: int = 0) -> dict[str, list[float]]:
+    """The intervals of `metrics`, each measured on the same resamples of the `rows` rows of `scores`."""
+    values: dict[str, list[np.ndarray]] = {name: [] for name in metrics}
     done = 0
-    for weights in _resamples(len(scores.labels), seed) if values else ():
+    for weights in _resamples(rows, seed) if values else ():
         for name, found in values.items():
-            wanted = RANKED_RESAMPLES if METRICS[name].needs == "every class" else RESAMPLES
+            wanted = RANKED_RESAMPLES if metrics[name].needs == "every class" else RESAMPLES
             if done < wanted:
-                found.append(METRICS[name].measure(scores, weights[: wanted - done]))
+                found.append(metrics[name].measure(scores, weights[: wanted - done]))
         done += len(weights)
     tails = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
     pooled = {name: np.concatenate(found) for name, found in values.items()}

@@ -8,13 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 Average = Literal["macro", "weighted"]
-Measure = Callable[["Scores", np.ndarray], np.ndarray]
+Measure = Callable[[Any, np.ndarray], np.ndarray]
+"""(scores as the measure needs them, weights (R, n)) → (R,)."""
+Curve = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Weights of true and false positives at falling thresholds, each (R, thresholds) → (R,) areas."""
 BINS = 15
+
+
+class Ranked(Protocol):
+    """Rows in the order of each class's probability."""
+
+    @property
+    def ranking(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """See `rank`."""
+
+    def positive(self, number: int) -> np.ndarray:
+        """(n,) booleans: the rows of a class."""
+
+
+def rank(probabilities: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Per column of (n, C): rows by falling value, and where in that order each distinct value starts."""
+    orders = [np.argsort(-column, kind="stable") for column in probabilities.T]
+    return [
+        (order, np.flatnonzero(np.diff(column[order], prepend=np.inf)))
+        for column, order in zip(probabilities.T, orders, strict=True)
+    ]
 
 
 class Scores:
@@ -38,30 +61,30 @@ class Scores:
 
     @cached_property
     def ranking(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Per class: rows by falling probability, and where in that order each distinct value starts."""
-        orders = [np.argsort(-column, kind="stable") for column in self.probabilities.T]
-        return [
-            (order, np.flatnonzero(np.diff(column[order], prepend=np.inf)))
-            for column, order in zip(self.probabilities.T, orders, strict=True)
-        ]
+        """Per class, see `rank`."""
+        return rank(self.probabilities)
+
+    def positive(self, number: int) -> np.ndarray:
+        """(n,) booleans: the rows of a class."""
+        return self.labels == number
 
 
 def accuracy(scores: Scores, weights: np.ndarray) -> np.ndarray:
     """Share of the weight on correct rows."""
-    return _mean(scores.correct, weights)
+    return mean(scores.correct, weights)
 
 
 def loss(scores: Scores, weights: np.ndarray) -> np.ndarray:
     """Mean negative log probability of the label, probabilities kept within float64's epsilon of 0 and 1."""
     epsilon = np.finfo(np.float64).eps
     own = scores.probabilities[np.arange(len(scores.labels)), scores.labels]
-    return _mean(-np.log(np.clip(own, epsilon, 1 - epsilon)), weights)
+    return mean(-np.log(np.clip(own, epsilon, 1 - epsilon)), weights)
 
 
 def brier(scores: Scores, weights: np.ndarray) -> np.ndarray:
     """Half the squared distance between probabilities and the label's unit vector: 0 best, 1 worst."""
     distance = scores.probabilities - np.eye(scores.classes)[scores.labels]
-    return _mean((distance**2).sum(1) / 2, weights)
+    return mean((distance**2).sum(1) / 2, weights)
 
 
 def calibration_error(scores: Scores, weights: np.ndarray) -> np.ndarray:
@@ -89,9 +112,9 @@ def class_measures(counts: np.ndarray) -> dict[str, np.ndarray]:
     """Confusions (R, C, C) → precision, recall, f1 and support per class, each (R, C); 0 where nothing is counted."""
     hits, support, claimed = np.einsum("rcc->rc", counts), counts.sum(2), counts.sum(1)
     return {
-        "precision": _ratio(hits, claimed),
-        "recall": _ratio(hits, support),
-        "f1": _ratio(2 * hits, support + claimed),
+        "precision": ratio(hits, claimed),
+        "recall": ratio(hits, support),
+        "f1": ratio(2 * hits, support + claimed),
         "support": support,
     }
 
@@ -109,7 +132,7 @@ def averaged(name: str, average: Average) -> Measure:
     return measure
 
 
-def ranked(curve: Callable[[np.ndarray, np.ndarray], np.ndarray], average: Average) -> Measure:
+def ranked(curve: Curve, average: Average) -> Measure:
     """An area per class against the rest, averaged; of two classes, the second one alone."""
 
     def measure(scores: Scores, weights: np.ndarray) -> np.ndarray:
@@ -123,11 +146,11 @@ def ranked(curve: Callable[[np.ndarray, np.ndarray], np.ndarray], average: Avera
     return measure
 
 
-def reached(scores: Scores, weights: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
+def reached(scores: Ranked, weights: np.ndarray, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Weight of true and of false positives of a class at each distinct threshold, falling; each (R, thresholds)."""
     order, starts = scores.ranking[number]
     sorted_weights = weights[:, order]
-    positive = scores.labels[order] == number
+    positive = scores.positive(number)[order]
     true = np.add.reduceat(sorted_weights * positive, starts, axis=1).cumsum(1)
     every = np.add.reduceat(sorted_weights, starts, axis=1).cumsum(1)
     return true, every - true
@@ -137,20 +160,22 @@ def roc_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
     """Area under the ROC curve by trapezoids; NaN without positives or negatives. (R, thresholds) → (R,)."""
     steps = np.diff(false, axis=1, prepend=0)
     heights = true - np.diff(true, axis=1, prepend=0) / 2
-    return _ratio((steps * heights).sum(1), true[:, -1] * false[:, -1], empty=np.nan)
+    return ratio((steps * heights).sum(1), true[:, -1] * false[:, -1], empty=np.nan)
 
 
 def precision_area(true: np.ndarray, false: np.ndarray) -> np.ndarray:
     """Average precision: precision at each threshold by the recall gained there; NaN without positives."""
-    gained = np.diff(true, axis=1, prepend=0) * _ratio(true, true + false)
-    return _ratio(gained.sum(1), true[:, -1], empty=np.nan)
+    gained = np.diff(true, axis=1, prepend=0) * ratio(true, true + false)
+    return ratio(gained.sum(1), true[:, -1], empty=np.nan)
 
 
-def _mean(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def mean(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(n,) values → (R,) weighted means; NaN where nothing weighs."""
     with np.errstate(invalid="ignore"):
         return weights @ values / weights.sum(1)
 
 
-def _ratio(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
+def ratio(part: np.ndarray, whole: np.ndarray, empty: float = 0.0) -> np.ndarray:
+    """Elementwise quotient; `empty` where there is no whole."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(whole > 0, part / whole, empty)

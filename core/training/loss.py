@@ -1,0 +1,65 @@
+"""What a training minimises, and how logits become probabilities: one label a text, or several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from core.data.table import Task
+from core.training.config import TrainingConfig
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Cross-entropy of the softmax; of a multi-label task that of each label's sigmoid, over rows and labels."""
+
+    task: Task
+    weights: Tensor | None = None
+    """(C,): of each class; of a multi-label task what a text with the label weighs against one without it."""
+    smoothing: float = 0.0
+    """Share of the target that is spread evenly: over the C classes, or over yes and no of each label."""
+
+    def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Mean loss of (B, C) logits for (B,) int64 class numbers or (B, C) zeros and ones."""
+        if self.task == "single":
+            return F.cross_entropy(logits, labels, weight=self.weights, label_smoothing=self.smoothing)
+        targets = labels.to(logits.dtype) * (1 - self.smoothing) + self.smoothing / 2
+        return F.binary_cross_entropy_with_logits(logits, targets, pos_weight=self.weights)
+
+
+def training_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Task, device: torch.device) -> Loss:
+    """The loss that `config` asks for.
+
+    `class_weights=balanced` weighs class c by n / (C n_c), and 0 without rows; of a multi-label task a text with label
+    c by (n - n_c) / n_c, so that both sides of each label weigh the same, and 1 without rows.
+
+    Args:
+        config: label_smoothing and class_weights.
+        labels: of all training rows, (n,) int64 or (n, C) zeros and ones.
+        classes: C.
+        task: single or multi.
+        device: where the logits will be.
+    """
+    weights = None
+    if config.class_weights == "balanced":
+        weigh = _class_weights if task == "single" else _label_weights
+        weights = weigh(labels, classes).to(device)
+    return Loss(task, weights, config.label_smoothing)
+
+
+def probabilities(logits: Tensor, task: Task) -> Tensor:
+    """(…, C) logits → (…, C): softmax over the classes, or the sigmoid of each label."""
+    return logits.softmax(-1) if task == "single" else logits.sigmoid()
+
+
+def _class_weights(labels: Tensor, classes: int) -> Tensor:
+    counts = torch.bincount(labels, minlength=classes).float()
+    return len(labels) / (classes * counts.clamp(min=1)) * (counts > 0)
+
+
+def _label_weights(labels: Tensor, classes: int) -> Tensor:
+    counts = labels.sum(0, dtype=torch.float32)
+    return torch.where(counts > 0, (len(labels) - counts) / counts.clamp(min=1), torch.ones(classes))

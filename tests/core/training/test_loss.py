@@ -1,0 +1,80 @@
+"""What is minimised, against formulas and torch's own losses."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from core.exceptions import ConfigError
+from core.training.config import NEAREST, TrainingConfig, metric_for
+from core.training.loss import Loss, probabilities, training_loss
+
+CPU = torch.device("cpu")
+LOGITS = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
+SEVERAL = torch.tensor([[1.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+
+
+def of(labels, task, **settings):
+    return training_loss(TrainingConfig(**settings), labels, classes=3, task=task, device=CPU)
+
+
+def test_of_one_label_it_is_cross_entropy():
+    labels = torch.tensor([2, 0])
+    assert Loss("single")(LOGITS, labels).item() == pytest.approx(F.cross_entropy(LOGITS, labels).item())
+
+
+def test_of_several_labels_it_is_the_mean_of_each_decision():
+    expected = [
+        math.log(1 + math.exp(-x if y else x))
+        for row, ys in zip(LOGITS.tolist(), SEVERAL.tolist(), strict=True)
+        for x, y in zip(row, ys, strict=True)
+    ]
+    assert Loss("multi")(LOGITS, SEVERAL).item() == pytest.approx(sum(expected) / 6)
+
+
+def test_smoothing_goes_half_to_yes_and_half_to_no():
+    smoothed = torch.tensor([[0.95, 0.05, 0.95], [0.05, 0.05, 0.05]], dtype=torch.float64)
+    found = of(SEVERAL, "multi", label_smoothing=0.1)(LOGITS, SEVERAL)
+    assert found.item() == pytest.approx(F.binary_cross_entropy_with_logits(LOGITS, smoothed).item())
+
+
+def test_balanced_classes_weigh_the_same_in_all():
+    labels = torch.tensor([0, 0, 0, 1])
+    assert of(labels, "single", class_weights="balanced").weights.tolist() == pytest.approx([4 / 9, 4 / 3, 0])
+
+
+def test_of_a_balanced_label_both_sides_weigh_the_same():
+    labels = torch.tensor([[1.0, 0, 0], [1, 0, 1], [1, 0, 0], [0, 0, 0]])
+    loss = of(labels, "multi", class_weights="balanced")
+    assert loss.weights.tolist() == pytest.approx([1 / 3, 1, 3])
+    # At logits of 0 each decision costs ln 2 times its weight: of each label with rows, yes and no together 2 n_no.
+    found = loss(torch.zeros(4, 3), labels).item()
+    assert found == pytest.approx(math.log(2) * ((3 * 1 / 3 + 1) + 4 + (1 * 3 + 3)) / 12)
+
+
+def test_probabilities_are_of_classes_together_or_of_each_label():
+    assert probabilities(LOGITS, "single").sum(-1).tolist() == pytest.approx([1, 1])
+    assert probabilities(LOGITS, "multi")[0, 0].item() == pytest.approx(1 / (1 + math.exp(-2)))
+
+
+def test_the_validation_metric_fits_the_task():
+    assert metric_for("auto", "single") == "accuracy"
+    assert metric_for("auto", "multi") == "f1_macro"
+    assert metric_for("f1_weighted", "multi") == "f1_weighted"
+    message = "training.metric=accuracy: not defined for several labels a text; the nearest is subset_accuracy"
+    with pytest.raises(ConfigError, match=message):
+        metric_for("accuracy", "multi")
+    with pytest.raises(ConfigError, match=r"hamming_loss: not defined for one label a text; the nearest is loss"):
+        metric_for("hamming_loss", "single")
+
+
+def test_every_metric_is_measured_by_its_task_or_has_a_nearest():
+    import typing
+
+    from core.evaluation import metrics, multilabel
+
+    names = set(typing.get_args(typing.get_type_hints(TrainingConfig)["metric"])) - {"auto"}
+    for task, table in (("single", metrics.METRICS), ("multi", multilabel.METRICS)):
+        assert names - set(NEAREST[task]) <= set(table)
+        assert set(NEAREST[task].values()) <= set(table)
