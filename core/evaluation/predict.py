@@ -11,9 +11,11 @@ import numpy as np
 import torch
 from torch import nn
 
+from core.data.table import Task
 from core.models.trace import Batch, Intervention, Output
 from core.text.tokenizers import Tokenizer
 from core.training.batches import TokenTable, in_order
+from core.training.loss import probabilities
 
 
 class Classifier(Protocol):
@@ -30,7 +32,7 @@ class Predictions:
     logits: np.ndarray
     """(n, C)."""
     probabilities: np.ndarray
-    """(n, C): softmax of the logits."""
+    """(n, C): softmax of the logits; of a multi-label task the sigmoid of each."""
     pooled: np.ndarray
     """(n, d): what the model's head read."""
 
@@ -40,19 +42,21 @@ def predict_texts(
     tokenizer: Tokenizer,
     texts: Sequence[str],
     *,
+    task: Task = "single",
     batch_size: int = 128,
     device: torch.device | None = None,
     intervene: Intervention | None = None,
 ) -> Predictions:
     """Classify texts, empty ones included, in batches of similar length; the model is left as it was found."""
     tokens = TokenTable.of(tokenizer.encode_batch(texts))
-    return predict_tokens(model, tokens, batch_size=batch_size, device=device, intervene=intervene)
+    return predict_tokens(model, tokens, task=task, batch_size=batch_size, device=device, intervene=intervene)
 
 
 def predict_tokens(
     model: Classifier,
     tokens: TokenTable,
     *,
+    task: Task = "single",
     batch_size: int = 128,
     device: torch.device | None = None,
     intervene: Intervention | None = None,
@@ -66,7 +70,8 @@ def predict_tokens(
         for rows in in_order(order, batch_size) or [order]:
             batch = tokens.batch(rows) if len(rows) else TokenTable.of([[]]).batch(np.zeros(1, np.int64))
             output = model(batch.to(target), intervene=intervene)
-            found = (output.logits.float(), output.logits.float().softmax(-1), output.pooled.float())
+            logits = output.logits.float()
+            found = (logits, probabilities(logits, task), output.pooled.float())
             parts.append([each[: len(rows)].cpu().numpy() for each in found])
     place = np.empty_like(order)
     place[order] = np.arange(len(order))

@@ -9,11 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from core.data.table import Task
 from core.evaluation.predict import device_of, evaluating
 from core.models.build import Model
 from core.models.trace import Intervention, LayerTrace, Trace
 from core.text.tokenizers import UNKNOWN, Tokenizer
 from core.training.batches import pad
+from core.training.loss import probabilities
 
 CLASS_TOKEN = "[CLS]"
 
@@ -86,6 +88,7 @@ def inspect_text(
     classes: tuple[str, ...],
     text: str,
     *,
+    task: Task = "single",
     intervene: Intervention | None = None,
 ) -> SentenceView:
     """Classify one text and show the inside; the model is left as it was found.
@@ -102,7 +105,7 @@ def inspect_text(
             trace="maps" in model.provides,
             intervene=intervene,
         )
-    probabilities = output.logits[0].double().softmax(-1).tolist()
+    chances = probabilities(output.logits[0].double(), task).tolist()
     tokens, unknown = list(encoding.tokens), [token == UNKNOWN for token in encoding.ids]
     if output.trace is not None and output.trace.keep.shape[1] > batch.ids.shape[1]:
         tokens, unknown = [CLASS_TOKEN, *tokens], [False, *unknown]
@@ -113,8 +116,8 @@ def inspect_text(
         unknown=tuple(unknown),
         truncated=encoding.truncated,
         cut=encoding.text[encoding.offsets[-1][1] :].strip() if encoding.truncated else "",
-        label=classes[int(np.argmax(probabilities))],
-        probabilities=dict(zip(classes, probabilities, strict=True)),
+        label=classes[int(np.argmax(chances))],
+        probabilities=dict(zip(classes, chances, strict=True)),
         pooled=_array(output.pooled[0]),
         layers=() if output.trace is None else _layers(output.trace, len(tokens)),
         **_beside(output.trace, len(tokens)),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from core.config import RunConfig
+from core.data.table import Task
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "damaged"]
 
@@ -21,6 +22,8 @@ PREDICTIONS, EMBEDDINGS, METRICS = "predictions.parquet", "embeddings.npy", "met
 """Of a split, in `evaluation/<split>/`; see core.runs.results."""
 PROBABILITY = "probability:"
 """Before the class name, the column of its probability in the predictions."""
+LABEL = "label:"
+"""Before the class name, the 0/1 column of a multi-label task: whether the text has that label."""
 CANCEL = "CANCEL"
 """A person's wish to stop: the training sees this file at its next step, saves a checkpoint and ends."""
 DISCARD = "discard"
@@ -52,6 +55,8 @@ class RunRecord:
     """Why it failed, was cancelled or is damaged, and what to do; for a person."""
     process: Process | None = None
     classes: tuple[str, ...] = ()
+    task: Task = "single"
+    """Whether texts have one label or several; known with the classes."""
     vocabulary: int = 0
     max_length: int = 0
     """Tokens, as used (text.max_length=0 is resolved from the data)."""
@@ -67,6 +72,7 @@ class RunRecord:
     """step, steps, epoch, epochs of the last checkpoint; from the first step on rows (training and validation) and
     machine (a fingerprint, so that its speed can be told for the next run)."""
     results: dict[str, Any] = field(default_factory=dict)
-    """metrics and intervals per split, lambda per layer and component, yardstick (TF-IDF) per split."""
+    """metrics and intervals per split, lambda per layer and component, yardstick (TF-IDF) per split; of a multi-label
+    task also `tuned`: thresholds by label, chosen on validation, and metrics and intervals per split at these."""
     parent: str = ""
     """The sweep this run belongs to."""

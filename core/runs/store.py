@@ -23,6 +23,7 @@ from core.atomic import storage_errors, write_text
 from core.config import RunConfig, from_dict
 from core.data.config import DataConfig
 from core.data.sources import SOURCES
+from core.data.table import Task
 from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
 from core.fingerprint import fingerprint
 from core.runs.record import CANCEL, RECORD, Process, RunRecord, Status
@@ -206,6 +207,7 @@ def _record(tree: Mapping[str, Any]) -> RunRecord:
     """Plain data to a record; unknown fields are left out, so that an older version can read a newer run."""
     special = {
         "status": _status,
+        "task": _task,
         "config": from_dict,
         "process": _process,
         "classes": lambda value: tuple(_of(str, name, "classes") for name in _of(list, value, "classes")),
@@ -242,7 +244,13 @@ def _results(value: Any) -> dict[str, Any]:
     results = _of(dict, value, "results")
     yardstick = _of(dict, results.get("yardstick", {}), "results.yardstick")
     _of(list, results.get("lambda", []), "results.lambda")
-    groups = (("metrics", results, float), ("intervals", results, list), ("splits", yardstick, float))
+    tuned = _of(dict, results.get("tuned", {}), "results.tuned")
+    for label, threshold in _of(dict, tuned.get("thresholds", {}), "results.tuned.thresholds").items():
+        _of(float, threshold, f"results.tuned.thresholds.{label}")
+    groups = (
+        *((group, tree, kind) for tree in (results, tuned) for group, kind in (("metrics", float), ("intervals", list))),
+        ("splits", yardstick, float),
+    )
     for group, tree, kind in groups:
         for split, figures in _of(dict, tree.get(group, {}), f"results.{group}").items():
             for name, figure in _of(dict, figures, f"results.{group}.{split}").items():
@@ -261,6 +269,12 @@ def _status(value: Any) -> Status:
     if value not in typing.get_args(Status):
         raise ValueError(f"status is {value!r:.60}")
     return typing.cast(Status, value)
+
+
+def _task(value: Any) -> Task:
+    if value not in typing.get_args(Task):
+        raise ValueError(f"task is {value!r:.60}")
+    return typing.cast(Task, value)
 
 
 def _process(value: Any) -> Process | None:
