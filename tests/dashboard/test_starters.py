@@ -1,0 +1,83 @@
+"""What a fresh checkout opens: every page and every figure of each starter run, which nothing of it changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core import verbs
+from core.runs.store import RunStore
+from dashboard import datasets
+
+TRAINED = Path(__file__).resolve().parents[2] / "trained"
+STARTERS = sorted(path.parent.name for path in TRAINED.glob("starter-*/run.json"))
+SAID = {
+    "overview": "Try to fool",
+    "data": "What models reach",
+    "train": "finished after",
+    "performance": "test sentences",
+    "embeddings": "PCA, 2-D",
+    "sentence": "Attention is not an explanation",
+    "lambdas": "Upwards: how far lambda has moved",
+}
+NO_LAMBDA = "has no lambda"
+
+
+def state_of(folder: Path) -> dict[str, tuple[int, int]]:
+    """Size and time of every file."""
+    found = (path for path in folder.rglob("*") if path.is_file() and ".data" not in path.parts)
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in found}
+
+
+@pytest.fixture(autouse=True)
+def starters(tmp_path, monkeypatch):
+    """The starter runs themselves; what pages keep of data sets goes elsewhere."""
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(TRAINED))
+    monkeypatch.setattr(datasets, "library_folder", lambda: tmp_path / "own")
+    before = state_of(TRAINED)
+    yield
+    assert state_of(TRAINED) == before
+
+
+def opened(app, page: str, **link: str) -> str:
+    """All words on the page that this link shows."""
+    for name, value in link.items():
+        app.query_params[name] = value
+    app.run()
+    if page != "overview":
+        app.switch_page(f"screens/{page}.py").run()
+    assert not app.exception
+    words = " ".join(element.proto.body for element in app.get("html"))
+    assert "This page cannot go on" not in words
+    return words
+
+
+def test_there_are_four():
+    assert len(STARTERS) >= 4
+
+
+@pytest.mark.parametrize("run", STARTERS)
+@pytest.mark.parametrize("page", SAID)
+def test_every_page_shows_every_starter_run(app, page, run):
+    words = opened(app, page, run=run)
+    record = RunStore(TRAINED).read(run)
+    plain = page == "lambdas" and record.config.model.attention.components == 1
+    assert (NO_LAMBDA if plain else SAID[page]) in words
+    if page not in ("overview", "data"):
+        assert run in words
+
+
+@pytest.mark.parametrize("method", ["t-SNE", "UMAP"])
+@pytest.mark.parametrize("run", STARTERS)
+def test_every_starter_run_brings_its_maps(app, run, method):
+    words = opened(app, "embeddings", run=run, method=method, split="test")
+    assert f"{method}, 2-D" in words and "There is no" not in words
+
+
+def test_every_starter_run_brings_every_figure(tmp_path):
+    for run in STARTERS:
+        made = verbs.figures(run, tmp_path / run, text="not bad at all", store=RunStore(TRAINED))
+        lacking = {name for name in made["left_out"] if not name.endswith("-3d")}
+        plain = RunStore(TRAINED).read(run).config.model.attention.components == 1
+        assert lacking == ({"lambdas", "course", "course-value", "coefficients"} if plain else set())
