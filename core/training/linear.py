@@ -5,17 +5,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from scipy.sparse import csr_array
-from sklearn.linear_model import LogisticRegression
 
 from core.exceptions import DataError
 from core.models.linear import BagOfNgrams
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
 from core.training.batches import TokenTable
+
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +56,8 @@ def fit_linear(
     Raises:
         DataError: if the training split holds fewer than two classes.
     """
+    from sklearn.linear_model import LogisticRegression  # a second, which no other training shall wait for
+
     if len(np.unique(labels)) < 2:
         raise DataError("the training split holds one class only; a classifier needs at least two")
     tokenizer = NGramTokenizer.fit(texts, config)

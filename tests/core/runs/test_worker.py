@@ -73,6 +73,21 @@ def test_a_run_that_is_done_or_in_other_hands_is_refused(store, created, work):
         execute(store, "first")
 
 
+@pytest.mark.parametrize(("chosen", "seen"), [(None, worker.SPINS), ("0", "0")])
+def test_threads_that_wait_let_other_programs_work_unless_a_person_chose(
+    store, created, work, monkeypatch, chosen, seen
+):
+    monkeypatch.setenv("GOMP_SPINCOUNT", "")  # so that what the worker sets is undone
+    if chosen is None:
+        monkeypatch.delenv("GOMP_SPINCOUNT")
+    else:
+        monkeypatch.setenv("GOMP_SPINCOUNT", chosen)
+    found = []
+    work(lambda _: found.append(os.environ["GOMP_SPINCOUNT"]))
+    execute(store, "first")
+    assert found == [seen]
+
+
 def cancel_now(experiment):
     if experiment.stopped():
         raise Cancelled("cancelled")
