@@ -21,14 +21,28 @@ def page() -> None:
     record = next((one for one in records if one.run == state.run()), None)
     if record is not None and record.status in LIVE:
         header("Train", WATCH, facts(record))
-        st.fragment(watch, run_every=POLL_SECONDS)(record.run)
-        queue(records, record.run)
+        st.fragment(_live, run_every=POLL_SECONDS)(record.run)
         return
     header("Train", CHOOSE)
     train_form()
-    queue(records)
+    waiting = any(one.status in LIVE for one in records)
+    st.fragment(_others, run_every=POLL_SECONDS if waiting else None)(waiting)
     if record is not None and record.status != "damaged":
         past(record)
+
+
+def _live(run: str) -> None:
+    """Drawn anew every second: the training and whatever else runs or waits."""
+    watch(run)
+    queue(data.runs(), run)
+
+
+def _others(waiting: bool) -> None:
+    """The same without a training of one's own to watch; one full run at the end switches the clock off."""
+    records = data.runs()
+    if waiting and not any(one.status in LIVE for one in records):
+        st.rerun()
+    queue(records)
 
 
 page()

@@ -1,0 +1,89 @@
+"""A training in a real browser: paused, gone on with, left alone by a closed tab, waited for, cancelled."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from browsing import settle, visit
+from playwright.sync_api import Page, expect
+
+from core.runs import jobs
+from core.runs.store import RunStore
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SMALL = {"width": "16", "ff width": "16", "split": "0.6/0.2/0.2", "batch size": "2", "min freq": "1", "epochs": "400"}
+
+
+def started(page: Page, base: str, table, name: str) -> None:
+    """A training that would take minutes."""
+    page.goto(f"{base}/train")
+    page.get_by_role("combobox", name="Data").click()
+    page.keyboard.type(str(table))
+    page.keyboard.press("Enter")
+    page.get_by_text("Advanced settings").click()
+    for field, value in {"Name of the run": name, **SMALL}.items():
+        page.get_by_role("textbox", name=field, exact=True).fill(value)
+        page.keyboard.press("Enter")
+        settle(page)
+    page.get_by_role("button", name="Start training").click()
+
+
+def step(runs: RunStore, run: str) -> int:
+    return int(runs.read(run).progress.get("step") or 0)
+
+
+def test_pause_go_on_and_cancel(browser, empty_server, table, tmp_path):
+    runs = RunStore(tmp_path / "none")
+    page, complaints = visit(browser, empty_server)
+    started(page, empty_server, table, "long")
+    expect(page.get_by_role("heading", name="Learning")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile(r"Epoch \d+ of 400"))).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(re.compile(r"at most \d+ (s|min \d+ s) left"))).to_be_visible()
+
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_text("This training has been stopped")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(re.compile(r"It stands at step \d+ of"))).to_be_visible()
+    stood = step(runs, "long")
+    assert runs.read("long").status == "cancelled" and stood > 0
+
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_text(re.compile(r"at most .* left"))).to_be_visible(timeout=60_000)
+    link = page.url
+    page.context.close()  # the tab is closed, the training goes on
+    until = time.monotonic() + 60
+    while (history := len((runs.path("long") / "history.jsonl").read_text().splitlines())) and time.monotonic() < until:
+        time.sleep(2)
+        if len((runs.path("long") / "history.jsonl").read_text().splitlines()) > history:
+            break
+    assert runs.read("long").status == "running"
+    assert step(runs, "long") >= stood
+
+    page, later = visit(browser, empty_server, "dark")
+    page.goto(link)
+    expect(page.get_by_text(re.compile(r"Epoch \d+ of 400"))).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("This training has been stopped")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="Begin anew")).to_be_visible()
+    assert not (runs.path("long") / "checkpoint").exists()
+    assert complaints == later == []
+    page.context.close()
+
+
+def test_a_second_training_waits_in_the_queue_and_can_be_cancelled_there(browser, empty_server, table, tmp_path):
+    page, complaints = visit(browser, empty_server)
+    started(page, empty_server, table, "first")
+    expect(page.get_by_role("heading", name="Learning")).to_be_visible(timeout=60_000)
+    runs = RunStore(tmp_path / "none")
+    config = runs.read("first").config
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_JOBS", "1")
+        jobs.submit(runs, config, "ndt-01-n3", "second")
+    expect(page.get_by_role("heading", name="Queue")).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Cancel second").click()
+    expect(page.get_by_role("heading", name="Queue")).to_be_hidden(timeout=30_000)
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    expect(page.get_by_text("This training has been stopped")).to_be_visible(timeout=30_000)
+    assert complaints == []
