@@ -9,16 +9,29 @@ from torch import nn
 
 from core.exceptions import ConfigError
 from core.models.attention import Attention, Mixing, Support, Terms
-from core.models.config import AttentionConfig, ModelConfig
+from core.models.config import AttentionConfig, Family, ModelConfig
+from core.models.convolution import ConvolutionClassifier
 from core.models.encoder import EncoderClassifier, Layer
 from core.models.feedforward import FeedForward, SwiGLU
 from core.models.head import Head
+from core.models.lexicon import LexiconClassifier
 from core.models.linear import BagOfNgrams
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
+from core.models.plain import Plain
 from core.models.positions import PolarityAware, Sinusoidal
+from core.models.recurrent import BiLSTM
 from core.models.terms import KeyGate, LexicalTerm
 
-Model = EncoderClassifier | BagOfNgrams
+Model = EncoderClassifier | Plain
+
+BASELINES: dict[Family, type[Plain]] = {
+    "bilstm": BiLSTM,
+    "cnn": ConvolutionClassifier,
+    "tfidf-logreg": BagOfNgrams,
+    "tfidf-nb": BagOfNgrams,
+    "tfidf-svm": BagOfNgrams,
+    "lexicon": LexiconClassifier,
+}
 
 
 def build(config: ModelConfig, *, vocabulary: int, classes: int, max_length: int = 0) -> Model:
@@ -39,8 +52,8 @@ def build(config: ModelConfig, *, vocabulary: int, classes: int, max_length: int
         raise ConfigError(
             f"model.head.one_logit: for two classes, and these data have {classes}; choose one_logit=false"
         )
-    if config.family == "tfidf-logreg":
-        return BagOfNgrams(vocabulary=vocabulary, classes=classes)
+    if config.family != "encoder":
+        return _baseline(config, vocabulary, classes)
     fill = max_length if config.pad_mode == "as_released" else 0
     if config.pad_mode == "as_released" and not fill:
         raise ConfigError("model.pad_mode=as_released: needs text.max_length, the length that texts are filled up to")
@@ -63,8 +76,8 @@ def build(config: ModelConfig, *, vocabulary: int, classes: int, max_length: int
 
 def provides(config: ModelConfig) -> frozenset[str]:
     """What a model of this configuration can show: pages ask for these names, never for a family or a paper."""
-    if config.family == "tfidf-logreg":
-        return BagOfNgrams.provides
+    if config.family != "encoder":
+        return BASELINES[config.family].provides
     part = config.attention
     names = {
         "maps": True,
@@ -83,6 +96,45 @@ def provides(config: ModelConfig) -> frozenset[str]:
         "head-maps": config.head.attention_heads > 0,
     }
     return frozenset(name for name, has in names.items() if has)
+
+
+def _baseline(config: ModelConfig, vocabulary: int, classes: int) -> Plain:
+    if config.family == "bilstm":
+        return BiLSTM(
+            vocabulary=vocabulary,
+            width=config.width,
+            states=config.ff_width,
+            layers=config.layers,
+            dropout=config.dropout,
+            head=_vector_head(config, 2 * config.ff_width, classes),
+        )
+    if config.family == "cnn":
+        kernels, channels = config.head.widths(), config.head.channels
+        return ConvolutionClassifier(
+            vocabulary=vocabulary,
+            width=config.width,
+            kernels=kernels,
+            channels=channels,
+            dropout=config.dropout,
+            head=_vector_head(config, len(kernels) * channels, classes),
+        )
+    if config.family == "lexicon":
+        return LexiconClassifier(classes=classes)
+    return BagOfNgrams(vocabulary=vocabulary, classes=classes)
+
+
+def _vector_head(config: ModelConfig, width: int, classes: int) -> Head:
+    """The head over one vector a text, where there is nothing to pool."""
+    return Head(
+        width=width,
+        classes=classes,
+        kernels=(),
+        channels=0,
+        attention_heads=0,
+        dense=config.head.dense,
+        one_logit=config.head.one_logit,
+        pooling="cls",
+    )
 
 
 def _head(config: ModelConfig, classes: int) -> Head:

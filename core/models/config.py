@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from typing import Literal
+import math
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Literal
 
 from core.exceptions import ConfigError
 
 Mixing = Literal["single", "differential", "differential-v2", "additive"]
 Constraint = Literal["01", "pm1", "pos", "free"]
-Family = Literal["encoder", "tfidf-logreg"]
+Family = Literal["encoder", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon"]
 Lexical = Literal["none", "add", "hadamard"]
 Position = Literal["none", "sinusoidal", "polarity-aware"]
 
 LARGEST = {"width": 8192, "ff_width": 65_536, "layers": 128}
 """Far above what trains here: a slip of the finger is refused before it takes the machine's memory."""
+
+READS: dict[Family, tuple[str, ...]] = {
+    "bilstm": ("width", "layers", "ff_width", "dropout", "head.dense", "head.one_logit"),
+    "cnn": ("width", "head.kernels", "head.channels", "dropout", "head.dense", "head.one_logit"),
+    "tfidf-logreg": (),
+    "tfidf-nb": (),
+    "tfidf-svm": (),
+    "lexicon": (),
+}
+"""Settings of the model that a family reads; the encoder reads all, and a change of one that is not read is refused."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +90,9 @@ class AttentionConfig:
                 f"model.attention.components={self.components}: mixing 'single' has one; choose mixing=additive"
             )
         if self.mixing.startswith("differential") and self.components != 2:
-            raise ConfigError(f"model.attention.components={self.components}: mixing '{self.mixing}' has two")
+            raise ConfigError(
+                f"model.attention.components={self.components}: mixing '{self.mixing}' has two; choose components=2"
+            )
         if self.mixing == "additive" and not 1 <= self.components <= 16:
             raise ConfigError(f"model.attention.components={self.components}: 1 to 16 for mixing 'additive'")
         if self.learn_beta and self.mixing != "additive":
@@ -175,9 +188,12 @@ class HeadConfig:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """One encoder classifier: tokens, positions, layers, pooling, head."""
+    """One classifier: an encoder (tokens, positions, layers, pooling, head), or a baseline without attention."""
 
     family: Family = "encoder"
+    """bilstm: `width` numbers a word, `ff_width` states in each direction · cnn: `width` numbers a word, convolutions
+    of `head`, the largest value of each · tfidf-…: words and pairs with logistic regression, naive Bayes or a linear
+    support vector machine · lexicon: the polarity of the words."""
     width: int = 128
     layers: int = 2
     attention: AttentionConfig = field(default_factory=AttentionConfig)
@@ -202,38 +218,54 @@ class ModelConfig:
     """Weights at the start: Xavier, biases 0, embeddings N(0, 1/d) times sqrt(d) · torch: its defaults, N(0, 1)."""
 
     def __post_init__(self) -> None:
-        self._check_widths()
-        self._check_parts()
-        self._check_head()
+        self._check_sizes()
+        if self.family == "encoder":
+            self._check_widths()
+            self._check_parts()
+            self._check_head()
+        else:
+            self._check_family()
 
-    def _check_widths(self) -> None:
-        divisor = self.attention.heads * (2 if self.attention.qk_width == "half" else 1)
-        if self.width % divisor:
-            raise ConfigError(
-                f"model.width={self.width}: must be divisible by {divisor} "
-                f"({self.attention.heads} heads, qk_width '{self.attention.qk_width}'); "
-                f"the nearest is {divisor * max(1, round(self.width / divisor))}"
-            )
-        if self.attention.mixing == "additive" and self.width % 4:
-            raise ConfigError(f"model.width={self.width}: lambda vectors need a multiple of 4")
-        if self.position != "none" and self.width % 2:
-            raise ConfigError(f"model.width={self.width}: {self.position} positions need an even width")
-        if self.attention.rotary and (self.width // divisor) % 2:
-            raise ConfigError(
-                f"model.attention.rotary: turns pairs, and a head has {self.width // divisor} numbers per query; "
-                f"choose model.width={self.width + divisor}"
-            )
+    def _check_sizes(self) -> None:
         if self.layers < 1 or self.ff_width < 1 or self.width < 2:
             raise ConfigError("model.layers, model.ff_width and model.width must be positive")
         for name, most in LARGEST.items():
             if getattr(self, name) > most:
                 raise ConfigError(f"model.{name}={getattr(self, name)}: at most {most}")
+        if not 0 <= self.dropout < 1:
+            raise ConfigError(f"model.dropout={self.dropout}: 0 to below 1")
+
+    def _check_family(self) -> None:
+        """A setting that would do nothing is a misunderstanding."""
+        read = READS[self.family]
+        usual = _leaves(asdict(ModelConfig(family="encoder")))
+        for name, value in _leaves(asdict(self)).items():
+            if value != usual[name] and name != "family" and name not in read:
+                what = f"of the model it reads {', '.join(read)}" if read else "it reads no setting of the model"
+                raise ConfigError(f"model.{name}={value}: no effect on model.family={self.family}; {what}")
+        if self.family == "cnn" and not self.head.widths():
+            raise ConfigError("model.head.kernels: a CNN without windows sees nothing; choose model.head.kernels=3,4,5")
+
+    def _check_widths(self) -> None:
+        divisor = self.attention.heads * (2 if self.attention.qk_width == "half" else 1)
+        reasons = {divisor: f"{self.attention.heads} heads, qk_width '{self.attention.qk_width}'"}
+        if self.attention.rotary:
+            reasons[2 * divisor] = f"{self.attention.heads} heads, whose queries rotary positions turn in pairs"
+        if self.position != "none":
+            reasons[2] = f"{self.position} positions"
+        if self.attention.mixing == "additive":
+            reasons[4] = "the vectors of lambda"
+        step = math.lcm(*reasons)
+        for number, why in reasons.items():
+            if self.width % number:
+                near = step * max(1, round(self.width / step))
+                raise ConfigError(
+                    f"model.width={self.width}: must be divisible by {number} ({why}); the nearest is {near}"
+                )
 
     def _check_parts(self) -> None:
         if self.position != "polarity-aware" and not (self.recency and self.pos_tags):
             raise ConfigError("model.recency, model.pos_tags: no effect unless model.position=polarity-aware")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"model.dropout={self.dropout}: 0 to below 1")
         if self.pad_mode == "as_released" and (self.needs_tags or self.needs_lexicon or self.pooling == "cls"):
             raise ConfigError(
                 "model.pad_mode=as_released: padding is read as text there, and has no part of speech or polarity, and "
@@ -258,4 +290,17 @@ class ModelConfig:
     @property
     def needs_lexicon(self) -> bool:
         """Whether the model reads a lexicon's polarities."""
-        return self.attention.lexical != "none" or self.attention.lexicon_gate
+        return self.attention.lexical != "none" or self.attention.lexicon_gate or self.family == "lexicon"
+
+    @property
+    def by_steps(self) -> bool:
+        """Whether it is trained step by step, rather than solved in one go."""
+        return self.family in ("encoder", "bilstm", "cnn")
+
+
+def _leaves(tree: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings by their dotted names."""
+    found: dict[str, Any] = {}
+    for name, value in tree.items():
+        found |= _leaves(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return found

@@ -1,4 +1,4 @@
-"""TF-IDF with a linear layer: the yardstick, with the input and output of every other model."""
+"""TF-IDF with a linear layer, with the input and output of every other model: the yardstick, naive Bayes, the SVM."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.exceptions import InputError
+from core.models.plain import Plain
 from core.models.trace import Batch, Intervention, Output
 
 
-class BagOfNgrams(nn.Module):
+class BagOfNgrams(Plain):
     """logits = W · x / |x| + b with x_g = (1 + ln count_g) · idf_g, as scikit-learn's sublinear TF-IDF.
 
     The ids of a text are its known n-grams, repetitions kept, in any order. Nothing of size B × vocabulary is made.
@@ -19,8 +19,6 @@ class BagOfNgrams(nn.Module):
         vocabulary: V, number of n-gram ids.
         classes: C.
     """
-
-    provides = frozenset({"pooled"})
 
     def __init__(self, *, vocabulary: int, classes: int) -> None:
         super().__init__()
@@ -34,24 +32,11 @@ class BagOfNgrams(nn.Module):
         Raises:
             InputError: if an intervention is asked for.
         """
-        if intervene is not None and intervene != Intervention():
-            raise InputError("this model has no attention: there is no head, component or lambda to change")
+        self.check(trace=trace, intervene=intervene)
         rows, grams, values = self._weigh(batch)
         starts = torch.searchsorted(rows, torch.arange(len(batch.ids), device=rows.device))
         logits = self.bias + F.embedding_bag(grams, self.weight, starts, mode="sum", per_sample_weights=values)
         return Output(logits=logits, pooled=logits)
-
-    def lambdas(self) -> list[Tensor | None]:
-        """None of the layers has one: an empty list."""
-        return []
-
-    def lambda_parameters(self) -> set[str]:
-        """No parameter makes a lambda."""
-        return set()
-
-    def scalars(self) -> dict[str, list[float]]:
-        """No learned number stands for itself."""
-        return {}
 
     def _weigh(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Row, n-gram and normalised TF-IDF value of each distinct n-gram of each text, sorted by row; each (M,)."""

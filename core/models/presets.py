@@ -155,6 +155,8 @@ def _inceptive(line: str, *, source: str = "Table 7", **head: Any) -> Preset:
     return Preset(model, "inceptive", f"{INCEPTIVE}, {source}", line, INCEPTIVE_RECIPE)
 
 
+TFIDF_SETTINGS: dict[str, Any] = {"text.max_vocab": 5_000_000}
+
 PRESETS: dict[str, Preset] = {
     "vanilla": Preset(
         ModelConfig(),
@@ -241,11 +243,46 @@ PRESETS: dict[str, Preset] = {
         source="control, not in the paper",
         **{**INCEPTIVE_HEAD, "kernels": "3"},
     ),
+    "bilstm": Preset(
+        ModelConfig(family="bilstm", width=300, layers=1, ff_width=256, dropout=0.5),
+        "baseline",
+        f"{SENTIFORMER}, Table I (BiLSTM, 2 x 256); its dropout is not stated",
+        "Reads the words one after the other in both directions, and answers from the two last states.",
+        {"training.lr": 1e-3},
+    ),
+    "cnn": Preset(
+        ModelConfig(family="cnn", width=300, head=HeadConfig(kernels="3,4,5", channels=100), dropout=0.5),
+        "baseline",
+        f"{SENTIFORMER}, Table I (CNN, widths 3, 4, 5); Kim (2014)",
+        "Looks for patterns of three to five words, wherever they stand.",
+        {"training.lr": 1e-3},
+    ),
     "tfidf-logreg": Preset(
         ModelConfig(family="tfidf-logreg"),
         "baseline",
         "scikit-learn: TF-IDF of 1-2-grams with logistic regression, C chosen on validation",
         "The yardstick: no word order beyond pairs of neighbours.",
-        {"text.max_vocab": 5_000_000},
+        TFIDF_SETTINGS,
+    ),
+    "tfidf-nb": Preset(
+        ModelConfig(family="tfidf-nb"),
+        "baseline",
+        "scikit-learn: multinomial naive Bayes on TF-IDF of 1-2-grams, alpha chosen on validation",
+        "Each word and pair speaks for itself: how much more frequent it is in one class than in the others.",
+        TFIDF_SETTINGS,
+    ),
+    "tfidf-svm": Preset(
+        ModelConfig(family="tfidf-svm"),
+        "baseline",
+        "scikit-learn: linear support vector machine on TF-IDF of 1-2-grams, C and probabilities fitted on validation",
+        "Words and pairs weighed so that the classes lie as far apart as they can.",
+        TFIDF_SETTINGS,
+    ),
+    "lexicon": Preset(
+        ModelConfig(family="lexicon"),
+        "baseline",
+        "valences of a lexicon, summed or averaged; logistic regression on that one number",
+        "How positive the words of a text are by a lexicon, and nothing else.",
+        {"text.lexicon": "vader"},
     ),
 }

@@ -36,7 +36,7 @@ def test_the_order_of_the_ids_does_not_matter():
 
 
 def test_there_is_nothing_inside_to_change():
-    model = BagOfNgrams(vocabulary=4, classes=2)
+    model = BagOfNgrams(vocabulary=4, classes=2).eval()
     with pytest.raises(InputError, match="no attention"):
         model(pad([[2]]), intervene=Intervention(heads_off=frozenset({(0, 0)})))
     assert model(pad([[2]]), trace=True, intervene=Intervention()).trace is None
