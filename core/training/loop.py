@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from core.data.table import Task
 from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
 from core.models.trace import Batch
+from core.training.adamw import AdamW
 from core.training.batches import Examples, in_order, plan
 from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
 from core.training.config import LOWER_IS_BETTER, TrainingConfig, metric_for
@@ -28,10 +29,9 @@ from core.training.schedule import rate
 
 CHECKPOINT_SECONDS = 15.0
 LOGGED_STEPS = 200
+"""About how many steps a long training logs, evenly; before the first of them also 1, 2, 4, 8, …: something to see."""
 PROBE = 64
 """Validation texts over which an input-dependent lambda is averaged."""
-MOMENTS = ("step", "exp_avg", "exp_avg_sq")
-"""AdamW's state of one parameter."""
 
 Score = Callable[[np.ndarray, np.ndarray], Mapping[str, Any]]
 """(labels (n,) or (n, C), probabilities (n, C)) → metrics by name."""
@@ -99,13 +99,8 @@ class Training:
         self.metric = metric_for(config.metric, self.task)
         self.loss = training_loss(config, self.labels, classes=self.classes, task=self.task, device=self.device)
         groups = parameter_groups(self.model, self.model.lambda_parameters(), config.weight_decay, config.decay)
-        self.names = [name for group in groups for name in group["names"]]
         self.parameters = [parameter for group in groups for parameter in group["params"]]
-        self.optimizer = torch.optim.AdamW(
-            [{"params": group["params"], "weight_decay": group["weight_decay"]} for group in groups],
-            lr=config.lr,
-            fused=True,
-        )
+        self.optimizer = AdamW(groups)
         self.epoch_steps = math.ceil(len(self.labels) / config.batch_size)
         self.steps = self.epoch_steps * config.epochs
         self.probe = self._batch(self.validation, np.arange(min(PROBE, len(self.validation.labels))))
@@ -144,13 +139,9 @@ class Training:
 
     def _restore(self, stored: Checkpoint) -> None:
         groups = stored.groups
-        state = self.optimizer.state_dict()
         try:
             if stored.progress.step:
-                state["state"] = {
-                    i: {part: groups[part][name] for part in MOMENTS} for i, name in enumerate(self.names)
-                }
-            self.optimizer.load_state_dict(state)
+                self.optimizer.restore(groups)
             self.model.load_state_dict(groups["model"])
             restore_random_state(groups["random"], self.device)
         except (KeyError, RuntimeError) as error:
@@ -183,8 +174,6 @@ class Training:
     def _update(self, rows: np.ndarray, epoch: int) -> None:
         """One step of AdamW on one batch."""
         lr = self._lr()
-        for group in self.optimizer.param_groups:
-            group["lr"] = lr
         loss = self._loss(rows)
         self.optimizer.zero_grad()
         loss.backward()
@@ -194,11 +183,15 @@ class Training:
                 f"the loss is no longer finite at step {self.progress.step + 1} (epoch {epoch + 1}): "
                 "try a smaller training.lr, training.clip=1, or training.precision=float32"
             )
-        self.optimizer.step()
+        self.optimizer.step(lr)
         self.progress.step += 1
         self.progress.loss_sum += loss.item() * len(rows)
-        if self.progress.step % max(1, self.steps // LOGGED_STEPS) == 0:
+        if self._is_logged(self.progress.step):
             self._log({"kind": "step", "loss": loss.item(), "lr": lr, "grad_norm": norm.item()}, epoch)
+
+    def _is_logged(self, step: int) -> bool:
+        distance = max(1, self.steps // LOGGED_STEPS)
+        return step % distance == 0 or (step < distance and step.bit_count() == 1)
 
     def _loss(self, rows: np.ndarray) -> Tensor:
         batch = self._batch(self.training, rows, self.max_length if self.config.batching == "fixed" else 0)
@@ -262,12 +255,11 @@ class Training:
 
     def _save(self) -> None:
         self.progress.seconds, self.began = self._seconds(), time.monotonic()
-        state = self.optimizer.state_dict()["state"]
         groups = {
             "model": self.model.state_dict(),
             "best": self.best_weights,
             "random": random_state(self.device),
-            **{part: {self.names[i]: moments[part] for i, moments in state.items()} for part in MOMENTS},
+            **self.optimizer.moments,
         }
         save_checkpoint(self.checkpoint, Checkpoint(self.progress, groups))
         self.saved = time.monotonic()

@@ -57,7 +57,7 @@ def _steps_per_epoch(history: History, epochs: int, steps: int) -> float:
     if ends := history.kind("epoch"):
         return ends[0]["step"] / (ends[0]["epoch"] + 1)
     # Before that the distance of logged rows tells roughly: a training logs about 200 of them.
-    logged = [row["step"] for row in history.rows[:2]]
+    logged = [row["step"] for row in history.rows[-2:]]
     return LOGGED_STEPS * max(1, logged[-1] - logged[0]) / epochs if logged else 1.0
 
 
