@@ -6,20 +6,24 @@ import json
 import logging
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from core.atomic import write_text
-from core.data.table import TEST, TRAIN, VALIDATION, Dataset
+from core.data.table import TEST, TRAIN, VALIDATION, Dataset, targets
+from core.evaluation import multilabel
 from core.evaluation.metrics import evaluate
 from core.evaluation.predict import predict_texts
-from core.exceptions import NotAvailable, StorageError
+from core.exceptions import StorageError
 from core.fingerprint import fingerprint
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.training.linear import STRENGTHS, fit_linear
+from core.training.one_vs_rest import fit_one_vs_rest
 
 log = logging.getLogger(__name__)
 
@@ -33,16 +37,16 @@ TEXT = TextConfig(max_vocab=PRESETS[MODEL].settings["text.max_vocab"])
 def yardstick(dataset: Dataset) -> dict[str, Any]:
     """TF-IDF of 1-2-grams with logistic regression, fitted once per data set and kept on disk.
 
+    Of several labels a text: one regression per label against the rest.
+
     Returns:
         `model`, `C`, `splits` (metrics of every split but train), `phenomena` (test accuracy of each named phenomenon,
-        where the data has them) and `seconds` (of the fit, when it was made).
+        where the data has them) and `seconds` (of the fit, when it was made); of a multi-label task also `tuned`:
+        `thresholds` by label, chosen on validation, and `splits` (metrics at these).
 
     Raises:
-        NotAvailable: for a multi-label data set.
-        DataError: if the training split holds one class only.
+        DataError: if the training split holds one class only, or no label.
     """
-    if dataset.task != "single":
-        raise NotAvailable("the TF-IDF yardstick needs one label per text; this data set has several")
     path = cache_folder() / f"yardstick-{_key(dataset)}.json"
     known = _read(path)
     if known is not None:
@@ -67,31 +71,40 @@ def _measure(dataset: Dataset) -> dict[str, Any]:
     started = time.perf_counter()
     train, validation = dataset.splits[TRAIN], dataset.splits.get(VALIDATION)
     held = train.iloc[:0] if validation is None else validation
-    fit = fit_linear(
-        train["text"].tolist(),
-        train["label"].to_numpy(),
-        held["text"].tolist(),
-        held["label"].to_numpy(),
-        config=TEXT,
-        classes=len(dataset.classes),
-    )
-    splits, phenomena = {}, {}
-    for name, frame in dataset.splits.items():
-        if name == TRAIN:
-            continue
-        probabilities = predict_texts(fit.model, fit.tokenizer, frame["text"].tolist()).probabilities
-        splits[name] = evaluate(frame["label"].to_numpy(), probabilities)
-        if name == TEST and "phenomenon" in frame:
-            correct = pd.Series(probabilities.argmax(1) == frame["label"].to_numpy())
-            by_name = correct.groupby(frame["phenomenon"].to_numpy()).mean()
-            phenomena = {str(each): float(share) for each, share in by_name.items()}
-    return {
-        "model": MODEL,
-        "C": fit.strength,
-        "splits": splits,
-        "phenomena": phenomena,
-        "seconds": round(time.perf_counter() - started, 2),
+    classes = len(dataset.classes)
+    given = [part for rows in (train, held) for part in (rows["text"].tolist(), targets(rows, classes, dataset.task))]
+    if dataset.task == "multi":
+        fit = fit_one_vs_rest(*given, config=TEXT)
+    else:
+        fit = fit_linear(*given, config=TEXT, classes=classes)
+    said = {
+        name: predict_texts(fit.model, fit.tokenizer, frame["text"].tolist(), task=dataset.task).probabilities
+        for name, frame in dataset.splits.items()
+        if name != TRAIN
     }
+    measured = _several(dataset, said) if dataset.task == "multi" else _single(dataset, said)
+    seconds = round(time.perf_counter() - started, 2)
+    return {"model": MODEL, "C": fit.strength, "phenomena": {}, **measured, "seconds": seconds}
+
+
+def _single(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    splits = {name: evaluate(dataset.targets(name), probabilities) for name, probabilities in said.items()}
+    test = dataset.splits.get(TEST)
+    if test is None or "phenomenon" not in test:
+        return {"splits": splits}
+    correct = pd.Series(said[TEST].argmax(1) == dataset.targets(TEST))
+    by_name = correct.groupby(test["phenomenon"].to_numpy()).mean()
+    return {"splits": splits, "phenomena": {str(each): float(share) for each, share in by_name.items()}}
+
+
+def _several(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    splits = {name: multilabel.evaluate(dataset.targets(name), found) for name, found in said.items()}
+    if VALIDATION not in said:
+        return {"splits": splits}
+    limits = multilabel.tuned_thresholds(dataset.targets(VALIDATION), said[VALIDATION])
+    tuned = {name: multilabel.evaluate(dataset.targets(name), found, limits) for name, found in said.items()}
+    named = dict(zip(dataset.classes, map(float, limits), strict=True))
+    return {"splits": splits, "tuned": {"thresholds": named, "splits": tuned}}
 
 
 def _read(path: Path) -> dict[str, Any] | None:

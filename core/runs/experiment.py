@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,15 @@ from torch import nn
 
 import core
 from core.atomic import write_bytes, write_text
+from core.config import RunConfig
 from core.data.load import load
-from core.data.table import TEST, TRAIN, VALIDATION, Dataset
+from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task
+from core.evaluation import multilabel
 from core.evaluation.efficiency import inference_time, parameter_count
 from core.evaluation.metrics import evaluate
 from core.evaluation.predict import device_of, predict_texts
 from core.evaluation.yardstick import yardstick
-from core.exceptions import Cancelled, DataError, NotAvailable
+from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.models.build import Model, build
 from core.models.trace import Batch
 from core.runs import queue
@@ -31,13 +33,17 @@ from core.runs.store import RunStore, this_machine
 from core.text.tokenizers import Tokenizer, fit_tokenizer
 from core.training.batches import Examples, TokenTable, pad
 from core.training.checkpoint import Progress
+from core.training.config import metric_for
 from core.training.device import choose_device, keep_freed_memory
 from core.training.history import Row
 from core.training.inside import read_gates, read_inside
 from core.training.linear import fit_linear
 from core.training.loop import PROBE, Events, Training
+from core.training.one_vs_rest import fit_one_vs_rest
 
 TIMED_ROWS = 64
+SEVERAL = ("encoder", "bilstm", "cnn", "tfidf-logreg")
+"""Families of models that can be trained on several labels a text."""
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -87,7 +93,9 @@ class Experiment(Events):
                 "the data are no longer those that this run began with, so it cannot be continued; start a new run",
                 file=self.config.data.name,
             )
-        self._update(data_fingerprint=dataset.fingerprint, classes=dataset.classes, data_notes=dataset.notes)
+        check_task(self.config, dataset.task)
+        known = {"classes": dataset.classes, "task": dataset.task, "data_notes": dataset.notes}
+        self._update(data_fingerprint=dataset.fingerprint, **known)
         return dataset
 
     def _encoder(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
@@ -109,11 +117,12 @@ class Experiment(Events):
             config=self.config.training,
             classes=len(dataset.classes),
             max_length=tokenizer.max_length,
-            score=evaluate,
+            score=evaluate if dataset.task == "single" else multilabel.evaluate,
             history=self.folder / HISTORY,
             checkpoint=self.folder / CHECKPOINT,
             device=device,
             events=self,
+            task=dataset.task,
         )
         self._plan(training)
         self._note("training", steps=training.steps)
@@ -134,15 +143,11 @@ class Experiment(Events):
         """The TF-IDF baseline: fitted by scikit-learn, kept and read as every other model; always on the CPU."""
         self._note("training", steps=0)
         began = time.monotonic()
-        train, validation = dataset.splits[TRAIN], dataset.splits[VALIDATION]
-        fit = fit_linear(
-            _texts(dataset, TRAIN),
-            train["label"].to_numpy(),
-            _texts(dataset, VALIDATION),
-            validation["label"].to_numpy(),
-            config=self.config.text,
-            classes=len(dataset.classes),
-        )
+        train, validation = ((_texts(dataset, split), dataset.targets(split)) for split in (TRAIN, VALIDATION))
+        if dataset.task == "multi":
+            fit = fit_one_vs_rest(*train, *validation, config=self.config.text)
+        else:
+            fit = fit_linear(*train, *validation, config=self.config.text, classes=len(dataset.classes))
         write_text(self.folder / TOKENIZER, fit.tokenizer.to_json())
         self._write_weights(fit.model)
         size = fit.tokenizer.size
@@ -154,11 +159,14 @@ class Experiment(Events):
 
     def _evaluate(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
         """Metrics of every split but train, test before further ones; then intervals, which take longer."""
-        judged = []
+        judged, thresholds = [], None
         for split in [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]:
             self._note("evaluation", split=split)
-            predictions = predict_texts(model, tokenizer, _texts(dataset, split))
-            judged.append(Judged(split, dataset.splits[split], predictions, dataset.classes))
+            predictions = predict_texts(model, tokenizer, _texts(dataset, split), task=dataset.task)
+            if dataset.task == "multi" and split == VALIDATION:
+                thresholds = multilabel.tuned_thresholds(dataset.targets(split), predictions.probabilities)
+            rows = dataset.splits[split]
+            judged.append(Judged(split, rows, predictions, dataset.classes, dataset.task, thresholds))
         self._add_results(metrics={each.split: each.metrics for each in judged}, **_inside(dataset, model, tokenizer))
         self._note("intervals")
         for each in judged:
@@ -167,6 +175,7 @@ class Experiment(Events):
             intervals={each.split: each.intervals for each in judged},
             silhouette={each.split: each.silhouette for each in judged},
             inference=_inference(dataset, model, tokenizer),
+            **_tuned(judged),
         )
 
     def stopped(self) -> bool:
@@ -209,8 +218,39 @@ def _texts(dataset: Dataset, split: str) -> list[str]:
 
 
 def _examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
-    labels = dataset.splits[split]["label"].to_numpy(np.int64)
-    return Examples(TokenTable.of(tokenizer.encode_batch(_texts(dataset, split))), labels)
+    return Examples(TokenTable.of(tokenizer.encode_batch(_texts(dataset, split))), dataset.targets(split))
+
+
+def check_task(config: RunConfig, task: Task) -> None:
+    """Refuse what a multi-label task cannot be trained with, before any work is done.
+
+    Raises:
+        ConfigError: names the setting and the nearest valid choice.
+    """
+    metric_for(config.training.metric, task)
+    if task == "multi" and config.model.head.one_logit:
+        raise ConfigError(
+            "model.head.one_logit: for two classes of which each text has one; with several labels a text each has a "
+            "logit of its own, so choose one_logit=false"
+        )
+    if task == "multi" and config.model.family not in SEVERAL:
+        raise ConfigError(
+            f"model.family={config.model.family}: for one label a text, and these data have several; "
+            f"choose {', '.join(SEVERAL)}"
+        )
+
+
+def _tuned(judged: Sequence[Judged]) -> dict[str, Any]:
+    """Thresholds by label and what they change, of a multi-label task; they were chosen on validation."""
+    thresholds = judged[0].thresholds
+    if thresholds is None:
+        return {}
+    found = {
+        "thresholds": dict(zip(judged[0].classes, map(float, thresholds), strict=True)),
+        "metrics": {each.split: each.tuned[0] for each in judged},
+        "intervals": {each.split: each.tuned[1] for each in judged},
+    }
+    return {"tuned": found}
 
 
 def _inside(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:

@@ -1,9 +1,12 @@
 """What a trained model does on the splits of its data: files of the run directory, and figures for the record.
 
 evaluation/<split>/predictions.parquet   row, text, label, predicted, a column `probability:CLASS` each, and the
-                                         data's own further columns (phenomenon, domain …)
+                                         data's own further columns (phenomenon, domain …); of a multi-label task label
+                                         and predicted name all labels, `label:CLASS` is 1 where the text has one
 evaluation/<split>/embeddings.npy        (n, d) float32: what the head read, in the order of the rows
-evaluation/<split>/metrics.json          metrics, intervals, silhouette, per_class, confusion, calibration, left_out
+evaluation/<split>/metrics.json          metrics, intervals, silhouette, per_class, confusion, calibration, left_out; of
+                                         a multi-label task no calibration, confusion 2 × 2 by label, and `tuned`: the
+                                         same at the thresholds chosen on validation
 """
 
 from __future__ import annotations
@@ -20,12 +23,17 @@ import numpy as np
 import pandas as pd
 
 from core.atomic import storage_errors, write_bytes, write_text
+from core.data.table import Task, targets
+from core.evaluation import multilabel
 from core.evaluation.intervals import intervals
 from core.evaluation.metrics import calibration_bins, confusion, evaluate, left_out, per_class
 from core.evaluation.predict import Predictions
-from core.evaluation.representation import silhouette
-from core.runs.record import EMBEDDINGS, EVALUATION, METRICS, PREDICTIONS, PROBABILITY
+from core.evaluation.representation import SEVERAL, silhouette
+from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, METRICS, PREDICTIONS, PROBABILITY
 from core.training.history import finite
+
+NOTHING = "none of them"
+"""Stands for the labels of a text that has none."""
 
 
 @dataclass(frozen=True)
@@ -36,25 +44,42 @@ class Judged:
     frame: pd.DataFrame
     predictions: Predictions
     classes: tuple[str, ...]
+    task: Task = "single"
+    thresholds: np.ndarray | None = None
+    """(C,) of a multi-label task: those that were chosen on validation."""
 
-    @property
+    @functools.cached_property
     def labels(self) -> np.ndarray:
-        """(n,) int64."""
-        return self.frame["label"].to_numpy(np.int64)
+        """(n,) int64, or (n, C) of a multi-label task."""
+        return targets(self.frame, len(self.classes), self.task)
 
     @functools.cached_property
     def metrics(self) -> dict[str, float]:
-        """Every metric that is defined here."""
-        return evaluate(self.labels, self.predictions.probabilities)
+        """Every metric that is defined here; of a multi-label task at 0.5."""
+        measure = evaluate if self.task == "single" else multilabel.evaluate
+        return measure(self.labels, self.predictions.probabilities)
 
     @functools.cached_property
     def intervals(self) -> dict[str, list[float]]:
         """The bootstrap interval of each metric."""
-        return intervals(self.labels, self.predictions.probabilities)
+        measure = intervals if self.task == "single" else multilabel.intervals
+        return measure(self.labels, self.predictions.probabilities)
+
+    @functools.cached_property
+    def tuned(self) -> tuple[dict[str, float], dict[str, list[float]]]:
+        """Metrics and intervals at the tuned thresholds, those that these change."""
+        if self.thresholds is None:
+            return {}, {}
+        given = self.labels, self.predictions.probabilities, self.thresholds
+        values, ranges = multilabel.evaluate(*given), multilabel.intervals(*given)
+        names = [name for name in values if name in multilabel.THRESHOLDED]
+        return {name: values[name] for name in names}, {name: ranges[name] for name in names}
 
     @functools.cached_property
     def silhouette(self) -> dict[str, Any]:
         """How well the classes are apart in the embeddings; with the reason where it is undefined."""
+        if self.task == "multi":
+            return {"rows": 0, "of": len(self.frame), "left_out": SEVERAL}
         return silhouette(self.predictions.pooled, self.labels, self.classes).summary()
 
 
@@ -68,24 +93,35 @@ def write_split(run: Path, judged: Judged) -> None:
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     table, vectors = io.BytesIO(), io.BytesIO()
-    prediction_table(judged.frame, judged.predictions.probabilities, judged.classes).to_parquet(table, index=False)
+    prediction_table(judged.frame, judged.predictions.probabilities, judged.classes, judged.task).to_parquet(
+        table, index=False
+    )
     np.save(vectors, judged.predictions.pooled, allow_pickle=False)
     write_bytes(folder / PREDICTIONS, table.getvalue())
     write_bytes(folder / EMBEDDINGS, vectors.getvalue())
     write_text(folder / METRICS, json.dumps(finite(_figures(judged)), indent=1, ensure_ascii=False) + "\n")
 
 
-def prediction_table(frame: pd.DataFrame, probabilities: np.ndarray, classes: Sequence[str]) -> pd.DataFrame:
+def prediction_table(
+    frame: pd.DataFrame, probabilities: np.ndarray, classes: Sequence[str], task: Task = "single"
+) -> pd.DataFrame:
     """One row per text: its number from 0, text, label and prediction by name, probabilities, the data's own columns.
 
-    A column of the data that has the name of one of ours is called `data:NAME`.
+    Of a multi-label task all labels with a comma between, those above 0.5 as predicted, and a 0/1 column each. A column of the data that has the name of one of ours is called `data:NAME`.
     """
     names = np.array(classes, dtype=object)
+    labels = targets(frame, len(classes), task)
+    if task == "single":
+        label, predicted, bits = names[labels], names[probabilities.argmax(1)], {}
+    else:
+        label, predicted = spoken(labels, classes), spoken(probabilities > multilabel.HALF, classes)
+        bits = {f"{LABEL}{name}": labels[:, number].astype(np.int8) for number, name in enumerate(classes)}
     ours = {
         "row": np.arange(len(frame)),
         "text": frame["text"],
-        "label": names[frame["label"].to_numpy()],
-        "predicted": names[probabilities.argmax(1)],
+        "label": label,
+        "predicted": predicted,
+        **bits,
         **{f"{PROBABILITY}{name}": probabilities[:, number] for number, name in enumerate(classes)},
     }
     theirs = {
@@ -96,20 +132,49 @@ def prediction_table(frame: pd.DataFrame, probabilities: np.ndarray, classes: Se
     return pd.DataFrame({**ours, **theirs})
 
 
+def spoken(has: np.ndarray, classes: Sequence[str]) -> list[str]:
+    """The names of the nonzero columns of each row of (n, C), a comma between."""
+    return [", ".join(classes[number] for number in np.flatnonzero(row)) or NOTHING for row in has]
+
+
 def _figures(judged: Judged) -> dict[str, Any]:
     labels, probabilities = judged.labels, judged.predictions.probabilities
-    return {
+    common = {
         "split": judged.split,
         "n": len(labels),
         "classes": list(judged.classes),
         "metrics": judged.metrics,
         "intervals": judged.intervals,
         "silhouette": judged.silhouette,
+    }
+    if judged.task == "multi":
+        return {**common, **_several(judged)}
+    return {
+        **common,
         "left_out": left_out(labels, len(judged.classes)),
         "per_class": per_class(labels, probabilities, judged.classes),
         "confusion": confusion(labels, probabilities.argmax(1), len(judged.classes)),
         "calibration": calibration_bins(labels, probabilities),
     }
+
+
+def _several(judged: Judged) -> dict[str, Any]:
+    given = judged.labels, judged.predictions.probabilities, judged.classes
+    found = {
+        "left_out": multilabel.left_out(judged.labels),
+        "per_class": multilabel.per_label(*given),
+        "confusion": multilabel.confusions(*given),
+    }
+    if judged.thresholds is None:
+        return found
+    metrics, ranges = judged.tuned
+    tuned = {
+        "metrics": metrics,
+        "intervals": ranges,
+        "per_class": multilabel.per_label(*given, judged.thresholds),
+        "confusion": multilabel.confusions(*given, judged.thresholds),
+    }
+    return {**found, "tuned": tuned}
 
 
 def _storable(value: Any) -> str:

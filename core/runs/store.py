@@ -247,10 +247,9 @@ def _results(value: Any) -> dict[str, Any]:
     tuned = _of(dict, results.get("tuned", {}), "results.tuned")
     for label, threshold in _of(dict, tuned.get("thresholds", {}), "results.tuned.thresholds").items():
         _of(float, threshold, f"results.tuned.thresholds.{label}")
-    groups = (
-        *((group, tree, kind) for tree in (results, tuned) for group, kind in (("metrics", float), ("intervals", list))),
-        ("splits", yardstick, float),
-    )
+    groups: list[tuple[str, Any, type]] = [("splits", yardstick, float)]
+    for tree in (results, tuned):
+        groups += [("metrics", tree, float), ("intervals", tree, list)]
     for group, tree, kind in groups:
         for split, figures in _of(dict, tree.get(group, {}), f"results.{group}").items():
             for name, figure in _of(dict, figures, f"results.{group}.{split}").items():
