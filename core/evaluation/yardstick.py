@@ -72,11 +72,12 @@ def _measure(dataset: Dataset) -> dict[str, Any]:
     train, validation = dataset.splits[TRAIN], dataset.splits.get(VALIDATION)
     held = train.iloc[:0] if validation is None else validation
     classes = len(dataset.classes)
-    given = [part for rows in (train, held) for part in (rows["text"].tolist(), targets(rows, classes, dataset.task))]
+    texts, held_texts = train["text"].tolist(), held["text"].tolist()
+    labels, held_labels = (targets(rows, classes, dataset.task) for rows in (train, held))
     if dataset.task == "multi":
-        fit = fit_one_vs_rest(*given, config=TEXT)
+        fit = fit_one_vs_rest(texts, labels, held_texts, held_labels, config=TEXT)
     else:
-        fit = fit_linear(*given, config=TEXT, classes=classes)
+        fit = fit_linear(texts, labels, held_texts, held_labels, config=TEXT, classes=classes)
     said = {
         name: predict_texts(fit.model, fit.tokenizer, frame["text"].tolist(), task=dataset.task).probabilities
         for name, frame in dataset.splits.items()

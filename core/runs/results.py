@@ -107,14 +107,15 @@ def prediction_table(
 ) -> pd.DataFrame:
     """One row per text: its number from 0, text, label and prediction by name, probabilities, the data's own columns.
 
-    Of a multi-label task all labels with a comma between, those above 0.5 as predicted, and a 0/1 column each. A column of the data that has the name of one of ours is called `data:NAME`.
+    Of a multi-label task all labels with a comma between, those above 0.5 as predicted, and a 0/1 column each.
+    A column of the data that has the name of one of ours is called `data:NAME`.
     """
-    names = np.array(classes, dtype=object)
     labels = targets(frame, len(classes), task)
+    bits = {}
     if task == "single":
-        label, predicted, bits = names[labels], names[probabilities.argmax(1)], {}
+        label, predicted = ([classes[number] for number in each] for each in (labels, probabilities.argmax(1)))
     else:
-        label, predicted = spoken(labels, classes), spoken(probabilities > multilabel.HALF, classes)
+        label, predicted = (spoken(each, classes) for each in (labels, probabilities > multilabel.HALF))
         bits = {f"{LABEL}{name}": labels[:, number].astype(np.int8) for number, name in enumerate(classes)}
     ours = {
         "row": np.arange(len(frame)),
