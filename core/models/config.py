@@ -96,9 +96,12 @@ class AttentionConfig:
         if self.mixing == "additive" and not 1 <= self.components <= 16:
             raise ConfigError(f"model.attention.components={self.components}: 1 to 16 for mixing 'additive'")
         if self.learn_beta and self.mixing != "additive":
-            raise ConfigError("model.attention.learn_beta: only mixing 'additive' has a beta")
+            raise ConfigError("model.attention.learn_beta: only mixing 'additive' has a beta; choose mixing=additive")
         if self.lambda_per_head and self.mixing not in ("differential", "additive"):
-            raise ConfigError(f"model.attention.lambda_per_head: mixing '{self.mixing}' has no lambda of a layer")
+            raise ConfigError(
+                f"model.attention.lambda_per_head: mixing '{self.mixing}' has no lambda of a layer; "
+                "choose mixing=additive"
+            )
         if self.lambda_input and (self.mixing != "additive" or self.components < 2):
             raise ConfigError(
                 "model.attention.lambda_input: only mixing 'additive' with two components or more has it; "
@@ -264,8 +267,11 @@ class ModelConfig:
                 )
 
     def _check_parts(self) -> None:
-        if self.position != "polarity-aware" and not (self.recency and self.pos_tags):
-            raise ConfigError("model.recency, model.pos_tags: no effect unless model.position=polarity-aware")
+        for name in ("recency", "pos_tags"):
+            if self.position != "polarity-aware" and not getattr(self, name):
+                raise ConfigError(
+                    f"model.{name}: no effect on {self.position} positions; choose model.position=polarity-aware"
+                )
         if self.pad_mode == "as_released" and (self.needs_tags or self.needs_lexicon or self.pooling == "cls"):
             raise ConfigError(
                 "model.pad_mode=as_released: padding is read as text there, and has no part of speech or polarity, and "

@@ -1,0 +1,164 @@
+"""Parts combine freely: configurations drawn at random train, or are refused with a reason and a way out."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import torch
+from small_models import CLASSES, LONGEST, VOCABULARY, example
+
+from core.exceptions import ConfigError
+from core.models.build import build
+from core.models.config import AttentionConfig, HeadConfig, ModelConfig
+
+CHOICES: dict[str, list[Any]] = {
+    "attention.mixing": ["single", "differential", "differential-v2", "additive"],
+    "attention.components": [1, 2, 3, 6],
+    "attention.constraint": ["01", "pm1", "pos", "free"],
+    "attention.qk_width": ["full", "half"],
+    "attention.heads": [1, 2, 4],
+    "attention.learn_beta": [False, True],
+    "attention.lambda_per_head": [False, True],
+    "attention.lambda_input": [False, True],
+    "attention.head_norm": [False, True],
+    "attention.row_norm": [False, True],
+    "attention.rotary": [False, True],
+    "attention.qk_norm": [False, True],
+    "attention.gate": [False, True],
+    "attention.lexicon_gate": [False, True],
+    "attention.window": [0, 2, 4, 64],
+    "attention.random_globals": [2, 0],
+    "attention.lexical": ["none", "add", "hadamard"],
+    "attention.lexical_heads": ["all", "last"],
+    "attention.lexical_scaled": [False, True],
+    "attention.lexical_strength": [1.0, 3.0],
+    "attention.learn_strength": [False, True],
+    "attention.lexical_component": [-1, 0],
+    "position": ["none", "sinusoidal", "polarity-aware"],
+    "recency": [True, False],
+    "pos_tags": [True, False],
+    "norm": ["layer", "rms", "none"],
+    "norm_place": ["pre", "post"],
+    "feedforward": ["relu", "gelu", "swiglu"],
+    "pooling": ["mean", "cls"],
+    "pad_mode": ["masked", "masked", "masked", "as_released"],
+    "initial": ["xavier", "torch"],
+    "head.kernels": ["", "2,3,5,7", "3"],
+    "head.attention_heads": [0, 2],
+    "head.dense": [0, 8],
+}
+
+
+def drawn(seed: int) -> ModelConfig:
+    """A configuration: every choice at random, each that is refused put back to its default, as a person would."""
+    generator = random.Random(seed)
+    chosen = {name: generator.choice(values) for name, values in CHOICES.items()}
+    while True:
+        try:
+            return put_together(chosen)
+        except ConfigError as error:
+            said = str(error)
+            assert "choose" in said or "nearest" in said or " to " in said, said
+            named = [name for name in CHOICES if f"model.{name}=" in said or f"model.{name}:" in said]
+            # A default may contradict another choice (one component, mixing 'differential'): then that one goes.
+            chosen.pop(next((name for name in named if name in chosen), "attention.mixing"))
+
+
+def put_together(chosen: dict[str, Any]) -> ModelConfig:
+    rooms: dict[str, dict[str, Any]] = {"attention": {}, "head": {}, "": {}}
+    for name, value in chosen.items():
+        room, _, last = name.rpartition(".")
+        rooms[room][last] = value
+    if rooms["head"].get("kernels"):
+        rooms["head"]["channels"] = 4
+    return ModelConfig(
+        width=16,
+        layers=2,
+        ff_width=12,
+        attention=AttentionConfig(**rooms["attention"]),
+        head=HeadConfig(**rooms["head"]),
+        **rooms[""],
+    )
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_random_model_trains_and_its_two_paths_agree(seed):
+    torch.manual_seed(seed)
+    config = drawn(seed)
+    model = build(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=LONGEST)
+    batch = example((9, 5, 1, 2, 0), torch.float32)
+    labels = torch.tensor([0, 1, 2, 1, 0])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    model.train()
+    for _ in range(4):
+        loss = torch.nn.functional.cross_entropy(model(batch).logits, labels)
+        optimizer.zero_grad()
+        loss.backward()
+        assert loss.isfinite(), config
+        assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters()), config
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        fast, traced = model(batch), model(batch, trace=True)
+    torch.testing.assert_close(fast.logits, traced.logits, atol=2e-4, rtol=2e-4)
+    assert (traced.trace.layers[0].gates is not None) == config.attention.gate
+
+
+@pytest.mark.parametrize(
+    ("settings", "way_out"),
+    [
+        ({"attention.mixing": "single", "attention.components": 3}, "mixing=additive"),
+        ({"attention.lexicon_gate": True}, "gate=true"),
+        ({"attention.window": 5}, "6"),
+        ({"attention.random_globals": 1}, "window=64"),
+        ({"attention.lexical_scaled": True}, "lexical=add"),
+        ({"attention.lexical": "hadamard", "attention.learn_strength": True}, "lexical=add"),
+        ({"attention.lexical": "add", "attention.lexical_component": 2}, "-1 (all) to 0"),
+        ({"attention.lambda_input": True}, "mixing=additive"),
+        ({"attention.heads": 3}, "nearest is 18"),
+        ({"attention.heads": 16, "attention.rotary": True}, "nearest is 32"),
+        ({"recency": False}, "polarity-aware"),
+        ({"pad_mode": "as_released", "pooling": "cls"}, "masked"),
+        ({"head.attention_heads": 3}, "nearest is 2"),
+        ({"head.kernels": "2,2"}, "2,3,5,7"),
+        ({"head.kernels": "two"}, "2,3,5,7"),
+    ],
+)
+def test_an_invalid_configuration_is_refused_with_its_nearest_valid_choice(settings, way_out):
+    with pytest.raises(ConfigError) as refusal:
+        put_together(settings)
+    assert way_out in str(refusal.value)
+
+
+def test_the_penalty_pushes_component_maps_apart():
+    torch.manual_seed(0)
+    attention = AttentionConfig(heads=2, components=3, mixing="additive", qk_width="half")
+    model = build(ModelConfig(width=16, ff_width=12, attention=attention, dropout=0.0), vocabulary=40, classes=3)
+    batch = example((9, 5, 4), torch.float32)
+    start = model.train()(batch, similarity=True).similarity
+    assert model(batch).similarity is None
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
+    for _ in range(30):
+        similarity = model(batch, similarity=True).similarity
+        optimizer.zero_grad()
+        similarity.backward()
+        optimizer.step()
+    assert model(batch, similarity=True).similarity < start - 0.1
+
+
+def test_the_similarity_of_equal_maps_is_one_and_of_disjoint_ones_zero():
+    from core.models.encoder import map_similarity
+    from core.models.trace import LayerTrace
+
+    keep = torch.tensor([[True, True, False]])
+
+    def layer(second):
+        maps = torch.stack([torch.eye(3), second])[None, :, None]
+        return LayerTrace(maps=maps, coefficients=maps, hidden=maps, head_outputs=maps)
+
+    assert map_similarity([layer(torch.eye(3))], keep).item() == pytest.approx(1)
+    assert map_similarity([layer(torch.eye(3).roll(1, 1))], keep).item() == pytest.approx(0)
+    half = map_similarity([layer(torch.full((3, 3), 1 / 3)), layer(torch.eye(3))], keep)
+    assert half.item() == pytest.approx((1 / 3**0.5 + 1) / 2)

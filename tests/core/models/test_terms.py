@@ -1,0 +1,302 @@
+"""Each part of a score against its paper's equation written out in loops, alone and crossed, and what follows."""
+
+from __future__ import annotations
+
+import cmath
+import itertools
+import math
+
+import pytest
+import torch
+from small_models import make, small
+
+from core.models import attention as attention_module
+from core.models.attention import Reading
+from core.models.config import AttentionConfig, ModelConfig
+from core.models.presets import PRESETS
+from core.models.support import global_positions, support_mask
+from core.models.terms import LexicalTerm, rotate
+from core.models.trace import Intervention
+
+B, L = 3, 7
+X = torch.linspace(-2, 2, B * L * 16, dtype=torch.float64).sin().mul(1.7).view(B, L, 16)
+KEEP = torch.arange(L) < torch.tensor([7, 4, 1])[:, None]
+POLARITY = torch.linspace(0, 9, B * L * 3, dtype=torch.float64).cos().mul(2).view(B, L, 3).softmax(-1)
+NDT = {"components": 3, "mixing": "additive", "heads": 2, "qk_width": "half"}
+PARTS = {
+    "gate": {"gate": True},
+    "lexicon gate": {"gate": True, "lexicon_gate": True},
+    "rotary": {"rotary": True},
+    "qk-norm": {"qk_norm": True},
+    "rotary and qk-norm": {"rotary": True, "qk_norm": True},
+    "sigma": {"lexical": "add"},
+    "sigma scaled": {"lexical": "add", "lexical_scaled": True, "lexical_strength": 2.5},
+    "sigma in the last head": {"lexical": "add", "lexical_heads": "last", "learn_strength": True},
+    "sigma times content": {"lexical": "hadamard"},
+    "sigma times content, last head": {"lexical": "hadamard", "lexical_heads": "last", "lexical_strength": 3.0},
+    "window": {"window": 2, "random_globals": 1},
+    "lexical NDT with gates": {**NDT, "gate": True, "lexical": "add", "lexical_scaled": True},
+    "banded NDT": {**NDT, "window": 2, "random_globals": 0, "constraint": "pm1"},
+    "NDT, rotary, qk-norm": {**NDT, "rotary": True, "qk_norm": True},
+    "sigma on one component": {**NDT, "lexical": "add", "lexical_component": 1, "learn_strength": True},
+    "five components": {**NDT, "components": 5},
+    "lambda of the token": {**NDT, "lambda_input": True},
+    "everything": {
+        **NDT,
+        **{"gate": True, "lexicon_gate": True, "rotary": True, "qk_norm": True, "lambda_per_head": True},
+        **{"lexical": "hadamard", "lexical_component": 2, "lexical_heads": "last", "window": 2, "head_norm": True},
+    },
+}
+
+
+def layer(**part):
+    config = ModelConfig(width=16, ff_width=8, dropout=0.0, attention=AttentionConfig(**part))
+    return make(config).layers[1].attention
+
+
+def run(attention, *, trace=False, keep=KEEP, polarity=POLARITY, intervene=None, class_token=False):
+    return attention(X, Reading(keep, polarity, class_token), trace=trace, intervene=intervene)
+
+
+def turned(vector: torch.Tensor, place: int) -> torch.Tensor:
+    """Rotary positions with complex numbers."""
+    width = len(vector)
+    out = []
+    for j in range(width // 2):
+        z = complex(vector[2 * j], vector[2 * j + 1]) * cmath.exp(1j * place / 10_000 ** (2 * j / width))
+        out += [z.real, z.imag]
+    return torch.tensor(out, dtype=torch.float64)
+
+
+def log_gate(attention, b: int, j: int) -> torch.Tensor:
+    if attention.gate is None:
+        return torch.zeros(())
+    logit = X[b, j] @ attention.gate.weight + attention.gate.bias[0]
+    if attention.gate.strength is not None:
+        logit = logit + attention.gate.strength[0] * (POLARITY[b, j, 0] - POLARITY[b, j, 2]).abs()
+    return logit.sigmoid().log()
+
+
+def score(attention, part: AttentionConfig, reached: bool, at: tuple[int, int, int], q, k) -> torch.Tensor:
+    """Of query i and key j of text b, from their content q and k."""
+    b, i, j = at
+    root = math.sqrt(len(q))
+    if part.qk_norm:
+        q, k = q / q.norm(), k / k.norm()
+    if part.rotary:
+        q, k = turned(q, i), turned(k, j)
+    content = q @ k * attention.temperature[0] if part.qk_norm else q @ k / root
+    if reached and part.lexical != "none":
+        sigma = attention.lexical.strength[0] * (POLARITY[b, i] @ POLARITY[b, j])
+        content = (
+            content * sigma if part.lexical == "hadamard" else content + sigma / (root if part.lexical_scaled else 1)
+        )
+    return content + log_gate(attention, b, j)
+
+
+def support(part: AttentionConfig, b: int) -> torch.Tensor:
+    if not part.window:
+        return KEEP[b].expand(L, L)
+    places = global_positions(KEEP.sum(1), layer=1, random=part.random_globals, seed=part.support_seed)
+    return support_mask(KEEP, places, part.window)[b]
+
+
+def naive(attention, part: AttentionConfig, b: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """One text: maps (N, H, L, L) and output (L, d), a number at a time."""
+    N, H = part.components, part.heads
+    q_all, k_all, v_all = attention.query(X[b]), attention.key(X[b]), attention.value(X[b])
+    e, dv, seen = q_all.shape[-1] // N // H, 16 // H, support(part, b)
+    maps = torch.zeros(N, H, L, L, dtype=torch.float64)
+    for n, h, i in itertools.product(range(N), range(H), range(L)):
+        cut = slice((n * H + h) * e, (n * H + h + 1) * e)
+        reached = (part.lexical_heads == "all" or h == H - 1) and part.lexical_component in (-1, n)
+        keys = seen[i].nonzero().flatten().tolist()
+        scores = [score(attention, part, reached, (b, i, j), q_all[i, cut], k_all[j, cut]) for j in keys]
+        if keys:
+            maps[n, h, i, keys] = torch.stack(scores).softmax(0)
+    c = attention.mixing(X)
+    c = c[b if len(c) > 1 else 0].expand(N, H, L, 1)
+    heads = [(c[:, h] * maps[:, h]).sum(0) @ v_all[:, h * dv : (h + 1) * dv] for h in range(H)]
+    if attention.head_norm is not None:
+        heads = [attention.head_norm(head) * attention.mixing.scale for head in heads]
+    return maps, attention.out(torch.cat(heads, -1))
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_attention_is_its_equation_written_out(part):
+    attention = layer(**part)
+    with torch.no_grad():
+        fast, (traced, seen) = run(attention)[0], run(attention, trace=True)
+        for b in range(B):
+            maps, out = naive(attention, AttentionConfig(**part), b)
+            torch.testing.assert_close(fast[b], out)
+            torch.testing.assert_close(traced[b], out)
+            torch.testing.assert_close(seen.maps[b], maps)
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_gradients_of_the_fast_path_are_those_of_the_traced_path(part):
+    attention = layer(**part)
+    names, parameters = zip(*attention.named_parameters(), strict=True)
+    weight = torch.linspace(-1, 1, B * L * 16, dtype=torch.float64).view(B, L, 16)
+    fast, traced = (
+        torch.autograd.grad((run(attention, trace=trace)[0] * weight).sum(), parameters) for trace in (False, True)
+    )
+    for name, one, other in zip(names, fast, traced, strict=True):
+        torch.testing.assert_close(one, other, msg=lambda text, name=name: f"{name}: {text}")
+
+
+def test_the_gradient_of_the_temperature_is_that_of_the_naive_form():
+    attention = layer(qk_norm=True)
+    q, k = (
+        torch.nn.functional.normalize(p(X).view(B, L, 4, 4).transpose(1, 2), dim=-1)
+        for p in (attention.query, attention.key)
+    )
+    v = attention.value(X).view(B, L, 4, 4).transpose(1, 2)
+    scores = (attention.temperature * (q @ k.transpose(-1, -2))).masked_fill(~KEEP[:, None, None], -math.inf)
+    out = attention.out((scores.softmax(-1) @ v).transpose(1, 2).reshape(B, L, 16))
+    (wanted,) = torch.autograd.grad(out.pow(2).sum(), attention.temperature)
+    (found,) = torch.autograd.grad(run(attention)[0].pow(2).sum(), attention.temperature)
+    assert wanted.abs() > 1e-3
+    torch.testing.assert_close(found, wanted)
+
+
+def test_rotary_scores_depend_on_the_distance_only():
+    q, k = X[0, :1, :8].expand(12, 8), X[1, :1, :8].expand(12, 8)
+    scores = rotate(q) @ rotate(k).T
+    for distance in range(-11, 12):
+        line = scores.diagonal(distance)
+        torch.testing.assert_close(line, line[:1].expand_as(line))
+    assert not torch.allclose(scores[0, 1], scores[0, 5])
+    torch.testing.assert_close(rotate(q).norm(dim=-1), q.norm(dim=-1))
+
+
+def test_normalised_scores_never_exceed_the_temperature():
+    attention = layer(qk_norm=True, rotary=True)
+    with torch.no_grad():
+        attention.temperature.fill_(3.0)
+        attention.query.weight.mul_(1000)
+        q, k = attention._scores(X, Reading(KEEP, None, False), None, None)
+        assert (q @ k.transpose(-1, -2)).abs().max() <= 3 + 1e-9
+        maps = run(attention, trace=True)[1].maps
+        ratio = maps[0].amax(-1) / maps[0].amin(-1)
+    assert ratio.max() <= math.exp(6) + 1e-6
+
+
+def test_a_constant_gate_is_none_and_a_closed_one_is_a_masked_key():
+    gated = layer(gate=True)
+    plain = layer()
+    plain.load_state_dict({name: value for name, value in gated.state_dict().items() if not name.startswith("gate.")})
+    with torch.no_grad():
+        gated.gate.weight.zero_()
+        torch.testing.assert_close(run(gated)[0], run(plain)[0])
+    hidden = KEEP & (torch.arange(L) != 2)
+    closing = Intervention(gates=((1, 2, 0.0),))
+    for trace in (False, True):
+        torch.testing.assert_close(run(gated, intervene=closing, trace=trace)[0], run(plain, keep=hidden)[0])
+    seen = run(gated, intervene=closing, trace=True)[1]
+    assert (seen.gates[:, 2] == 0).all() and (seen.maps[..., 2] == 0).all()
+
+
+def test_a_gate_towards_minus_infinity_comes_to_the_same(monkeypatch):
+    gated, plain = layer(gate=True), layer()
+    plain.load_state_dict({name: value for name, value in gated.state_dict().items() if not name.startswith("gate.")})
+    logit = torch.where(torch.arange(L) == 2, -1e4, 1e4).double().expand(B, L)
+    monkeypatch.setattr(gated.gate, "forward", lambda x, polarity: torch.nn.functional.logsigmoid(logit))
+    hidden = KEEP & (torch.arange(L) != 2)
+    torch.testing.assert_close(run(gated)[0], run(plain, keep=hidden)[0])
+
+
+def test_a_gate_can_be_set_and_a_class_token_has_none():
+    gated = layer(gate=True)
+    seen = run(gated, trace=True, intervene=Intervention(gates=((1, 3, 0.25), (0, 4, 0.5))), class_token=True)[1]
+    torch.testing.assert_close(seen.gates[:, 3], torch.full((B,), 0.25, dtype=torch.float64))
+    assert (seen.gates[:, 0] == 1).all()
+    assert not torch.isclose(seen.gates[:, 4], torch.tensor(0.5, dtype=torch.float64)).any(), "that was another layer"
+
+
+@pytest.mark.parametrize("part", [{"lexical": "add"}, {"lexical": "add", "lexical_scaled": True}])
+def test_the_row_of_a_neutral_query_is_untouched_by_sigma(part):
+    lexical, plain = layer(**part), layer()
+    plain.load_state_dict(lexical.state_dict())
+    polarity = POLARITY.clone()
+    polarity[:, 1] = 1 / 3
+    with_sigma = run(lexical, trace=True, polarity=polarity)[1].maps
+    without = run(plain, trace=True)[1].maps
+    torch.testing.assert_close(with_sigma[:, :, :, 1], without[:, :, :, 1])
+    assert not torch.allclose(with_sigma[0, :, :, 2], without[0, :, :, 2], rtol=1e-3)
+
+
+def test_sigma_reaches_only_the_heads_and_components_it_is_meant_for():
+    part = {**NDT, "lexical": "add", "lexical_heads": "last", "lexical_component": 1}
+    lexical, plain = layer(**part), layer(**NDT)
+    plain.load_state_dict(lexical.state_dict())
+    a, b = (run(each, trace=True)[1].maps for each in (lexical, plain))
+    for component in range(3):
+        for head in range(2):
+            same = torch.equal(a[:, component, head], b[:, component, head])
+            assert same == ((component, head) != (1, 1))
+
+
+def test_the_lexical_term_can_be_scaled_from_outside_and_off_is_the_plain_model():
+    lexical, plain = layer(lexical="add"), layer()
+    plain.load_state_dict(lexical.state_dict())
+    off = run(lexical, intervene=Intervention(lexical_scale=0.0))[0]
+    torch.testing.assert_close(off, run(plain)[0])
+    shown = run(lexical, trace=True, intervene=Intervention(lexical_scale=2.0))[1].terms["lexical"]
+    torch.testing.assert_close(shown[:, 0], 2 * POLARITY @ POLARITY.transpose(1, 2))
+
+
+def test_scaled_sigma_is_divided_by_the_root_of_the_head_width_also_under_qk_norm():
+    for part in ({}, {"qk_norm": True}):
+        terms = run(layer(lexical="add", lexical_scaled=True, **part), trace=True)[1].terms
+        torch.testing.assert_close(terms["lexical"][:, 0], POLARITY @ POLARITY.transpose(1, 2) / math.sqrt(4))
+
+
+def test_the_flaw_of_the_hadamard_baseline_more_similarity_lowers_a_negative_score():
+    term = LexicalTerm(
+        kind="hadamard", reach=torch.ones(1, 1, dtype=torch.bool), strength=1.0, learn=False, scale=1.0
+    ).double()
+    q, k = torch.tensor([[[[[1.0]] * 2]]]).double(), torch.tensor([[[[[-2.0]] * 2]]]).double()
+    polarity = torch.tensor([[[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]], dtype=torch.float64)
+    turned_q, turned_k = term.multiply(q, k, polarity)
+    alike, unlike = (turned_q @ turned_k.transpose(-1, -2))[0, 0, 0, 0]
+    assert alike == pytest.approx(-2 * 0.66) and unlike == pytest.approx(-2 * 0.17)
+    assert alike < unlike
+
+
+def test_a_window_that_covers_the_text_is_full_attention():
+    windowed, full = layer(window=2 * (L - 1)), layer()
+    full.load_state_dict(windowed.state_dict())
+    torch.testing.assert_close(run(windowed)[0], run(full)[0], atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("name", ["everything", "banded NDT", "window"])
+def test_the_support_does_not_depend_on_the_kernel(name, monkeypatch):
+    attention = layer(**PARTS[name])
+    dense = run(attention)[0]
+    monkeypatch.setattr(attention_module, "DENSE", 1)
+    torch.testing.assert_close(run(attention)[0][KEEP], dense[KEEP])
+    closing = Intervention(gates=((1, 1, 0.0),)) if attention.gate is not None else None
+    banded = run(attention, intervene=closing)[0]
+    torch.testing.assert_close(banded[KEEP], run(attention, intervene=closing, trace=True)[0][KEEP])
+
+
+def test_a_long_text_is_traced_without_maps(monkeypatch, batch):
+    monkeypatch.setattr(attention_module, "DENSE_TRACE", 4)
+    model = make(small(PRESETS["sentiformer"].model))
+    trace = model(batch, trace=True).trace
+    assert all(each.maps is None and each.gates is not None for each in trace.layers)
+    torch.testing.assert_close(model(batch, trace=True).logits, model(batch).logits)
+    with pytest.raises(RuntimeError, match="length"):
+        _ = trace.layers[0].combined
+
+
+def test_learned_numbers_are_told_by_name():
+    part = AttentionConfig(gate=True, lexicon_gate=True, qk_norm=True, lexical="add", learn_strength=True)
+    config = ModelConfig(width=16, attention=part, position="polarity-aware", pos_tags=False)
+    assert {name: len(values) for name, values in make(config).scalars().items()} == {
+        **{"tau": 2, "strength": 2, "lexicon_gate": 2},
+        **{"alpha": 1, "beta": 1},
+    }
+    assert make(ModelConfig(width=16)).scalars() == {}
