@@ -70,7 +70,7 @@ def learning(curves: Curves, look: Look) -> go.Figure:
     _name_lines(figure, curves, look)
     figure.update_xaxes(range=[0, curves.epochs * 1.04], title_text="epoch", **_epoch_ticks(curves.epochs))
     figure.update_yaxes(nticks=6)
-    figure.update_yaxes(rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(rangemode="tozero", range=None if curves.loss else [0, 1], row=1, col=1)
     if curves.metric != "loss":
         floor = min([0.5, *curves.validation_metric])
         figure.update_yaxes(range=[floor - 0.01, 1.0], dtick=0.1, tickformat=".1f", row=1, col=2)

@@ -51,7 +51,8 @@ def watch(run: str) -> None:
             help="Ends it for good: its curves stay, its checkpoint does not",
         )
     _numbers(record, curves)
-    if curves.loss:
+    if record.config.model.family != "tfidf-logreg":
+        # Empty at first: the browser fetches what draws it while the process that trains comes up.
         _figures(curves, skipped)
 
 

@@ -181,6 +181,7 @@ def test_start_makes_a_run_and_watches_it(app, runs, table, monkeypatch):
     assert not app.exception
     assert started == ["mine"]
     assert "Starting" in text_of(app)
+    assert "Learning" in text_of(app)  # its axes stand before the first step
     assert app.session_state[state.RUN] == "mine"
 
 

@@ -47,8 +47,11 @@ def test_the_lowest_validation_loss_is_marked_where_it_is():
     assert "lowest 0.550" in [note.text for note in figure.layout.annotations]
 
 
-def test_nothing_logged_yet_is_an_empty_figure():
-    assert all(not len(trace.x) for trace in learning(Curves(epochs=3), Look()).data)
+def test_nothing_logged_yet_is_an_empty_figure_with_its_axes():
+    empty = learning(Curves(epochs=3), Look())
+    assert all(not len(trace.x) for trace in empty.data)
+    assert empty.layout.yaxis.range == (0, 1)
+    assert learning(CURVES, Look()).layout.yaxis.range is None
 
 
 def test_lambdas_have_a_row_for_each_component_and_the_change_beside_the_value():
