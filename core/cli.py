@@ -203,9 +203,14 @@ def runs_list(as_json: Json = False) -> None:
 
     def show(result: dict[str, Any]) -> None:
         rows = [
-            {**row, "test accuracy": _number(row["metrics"].get("test", {}).get("accuracy"))} for row in result["runs"]
+            {
+                **row,
+                "test accuracy": _number(row["metrics"].get("test", {}).get("accuracy")),
+                "test F1 macro": _number(row["metrics"].get("test", {}).get("f1_macro")),
+            }
+            for row in result["runs"]
         ]
-        _table(rows, ("run", "model", "data", "status", "test accuracy", "reason"))
+        _table(rows, ("run", "model", "data", "status", "test accuracy", "test F1 macro", "reason"))
 
     _print(verbs.runs_list(), as_json, show)
 
@@ -318,6 +323,31 @@ def _number(value: float | None) -> str:
 
 def _show_training(result: dict[str, Any]) -> None:
     out.print(f"[bold]{escape(result['run'])}[/bold]: {result['status']} in {result['seconds']:.0f} s")
+    (_several_trained if result["task"] == "multi" else _single_trained)(result)
+    if result["status"] == "done":
+        out.print(f'Look inside: sentiscope inspect {result["run"]} "not bad at all"', markup=False, highlight=False)
+
+
+def _several_trained(result: dict[str, Any]) -> None:
+    """Of several labels a text: the mean of the labels' F1, at 0.5 and at the thresholds chosen on validation."""
+    rows = []
+    for split, metrics in result["metrics"].items():
+        low, high = result["intervals"].get(split, {}).get("f1_macro", (None, None))
+        rows.append(
+            {
+                "split": split,
+                "F1 macro": _number(metrics.get("f1_macro")),
+                "95 %": "" if low is None else f"{low:.3f} to {high:.3f}",
+                "tuned": _number(result.get("tuned", {}).get("metrics", {}).get(split, {}).get("f1_macro")),
+                "F1 micro": _number(metrics.get("f1_micro")),
+                "AUPR": _number(metrics.get("average_precision")),
+                "TF-IDF": _number(result["yardstick"].get("splits", {}).get(split, {}).get("f1_macro")),
+            }
+        )
+    _table(rows, ("split", "F1 macro", "95 %", "tuned", "F1 micro", "AUPR", "TF-IDF"))
+
+
+def _single_trained(result: dict[str, Any]) -> None:
     rows = []
     for split, metrics in result["metrics"].items():
         yardstick = result["yardstick"].get("splits", {}).get(split, {})
@@ -332,12 +362,13 @@ def _show_training(result: dict[str, Any]) -> None:
             }
         )
     _table(rows, ("split", "accuracy", "95 %", "F1 macro", "TF-IDF"))
-    if result["status"] == "done":
-        out.print(f'Look inside: sentiscope inspect {result["run"]} "not bad at all"', markup=False, highlight=False)
 
 
 def _show_evaluation(result: dict[str, Any]) -> None:
     out.print(f"{result['run']} on {result['data']}, {result['split']}, n = {result['n']}", markup=False)
+    if result["task"] == "multi":
+        _show_several(result)
+        return
     _table([{"metric": key, "value": _number(value)} for key, value in result["metrics"].items()], ("metric", "value"))
     counts = [
         {"label": label, **dict(zip(result["labels"], map(str, row), strict=True))}
@@ -346,7 +377,33 @@ def _show_evaluation(result: dict[str, Any]) -> None:
     _table(counts, ("label", *result["labels"]))
 
 
+def _show_several(result: dict[str, Any]) -> None:
+    """Metrics and each label, at 0.5 and, where the run chose others, at its own thresholds."""
+    tuned = result["tuned"] or {"metrics": {}, "per_class": {}, "thresholds": {}}
+    metrics = [
+        {"metric": key, "at 0.5": _number(value), "tuned": _number(tuned["metrics"].get(key))}
+        for key, value in result["metrics"].items()
+    ]
+    _table(metrics, ("metric", "at 0.5", "tuned"))
+    rows = []
+    for label, row in result["per_class"].items():
+        words = {key: _number(row.get(key)) for key in ("precision", "recall", "f1")}
+        aupr, own = _number(row.get("average_precision")), tuned["per_class"].get(label, {})
+        better = {"threshold": _number(own.get("threshold")), "f1 tuned": _number(own.get("f1"))}
+        rows.append({"label": label, "rows": f"{row['support']:.0f}", **words, "AUPR": aupr, **better})
+    _table(rows, ("label", "rows", "precision", "recall", "f1", "AUPR", "threshold", "f1 tuned"))
+
+
+def _answer(prediction: dict[str, Any]) -> str:
+    """The label with its probability; of several all that are said, at the run's own thresholds where it has any."""
+    said = prediction.get("labels_tuned", prediction["labels"]) if "labels" in prediction else [prediction["label"]]
+    return ", ".join(f"{label} {prediction['probabilities'][label]:.3f}" for label in said) or "none of them"
+
+
 def _show_predictions(result: dict[str, Any]) -> None:
+    if result["task"] == "multi":
+        _table([{**each, "labels": _answer(each)} for each in result["predictions"]], ("row", "labels", "text"))
+        return
     rows = [{**each, "probability": f"{each['probabilities'][each['label']]:.3f}"} for each in result["predictions"]]
     _table(rows, ("row", "label", "probability", "text"))
 
@@ -368,7 +425,7 @@ def _show_figures(result: dict[str, Any]) -> None:
 
 def _show_inside(result: dict[str, Any]) -> None:
     prediction = result["prediction"]
-    out.print(f"{prediction['label']}  {prediction['probabilities'][prediction['label']]:.3f}", markup=False)
+    out.print(_answer(prediction), markup=False)
     out.print("tokens: " + _visible(" | ".join(result["tokens"])), markup=False, highlight=False)
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])

@@ -18,7 +18,7 @@ from core.data.folders import WordLabelled, named, read_folder
 from core.data.inspect import read_file
 from core.data.layout import find_layout
 from core.data.sources import SOURCES, Source
-from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, targets
+from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, indicators
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
 
@@ -196,7 +196,7 @@ def _strata(rows: pd.DataFrame) -> splits.Indices:
     if not labelled.is_several(rows["label"]):
         return rows["label"].to_numpy()
     classes = 1 + max((max(each) for each in rows["label"] if each), default=0)
-    return splits.strata(targets(rows, classes, "multi"))
+    return splits.strata(indicators(rows["label"].tolist(), classes))
 
 
 def _arrange(given: Splits, config: DataConfig, source: Source | None) -> tuple[Splits, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -49,9 +50,14 @@ def targets(rows: pd.DataFrame, classes: int, task: Task) -> np.ndarray:
     """(n,) int64 class numbers; of a multi-label task (n, C) float32, 1 for each label of the row and 0 elsewhere."""
     import numpy as np
 
-    if task == "single":
-        return rows["label"].to_numpy(np.int64)
-    found = np.zeros((len(rows), classes), np.float32)
-    for row, labels in enumerate(rows["label"]):
-        found[row, list(labels)] = 1
+    return rows["label"].to_numpy(np.int64) if task == "single" else indicators(rows["label"].tolist(), classes)
+
+
+def indicators(labels: Sequence[Sequence[int]], classes: int) -> np.ndarray:
+    """(n, C) float32: 1 for each class number of the row and 0 elsewhere."""
+    import numpy as np
+
+    found = np.zeros((len(labels), classes), np.float32)
+    for row, numbers in enumerate(labels):
+        found[row, list(numbers)] = 1
     return found

@@ -21,6 +21,8 @@ from core.exceptions import InputError
 
 HALF = 0.5
 """The threshold where none is given."""
+SEVERAL = "the texts have several labels each, so that none belongs to one class only"
+"""Why there is no silhouette."""
 Average = Literal["macro", "micro", "weighted", "samples"]
 Part = Literal["precision", "recall", "f1"]
 _SIDES: dict[Part, tuple[float, float]] = {"precision": (0, 1), "recall": (1, 0), "f1": (0.5, 0.5)}

@@ -12,7 +12,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.data.splits import cut
+from core.data.splits import cut, strata
+from core.evaluation.multilabel import SEVERAL
 from core.exceptions import InputError, NotAvailable
 
 Method = Literal["pca", "tsne", "umap"]
@@ -129,7 +130,8 @@ def project(
 
     Args:
         embeddings: (n, d) pooled vectors.
-        labels: (n,) class numbers.
+        labels: (n,) class numbers, or (n, C) zeros and ones: then the rarest label of a row stands for it in the
+            sample, and there is no silhouette.
         config: method, dimensions, rows, seed.
         on_progress: told what goes on.
 
@@ -138,7 +140,8 @@ def project(
         NotAvailable: the method's library is missing.
     """
     tell = on_progress or (lambda what, share: None)
-    labels = np.asarray(labels, np.int64)
+    several = np.ndim(labels) == 2
+    labels = strata(labels) if several else np.asarray(labels, np.int64)
     if len(embeddings) < FEWEST:
         raise InputError(f"{len(embeddings)} sentences: a map needs at least {FEWEST}")
     if not np.isfinite(embeddings).all():
@@ -155,7 +158,7 @@ def project(
         places = place(np.asarray(embeddings[rows], np.float64), config, tell)
     places = np.asarray(places, np.float32)
     tell("measuring the map", None)
-    quality = measure(embeddings[rows], places, labels[rows], config.rows, config.seed)
+    quality = measure(embeddings[rows], places, labels[rows], config.rows, config.seed, SEVERAL if several else "")
     return Projection(rows, places, quality, explained)
 
 
@@ -164,14 +167,21 @@ def sample(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
     return np.arange(len(labels)) if len(labels) <= size else cut(labels, size, seed)[0]
 
 
-def measure(embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size: int, seed: int) -> Quality:
-    """Silhouettes by true class before and after, and the neighbours kept, on at most `size` of the (m, d) rows."""
+def measure(
+    embeddings: np.ndarray, places: np.ndarray, labels: np.ndarray, size: int, seed: int, reason: str = ""
+) -> Quality:
+    """Silhouettes by true class before and after, and the neighbours kept, on at most `size` of the (m, d) rows.
+
+    A `reason` says why there are no silhouettes whatever the labels are.
+    """
     from sklearn.metrics import silhouette_samples
 
     rows = sample(labels, size, seed)
     before, after, labels = embeddings[rows].astype(np.float64), places[rows].astype(np.float64), labels[rows]
     preserved = neighbours_kept(before, after)
     classes = len(np.unique(labels))
+    if reason:
+        return Quality(rows, np.zeros(0), np.zeros(0), preserved, reason)
     if not 2 <= classes < len(labels):
         reason = "the sentences belong to fewer than two classes" if classes < 2 else "every sentence is its own class"
         return Quality(rows, np.zeros(0), np.zeros(0), preserved, reason)

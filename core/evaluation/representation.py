@@ -13,8 +13,6 @@ from torch.nn import functional as F
 
 LARGEST = 10_000
 """Rows that are compared with each other; of more, a seeded sample is (the cost is quadratic)."""
-SEVERAL = "the texts have several labels each, so that none belongs to one class only"
-"""Why a multi-label task has no silhouette."""
 _BLOCK = 4_000_000
 """Distances held at once."""
 

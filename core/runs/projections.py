@@ -28,7 +28,7 @@ import psutil
 from core.atomic import storage_errors, write_bytes, write_text
 from core.exceptions import InputError, RunDamaged, SentiscopeError
 from core.fingerprint import file_fingerprint, fingerprint
-from core.runs.record import Process
+from core.runs.record import LABEL, Process
 from core.runs.store import RunStore, alive, this_process
 
 if TYPE_CHECKING:
@@ -93,13 +93,14 @@ def embedded_splits(store: RunStore, run: str) -> list[str]:
 
 
 def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """(n, d) embeddings and (n,) true class numbers of a split.
+    """(n, d) embeddings and the true class numbers of a split, (n,); of a multi-label run (n, C) zeros and ones.
 
     Raises:
         RunDamaged: a file is cut off, or they do not belong together; the message names it.
     """
     import numpy as np
     import pandas as pd
+    from pyarrow import parquet
 
     path = run / EVALUATION / split / EMBEDDINGS
     try:
@@ -108,13 +109,17 @@ def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.nd
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
     table = run / EVALUATION / split / PREDICTIONS
     try:
-        names = pd.read_parquet(table, columns=["label"])["label"]
+        several = [f"{LABEL}{name}" for name in classes]
+        multi = set(several) <= set(parquet.read_schema(table).names)
+        labels = pd.read_parquet(table, columns=several if multi else ["label"])
+        if not multi:
+            labels = labels["label"].map({name: number for number, name in enumerate(classes)}).to_frame()
     except (OSError, ValueError, KeyError) as error:
         raise RunDamaged(f"{table}: cannot be read: {error}") from error
-    labels = names.map({name: number for number, name in enumerate(classes)})
-    if vectors.ndim != 2 or len(vectors) != len(labels) or labels.isna().any():
+    if vectors.ndim != 2 or len(vectors) != len(labels) or labels.isna().to_numpy().any():
         raise RunDamaged(f"{path}: does not fit {len(labels)} predictions of the classes {', '.join(classes)}")
-    return vectors, labels.to_numpy(np.int64)
+    found = labels.to_numpy(np.int64)
+    return vectors, found if multi else found[:, 0]
 
 
 def compute(store: RunStore, run: str, files: MapFiles, on_progress: OnProgress | None = None) -> Projection:

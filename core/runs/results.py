@@ -28,7 +28,7 @@ from core.evaluation import multilabel
 from core.evaluation.intervals import intervals
 from core.evaluation.metrics import calibration_bins, confusion, evaluate, left_out, per_class
 from core.evaluation.predict import Predictions
-from core.evaluation.representation import SEVERAL, silhouette
+from core.evaluation.representation import silhouette
 from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, METRICS, PREDICTIONS, PROBABILITY
 from core.training.history import finite
 
@@ -79,7 +79,7 @@ class Judged:
     def silhouette(self) -> dict[str, Any]:
         """How well the classes are apart in the embeddings; with the reason where it is undefined."""
         if self.task == "multi":
-            return {"rows": 0, "of": len(self.frame), "left_out": SEVERAL}
+            return {"rows": 0, "of": len(self.frame), "left_out": multilabel.SEVERAL}
         return silhouette(self.predictions.pooled, self.labels, self.classes).summary()
 
 
@@ -135,7 +135,7 @@ def prediction_table(
 
 def spoken(has: np.ndarray, classes: Sequence[str]) -> list[str]:
     """The names of the nonzero columns of each row of (n, C), a comma between."""
-    return [", ".join(classes[number] for number in np.flatnonzero(row)) or NOTHING for row in has]
+    return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 
 
 def _figures(judged: Judged) -> dict[str, Any]:
