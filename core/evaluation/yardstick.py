@@ -20,14 +20,14 @@ from core.evaluation.metrics import evaluate
 from core.evaluation.predict import predict_texts
 from core.exceptions import StorageError
 from core.fingerprint import fingerprint
+from core.models.config import Family
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
-from core.training.linear import STRENGTHS, fit_linear
-from core.training.one_vs_rest import fit_one_vs_rest
+from core.training.linear import SOLVERS, fit_linear
 
 log = logging.getLogger(__name__)
 
-MODEL = "tfidf-logreg"
+MODEL: Family = "tfidf-logreg"
 VERSION = 1
 """Raised whenever the same data and settings would give other numbers."""
 TEXT = TextConfig(max_vocab=PRESETS[MODEL].settings["text.max_vocab"])
@@ -63,7 +63,7 @@ def cache_folder() -> Path:
 
 
 def _key(dataset: Dataset) -> str:
-    settings = {"version": VERSION, "model": MODEL, "text": TEXT, "strengths": STRENGTHS}
+    settings = {"version": VERSION, "model": MODEL, "text": TEXT, "strengths": SOLVERS[MODEL].values}
     return fingerprint({"data": dataset.fingerprint, "classes": dataset.classes, **settings})
 
 
@@ -74,10 +74,7 @@ def _measure(dataset: Dataset) -> dict[str, Any]:
     classes = len(dataset.classes)
     texts, held_texts = train["text"].tolist(), held["text"].tolist()
     labels, held_labels = (targets(rows, classes, dataset.task) for rows in (train, held))
-    if dataset.task == "multi":
-        fit = fit_one_vs_rest(texts, labels, held_texts, held_labels, config=TEXT)
-    else:
-        fit = fit_linear(texts, labels, held_texts, held_labels, config=TEXT, classes=classes)
+    fit = fit_linear(texts, labels, held_texts, held_labels, config=TEXT, classes=classes, family=MODEL)
     said = {
         name: predict_texts(fit.model, fit.tokenizer, frame["text"].tolist(), task=dataset.task).probabilities
         for name, frame in dataset.splits.items()
@@ -85,7 +82,7 @@ def _measure(dataset: Dataset) -> dict[str, Any]:
     }
     measured = _several(dataset, said) if dataset.task == "multi" else _single(dataset, said)
     seconds = round(time.perf_counter() - started, 2)
-    return {"model": MODEL, "C": fit.strength, "phenomena": {}, **measured, "seconds": seconds}
+    return {"model": MODEL, **fit.settings, "phenomena": {}, **measured, "seconds": seconds}
 
 
 def _single(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:

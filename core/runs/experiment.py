@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import safetensors.torch
 import torch
 from torch import nn
@@ -30,19 +31,16 @@ from core.runs.record import CHECKPOINT, HISTORY, TOKENIZER, WEIGHTS
 from core.runs.results import Judged, write_split
 from core.runs.store import RunStore, this_machine
 from core.text.tokenizers import Tokenizer, fit_tokenizer
-from core.training.batches import Examples, TokenTable, pad
+from core.training.batches import Examples, token_table
 from core.training.checkpoint import Progress
 from core.training.config import metric_for
 from core.training.device import choose_device, keep_freed_memory
 from core.training.history import Row
 from core.training.inside import read_gates, read_inside
-from core.training.linear import fit_linear
+from core.training.linear import SOLVERS, fit_linear
 from core.training.loop import PROBE, Events, Training
-from core.training.one_vs_rest import fit_one_vs_rest
 
 TIMED_ROWS = 64
-SEVERAL = ("encoder", "bilstm", "cnn", "tfidf-logreg")
-"""Families of models that can be trained on several labels a text."""
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -64,7 +62,7 @@ class Experiment(Events):
         """
         device = self._settle()
         dataset = self._data()
-        fit = self._linear if self.config.model.family == "tfidf-logreg" else self._encoder
+        fit = self._linear if self.config.model.family in SOLVERS else self._encoder
         model, tokenizer = fit(dataset, device)
         self._evaluate(dataset, model, tokenizer)
         self._note("yardstick")
@@ -139,21 +137,19 @@ class Experiment(Events):
         self._update(progress={**begun, **ends, "rows": rows, "machine": this_machine()})
 
     def _linear(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
-        """The TF-IDF baseline: fitted by scikit-learn, kept and read as every other model; always on the CPU."""
+        """A TF-IDF baseline: fitted by scikit-learn, kept and read as every other model; always on the CPU."""
         self._note("training", steps=0)
         began = time.monotonic()
         train, validation = ((_texts(dataset, split), dataset.targets(split)) for split in (TRAIN, VALIDATION))
-        if dataset.task == "multi":
-            fit = fit_one_vs_rest(*train, *validation, config=self.config.text)
-        else:
-            fit = fit_linear(*train, *validation, config=self.config.text, classes=len(dataset.classes))
+        classes, family = len(dataset.classes), self.config.model.family
+        fit = fit_linear(*train, *validation, config=self.config.text, classes=classes, family=family)
         write_text(self.folder / TOKENIZER, fit.tokenizer.to_json())
         self._write_weights(fit.model)
         size = fit.tokenizer.size
         self._update(
             vocabulary=size, parameters=parameter_count(fit.model), seconds=time.monotonic() - began, device="cpu"
         )
-        self._add_results(C=fit.strength)
+        self._add_results(**fit.settings)
         return fit.model, fit.tokenizer
 
     def _evaluate(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
@@ -217,7 +213,7 @@ def _texts(dataset: Dataset, split: str) -> list[str]:
 
 
 def _examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
-    return Examples(TokenTable.of(tokenizer.encode_batch(_texts(dataset, split))), dataset.targets(split))
+    return Examples(token_table(tokenizer, _texts(dataset, split)), dataset.targets(split))
 
 
 def check_task(config: RunConfig, task: Task) -> None:
@@ -231,11 +227,6 @@ def check_task(config: RunConfig, task: Task) -> None:
         raise ConfigError(
             "model.head.one_logit: for two classes of which each text has one; with several labels a text each has a "
             "logit of its own, so choose one_logit=false"
-        )
-    if task == "multi" and config.model.family not in SEVERAL:
-        raise ConfigError(
-            f"model.family={config.model.family}: for one label a text, and these data have several; "
-            f"choose {', '.join(SEVERAL)}"
         )
 
 
@@ -264,5 +255,4 @@ def _inference(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str
 
 
 def _first(dataset: Dataset, split: str, count: int, model: Model, tokenizer: Tokenizer) -> Batch:
-    batch = pad(tokenizer.encode_batch(_texts(dataset, split)[:count]))
-    return batch.to(device_of(model))
+    return token_table(tokenizer, _texts(dataset, split)[:count]).whole().to(device_of(model))

@@ -1,31 +1,23 @@
-"""Fits the TF-IDF baseline with scikit-learn and moves its weights into a torch model."""
+"""Fits the TF-IDF baselines with scikit-learn and moves their weights into a torch model."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from core.exceptions import DataError
+from core.models.config import Family
 from core.models.linear import BagOfNgrams
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
+from core.text.tokenizers import FIRST
 from core.training.batches import TokenTable
+from core.training.solvers import LOGISTIC, NAIVE_BAYES, SUPPORT_VECTORS, Columns, Solver, choose
 
-if TYPE_CHECKING:
-    from sklearn.linear_model import LogisticRegression
-
-log = logging.getLogger(__name__)
-
-STRENGTHS = (0.25, 1.0, 4.0, 16.0)
-"""Inverse regularisation strengths that are tried, weakest model first."""
-ABSENT = -1e4
-"""Bias of a class without training rows: its probability is 0, and its logit stays finite."""
+SOLVERS: dict[Family, Solver] = {"tfidf-logreg": LOGISTIC, "tfidf-nb": NAIVE_BAYES, "tfidf-svm": SUPPORT_VECTORS}
 
 
 @dataclass(frozen=True)
@@ -34,10 +26,10 @@ class LinearFit:
 
     tokenizer: NGramTokenizer
     model: BagOfNgrams
-    strength: float
-    """C of the logistic regression, chosen on the validation accuracy; the smaller of equals."""
-    accuracy: float
-    """Validation accuracy at that C."""
+    settings: dict[str, float]
+    """What was chosen on validation: C, or alpha of naive Bayes; with the SVM also the scale of its decisions."""
+    score: float
+    """Validation accuracy there; of several labels a text the mean over labels of F1 at 0.5."""
 
 
 def fit_linear(
@@ -48,45 +40,39 @@ def fit_linear(
     *,
     config: TextConfig,
     classes: int,
+    family: Family,
 ) -> LinearFit:
-    """The baseline of a data set: n-grams and idf from the training split, C from the validation split.
+    """A baseline of a data set: n-grams and idf from the training split, its one setting from the validation split.
 
-    Only `config.normaliser`, `min_freq` (texts that hold an n-gram) and `max_vocab` matter.
+    Args:
+        texts: of the training split.
+        labels: (n,) int64 class numbers, or for several labels a text (n, C) zeros and ones.
+        validation_texts: of the validation split.
+        validation_labels: as `labels`.
+        config: only the normalising, `min_freq` (texts that hold an n-gram) and `max_vocab` matter.
+        classes: C.
+        family: one of `SOLVERS`.
 
     Raises:
-        DataError: if the training split holds fewer than two classes.
+        DataError: as `core.training.solvers.choose`.
     """
-    from sklearn.linear_model import LogisticRegression  # a second, which no other training shall wait for
-
-    if len(np.unique(labels)) < 2:
-        raise DataError("the training split holds one class only; a classifier needs at least two")
     tokenizer = NGramTokenizer.fit(texts, config)
     counts = count_matrix(tokenizer.encode_batch(texts), tokenizer.size)
     idf = inverse_document_frequency(counts)
-    train = tfidf(counts, idf)
-    validation = tfidf(count_matrix(tokenizer.encode_batch(validation_texts), tokenizer.size), idf)
-    best = STRENGTHS[0], -1.0
-    # Each fit starts from the weaker one before it: the same optimum, found sooner.
-    regression = LogisticRegression(max_iter=2000, warm_start=True)
+    held = tfidf(count_matrix(tokenizer.encode_batch(validation_texts), tokenizer.size), idf)
+    # The first ids are no n-grams: naive Bayes would keep some probability for them.
+    train, held = tfidf(counts, idf)[:, FIRST:], held[:, FIRST:]
+    chosen = choose(SOLVERS[family], train, labels, held, validation_labels, classes=classes)
     model = BagOfNgrams(vocabulary=tokenizer.size, classes=classes)
-    for strength in STRENGTHS:
-        regression.set_params(C=strength).fit(train, labels)
-        accuracy = _accuracy(regression, validation, validation_labels)
-        log.info("tfidf-logreg: C=%g, validation accuracy %.4f", strength, accuracy)
-        if accuracy > best[1]:
-            best = strength, accuracy
-            copy_weights(model, idf, regression)
-    return LinearFit(tokenizer, model.eval(), *best)
-
-
-def _accuracy(regression: LogisticRegression, features: csr_array, labels: np.ndarray) -> float:
-    return float(np.mean(regression.predict(features) == labels)) if len(labels) else 0.0
+    copy_weights(model, idf, chosen.columns)
+    return LinearFit(tokenizer, model.eval(), chosen.settings, chosen.score)
 
 
 def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
     """(n, size) float64: how often each n-gram is in each text."""
     table = TokenTable.of(ids)
-    matrix = csr_array((np.ones(len(table.flat)), table.flat, table.offsets), shape=(len(table), size))
+    places = table.offsets.astype(np.int32)  # the only ones that liblinear takes
+    matrix = csr_array((np.ones(len(table.flat)), table.flat, places), shape=(len(table), size))
     matrix.sum_duplicates()
     return matrix
 
@@ -106,14 +92,9 @@ def tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
     return weighed
 
 
-def copy_weights(model: BagOfNgrams, idf: np.ndarray, regression: LogisticRegression) -> None:
-    """Move a fitted regression into the model; of two classes, each gets half of the one weight vector."""
-    weight, bias = regression.coef_, regression.intercept_
-    if len(regression.classes_) == 2:
-        weight, bias = np.concatenate([-weight, weight]) / 2, np.concatenate([-bias, bias]) / 2
+def copy_weights(model: BagOfNgrams, idf: np.ndarray, columns: Columns) -> None:
+    """Move a solution into the model; its rows are the n-grams."""
     with torch.no_grad():
         model.get_buffer("idf").copy_(torch.from_numpy(idf))
-        model.weight.zero_()
-        model.bias.fill_(ABSENT)
-        model.weight[:, regression.classes_] = torch.from_numpy(weight.T).to(model.weight)
-        model.bias[regression.classes_] = torch.from_numpy(bias).to(model.bias)
+        model.weight[FIRST:] = torch.from_numpy(columns.weight).to(model.weight)
+        model.bias.copy_(torch.from_numpy(columns.bias))

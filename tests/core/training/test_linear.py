@@ -1,26 +1,20 @@
-"""The TF-IDF baseline: scikit-learn's numbers, from a torch model."""
+"""The TF-IDF baselines: scikit-learn's numbers, from a torch model."""
 
 import numpy as np
 import pytest
 import torch
+from scipy.special import expit, softmax
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.svm import LinearSVC
 
 from core.evaluation.predict import predict_texts
-from core.exceptions import DataError
 from core.models.linear import BagOfNgrams
 from core.text.config import TextConfig
 from core.text.words import split_words
 from core.training.batches import pad
-from core.training.linear import (
-    ABSENT,
-    STRENGTHS,
-    copy_weights,
-    count_matrix,
-    fit_linear,
-    inverse_document_frequency,
-    tfidf,
-)
+from core.training.linear import SOLVERS, count_matrix, fit_linear, inverse_document_frequency, tfidf
 
 WORDS = "good bad fine poor film plot not very but , .".split()
 
@@ -39,41 +33,51 @@ def reference(texts: list[str]) -> TfidfVectorizer:
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_probabilities_are_those_of_scikit_learn(classes):
+@pytest.mark.parametrize(
+    ("family", "estimator"),
+    [
+        ("tfidf-logreg", lambda C: LogisticRegression(C=C, max_iter=2000)),
+        ("tfidf-nb", lambda alpha: MultinomialNB(alpha=alpha)),
+        ("tfidf-svm", lambda C, scale: LinearSVC(C=C, max_iter=5000, random_state=0)),
+    ],
+)
+def test_a_fit_is_that_of_scikit_learn(family, estimator, classes):
+    """The accuracy on validation, and the probability of each class, of a pipeline of scikit-learn's own parts."""
     texts, labels = corpus(200, classes, seed=0)
     held, held_labels = corpus(60, classes, seed=1)
-    fit = fit_linear(texts, labels, held, held_labels, config=TextConfig(), classes=classes)
-    counts = count_matrix(fit.tokenizer.encode_batch(texts), fit.tokenizer.size)
-    idf = inverse_document_frequency(counts)
-    regression = LogisticRegression(C=fit.strength).fit(tfidf(counts, idf), labels)
-    copy_weights(fit.model, idf, regression)
-    unseen = [*held, "", "unseen words"]
-    found = predict_texts(fit.model, fit.tokenizer, unseen).probabilities
-    expected = regression.predict_proba(
-        tfidf(count_matrix(fit.tokenizer.encode_batch(unseen), fit.tokenizer.size), idf)
-    )
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_the_accuracy_is_that_of_a_scikit_learn_pipeline(classes):
-    texts, labels = corpus(200, classes, seed=0)
-    held, held_labels = corpus(60, classes, seed=1)
-    fit = fit_linear(texts, labels, held, held_labels, config=TextConfig(), classes=classes)
+    fit = fit_linear(texts, labels, held, held_labels, config=TextConfig(), classes=classes, family=family)
     vectors = reference(texts)
-    scores = [
-        LogisticRegression(C=strength, max_iter=2000)
-        .fit(vectors.transform(texts), labels)
-        .score(vectors.transform(held), held_labels)
-        for strength in STRENGTHS
-    ]
-    assert fit.accuracy == pytest.approx(max(scores), abs=1 / 60)
-    assert fit.strength in STRENGTHS
+    known = estimator(**fit.settings).fit(vectors.transform(texts), labels)
+    assert fit.score == pytest.approx(known.score(vectors.transform(held), held_labels), abs=1 / 60)
+    features = vectors.transform([*held, "", "unseen words"])
+    found = predict_texts(fit.model, fit.tokenizer, [*held, "", "unseen words"]).probabilities
+    if family == "tfidf-svm":
+        decisions = fit.settings["scale"] * known.decision_function(features)
+        expected = np.stack([1 - expit(decisions), expit(decisions)], 1) if classes == 2 else softmax(decisions, 1)
+    else:
+        expected = known.predict_proba(features)
+    np.testing.assert_allclose(found, expected, atol=1e-4 if family == "tfidf-nb" else 5e-3)
+
+
+@pytest.mark.parametrize("family", SOLVERS)
+def test_the_value_is_the_best_on_validation(family):
+    texts, labels = corpus(200, 3, seed=0)
+    held, held_labels = corpus(60, 3, seed=1)
+    fit = fit_linear(texts, labels, held, held_labels, config=TextConfig(), classes=3, family=family)
+    vectors, solver = reference(texts), SOLVERS[family]
+    scores = []
+    for value in solver.values:
+        known = solver.make().set_params(**{solver.setting: value}).fit(vectors.transform(texts), labels)
+        scores.append(known.score(vectors.transform(held), held_labels))
+    assert fit.score == pytest.approx(max(scores), abs=1 / 60)
+    assert fit.settings[solver.setting] in solver.values
 
 
 def test_features_are_those_of_scikit_learn():
     texts, labels = corpus(80, 2, seed=2)
-    tokenizer = fit_linear(texts, labels, texts, labels, config=TextConfig(), classes=2).tokenizer
+    tokenizer = fit_linear(
+        texts, labels, texts, labels, config=TextConfig(), classes=2, family="tfidf-logreg"
+    ).tokenizer
     counts = count_matrix(tokenizer.encode_batch(texts), tokenizer.size)
     ours = tfidf(counts, inverse_document_frequency(counts)).toarray()
     vectors = reference(texts)
@@ -83,29 +87,9 @@ def test_features_are_those_of_scikit_learn():
     assert not ours[:, :2].any()
 
 
-def test_the_strength_is_the_smallest_of_the_best_on_validation():
-    texts, labels = ["good", "bad"] * 10, np.array([1, 0] * 10)
-    fit = fit_linear(texts, labels, texts, labels, config=TextConfig(), classes=2)
-    assert (fit.strength, fit.accuracy) == (STRENGTHS[0], 1.0)
-
-
-def test_a_class_without_training_rows_gets_probability_zero():
-    texts, labels = ["good", "bad"] * 10, np.array([2, 0] * 10)
-    fit = fit_linear(texts, labels, texts, labels, config=TextConfig(), classes=3)
-    found = predict_texts(fit.model, fit.tokenizer, ["good", ""])
-    assert found.logits[0, 1] == ABSENT
-    assert (found.probabilities[:, 1] == 0).all()
-    assert found.probabilities[0].argmax() == 2
-
-
-def test_one_class_cannot_be_learned():
-    with pytest.raises(DataError, match="one class only"):
-        fit_linear(["a"], np.array([0]), [], np.array([]), config=TextConfig(), classes=2)
-
-
 def test_weights_travel_as_a_state_dict_and_logits_do_not_depend_on_the_batch():
     texts, labels = corpus(60, 3, seed=3)
-    fit = fit_linear(texts, labels, texts, labels, config=TextConfig(), classes=3)
+    fit = fit_linear(texts, labels, texts, labels, config=TextConfig(), classes=3, family="tfidf-nb")
     assert set(fit.model.state_dict()) == {"idf", "weight", "bias"}
     again = BagOfNgrams(vocabulary=fit.tokenizer.size, classes=3)
     again.load_state_dict(fit.model.state_dict())

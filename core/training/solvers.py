@@ -1,0 +1,209 @@
+"""Linear classifiers that scikit-learn solves in one go, and how one of several is chosen on validation."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.exceptions import DataError
+
+log = logging.getLogger(__name__)
+
+Features = Any
+"""(n, V): a numpy or a sparse array."""
+
+ABSENT = -1e4
+"""Bias of a class or label without training rows: its probability is 0, and its logit stays finite."""
+LARGEST_SCALE = 1000.0
+
+
+@dataclass(frozen=True)
+class Columns:
+    """logits = x W + b; a softmax over them, or for several labels a text the sigmoid of each, are probabilities."""
+
+    weight: np.ndarray
+    """(V, C)."""
+    bias: np.ndarray
+    """(C,)."""
+
+    def logits(self, features: Features) -> np.ndarray:
+        """(n, V) → (n, C)."""
+        return np.asarray(features @ self.weight) + self.bias
+
+
+@dataclass(frozen=True)
+class Solver:
+    """One kind of classifier."""
+
+    setting: str
+    """The one that is chosen on validation."""
+    values: tuple[float, ...]
+    """What is tried, the weakest model first."""
+    make: Callable[[], Any]
+    """A fresh scikit-learn estimator; imports it."""
+    read: Callable[[Any], tuple[np.ndarray, np.ndarray]]
+    """Its weights (V, K) and biases (K,), of the K classes it has seen."""
+    decisions: bool = False
+    """Its logits are no logarithms of probabilities yet, only decisions; see `calibrate`."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The best of the values on validation, the weakest of equals."""
+
+    columns: Columns
+    settings: dict[str, float]
+    """The value by the name of its setting, and `scale`, where decisions became probabilities."""
+    score: float
+    """Validation accuracy; of several labels a text the mean over labels of F1 at 0.5. 0 without validation rows."""
+
+
+def choose(
+    solver: Solver, features: Features, labels: np.ndarray, held: Features, held_labels: np.ndarray, *, classes: int
+) -> Chosen:
+    """Fit every value of the solver's setting and keep the best.
+
+    Args:
+        solver: what is fitted.
+        features: (n, V) of the training split.
+        labels: (n,) int64 class numbers, or for several labels a text (n, C) zeros and ones: then each label is a
+            problem of its own, its texts against the rest, all with one value of the setting.
+        held: (m, V) of the validation split.
+        held_labels: as `labels`.
+        classes: C.
+
+    Raises:
+        DataError: the training split holds one class only, or no label; or validation cannot turn decisions into
+            probabilities.
+    """
+    if labels.ndim == 1 and len(np.unique(labels)) < 2:
+        raise DataError("the training split holds one class only; a classifier needs at least two")
+    if labels.ndim == 2 and not labels.any():
+        raise DataError("no training text has a label")
+    # Kept over the values: where an estimator can, it starts from the weaker fit before, and is done sooner.
+    estimators = [solver.make() for _ in range(classes if labels.ndim == 2 else 1)]
+    best: Chosen | None = None
+    for value in solver.values:
+        for estimator in estimators:
+            estimator.set_params(**{solver.setting: value})
+        fit = _one_of_many if labels.ndim == 1 else _one_vs_rest
+        columns = fit(solver, estimators, features, labels, classes)
+        score = _score(columns.logits(held), held_labels)
+        log.info("%s=%g: validation score %.4f", solver.setting, value, score)
+        if best is None or score > best.score:
+            best = Chosen(columns, {solver.setting: value}, score)
+    assert best is not None
+    if not solver.decisions:
+        return best
+    scale = calibrate(best.columns.logits(held), held_labels, best.columns.bias)
+    fixed = np.abs(best.columns.bias) == -ABSENT
+    columns = Columns(best.columns.weight * scale, np.where(fixed, best.columns.bias, best.columns.bias * scale))
+    return Chosen(columns, {**best.settings, "scale": scale}, best.score)
+
+
+def calibrate(decisions: np.ndarray, labels: np.ndarray, bias: np.ndarray) -> float:
+    """The factor a > 0 for which a · decisions are the best logits of the validation split (temperature scaling).
+
+    It minimises the cross-entropy, which is convex in a. As in Platt scaling a label counts as (n + 1) / (n + C) of
+    certainty and not as 1, so that a stays finite where every decision is right. What is decided does not change.
+
+    Args:
+        decisions: (n, C).
+        labels: (n,) class numbers or (n, C) zeros and ones.
+        bias: (C,): what had no training rows says so there, and has no part in this.
+
+    Raises:
+        DataError: no row is left.
+    """
+    from scipy.optimize import minimize_scalar
+    from scipy.special import log_expit, log_softmax
+
+    there = np.abs(bias) != -ABSENT
+    if labels.ndim == 1:
+        rows = there[labels]
+        decisions = decisions[rows][:, there]
+        ours = (np.flatnonzero(there) == labels[rows, None]).astype(float)
+    else:
+        decisions, ours = decisions[:, there], labels[:, there].astype(float)
+    if not decisions.size:
+        raise DataError("probabilities are fitted on the validation split, and it holds no class of the training split")
+    smooth = (len(ours) * ours + 1) / (len(ours) + (ours.shape[1] if labels.ndim == 1 else 2))
+
+    def cross_entropy(log_scale: float) -> float:
+        logits = np.exp(log_scale) * decisions
+        if labels.ndim == 1:
+            return -float((smooth * log_softmax(logits, 1)).sum(1).mean())
+        return -float((smooth * log_expit(logits) + (1 - smooth) * log_expit(-logits)).mean())
+
+    limit = np.log(LARGEST_SCALE)
+    return float(np.exp(minimize_scalar(cross_entropy, bounds=(-limit, limit), method="bounded").x))
+
+
+def _one_of_many(
+    solver: Solver, estimators: list[Any], features: Features, labels: np.ndarray, classes: int
+) -> Columns:
+    (estimator,) = estimators
+    estimator.fit(features, labels)
+    weight, bias = np.zeros((features.shape[1], classes)), np.full(classes, ABSENT)
+    weight[:, estimator.classes_], bias[estimator.classes_] = solver.read(estimator)
+    return Columns(weight, bias)
+
+
+def _one_vs_rest(
+    solver: Solver, estimators: list[Any], features: Features, labels: np.ndarray, classes: int
+) -> Columns:
+    """A label that no or every training text has gets a bias alone, which says so."""
+    weight, bias = np.zeros((features.shape[1], classes)), np.where(labels.all(0), -ABSENT, ABSENT)
+    for label in np.flatnonzero(labels.any(0) & ~labels.all(0)):
+        columns, biases = solver.read(estimators[label].fit(features, labels[:, label] != 0))
+        weight[:, label], bias[label] = columns[:, 1] - columns[:, 0], biases[1] - biases[0]
+    return Columns(weight, bias)
+
+
+def _score(logits: np.ndarray, labels: np.ndarray) -> float:
+    if not len(labels):
+        return 0.0
+    if labels.ndim == 1:
+        return float(np.mean(logits.argmax(1) == labels))
+    said, own = logits > 0, labels != 0
+    return float(np.mean(2 * (own & said).sum(0) / np.maximum(own.sum(0) + said.sum(0), 1)))
+
+
+def _logistic_regression() -> Any:
+    from sklearn.linear_model import LogisticRegression  # a second, which no other training shall wait for
+
+    return LogisticRegression(max_iter=2000, warm_start=True)
+
+
+def _naive_bayes() -> Any:
+    from sklearn.naive_bayes import MultinomialNB
+
+    return MultinomialNB()
+
+
+def _support_vectors() -> Any:
+    from sklearn.svm import LinearSVC
+
+    return LinearSVC(max_iter=5000, random_state=0)
+
+
+def _coefficients(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Of two classes, each gets half of the one weight vector."""
+    weight, bias = estimator.coef_.T, estimator.intercept_
+    if len(estimator.classes_) == 2:
+        weight, bias = np.concatenate([-weight, weight], 1) / 2, np.concatenate([-bias, bias]) / 2
+    return weight, bias
+
+
+def _log_likelihood(estimator: Any) -> tuple[np.ndarray, np.ndarray]:
+    """log P(class) + sum_g x_g log P(g | class) is linear in x."""
+    return estimator.feature_log_prob_.T, estimator.class_log_prior_
+
+
+LOGISTIC = Solver("C", (0.25, 1.0, 4.0, 16.0), _logistic_regression, _coefficients)
+NAIVE_BAYES = Solver("alpha", (10.0, 1.0, 0.1, 0.01), _naive_bayes, _log_likelihood)
+SUPPORT_VECTORS = Solver("C", (0.0625, 0.25, 1.0, 4.0), _support_vectors, _coefficients, decisions=True)

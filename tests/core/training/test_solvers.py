@@ -1,0 +1,101 @@
+"""Choosing among linear classifiers, one label a text or several, and turning decisions into probabilities."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, log_expit, log_softmax
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.naive_bayes import MultinomialNB
+
+from core.exceptions import DataError
+from core.training.solvers import ABSENT, LOGISTIC, NAIVE_BAYES, SUPPORT_VECTORS, calibrate, choose
+
+SOLVERS = {"logistic": LOGISTIC, "naive Bayes": NAIVE_BAYES, "SVM": SUPPORT_VECTORS}
+each_solver = pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
+EASY = np.eye(2)[[1, 0] * 10], np.array([1, 0] * 10)
+
+
+def problem(rows: int, seed: int, labels: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Counts of six words; classes 0 to 2, or `labels` labels, that depend on them with some noise."""
+    draw = np.random.default_rng(seed)
+    features = draw.poisson(1.0, (rows, 6)).astype(float)
+    if not labels:
+        return features, (features[:, 0] + 2 * features[:, 1] + draw.integers(2, size=rows)).astype(int) % 3
+    return features, (features[:, :labels] + draw.normal(0, 0.5, (rows, labels)) > 1.2).astype(np.float32)
+
+
+@each_solver
+def test_the_weakest_of_equals_is_taken(solver):
+    chosen = choose(solver, *EASY, *EASY, classes=2)
+    assert (chosen.settings[solver.setting], chosen.score) == (solver.values[0], 1.0)
+
+
+@each_solver
+def test_a_class_without_training_rows_gets_probability_zero(solver):
+    features, labels = EASY[0], 2 * EASY[1]
+    chosen = choose(solver, features, labels, features, labels, classes=3)
+    logits = chosen.columns.logits(features)
+    assert chosen.columns.bias[1] == ABSENT
+    assert (np.exp(log_softmax(logits, 1))[:, 1] == 0).all()
+    assert (logits.argmax(1) == labels).all()
+
+
+@each_solver
+def test_one_class_or_no_label_cannot_be_learned(solver):
+    with pytest.raises(DataError, match="one class only"):
+        choose(solver, np.ones((3, 1)), np.zeros(3, int), np.ones((0, 1)), np.zeros(0, int), classes=2)
+    with pytest.raises(DataError, match="no training text has a label"):
+        choose(solver, np.ones((3, 1)), np.zeros((3, 2)), np.ones((0, 1)), np.zeros((0, 2)), classes=2)
+
+
+@pytest.mark.parametrize(
+    ("solver", "known"),
+    [(LOGISTIC, lambda C: LogisticRegression(C=C)), (NAIVE_BAYES, lambda alpha: MultinomialNB(alpha=alpha))],
+)
+def test_several_labels_are_one_problem_each(solver, known):
+    features, labels = problem(200, 0, labels=3)
+    held, held_labels = problem(80, 1, labels=3)
+    chosen = choose(solver, features, labels, held, held_labels, classes=3)
+    found = expit(chosen.columns.logits(held))
+    expected = [known(**chosen.settings).fit(features, own).predict_proba(held)[:, 1] for own in labels.T]
+    np.testing.assert_allclose(found, np.stack(expected, 1), atol=1e-3)
+    assert chosen.score == pytest.approx(f1_score(held_labels, found > 0.5, average="macro"))
+
+
+@each_solver
+def test_a_label_that_no_or_every_training_text_has_says_so(solver):
+    features, labels = problem(60, 2, labels=3)
+    labels[:, 0], labels[:, 2] = 0, 1
+    columns = choose(solver, features, labels, features, labels, classes=3).columns
+    assert (columns.bias[0], columns.bias[2]) == (ABSENT, -ABSENT)
+    assert not columns.weight[:, [0, 2]].any() and columns.weight[:, 1].any()
+
+
+@pytest.mark.parametrize("labels", [0, 3])
+def test_a_scale_minimises_the_cross_entropy_and_changes_no_decision(labels):
+    features, truth = problem(300, 3, labels)
+    plain = choose(SUPPORT_VECTORS, features, truth, features, truth, classes=3)
+    scale, logits = plain.settings["scale"], plain.columns.logits(features)
+
+    def cross_entropy(factor: float) -> float:
+        n, stretched = len(features), factor * logits
+        if labels:
+            target = (n * truth + 1) / (n + 2)
+            return -(target * log_expit(stretched) + (1 - target) * log_expit(-stretched)).mean()
+        return -((n * np.eye(3)[truth] + 1) / (n + 3) * log_softmax(stretched, 1)).sum(1).mean()
+
+    assert cross_entropy(1) < min(cross_entropy(0.99), cross_entropy(1.01))
+    raw = logits / scale
+    assert (raw.argmax(1) == logits.argmax(1)).all() and ((raw > 0) == (logits > 0)).all()
+
+
+def test_a_scale_stays_finite_where_every_decision_is_right():
+    decisions, labels = np.array([[1.0, -1.0], [-1.0, 1.0]] * 5), np.array([0, 1] * 5)
+    found = calibrate(decisions, labels, np.zeros(2))
+    # Each row wants the certainty (n + 1) / (n + 2), whose log odds are log(11); the logits differ by 2 a.
+    assert found == pytest.approx(np.log(11) / 2, rel=1e-3)
+
+
+def test_probabilities_of_decisions_need_validation_rows():
+    with pytest.raises(DataError, match="validation split"):
+        choose(SUPPORT_VECTORS, *EASY, np.ones((0, 2)), np.zeros(0, int), classes=2)
