@@ -166,7 +166,7 @@ def _panel(
     values = shown(focus.curves.lambdas[place], scale)
     _line(figure, focus.curves.lambda_step, values, t.accent, look.size(3), focus.run, form, at)
     text = signed(values[-1], 4) if scale == "change" else number(values[-1], 4)
-    _label(figure, focus.curves.lambda_step[-1], values[-1], text, t.accent, at)
+    _label(figure, focus.curves.lambda_step[-1], values[-1], text, look, at)
 
 
 def _line(
@@ -191,8 +191,10 @@ def _line(
     )
 
 
-def _label(figure: go.Figure, x: float, y: float, text: str, colour: str, at: tuple[int, int]) -> None:
-    figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, font={"color": colour}, row=at[0], col=at[1])
+def _label(figure: go.Figure, x: float, y: float, text: str, look: Look, at: tuple[int, int]) -> None:
+    """On the page's colour, so that the line of zero does not strike it through."""
+    look_of = {"font": {"color": look.tokens.accent}, "bgcolor": look.tokens.paper}
+    figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, **look_of, row=at[0], col=at[1])
 
 
 def _reported(figure: go.Figure, value: float | None, start: float, look: Look, at: tuple[int, int]) -> None:
@@ -224,7 +226,7 @@ def _losses(figure: go.Figure, tracks: Sequence[Track], look: Look, at: tuple[in
         )
     if tracks[0].curves.epoch:
         last = tracks[0].curves.validation_loss[-1]
-        _label(figure, tracks[0].curves.epoch[-1], last, number(last), t.accent, at)
+        _label(figure, tracks[0].curves.epoch[-1], last, number(last), look, at)
 
 
 def _clear(colour: str) -> str:

@@ -178,6 +178,7 @@ def _lambda_panel(
             xanchor="left",
             xshift=6,
             font={"color": look.tokens.muted if layer < layers / 2 else look.tokens.ink},
+            bgcolor=look.tokens.paper,  # the line of zero must not strike it through
             row=row,
             col=column,
         )

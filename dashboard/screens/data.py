@@ -250,7 +250,7 @@ def _measured(dataset: Dataset) -> dict[str, Table]:
         hide_index=True,
         row_height=row_height(),
         width="content",
-        column_config={"unseen words": unseen},
+        column_config={"Unseen words": unseen},
         alt="What models reach",
     )
     notes([known["challenge labels"]])

@@ -96,7 +96,7 @@ def _thin(sizes: dict[str, int]) -> None:
 
 
 def _answers(decision: Decision) -> None:
-    """What is confused with what, and at which confidence."""
+    """What is confused with what, at which confidence, and how each class fares."""
     with st.container(key="pair-main"):
         left, right = st.columns(2, gap="large")
     with left:
@@ -142,6 +142,10 @@ def _answers(decision: Decision) -> None:
             about=readings.OUTCOMES_HOW,
         )
         _thin({"right answers": int(decision.correct.sum()), "wrong answers": int((~decision.correct).sum())})
+        heading("Each class", "classes", note=f"at {number(decision.threshold, 2)}")
+        three = {name: st.column_config.NumberColumn(format="%.3f", width=84) for name in ("Precision", "Recall", "F1")}
+        table = scores.class_table(decision)
+        st.dataframe(table, hide_index=True, row_height=row_height(), column_config=three, alt="Each class")
 
 
 def _curves(decision: Decision) -> None:
@@ -176,7 +180,7 @@ def _curves(decision: Decision) -> None:
 
 
 def _details(record: RunRecord, split: str, report: Report, decision: Decision) -> dict[str, pd.DataFrame]:
-    """Calibration, classes and phenomena; returns their tables."""
+    """Calibration and phenomena; returns the tables of the page."""
     with st.container(key="pair-details"):
         left, right = st.columns(2, gap="large")
     bins = scores.reliability(decision)
@@ -187,20 +191,17 @@ def _details(record: RunRecord, split: str, report: Report, decision: Decision) 
             "Calibration", chart, "calibration", note=note, reading=readings.CALIBRATION, about=readings.CALIBRATION_HOW
         )
         _thin({f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in bins})
-    classes = scores.class_table(decision)
-    with right:
-        heading("Each class", "classes", note=f"at {number(decision.threshold, 2)}")
-        three = {name: st.column_config.NumberColumn(format="%.3f", width=84) for name in ("Precision", "Recall", "F1")}
-        st.dataframe(classes, hide_index=True, row_height=row_height(), column_config=three, alt="Each class")
-    tables = {"Classes": classes, "Confusion": confusion_table(decision), "Calibration": scores.bin_table(bins)}
+    tables = {
+        "Classes": scores.class_table(decision),
+        "Confusion": confusion_table(decision),
+        "Calibration": scores.bin_table(bins),
+    }
     if "phenomenon" in report.examples:
         table = scores.phenomena(decision, report.examples["phenomenon"].tolist(), yardstick_phenomena(record, split))
-        chart, note = (
-            phenomena_chart(table[::-1], look()),
-            f"{split}, n = {count(len(decision.rows))}, the worst on top",
-        )
-        figure("Phenomena", chart, "phenomena", note=note, reading=readings.PHENOMENA, about=readings.PHENOMENA_HOW)
-        _thin(dict(zip(table["phenomenon"], table["n"], strict=True)))
+        chart, note = phenomena_chart(table[::-1], look()), f"n = {count(len(decision.rows))}, the worst on top"
+        with right:
+            figure("Phenomena", chart, "phenomena", note=note, reading=readings.PHENOMENA, about=readings.PHENOMENA_HOW)
+            _thin(dict(zip(table["phenomenon"], table["n"], strict=True)))
         tables["Phenomena"] = table
     return tables
 

@@ -221,20 +221,19 @@ def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.Data
     """
     found = []
     for name, model in known["models"].items():
-        row: dict[str, object] = {"model": name, "seeds": model.get("seeds", 1), "epochs": model.get("epochs")}
+        row = {"Model": name, "Seeds": str(model.get("seeds", 1)), "Epochs": str(model.get("epochs", ""))}
         for split, part in model["splits"].items():
             accuracies, n = part["accuracy"], rows[split]
             mean = sum(accuracies) / len(accuracies)
-            row[split] = plus_minus(mean, *wilson(mean * n, n))
+            title = split.capitalize()
+            row[title] = plus_minus(mean, *wilson(mean * n, n))
             if len(accuracies) > 1:
-                row[f"{split}, seeds"] = f"{number(min(accuracies))} to {number(max(accuracies))}"
+                row[f"{title}, seeds"] = f"{number(min(accuracies))} to {number(max(accuracies))}"
             if part.get("unseen words") is not None:
-                row["unseen words"] = number(part["unseen words"])
+                row["Unseen words"] = number(part["unseen words"])
         found.append(row)
-    table = pd.DataFrame(found).astype({"epochs": "Int64"})
-    words: list[str] = list(table.select_dtypes("str"))
-    table[words] = table[words].fillna("")  # an empty cell would read "None"
-    order = ["model", "seeds", "epochs", "test", "test, seeds", "unseen words", "challenge", "challenge, seeds"]
+    table = pd.DataFrame(found).fillna("")  # an empty cell would read "None"
+    order = ["Model", "Seeds", "Epochs", "Test", "Test, seeds", "Unseen words", "Challenge", "Challenge, seeds"]
     return table[[name for name in order if name in table]]
 
 
@@ -274,13 +273,13 @@ def phenomena(dataset: Dataset) -> list[str]:
 
 def preparation(text: str, tokenizer: Tokenizer) -> tuple[list[tuple[str, str]], list[Piece]]:
     """Each step that changes a text, as (name, text after it), and all its tokens, those included that are cut off."""
-    kind, most = tokenizer.config.normaliser, tokenizer.max_length
+    most = tokenizer.max_length
     encoding = uncut(tokenizer).encode(text)
     pieces = [
         Piece(token, number, number == UNKNOWN, bool(most) and place >= most)
         for place, (token, number) in enumerate(zip(encoding.tokens, encoding.ids, strict=True))
     ]
-    return steps(text, kind), pieces
+    return steps(text, tokenizer.config), pieces
 
 
 def uncut(tokenizer: Tokenizer) -> Tokenizer:

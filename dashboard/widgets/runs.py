@@ -12,7 +12,7 @@ from dashboard import data, state
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, problem
 
-SHORT = 16
+SHORT = 18
 """Characters that the picker shows of a name; a longer one stands below it as well."""
 
 

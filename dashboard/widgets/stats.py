@@ -7,7 +7,7 @@ from html import escape
 
 import streamlit as st
 
-from dashboard.charts.numbers import count, number, plus_minus
+from dashboard.charts.numbers import MINUS, count, number, plus_minus
 from dashboard.views.results import Stat
 
 
@@ -27,8 +27,13 @@ def _cell(item: Stat) -> str:
         f"<div><dt>{escape(item.name)} <small>n = {count(item.n)}</small></dt>"
         f"<dd>{number(item.value)}<small>{spread}</small></dd>"
         f'<dd><u style="--a:{left:.1f}%;--w:{max(right - left, 0.6):.1f}%;--m:{middle:.1f}%"></u>'
-        f"<em><span>{item.ends[0]:.2g}</span><span>{item.ends[1]:.2g}</span></em></dd></div>"
+        f"<em><span>{_end(item.ends[0])}</span><span>{_end(item.ends[1])}</span></em></dd></div>"
     )
+
+
+def _end(value: float) -> str:
+    """One end of the axis, as short as it can be."""
+    return f"{value:.2g}".replace("-", MINUS)
 
 
 def _place(value: float, ends: tuple[float, float]) -> float:
