@@ -105,7 +105,7 @@ class _Combined(torch.autograd.Function):
         ctx.save_for_backward(q, k, v, c, bias)
         out = torch.empty_like(v)
         for part, maps in _blocks(q, k, bias):
-            combined = _combine(maps, c[:, part])
+            combined = combine(maps, c[:, part].flatten(1, 2))
             torch.bmm(combined, v[part].flatten(0, 1), out=out[part].flatten(0, 1))
         return out
 
@@ -118,7 +118,7 @@ class _Combined(torch.autograd.Function):
         for part, maps in _blocks(q, k, bias):
             grad_out = dout[part].flatten(0, 1)
             grad_map = torch.bmm(grad_out, v[part].flatten(0, 1).transpose(1, 2))
-            combined = _combine(maps, c[:, part], keep_maps=True)
+            combined = combine(maps, c[:, part].flatten(1, 2), keep_maps=True)
             torch.bmm(combined.transpose(1, 2), grad_out, out=dv[part].flatten(0, 1))
             for i, attention in enumerate(maps):
                 weight = c[i, part].flatten(0, 1)
@@ -146,9 +146,11 @@ def _blocks(q: Tensor, k: Tensor, bias: Tensor) -> Any:
         yield part, maps
 
 
-def _combine(maps: list[Tensor], c: Tensor, keep_maps: bool = False) -> Tensor:
-    """sum_i c_i A_i as (texts * H, L, L); overwrites the first map unless the maps are still needed."""
-    weights = c.flatten(1, 2)  # (N, texts * H, L, 1)
+def combine(maps: list[Tensor], weights: Tensor, keep_maps: bool = False) -> Tensor:
+    """sum_i c_i A_i of N maps (rows, L, keys) and weights (N, rows, L, 1), as (rows, L, keys).
+
+    Overwrites the first map unless the maps are still needed.
+    """
     combined = maps[0] * weights[0] if keep_maps else maps[0].mul_(weights[0])
     for attention, weight in zip(maps[1:], weights[1:], strict=True):
         combined.addcmul_(attention, weight.expand_as(attention))

@@ -1,14 +1,7 @@
 """Local and global attention at linear cost: what `attend_explicit` gives over `support_mask`, without L x L tensors.
 
-Queries go in blocks of C. The keys are laid out once as units of C keys followed by the G global ones, so that the keys
-of a block, from half a window before it to half a window after it, are one stretch of memory:
-
-    ... keys of block b-1 | globals | keys of block b | globals | keys of block b+1 ...
-                 └──────────────── what block b sees ──────────────┘
-
-Stretches overlap as views and go to one fused call; nothing is gathered per block. A mask leaves of each key one copy:
-the globals right behind the block, and never a global among the local ones. The few global queries see everything and
-are computed apart.
+Most queries see a window and the globals: they go in blocks (`blocks.py`). The few global queries see every key and are
+computed apart.
 """
 
 from __future__ import annotations
@@ -20,10 +13,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from core.models.attend import attend_explicit, combine
+from core.models.blocks import Blocks
 from core.models.support import ABSENT, half_window, is_global
-
-BLOCK = 64
-"""Queries per block; a wider half window makes the block as wide (measured in tests/benchmarks/banded.py)."""
 
 
 def attend_banded(
@@ -41,103 +33,66 @@ def attend_banded(
         ConfigError: an odd or empty window.
     """
     half = half_window(window)
-    B, N, H, L, e = q.shape
-    dv = v.shape[-1]
-    block = max(BLOCK, half)
-    wide = max(e, dv)  # the fused kernel wants d_qk = d_v
-    q, k, v = (F.pad(x, (0, wide - x.shape[-1])) for x in (q, k, v))
-    places = positions.clamp_min(0)
-    bias = _band(keep, positions, half, block, q.dtype)
-    everything = _bias(keep, q.dtype)[:, None, None]
-    values = _Stretches.apply(v, places, half, block)
-    blocks = -(-L // block)
-    seen = _sees_any(keep, positions, half).to(q.dtype)[:, None, :, None]  # (B, 1, L, 1)
-    out = v.new_zeros(())
-    whole = v.new_zeros(())
-    for i in range(N):
-        keys = _Stretches.apply(k[:, i], places, half, block)
-        queries = F.pad(q[:, i].transpose(0, 1), (0, 0, 0, blocks * block - L)).reshape(H, B * blocks, block, wide)
-        local = F.scaled_dot_product_attention(queries, keys, values, attn_mask=bias, scale=1.0)
-        local = local.reshape(H, B, blocks * block, wide)[:, :, :L, :dv].transpose(0, 1)
-        out = out + coefficients[:, i] * seen * local
-        picked = F.scaled_dot_product_attention(_rows(q[:, i], places), k[:, i], v, attn_mask=everything, scale=1.0)
-        weight = _rows(coefficients[:, i].expand(B, -1, L, 1), places) * keep.any(1)[:, None, None, None]
-        whole = whole + weight * picked[..., :dv]
-    present = (positions != ABSENT)[:, None, :, None]
-    # Absent globals stand at row 0, whose own result they must not overwrite: they bring a difference of 0.
-    difference = (whole - _rows(out, places)) * present
-    return out.scatter_add(2, places[:, None, :, None].expand_as(difference), difference)
+    if torch.is_autocast_enabled(q.device.type):  # `out=` knows no autocast; in float32 it is exact
+        with torch.autocast(q.device.type, enabled=False):
+            return attend_banded(q.float(), k.float(), v.float(), coefficients.float(), keep, positions, window=window)
+    B, N, H, L, _ = q.shape
+    everywhere = is_global(positions, L)
+    local = _sees_any(keep, everywhere, half) & ~everywhere
+    near: Tensor = _Banded.apply(
+        q, k, v, (coefficients * local[:, None, None, :, None]).expand(B, N, H, L, 1), keep, positions, half
+    )
+    rows = positions.clamp_min(0)[:, None, :, None]  # an absent one stands at 0 and brings 0
+    weights = coefficients.expand(B, N, -1, L, 1).take_along_dim(rows[:, None], 3)
+    weights = weights * (positions != ABSENT)[:, None, None, :, None]
+    far = attend_explicit(q.take_along_dim(rows[:, None], 3), k, v, weights, keep)[0]
+    return near.scatter_add(2, rows.expand_as(far), far)
 
 
-def _rows(x: Tensor, places: Tensor) -> Tensor:
-    """x (B, H, L, e) at places (B, G) → (B, H, G, e)."""
-    return x.gather(2, places[:, None, :, None].expand(-1, x.shape[1], -1, x.shape[3]))
-
-
-def _bias(keep: Tensor, dtype: torch.dtype) -> Tensor:
-    """0 or a negative number so large that the weight is exactly 0, but finite: no row of a block becomes NaN."""
-    return torch.zeros(keep.shape, dtype=dtype, device=keep.device).masked_fill_(~keep, torch.finfo(dtype).min / 4)
-
-
-def _sees_any(keep: Tensor, positions: Tensor, half: int) -> Tensor:
-    """(B, L) bool: the local or a global key of this query is kept."""
+def _sees_any(keep: Tensor, everywhere: Tensor, half: int) -> Tensor:
+    """(B, L) bool: a local or a global key of this query is kept."""
     near = F.max_pool1d(keep.float(), 2 * half + 1, stride=1, padding=half) > 0
-    return near | (keep & is_global(positions, keep.shape[1])).any(1, keepdim=True)
+    return near | (keep & everywhere).any(1, keepdim=True)
 
 
-def _band(keep: Tensor, positions: Tensor, half: int, block: int, dtype: torch.dtype) -> Tensor:
-    """Additive mask (1, B * blocks, C, stretch): each visible key once, all other places shut."""
-    G = positions.shape[1]
-    everywhere = is_global(positions, keep.shape[1])
-    copies = (keep.gather(1, positions.clamp_min(0)) & (positions != ABSENT))[:, None, :, None]
-    stretches = _lay_out((keep & ~everywhere)[:, None, :, None], copies, half, block)
-    there = stretches.contiguous().view(keep.shape[0], -1, stretches.shape[2])  # (B, blocks, stretch)
-    there[:, 0, :half] = False  # what stands before the first and after the last block belongs to other texts
-    there[:, -1, there.shape[2] - half :] = False
-    query = torch.arange(block, device=keep.device)[:, None]
-    key = torch.arange(-half, block + half, device=keep.device)
-    near = (query - key).abs() <= half
-    before, own, after = near.split([half, block, half], 1)
-    one = torch.ones(block, G, dtype=torch.bool, device=keep.device)
-    band = torch.cat([before, ~one, own, one, after], 1)
-    return _bias(band & there.flatten(0, 1)[:, None], dtype)[None]
+class _Banded(torch.autograd.Function):
+    """The local queries, some blocks at a time in buffers; maps are recomputed in backward, never stored.
 
-
-def _lay_out(x: Tensor, copies: Tensor, half: int, block: int) -> Tensor:
-    """x (B, R, L, e) and its global rows (B, R, G, e) → overlapping stretches (R, B * blocks, stretch, e), a view."""
-    B, R, L, e = x.shape
-    G = copies.shape[2]
-    blocks, full, unit = -(-L // block), L // block, block + G
-    buffer = x.new_zeros(R, B * blocks + 2, unit, e)  # a unit of zeros before the first and after the last text
-    units = buffer[:, 1:-1].view(R, B, blocks, unit, e)
-    rows = x.transpose(0, 1)
-    units[:, :, :full, :block] = rows[:, :, : full * block].unflatten(2, (full, block))
-    if full < blocks:
-        units[:, :, full, : L - full * block] = rows[:, :, full * block :]
-    units[:, :, :, block:] = copies.transpose(0, 1)[:, :, None]
-    stretch = unit + G + 2 * half
-    return buffer.flatten(1, 2)[:, block - half :].unfold(1, stretch, unit)[:, : B * blocks].transpose(2, 3)
-
-
-class _Stretches(torch.autograd.Function):
-    """`_lay_out` of x with its own global rows; backward adds the overlapping gradients up."""
+    As in `attend._Combined`: with A_i = softmax(q_i k_i^T + bias), P = sum_i c_i A_i, out = P v and g = dout v^T:
+    dc_i = rowsum(g * A_i), dS_i = c_i A_i (g - dc_i), dv = P^T dout.
+    """
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, places: Tensor, half: int, block: int) -> Tensor:
-        ctx.save_for_backward(places)
-        ctx.sizes = x.shape[0], x.shape[2], half, block
-        return _lay_out(x, _rows(x, places), half, block)
+    def forward(
+        ctx: Any, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, positions: Tensor, half: int
+    ) -> Tensor:
+        ctx.save_for_backward(q, k, v, c, keep, positions)
+        ctx.half = half
+        blocks = Blocks.of(q, positions, half)
+        queries, weights = blocks.cut(q), blocks.cut(c)
+        values = blocks.stretches(blocks.units(v[:, None])[0]).mT
+        out = v.new_empty(*queries.shape[1:3], v.shape[-1])
+        for part, maps in blocks.maps(queries, blocks.units(k), blocks.bias(keep, q.dtype)):
+            torch.bmm(combine(maps, weights[:, part]), values[part], out=out[part])
+        return blocks.join(out[None])[:, 0]
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        (places,) = ctx.saved_tensors
-        B, L, half, block = ctx.sizes
-        G = places.shape[1]
-        before, _, own, copies, after = grad.split([half, G, block, G, half], 2)
-        keys = own.clone(memory_format=torch.contiguous_format)
-        keys[:, :-1, block - half :] += before[:, 1:]
-        keys[:, 1:, :half] += after[:, :-1]
-        keys = keys.unflatten(1, (B, -1)).flatten(2, 3)[:, :, :L].transpose(0, 1)
-        shared = copies.unflatten(1, (B, -1)).sum(2).transpose(0, 1)
-        return keys.scatter_add(2, places[:, None, :, None].expand_as(shared), shared), None, None, None
+    def backward(ctx: Any, dout: Tensor) -> tuple[Tensor | None, ...]:
+        q, k, v, c, keep, positions = ctx.saved_tensors
+        blocks = Blocks.of(q, positions, ctx.half)
+        queries, weights, grad_out = blocks.cut(q), blocks.cut(c), blocks.cut(dout[:, None])[0]
+        key_units, value_units = blocks.units(k), blocks.units(v[:, None])
+        keys, values = [blocks.stretches(units).mT for units in key_units], blocks.stretches(value_units[0])
+        dq, dk, dv, dc = (torch.zeros_like(x) for x in (queries, key_units, value_units, weights))
+        for part, maps in blocks.maps(queries, key_units, blocks.bias(keep, q.dtype)):
+            grad_map = torch.bmm(grad_out[part], values[part])
+            for i, attention in enumerate(maps):
+                if ctx.needs_input_grad[3]:
+                    torch.sum(grad_map * attention, -1, keepdim=True, out=dc[i, part])
+                score = torch.ops.aten._softmax_backward_data(grad_map, attention, -1, attention.dtype)
+                score.mul_(weights[i, part])
+                torch.bmm(score, keys[i][part], out=dq[i, part])
+                blocks.add(dk[i], part, torch.bmm(score.mT, queries[i, part]))
+            blocks.add(dv[0], part, torch.bmm(combine(maps, weights[:, part]).mT, grad_out[part]))
+        return blocks.join(dq), blocks.whole(dk), blocks.whole(dv)[:, 0], blocks.join(dc), None, None, None
