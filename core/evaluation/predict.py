@@ -14,7 +14,7 @@ from torch import nn
 from core.data.table import Task
 from core.models.trace import Batch, Intervention, Output
 from core.text.tokenizers import Tokenizer
-from core.training.batches import TokenTable, in_order
+from core.training.batches import TokenTable, in_order, token_table
 from core.training.loss import probabilities
 
 
@@ -48,7 +48,7 @@ def predict_texts(
     intervene: Intervention | None = None,
 ) -> Predictions:
     """Classify texts, empty ones included, in batches of similar length; the model is left as it was found."""
-    tokens = TokenTable.of(tokenizer.encode_batch(texts))
+    tokens = token_table(tokenizer, texts)
     return predict_tokens(model, tokens, task=task, batch_size=batch_size, device=device, intervene=intervene)
 
 
@@ -68,7 +68,7 @@ def predict_tokens(
     parts = []
     with evaluating(model):
         for rows in in_order(order, batch_size) or [order]:
-            batch = tokens.batch(rows) if len(rows) else TokenTable.of([[]]).batch(np.zeros(1, np.int64))
+            batch = tokens.batch(rows) if len(rows) else tokens.nothing().batch(np.zeros(1, np.int64))
             output = model(batch.to(target), intervene=intervene)
             logits = output.logits.float()
             found = (logits, probabilities(logits, task), output.pooled.float())

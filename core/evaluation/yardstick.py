@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from core.atomic import write_text
+from core.cache import cache_folder
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, targets
 from core.evaluation import multilabel
 from core.evaluation.metrics import evaluate
@@ -54,12 +54,6 @@ def yardstick(dataset: Dataset) -> dict[str, Any]:
     result = _measure(dataset)
     _write(path, result)
     return result
-
-
-def cache_folder() -> Path:
-    """SENTISCOPE_CACHE, else ~/.cache/sentiscope."""
-    chosen = os.environ.get("SENTISCOPE_CACHE")
-    return Path(chosen) if chosen else Path.home() / ".cache" / "sentiscope"
 
 
 def _key(dataset: Dataset) -> str:

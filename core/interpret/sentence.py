@@ -14,7 +14,7 @@ from core.evaluation.predict import device_of, evaluating
 from core.models.build import Model
 from core.models.trace import Intervention, LayerTrace, Trace
 from core.text.tokenizers import UNKNOWN, Tokenizer
-from core.training.batches import pad
+from core.training.batches import one_text
 from core.training.loss import probabilities
 
 CLASS_TOKEN = "[CLS]"
@@ -97,7 +97,7 @@ def inspect_text(
         InputError: if the intervention names something the model does not have.
     """
     encoding = tokenizer.encode(text)
-    batch = pad([encoding.ids])
+    batch = one_text(encoding)
     with evaluating(model):
         device = device_of(model)
         output = model(

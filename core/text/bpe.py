@@ -11,7 +11,7 @@ import tokenizers as hf
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
-from core.text.normalise import normalise
+from core.text.normalise import prepare
 from core.text.tokenizers import FIRST, SPECIALS, Tokenizer, automatic_length, read_vocabulary
 
 ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
@@ -53,7 +53,7 @@ class BpeTokenizer(Tokenizer):
             initial_alphabet=ALPHABET,
             show_progress=False,
         )
-        normalised = [normalise(text, config.normaliser) for text in texts]
+        normalised = [prepare(text, config) for text in texts]
         model.train_from_iterator(normalised, trainer)
         learned = json.loads(model.to_str())["model"]
         vocabulary = sorted(learned["vocab"], key=learned["vocab"].__getitem__)

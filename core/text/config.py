@@ -7,24 +7,40 @@ from typing import Literal
 
 from core.exceptions import ConfigError
 
-Normaliser = Literal["none", "lower", "tweet"]
+Normaliser = Literal["none", "lower", "tweet", "tweet-clean"]
 TokenizerKind = Literal["word", "bpe"]
+TaggerKind = Literal["none", "auto", "en", "de", "nl"]
 
 
 @dataclass(frozen=True)
 class TextConfig:
-    """How a text becomes token ids; the vocabulary always comes from the training split only."""
+    """How a text becomes token ids and what is known of each token besides."""
 
     normaliser: Normaliser = "lower"
-    """none: only white space is folded · lower: also lower-cased · tweet: also URL and @name marked."""
+    """none: only white space is folded · lower: also lower-cased · tweet: also URL and @name marked ·
+    tweet-clean: lower-cased, URL, @name, digits and every mark removed, emoji and apostrophes too."""
+    mark_elongation: bool = False
+    """Shorten drawn-out words and put a mark behind them: soooo becomes so xxlong, coooool becomes cool xxlong."""
+    mark_capitals: bool = False
+    """Put a mark behind words in capitals: GREAT becomes GREAT xxcaps, before any lower-casing."""
     tokenizer: TokenizerKind = "word"
     """word: words, numbers, emoji and single marks · bpe: byte-level byte-pair encoding, no unknown tokens."""
     max_vocab: int = 30_000
     """Most entries, special tokens included; the most frequent are kept."""
     min_freq: int = 2
     """A token seen less often in the training split is unknown."""
+    tokenizer_fit: Literal["train", "all"] = "train"
+    """train: the vocabulary comes from the training split · all: also from the texts of validation and test, a leak of
+    their words (not of their labels) that some papers have."""
     max_length: int = 0
     """Longest text in tokens, the rest is cut; 0: the 99th percentile of the training split, between 16 and 256."""
+    tagger: TaggerKind = "none"
+    """Parts of speech by HanTa: none · auto: the language of the training texts where there is a tagger for it, else
+    none and a note · en, de, nl: English, German, Dutch."""
+    lexicon: str = ""
+    """Words with a polarity: vader · the path of a TSV or CSV file · empty: none."""
+    lexicon_match: Literal["word", "contains"] = "word"
+    """word: a token takes what the lexicon says of its whole word · contains: of every entry that has it as a token."""
 
     def __post_init__(self) -> None:
         if self.max_vocab < 8:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from core.text.config import TextConfig
-from core.text.normalise import normalise
+from core.text.normalise import prepare
 from core.text.tokenizers import FIRST, SPECIALS, Tokenizer, ranked, read_vocabulary
 from core.text.words import split_words, word_pattern
 
@@ -35,7 +35,7 @@ class NGramTokenizer(Tokenizer):
         """The n-grams found in at least `min_freq` texts, the most widespread first."""
         documents: Counter[str] = Counter()
         for text in texts:
-            documents.update(set(_grams(normalise(text, config.normaliser))))
+            documents.update(set(_grams(prepare(text, config))))
         return cls(ranked(documents, config.min_freq, config.max_vocab - FIRST), config)
 
     @property

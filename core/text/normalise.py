@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 import unicodedata
 from collections.abc import Callable
 
 from core.exceptions import ConfigError
+from core.text.config import TextConfig
 
 Step = Callable[[str], str]
 
 URL_MARK, USER_MARK = "<url>", "<user>"
+LONG_MARK, CAPITALS_MARK = "xxlong", "xxcaps"
+"""Letters only, so that every later step leaves them alone and a byte-level tokenizer can make each one piece."""
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
@@ -21,6 +25,15 @@ _URL = re.compile(r"(?:https?://|www\.)\S+|\bhttps?\b", re.IGNORECASE)
 _USER = re.compile(r"(?<!\w)@[A-Za-z0-9_]+")
 _HASHTAG = re.compile(r"(?<!\w)#([^\s#]+)")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# As the released cleaning writes them: no word boundary in front, and digits go after everything else.
+_ANY_URL = re.compile(r"(?:http|www)\S+", re.IGNORECASE)
+_ANY_USER = re.compile(r"@\w+")
+_TAG = re.compile(r"#(\w+)")
+_NO_WORD = re.compile(r"[^\w\s]")
+_DIGITS = re.compile(r"\d+")
+# Addresses and names are no words: the first branch takes them out of the way of the second.
+_WORD_OUTSIDE = re.compile(r"(?:https?://|www\.)\S+|@\w+|(?<!\w)([^\W\d_]+(?:['’][^\W\d_]+)*)(?!\w)", re.IGNORECASE)
+_RUN = re.compile(r"([^\W\d_])\1{2,}(\Z)?", re.IGNORECASE)
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
 
 
@@ -59,9 +72,55 @@ def _straighten_quotes(text: str) -> str:
     return text.translate(_QUOTES)
 
 
+def _drop_links(text: str) -> str:
+    return _ANY_URL.sub("", text)
+
+
+def _drop_users(text: str) -> str:
+    return _ANY_USER.sub("", text)
+
+
+def _unwrap_hashtags(text: str) -> str:
+    return _TAG.sub(r"\1", text)
+
+
+def _keep_words(text: str) -> str:
+    """Only letters, digits, underscores and blanks; emoji, emoticons and apostrophes go ("don't" → "dont")."""
+    return _NO_WORD.sub("", text)
+
+
+def _drop_digits(text: str) -> str:
+    return _DIGITS.sub("", text)
+
+
+def _mark_elongation(text: str) -> str:
+    """A letter three times or more stands twice, at the end of a word once, and a mark follows the word.
+
+    "soooo coooool" becomes "so xxlong cool xxlong".
+    """
+
+    def shorten(found: re.Match[str]) -> str:
+        short = _RUN.sub(lambda run: run[1] if run[2] is not None else run[1] * 2, found[1] or "")
+        return f"{short} {LONG_MARK}" if short != (found[1] or "") else found[0]
+
+    return _WORD_OUTSIDE.sub(shorten, text)
+
+
+def _mark_capitals(text: str) -> str:
+    """A mark follows each word of two or more letters, all of them capitals."""
+
+    def mark(found: re.Match[str]) -> str:
+        word, done = found[1] or "", found.string.startswith(f" {CAPITALS_MARK}", found.end())
+        return f"{word} {CAPITALS_MARK}" if len(word) > 1 and word.isupper() and not done else found[0]
+
+    return _WORD_OUTSIDE.sub(mark, text)
+
+
 _COMPOSE = ("one form per character", _compose)
 _FOLD = ("blanks folded", _fold_blanks)
 _LOWER = ("lower case", str.lower)
+_ELONGATION = ("drawn-out words marked", _mark_elongation)
+_CAPITALS = ("words in capitals marked", _mark_capitals)
 
 NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
     "none": (_FOLD, _COMPOSE),
@@ -78,24 +137,52 @@ NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
         _COMPOSE,
         _FOLD,
     ),
+    # The cleaning of the tweet encoder family, in its order; only the first two steps, which it needs not, are ours.
+    "tweet-clean": (
+        _FOLD,
+        _COMPOSE,
+        _LOWER,
+        ("links removed", _drop_links),
+        ("user names removed", _drop_users),
+        ("hash signs removed", _unwrap_hashtags),
+        ("only letters, digits and underscores", _keep_words),
+        ("digits removed", _drop_digits),
+        _FOLD,
+    ),
 }
 
 
-def normalise(text: str, kind: str) -> str:
-    """The text that the tokenizer reads; a second application changes nothing but HTML entities.
+def normalise(text: str, kind: str, *, elongation: bool = False, capitals: bool = False, cased: bool = False) -> str:
+    """The text that the tokenizer reads.
+
+    A second application changes nothing but HTML entities, and with tweet-clean what its removals have joined.
+
+    Args:
+        text: as typed.
+        kind: one of `NORMALISERS`.
+        elongation: whether to mark drawn-out words.
+        capitals: whether to mark words in capitals.
+        cased: leave lower case out: the same words as their writer spelt them, for a tagger.
 
     Raises:
         ConfigError: for an unknown kind.
     """
-    for _, change in _steps_of(kind):
+    for _, change in _steps_of(kind, elongation, capitals, cased):
         text = change(text)
     return text
 
 
-def steps(text: str, kind: str) -> list[tuple[str, str]]:
+def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
+    """`normalise` as the settings say."""
+    return normalise(
+        text, config.normaliser, elongation=config.mark_elongation, capitals=config.mark_capitals, cased=cased
+    )
+
+
+def steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
     """Every step that changed something, as (name, text after it), for display; empty if the text stays as typed."""
     shown = []
-    for name, change in _steps_of(kind):
+    for name, change in _steps_of(config.normaliser, config.mark_elongation, config.mark_capitals):
         changed = change(text)
         if changed != text:
             shown.append((name, changed))
@@ -103,7 +190,15 @@ def steps(text: str, kind: str) -> list[tuple[str, str]]:
     return shown
 
 
-def _steps_of(kind: str) -> tuple[tuple[str, Step], ...]:
+@functools.cache
+def _steps_of(
+    kind: str, elongation: bool = False, capitals: bool = False, cased: bool = False
+) -> tuple[tuple[str, Step], ...]:
     if kind not in NORMALISERS:
         raise ConfigError(f"text.normaliser={kind!r}: one of {', '.join(NORMALISERS)}")
-    return NORMALISERS[kind]
+    chosen = NORMALISERS[kind]
+    # Before anything that would take the capitals or cut words up, after what makes blanks and characters plain.
+    first = chosen.index(_FOLD) + 1
+    marks = (*(() if not elongation else (_ELONGATION,)), *(() if not capitals else (_CAPITALS,)))
+    every = (*chosen[:first], *marks, *chosen[first:])
+    return tuple(step for step in every if not (cased and step is _LOWER))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import typing
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -15,14 +16,21 @@ import numpy as np
 
 from core.atomic import write_text
 from core.exceptions import ConfigError, RunDamaged
+from core.text import annotate
 from core.text.config import TextConfig
-from core.text.normalise import normalise
+from core.text.lexicon import Lexicon
+from core.text.normalise import prepare
+from core.text.tags import Tagger
 from core.text.words import split_words, word_pattern
+
+log = logging.getLogger(__name__)
 
 PAD, UNKNOWN, FIRST = 0, 1, 2
 SPECIALS = ("<pad>", "<unk>")
 """Names of ids 0 and 1, for display. They are no tokens: a text that spells them is cut like any other text."""
 VERSION = 1
+ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
+"""Settings that every saved tokenizer has; later ones may be missing."""
 
 
 class Encoding(NamedTuple):
@@ -37,6 +45,20 @@ class Encoding(NamedTuple):
     """How many tokens were cut off at the end."""
     text: str
     """The normalised text that offsets count in (normalising may change lengths)."""
+    tags: list[int] | None = None
+    """Part of speech of each token's word (ids of `core.text.tags.TAGS`, 0: none); None without a tagger."""
+    polarity: list[tuple[float, float, float]] | None = None
+    """(positive, neutral, negative) of each token; None without a lexicon."""
+
+
+class Annotated(NamedTuple):
+    """Many texts as a model with tags or polarities reads them."""
+
+    ids: list[list[int]]
+    tags: np.ndarray | None
+    """(all tokens,) uint8."""
+    polarity: np.ndarray | None
+    """(all tokens, 3) float32."""
 
 
 class Tokenizer(ABC):
@@ -46,6 +68,12 @@ class Tokenizer(ABC):
     config: TextConfig
     max_length: int
     """Most ids per text; 0: never cut."""
+    tagger: Tagger | None = None
+    lexicon: Lexicon | None = None
+    counts: np.ndarray | None = None
+    """(V, 3): the lexicon's counts by token id, where a token's own entries count and not those of its word."""
+    notes: tuple[str, ...] = ()
+    """What a person should know of how this tokenizer came to be."""
 
     @property
     @abstractmethod
@@ -75,16 +103,47 @@ class Tokenizer(ABC):
 
     def encode(self, text: str) -> Encoding:
         """One text with everything a page shows of it."""
-        text = normalise(text, self.config.normaliser)
+        raw, text = text, prepare(text, self.config)
         ids, offsets = self._pieces(text)
         keep = self.max_length or len(ids)
         tokens = [text[start:end] for start, end in offsets[:keep]]
-        return Encoding(ids[:keep], tokens, offsets[:keep], len(ids) - len(tokens), text)
+        found = Encoding(ids[:keep], tokens, offsets[:keep], len(ids) - len(tokens), text)
+        if self.tagger is None and self.lexicon is None:
+            return found
+        reading = annotate.read(self, raw, text, found.offsets)
+        tags = annotate.tags_of(self, [reading], lambda tagger, texts: [tagger.tag(words) for words in texts])
+        polarity = annotate.polarity_of(self, reading, found.ids)
+        triples = None if polarity is None else [(first, second, third) for first, second, third in polarity.tolist()]
+        return found._replace(tags=None if tags is None else tags[0], polarity=triples)
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """The ids of many texts, cut at `max_length`; the same ids as `encode`, faster."""
-        normalised = [normalise(text, self.config.normaliser) for text in texts]
+        normalised = [prepare(text, self.config) for text in texts]
         return [ids[: self.max_length or None] for ids in self._batch(normalised)]
+
+    def annotate_batch(self, texts: Sequence[str]) -> Annotated:
+        """Ids, tags and polarities of many texts, cut at `max_length`; the same as `encode`. Tags are kept on disk."""
+        from core.text.tag_cache import tag_texts
+
+        ids, readings, polarity = [], [], []
+        for raw in texts:
+            text = prepare(raw, self.config)
+            every, offsets = self._pieces(text)
+            kept = slice(self.max_length or None)
+            ids.append(every[kept])
+            readings.append(annotate.read(self, raw, text, offsets[kept]))
+            if self.lexicon is not None:
+                polarity.append(annotate.polarity_of(self, readings[-1], ids[-1]))
+        tags = annotate.tags_of(self, readings, tag_texts)
+        return Annotated(
+            ids,
+            None if tags is None else np.array([tag for row in tags for tag in row], np.uint8),
+            None if self.lexicon is None else np.concatenate([*polarity, np.zeros((0, 3), np.float32)]),
+        )
+
+    def ids_of(self, normalised: list[str]) -> Iterable[list[int]]:
+        """All ids of texts that are normalised already, not cut."""
+        return self._batch(normalised)
 
     def to_json(self) -> str:
         """The whole state."""
@@ -95,9 +154,19 @@ class Tokenizer(ABC):
                 "config": dataclasses.asdict(self.config),
                 "max_length": self.max_length,
                 **self._state(),
+                **self._knowledge(),
             },
             ensure_ascii=False,
         )
+
+    def _knowledge(self) -> dict[str, Any]:
+        """What is known besides the ids; nothing for a tokenizer without tagger and lexicon."""
+        known: dict[str, Any] = {}
+        if self.tagger is not None:
+            known["tagger"] = {"language": self.tagger.language, "version": self.tagger.version}
+        if self.lexicon is not None:
+            known["lexicon"] = self.lexicon.state()
+        return {**known, "notes": list(self.notes)} if self.notes else known
 
     @staticmethod
     def from_json(text: str) -> Tokenizer:
@@ -121,7 +190,9 @@ class Tokenizer(ABC):
             length = state["max_length"]
             if type(length) is not int or length < 0:
                 raise ValueError(f"max_length is {length!r}")
-            return kinds[state["kind"]]._restore(state, _read_config(state["config"]), length)
+            tokenizer = kinds[state["kind"]]._restore(state, _read_config(state["config"]), length)
+            _restore_knowledge(tokenizer, state)
+            return tokenizer
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise RunDamaged(f"the tokenizer cannot be read: {type(error).__name__}: {error}") from error
 
@@ -161,7 +232,7 @@ class WordTokenizer(Tokenizer):
         counts: Counter[str] = Counter()
         lengths = []
         for text in texts:
-            words = split_words(normalise(text, config.normaliser))
+            words = split_words(prepare(text, config))
             counts.update(words)
             lengths.append(len(words))
         vocabulary = ranked(counts, config.min_freq, config.max_vocab - FIRST)
@@ -193,10 +264,21 @@ class WordTokenizer(Tokenizer):
 
 
 def fit_tokenizer(texts: Iterable[str], config: TextConfig) -> Tokenizer:
-    """The configured tokenizer, fitted on the training texts: the same texts and settings give the same state."""
+    """The configured tokenizer, fitted on the training texts: the same texts and settings give the same state.
+
+    Raises:
+        ConfigError: the vocabulary is too small for its kind.
+        DataError: the lexicon cannot be used.
+        NotAvailable: a package is missing.
+    """
     from core.text.bpe import BpeTokenizer
 
-    return (BpeTokenizer if config.tokenizer == "bpe" else WordTokenizer).fit(texts, config)
+    texts = list(texts)
+    tokenizer = (BpeTokenizer if config.tokenizer == "bpe" else WordTokenizer).fit(texts, config)
+    tokenizer.tagger, tokenizer.notes = annotate.choose_tagger(texts, config)
+    tokenizer.lexicon = Lexicon.fitted(config) if config.lexicon else None
+    tokenizer.counts = annotate.counts_by_token(tokenizer)
+    return tokenizer
 
 
 def automatic_length(lengths: Sequence[int]) -> int:
@@ -222,13 +304,25 @@ def read_vocabulary(state: dict[str, Any]) -> list[str]:
 def _read_config(tree: Any) -> TextConfig:
     """A saved TextConfig; ConfigError is no ValueError, so its message is passed on as one."""
     hints = typing.get_type_hints(TextConfig)
-    if not isinstance(tree, dict) or set(tree) != set(hints):
-        raise ValueError("the text settings are incomplete")
-    for name, hint in hints.items():
-        choices = typing.get_args(hint)
-        if (tree[name] not in choices) if choices else (type(tree[name]) is not hint):
-            raise ValueError(f"text.{name} is {tree[name]!r}")
+    if not isinstance(tree, dict) or not ALWAYS <= set(tree) <= set(hints):
+        raise ValueError("the text settings are incomplete or unknown")
+    for name, value in tree.items():  # one that is not there came later, and its default is what there was before
+        choices = typing.get_args(hints[name])
+        if (value not in choices) if choices else (type(value) is not hints[name]):
+            raise ValueError(f"text.{name} is {value!r}")
     try:
         return TextConfig(**tree)
     except ConfigError as error:
         raise ValueError(str(error)) from error
+
+
+def _restore_knowledge(tokenizer: Tokenizer, state: dict[str, Any]) -> None:
+    """Tagger, lexicon and notes of a saved state."""
+    if known := state.get("tagger"):
+        tokenizer.tagger = Tagger(known["language"])
+        if tokenizer.tagger.version != known["version"]:
+            log.warning("tags may differ: %s here, %s when it was trained", tokenizer.tagger.version, known["version"])
+    if "lexicon" in state:
+        tokenizer.lexicon = Lexicon.restored(state["lexicon"])
+        tokenizer.counts = annotate.counts_by_token(tokenizer)
+    tokenizer.notes = tuple(map(str, state.get("notes", ())))

@@ -54,3 +54,11 @@ def word_pattern() -> re.Pattern[str]:
 def split_words(text: str) -> list[str]:
     """The word tokens of a normalised text, in order."""
     return word_pattern().findall(text)
+
+
+def is_bare_mark(text: str) -> bool:
+    """Whether a token is punctuation and nothing else: no letter, digit or emoji."""
+    return not any(
+        character.isalnum() or (unicodedata.category(character) == "So" and not character.isascii())
+        for character in text
+    )

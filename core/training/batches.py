@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -10,6 +11,8 @@ import numpy as np
 import torch
 
 from core.models.trace import Batch
+from core.text.lexicon import NEUTRAL
+from core.text.tokenizers import Encoding, Tokenizer
 
 POOL = 50
 """Batches per pool that is sorted by length: nearly as little padding as sorting everything, and still random."""
@@ -23,6 +26,10 @@ class TokenTable:
     """(all tokens,) int32."""
     offsets: np.ndarray
     """(n + 1,) int64; text i is flat[offsets[i]:offsets[i + 1]]."""
+    tags: np.ndarray | None = None
+    """(all tokens,) uint8: parts of speech, where the tokenizer has a tagger."""
+    polarity: np.ndarray | None = None
+    """(all tokens, 3) float32, where the tokenizer has a lexicon."""
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[int]]) -> TokenTable:
@@ -34,6 +41,10 @@ class TokenTable:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+    def nothing(self) -> TokenTable:
+        """A table of one empty text, with the same columns."""
+        return dataclasses.replace(self, offsets=np.zeros(2, np.int64))
 
     @property
     def lengths(self) -> np.ndarray:
@@ -49,9 +60,23 @@ class TokenTable:
         lengths = self.offsets[rows + 1] - starts
         columns = np.arange(max(1, width, lengths.max(initial=0)))
         keep = columns < lengths[:, None]
+        places = (starts[:, None] + columns)[keep]
         ids = np.zeros(keep.shape, np.int64)
-        ids[keep] = self.flat[(starts[:, None] + columns)[keep]]
-        return Batch(torch.from_numpy(ids), torch.from_numpy(keep))
+        ids[keep] = self.flat[places]
+        batch = Batch(torch.from_numpy(ids), torch.from_numpy(keep))
+        if self.tags is not None:
+            tags = np.zeros(keep.shape, np.int64)
+            tags[keep] = self.tags[places]
+            batch = batch._replace(tags=torch.from_numpy(tags))
+        if self.polarity is not None:
+            polarity = np.full((*keep.shape, 3), NEUTRAL, np.float32)
+            polarity[keep] = self.polarity[places]
+            batch = batch._replace(polarity=torch.from_numpy(polarity))
+        return batch
+
+    def whole(self) -> Batch:
+        """All texts as one batch, padded on the right to the longest."""
+        return self.batch(np.arange(len(self)))
 
 
 @dataclass(frozen=True)
@@ -63,9 +88,28 @@ class Examples:
     """(n,) int64: class numbers."""
 
 
+def token_table(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
+    """Texts as a model reads them: token ids, and what the tokenizer knows of each token."""
+    if tokenizer.tagger is None and tokenizer.lexicon is None:
+        return TokenTable.of(tokenizer.encode_batch(texts))
+    ids, tags, polarity = tokenizer.annotate_batch(texts)
+    return dataclasses.replace(TokenTable.of(ids), tags=tags, polarity=polarity)
+
+
+def one_text(encoding: Encoding) -> Batch:
+    """A text that was encoded for a page, as a batch of one."""
+    tags, polarity = encoding.tags, encoding.polarity
+    table = dataclasses.replace(
+        TokenTable.of([encoding.ids]),
+        tags=None if tags is None else np.array(tags, np.uint8),
+        polarity=None if polarity is None else np.array(polarity, np.float32).reshape(-1, 3),
+    )
+    return table.whole()
+
+
 def pad(texts: Sequence[Sequence[int]]) -> Batch:
     """All texts as one batch, padded on the right to the longest."""
-    return TokenTable.of(texts).batch(np.arange(len(texts)))
+    return TokenTable.of(texts).whole()
 
 
 def plan(

@@ -236,8 +236,7 @@ class Training:
         return logits
 
     def _batch(self, examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:
-        batch = examples.tokens.batch(rows, width)
-        return batch.to(self.device)
+        return examples.tokens.batch(rows, width).to(self.device)
 
     def _lr(self) -> float:
         config = self.config

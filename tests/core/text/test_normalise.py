@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.exceptions import ConfigError
+from core.text.config import TextConfig
 from core.text.normalise import normalise, steps
 
 TEXTS = st.text(max_size=60)
@@ -49,16 +50,16 @@ def test_a_normalised_text_is_composed_storable_and_has_single_blanks(text):
 
 
 def test_steps_lists_only_what_changed_and_ends_at_the_result():
-    shown = steps("See  @Ann", "tweet")
+    shown = steps("See  @Ann", TextConfig(normaliser="tweet"))
     assert shown == [
         ("blanks folded", "See @Ann"),
         ("user names marked", "See  <user> "),
         ("lower case", "see  <user> "),
         ("blanks folded", "see <user>"),
     ]
-    assert steps("plain", "lower") == []
+    assert steps("plain", TextConfig()) == []
 
 
 def test_an_unknown_normaliser_is_named_with_the_known_ones():
-    with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet"):
+    with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean"):
         normalise("a", "upper")

@@ -1,0 +1,113 @@
+"""What is known of each token besides its id: its word's part of speech, its polarity in a lexicon."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from core.text.config import TextConfig
+from core.text.language import language_of, script_of
+from core.text.lexicon import smoothed
+from core.text.normalise import prepare
+from core.text.tags import NAMES, UNTAGGED, Tagger
+from core.text.words import is_bare_mark, split_words, word_pattern
+
+if TYPE_CHECKING:
+    from core.text.tokenizers import Tokenizer
+
+Span = tuple[int, int]
+Tag = Callable[[Tagger, Sequence[Sequence[str]]], Sequence[Sequence[int]]]
+
+
+class Reading(NamedTuple):
+    """A normalised text cut into words and, independently, into tokens."""
+
+    text: str
+    spans: list[Span]
+    """Of the words."""
+    owners: list[int]
+    """Per token the number of the word it begins in, -1 outside of words."""
+    cased: list[str]
+    """The words as their writer spelt them, up to the last one with a token."""
+
+
+def read(tokenizer: Tokenizer, raw: str, text: str, offsets: Sequence[Span]) -> Reading:
+    """`offsets` are those of the tokens that are kept, in the normalised `text` of `raw`."""
+    spans = [match.span() for match in word_pattern().finditer(text)]
+    owners = _owners(spans, offsets)
+    cased: list[str] = []
+    if tokenizer.tagger is not None:
+        cased = split_words(prepare(raw, tokenizer.config, cased=True))
+        # Lower case rarely changes where words end; where it does, the words as the model reads them are tagged.
+        if len(cased) != len(spans):
+            cased = [text[start:end] for start, end in spans]
+        del cased[max(owners, default=-1) + 1 :]
+    return Reading(text, spans, owners, cased)
+
+
+def tags_of(tokenizer: Tokenizer, readings: Sequence[Reading], tag: Tag) -> list[list[int]] | None:
+    """Per text the tag of each token's word; None without a tagger."""
+    if tokenizer.tagger is None:
+        return None
+    found = tag(tokenizer.tagger, [reading.cased for reading in readings])
+    return [
+        [UNTAGGED if owner < 0 else int(tags[owner]) for owner in reading.owners]
+        for reading, tags in zip(readings, found, strict=True)
+    ]
+
+
+def polarity_of(tokenizer: Tokenizer, reading: Reading, ids: Sequence[int]) -> np.ndarray | None:
+    """(tokens, 3) float32; None without a lexicon. A token that the vocabulary lacks is neutral."""
+    from core.text.tokenizers import UNKNOWN
+
+    if tokenizer.lexicon is None:
+        return None
+    counts = np.zeros((len(ids), 3))
+    if tokenizer.counts is not None:
+        counts = tokenizer.counts[np.asarray(ids, np.int64)]
+    elif found := tokenizer.lexicon.of_words(reading.text, reading.spans):
+        for place, owner in enumerate(reading.owners):
+            if owner in found and ids[place] != UNKNOWN:
+                counts[place] = found[owner]
+    return smoothed(counts)
+
+
+def counts_by_token(tokenizer: Tokenizer) -> np.ndarray | None:
+    """(V, 3) counts for text.lexicon_match=contains, None else. Special entries and bare marks stay at 0."""
+    from core.text.tokenizers import FIRST
+
+    if tokenizer.lexicon is None or tokenizer.config.lexicon_match != "contains":
+        return None
+    table = tokenizer.lexicon.of_tokens(tokenizer.ids_of(list(tokenizer.lexicon.entries)), tokenizer.size)
+    for token in np.flatnonzero(table.any(1)):
+        name = tokenizer.name(int(token))
+        if token < FIRST or is_bare_mark(name):
+            table[token] = 0
+    return table
+
+
+def choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | None, tuple[str, ...]]:
+    """The tagger that the settings mean for these training texts, and what a person should know of that choice."""
+    if config.tagger == "none":
+        return None, ()
+    if config.tagger != "auto":
+        return Tagger(config.tagger), ()
+    if language := language_of(texts):
+        return Tagger(language), (f"parts of speech: the training texts were taken to be {NAMES[language]}",)
+    script = script_of(texts) or "no letters"
+    there = ", ".join(f"{name} ({code})" for code, name in NAMES.items())
+    return None, (
+        f"parts of speech are off: no tagger for the language of the training texts (script: {script}); there is one "
+        f"for {there}, which text.tagger can name",
+    )
+
+
+def _owners(spans: Sequence[Span], offsets: Sequence[Span]) -> list[int]:
+    owners, place = [], 0
+    for start, _ in offsets:
+        while place < len(spans) and spans[place][1] <= start:
+            place += 1
+        owners.append(place if place < len(spans) and spans[place][0] <= start else -1)
+    return owners

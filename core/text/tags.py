@@ -1,0 +1,128 @@
+"""Parts of speech: HanTa's own tags made the twelve universal ones."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import unicodedata
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.text.normalise import CAPITALS_MARK, LONG_MARK, URL_MARK, USER_MARK
+
+TAGS = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "PUNCT", "X")
+"""Ids 1 to 12, in this order: the universal tags of Petrov, Das and McDonald (2012), PUNCT for their dot. X is whatever
+the tagger finds to be none of the others (interjections, foreign words, symbols, links). Id 0: no word, not tagged."""
+UNTAGGED = 0
+
+MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
+NAMES = {"en": "English", "de": "German", "nl": "Dutch"}
+SCHEME = 1
+"""Raised whenever the same words would be given other tags."""
+LONGEST = 40
+"""Characters: of a longer word the tagger, whose time grows with their cube, reads the end, where the inflection is."""
+ENDS = frozenset(".!?…")
+
+_MARKS = frozenset((URL_MARK, USER_MARK, LONG_MARK, CAPITALS_MARK))
+
+# By tag up to its first bracket: BNC C5 (English), STTS (German), CGN (Dutch).
+_ENGLISH = {
+    "NOUN": "NN NN0 NN1 NN2 NP0",
+    "VERB": "VBB VBD VBG VBI VBN VBZ VDB VDD VDG VDI VDN VDZ VHB VHD VHG VHI VHN VHZ VM0 VVB VVD VVG VVI VVN VVZ",
+    "ADJ": "AJ0 AJC AJS ORD",
+    "ADV": "AV0 AVQ XX0",
+    "PRON": "DPS PNI PNP PNQ",
+    "DET": "AT0 DT0 DTQ EX0",
+    "ADP": "IN PRF PRP",
+    "NUM": "CRD",
+    "CONJ": "CJC CJS CJT",
+    "PRT": "AVP POS TO0",
+    "PUNCT": "PUL PUN PUQ PUR",
+    "X": "!!! ITJ UNC ZZ0 UNKNOWN",
+}
+_GERMAN = {
+    "NOUN": "NE NN NNA NNI",
+    "VERB": "VA VM VV",
+    "ADJ": "ADJ",
+    "ADV": "ADV PROAV PWAV",
+    "PRON": "PDS PIS PPER PPOSAT PPOSS PRELS PRF PWS",
+    "DET": "ART PDAT PIAT PRELAT PWAT",
+    "ADP": "APPO APPR APPRART APZR",
+    "NUM": "CARD",
+    "CONJ": "KOKOM KON KOUI KOUS",
+    "PRT": "PTKA PTKANT PTKNEG PTKVZ PTKZU",
+    "PUNCT": "$ $, $.",
+    "X": "FM ITJ TRUNC XY UNKNOWN",
+}
+_DUTCH = {
+    "NOUN": "N",
+    "VERB": "WW",
+    "ADJ": "ADJ",
+    "ADV": "BW",
+    "PRON": "VNW",
+    "DET": "LID",
+    "ADP": "VZ",
+    "NUM": "TW",
+    "CONJ": "VG",
+    "PUNCT": "LET",
+    "X": "SPEC TSW UNKNOWN",
+}
+UNIVERSAL = {
+    language: {own: TAGS.index(tag) + 1 for tag, owns in table.items() for own in owns.split()}
+    for language, table in (("en", _ENGLISH), ("de", _GERMAN), ("nl", _DUTCH))
+}
+"""By language, from the tagger's tag to an id."""
+_PUNCT, _X = TAGS.index("PUNCT") + 1, TAGS.index("X") + 1
+
+
+class Tagger:
+    """Parts of speech of one language. Its model is read when the first word is tagged."""
+
+    def __init__(self, language: str) -> None:
+        """`language` is a key of `MODELS`."""
+        if language not in MODELS:
+            raise ValueError(f"no tagger for {language!r}, only for {', '.join(MODELS)}")
+        self.language = language
+        self.version = f"hanta {importlib.metadata.version('HanTa')} {language} {SCHEME}"
+        """What the tags of given words depend on."""
+
+    def tag(self, words: Sequence[str]) -> list[int]:
+        """One id of `TAGS` per word, spelt as its writer did; always the same for the same words."""
+        return [each for sentence in _sentences(words) for each in self._sentence(sentence)]
+
+    def _sentence(self, words: list[str]) -> list[int]:
+        table = UNIVERSAL[self.language]
+        found = _hanta(self.language).tag_sent([word[-LONGEST:] for word in words], taglevel=0)
+        return [_symbol(word) or table[tag.partition("(")[0]] for word, tag in zip(words, found, strict=True)]
+
+
+def _sentences(words: Sequence[str]) -> Iterator[list[str]]:
+    """Words up to and with the marks that end a sentence."""
+    start = 0
+    for place in range(1, len(words) + 1):
+        if place == len(words) or (words[place - 1] in ENDS and words[place] not in ENDS):
+            yield list(words[start:place])
+            start = place
+
+
+def _symbol(word: str) -> int:
+    """The tag of a word that holds no letter or digit, or is a mark of ours; 0 for all others."""
+    if word in _MARKS:
+        return _X
+    if any(character.isalnum() for character in word):
+        return UNTAGGED
+    return _PUNCT if unicodedata.category(word[0])[0] == "P" else _X
+
+
+@functools.cache
+def _hanta(language: str) -> Any:
+    """HanTa with its model of a language: the one pickle that is ever read, from its own package."""
+    from HanTa import HanoverTagger
+
+    # A bare name would be looked for in the working directory first.
+    model = Path(HanoverTagger.__file__).resolve().with_name(MODELS[language])
+    tagger = HanoverTagger.HanoverTagger(str(model))
+    # Rare words come again and again; what they may be is the slowest part and depends on the word only.
+    tagger.analyze_forward = functools.lru_cache(1 << 17)(tagger.analyze_forward)
+    return tagger
