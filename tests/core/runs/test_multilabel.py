@@ -1,0 +1,188 @@
+"""Runs on texts with several labels, from a made-up file to files, records, verbs and the map."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from several import LABELS, indicator_file, several_labels_file
+from sklearn import metrics as sk
+
+from core import verbs
+from core.config import compose
+from core.data.load import load
+from core.evaluation.multilabel import THRESHOLDED
+from core.exceptions import ConfigError, InputError, RunDamaged
+from core.runs.projections import read_vectors
+from core.runs.record import RECORD
+from core.runs.worker import execute
+from core.training.history import read_history
+
+SETTINGS = {
+    "model.width": 16,
+    "model.ff_width": 16,
+    "training.epochs": 8,
+    "training.batch_size": 8,
+    "training.lr": 0.02,
+    "training.patience": 0,
+    "training.threads": 1,
+    "text.min_freq": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return indicator_file(tmp_path_factory.mktemp("data") / "remarks.csv", rows=160)
+
+
+@pytest.fixture(scope="module")
+def trained(file, tmp_path_factory):
+    """A store with one finished run, `several`."""
+    from core.runs.store import RunStore
+
+    store = RunStore(tmp_path_factory.mktemp("runs"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        verbs.train(str(file), "ndt-01-n2", SETTINGS, name="several", store=store)
+    return store
+
+
+@pytest.fixture
+def table(trained):
+    return pd.read_parquet(trained.path("several") / "evaluation/test/predictions.parquet")
+
+
+def test_the_record_knows_the_task_and_what_was_tuned(trained):
+    record = trained.read("several")
+    assert (record.status, record.task, record.classes) == ("done", "multi", LABELS)
+    results = record.results
+    assert set(results["tuned"]["thresholds"]) == set(LABELS)
+    assert all(set(found) == THRESHOLDED for found in results["tuned"]["metrics"].values())
+    assert results["tuned"]["intervals"].keys() == {"validation", "test"}
+    assert results["metrics"]["test"]["f1_macro"] > 0.9  # the words are the labels
+    assert results["yardstick"]["splits"]["test"]["f1_macro"] > 0.9
+    assert set(results["yardstick"]["tuned"]["thresholds"]) == set(LABELS)
+    assert results["silhouette"]["test"]["left_out"].startswith("the texts have several labels each")
+    assert results["inference"]["milliseconds"] > 0
+
+
+def test_the_best_epoch_is_that_of_the_macro_f1(trained):
+    epochs = read_history(trained.path("several") / "history.jsonl").kind("epoch")
+    best = trained.read("several").results["best_epoch"]
+    scores = [row["validation"]["f1_macro"] for row in epochs]
+    assert scores[best] == max(scores) and scores.index(max(scores)) == best
+    assert scores[best] == trained.read("several").results["metrics"]["validation"]["f1_macro"]
+
+
+def test_predictions_have_a_column_for_each_label(trained, table):
+    columns = ["row", "text", "label", "predicted", *(f"label:{name}" for name in LABELS)]
+    assert list(table.columns) == [*columns, *(f"probability:{name}" for name in LABELS)]
+    own = table[[f"label:{name}" for name in LABELS]].to_numpy()
+    for text, bits, label in zip(table["text"], own, table["label"], strict=True):
+        assert [name in text.split() for name in LABELS] == list(bits)
+        assert label == (", ".join(name for name in LABELS if name in text.split()) or "none of them")
+    chances = table[[f"probability:{name}" for name in LABELS]].to_numpy()
+    expected = sk.f1_score(own, chances > 0.5, average="macro", zero_division=0)
+    assert trained.read("several").results["metrics"]["test"]["f1_macro"] == pytest.approx(expected)
+    limits = np.array(list(trained.read("several").results["tuned"]["thresholds"].values()))
+    tuned = trained.read("several").results["tuned"]["metrics"]["test"]["f1_micro"]
+    assert tuned == pytest.approx(sk.f1_score(own, chances > limits, average="micro"))
+
+
+def test_the_figures_of_a_split_are_those_of_each_label(trained, table):
+    figures = json.loads((trained.path("several") / "evaluation/test/metrics.json").read_text())
+    own = table[[f"label:{name}" for name in LABELS]].to_numpy()
+    assert [figures["per_class"][name]["support"] for name in LABELS] == own.sum(0).tolist()
+    assert sum(map(sum, figures["confusion"]["loud"])) == figures["n"] == len(table)
+    assert figures["tuned"]["per_class"].keys() == figures["tuned"]["confusion"].keys() == set(LABELS)
+    assert "calibration" not in figures
+
+
+def test_the_loss_of_the_history_is_that_of_each_decision(trained):
+    results, epochs = trained.read("several").results, read_history(trained.path("several") / "history.jsonl")
+    best = epochs.kind("epoch")[results["best_epoch"]]
+    assert best["validation"]["loss"] == pytest.approx(results["metrics"]["validation"]["loss"], abs=1e-6)
+
+
+def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_path):
+    found = verbs.evaluate("several", store=trained)
+    record = trained.read("several").results
+    assert found["task"] == "multi" and found["n"] == 16
+    assert found["metrics"]["f1_macro"] == pytest.approx(record["metrics"]["test"]["f1_macro"])
+    assert found["tuned"]["thresholds"] == record["tuned"]["thresholds"]
+    tuned = record["tuned"]["metrics"]["test"]["f1_macro"]
+    assert found["tuned"]["metrics"]["f1_macro"] == pytest.approx(tuned)
+    assert json.loads(json.dumps(found)) == found
+
+    other = several_labels_file(tmp_path / "other.csv")
+    whole = verbs.evaluate("several", data=str(other), store=trained)
+    assert whole["n"] == 105 and whole["metrics"]["recall_micro"] > 0.9  # 15 rows say nothing of their labels
+    other.write_text(other.read_text().replace("warm", "mild"))
+    with pytest.raises(InputError, match=r"label 'mild' \(\d+ rows\) is no class of this run"):
+        verbs.evaluate("several", data=str(other), store=trained)
+    assert verbs.evaluate("several", data=str(other), rename={"mild": "warm"}, store=trained)["n"] == 105
+
+
+def test_predict_and_inspect_name_every_label_that_is_said(trained):
+    found = verbs.predict("several", ["word1 warm late word2", "word1 word2"], store=trained)["predictions"]
+    assert [row["labels"] for row in found] == [["late", "warm"], []]
+    assert "label" not in found[0] and "labels_tuned" in found[0]
+    assert sum(found[0]["probabilities"].values()) > 1.5  # they are independent of each other
+    inside = verbs.inspect("several", "word1 warm late word2", store=trained)
+    assert inside["prediction"]["labels"] == ["late", "warm"]
+    expected = list(found[0]["probabilities"].values())
+    assert list(inside["prediction"]["probabilities"].values()) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_map_has_places_but_no_silhouette(trained):
+    vectors, labels = read_vectors(trained.path("several"), "test", LABELS)
+    assert labels.shape == (len(vectors), 3)
+    made = verbs.project("several", method="pca", store=trained)
+    assert made["n"] == 16 and made["quality"]["silhouette_space"] is None
+    assert made["quality"]["reason"].startswith("the texts have several labels each")
+    assert made["quality"]["neighbours_kept"] > 0
+
+
+@pytest.mark.parametrize("preset", ["tfidf-logreg", "inceptive-16"])
+def test_other_models_say_several_labels_too(preset, file, store, monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    small = {**SETTINGS, "training.epochs": 1}
+    wanted = small if preset != "tfidf-logreg" else {key: v for key, v in small.items() if not key.startswith("model")}
+    run = store.create(compose(preset, {"data.name": str(file), **wanted}), preset).run
+    record = execute(store, run)
+    assert record.task == "multi" and set(record.results["metrics"]["test"]) >= {"f1_macro", "hamming_loss"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"training.metric": "accuracy"}, "training.metric=accuracy: .* the nearest is subset_accuracy"),
+        ({"model.head.one_logit": True}, "model.head.one_logit: .* choose one_logit=false"),
+    ],
+)
+def test_what_means_nothing_for_several_labels_is_refused_before_training(settings, message, file, store):
+    run = store.create(compose("ndt-01-n2", {"data.name": str(file), **SETTINGS, **settings}), "ndt-01-n2").run
+    with pytest.raises(ConfigError, match=message):
+        execute(store, run)
+    assert store.read(run).status == "failed"
+
+
+def test_a_record_from_before_several_labels_were_known_is_of_one(trained, tmp_path):
+    from core.runs.store import RunStore
+
+    content = json.loads((trained.path("several") / RECORD).read_text())
+    del content["task"], content["results"]["tuned"]
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / RECORD).write_text(json.dumps(content))
+    assert RunStore(tmp_path).read("old").task == "single"
+    (tmp_path / "old" / RECORD).write_text(json.dumps({**content, "task": "many"}))
+    with pytest.raises(RunDamaged, match="task is 'many'"):
+        RunStore(tmp_path).read("old")
+
+
+def test_balanced_labels_and_smoothing_train(file, store, monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    more = {"training.epochs": 1, "training.class_weights": "balanced", "training.label_smoothing": 0.1}
+    config = compose("vanilla", {"data.name": str(file), **SETTINGS, **more, "training.metric": "average_precision"})
+    assert execute(store, store.create(config, "vanilla").run).status == "done"
+    assert load(config.data).task == "multi"
