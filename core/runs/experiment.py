@@ -29,6 +29,7 @@ from core.runs import queue
 from core.runs.record import CHECKPOINT, HISTORY, TOKENIZER, WEIGHTS
 from core.runs.results import Judged, write_split
 from core.runs.store import RunStore, this_machine
+from core.text.config import TextConfig
 from core.text.tokenizers import Tokenizer, fit_tokenizer
 from core.training.batches import Examples, token_table
 from core.training.checkpoint import Progress
@@ -96,7 +97,7 @@ class Experiment(Events):
 
     def _encoder(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
         self._note("tokenizer")
-        tokenizer = fit_tokenizer(_texts(dataset, TRAIN), self.config.text)
+        tokenizer = fit_tokenizer(_texts_to_fit(dataset, self.config.text), self.config.text)
         write_text(self.folder / TOKENIZER, tokenizer.to_json())
         torch.manual_seed(self.config.training.seed)
         model = build(
@@ -105,7 +106,12 @@ class Experiment(Events):
             classes=len(dataset.classes),
             max_length=tokenizer.max_length,
         ).to(device)
-        self._update(vocabulary=tokenizer.size, max_length=tokenizer.max_length, parameters=parameter_count(model))
+        self._update(
+            vocabulary=tokenizer.size,
+            max_length=tokenizer.max_length,
+            parameters=parameter_count(model),
+            data_notes=(*dataset.notes, *tokenizer.notes),
+        )
         training = Training(
             model=model,
             training=_examples(dataset, TRAIN, tokenizer),
@@ -209,6 +215,12 @@ class Experiment(Events):
 
 def _texts(dataset: Dataset, split: str) -> list[str]:
     return dataset.splits[split]["text"].tolist()
+
+
+def _texts_to_fit(dataset: Dataset, config: TextConfig) -> list[str]:
+    """What the vocabulary is made from."""
+    splits = (TRAIN, VALIDATION, TEST) if config.tokenizer_fit == "all" else (TRAIN,)
+    return [text for split in splits for text in _texts(dataset, split)]
 
 
 def _examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:

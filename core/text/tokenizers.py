@@ -29,6 +29,7 @@ PAD, UNKNOWN, FIRST = 0, 1, 2
 SPECIALS = ("<pad>", "<unk>")
 """Names of ids 0 and 1, for display. They are no tokens: a text that spells them is cut like any other text."""
 VERSION = 1
+LEAK = "the tokenizer was fitted on the texts of all splits (text.tokenizer_fit=all): test words are not unseen"
 ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
 """Settings that every saved tokenizer has; later ones may be missing."""
 
@@ -276,6 +277,8 @@ def fit_tokenizer(texts: Iterable[str], config: TextConfig) -> Tokenizer:
     texts = list(texts)
     tokenizer = (BpeTokenizer if config.tokenizer == "bpe" else WordTokenizer).fit(texts, config)
     tokenizer.tagger, tokenizer.notes = annotate.choose_tagger(texts, config)
+    if config.tokenizer_fit == "all":
+        tokenizer.notes += (LEAK,)
     tokenizer.lexicon = Lexicon.fitted(config) if config.lexicon else None
     tokenizer.counts = annotate.counts_by_token(tokenizer)
     return tokenizer

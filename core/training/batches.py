@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from core.models.trace import Batch
-from core.text.lexicon import NEUTRAL
+from core.text.lexicon import NEUTRAL, neutral_share
 from core.text.tokenizers import Encoding, Tokenizer
 
 POOL = 50
@@ -73,6 +73,11 @@ class TokenTable:
             polarity[keep] = self.polarity[places]
             batch = batch._replace(polarity=torch.from_numpy(polarity))
         return batch
+
+    @property
+    def neutral_share(self) -> float:
+        """Share of running tokens of which the lexicon says nothing; NaN without tokens or lexicon."""
+        return float("nan") if self.polarity is None else neutral_share(self.polarity)
 
     def whole(self) -> Batch:
         """All texts as one batch, padded on the right to the longest."""
