@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,27 +11,25 @@ LABELS = ("late", "loud", "warm")
 
 
 def several_labels_file(path: Path, rows: int = 120) -> Path:
-    """A CSV of `rows` texts whose labels, separated by semicolons, are the names of the words in them; some have none."""
-    random = np.random.default_rng(0)
-    lines = ["text,labels"]
-    for number in range(rows):
-        own = [name for place, name in enumerate(LABELS) if (number >> place) & 1]
-        words = [*(f"word{each}" for each in random.integers(0, 30, random.integers(2, 8))), *own]
-        random.shuffle(words)
-        lines.append(f"{' '.join(words)},{';'.join(own)}")
+    """A CSV whose labels are separated by semicolons; an eighth of the `rows` has an empty cell."""
+    lines = ["text,labels", *(f"{text},{';'.join(own)}" for text, own in _remarks(rows))]
     path.write_text("\n".join(lines) + "\n")
     return path
 
 
 def indicator_file(path: Path, rows: int = 120) -> Path:
-    """The same kind of texts with a 0/1 column per label, so that texts without a label stay."""
-    random = np.random.default_rng(0)
+    """A CSV with a 0/1 column per label, so that an eighth of the texts has none."""
     lines = [f"text,{','.join(f'y_{name}' for name in LABELS)}"]
-    for number in range(rows):
-        bits = [(number >> place) & 1 for place in range(len(LABELS))]
-        own = [name for name, bit in zip(LABELS, bits, strict=True) if bit]
-        words = [*(f"word{each}" for each in random.integers(0, 30, random.integers(2, 8))), *own]
-        random.shuffle(words)
-        lines.append(f"{' '.join(words)},{','.join(map(str, bits))}")
+    lines += [f"{text},{','.join(str(int(name in own)) for name in LABELS)}" for text, own in _remarks(rows)]
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def _remarks(rows: int) -> Iterator[tuple[str, list[str]]]:
+    """Texts that hold the names of their labels among other words, every set of labels as often as any other."""
+    random = np.random.default_rng(0)
+    for number in range(rows):
+        own = [name for place, name in enumerate(LABELS) if (number >> place) & 1]
+        words = [*(f"word{each}" for each in random.integers(0, 30, random.integers(2, 8))), *own]
+        random.shuffle(words)
+        yield " ".join(words), own
