@@ -28,7 +28,7 @@ from dashboard.views.lambdas import has_lambda, head_lines, other_seeds, reporte
 from dashboard.views.results import Report, make_report, yardstick_phenomena
 from dashboard.views.scores import ANSWER, Decision, decide
 from dashboard.views.sentence import map_rows, subtracts
-from dashboard.views.training import history_curves
+from dashboard.views.training import history_curves, shown_metric
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -113,7 +113,7 @@ class Source:
         history = read_history(self.store.path(record.run) / HISTORY)
         chosen, progress = record.config.training, record.progress
         steps, rows = int(progress.get("steps") or 0), int(progress.get("rows", {}).get("validation") or 0)
-        return history_curves(history, chosen.epochs, chosen.metric, steps, rows)
+        return history_curves(history, chosen.epochs, shown_metric(chosen.metric, record.task), steps, rows)
 
     @cached_property
     def own_curves(self) -> training.Curves:
@@ -137,7 +137,8 @@ class Source:
         from core.runs.load import load_run
 
         loaded = load_run(self.store, self.run)
-        view = inspect_text(loaded.model, loaded.tokenizer, self.record.classes, self.text)
+        classes, task = self.record.classes, self.record.task
+        view = inspect_text(loaded.model, loaded.tokenizer, classes, self.text, task=task)
         if not view.layers or not view.tokens:
             raise NotAvailable(f"{self.record.preset} has no attention to look into in this text")
         return view

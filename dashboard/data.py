@@ -26,7 +26,7 @@ from dashboard.views.edits import UNCHANGED, Edits
 from dashboard.views.embeddings import points_frame
 from dashboard.views.lambdas import head_lines
 from dashboard.views.results import Floats, Integers, Report, make_report
-from dashboard.views.training import history_curves
+from dashboard.views.training import history_curves, shown_metric
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -66,7 +66,8 @@ def curves(record: RunRecord) -> tuple[Curves, int]:
     path = store().path(record.run) / HISTORY
     training, steps = record.config.training, int(record.progress.get("steps") or 0)
     rows = int(record.progress.get("rows", {}).get("validation") or 0)
-    return _curves(str(path), file_version(path), training.epochs, training.metric, steps, rows)
+    metric = shown_metric(training.metric, record.task)
+    return _curves(str(path), file_version(path), training.epochs, metric, steps, rows)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -235,7 +236,8 @@ def _sentence(folder: str, run: str, weights: str, key: str, edits: Edits, _text
     loaded = _loaded(folder, run, weights)
     change = Intervention(edits.lambdas, frozenset(edits.heads_off), frozenset(edits.components_off))
     intervene = change if edits else None
-    return inspect_text(loaded.model, loaded.tokenizer, loaded.record.classes, _text, intervene=intervene)
+    record = loaded.record
+    return inspect_text(loaded.model, loaded.tokenizer, record.classes, _text, task=record.task, intervene=intervene)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -68,14 +68,16 @@ def _advice(records: list[RunRecord], done: list[RunRecord]) -> tuple[str, str, 
             "screens/train.py",
             "",
         )
+    # An accuracy and an F1 are not compared: runs with one label a text come first.
     best, found = max(
-        ((record, headline(record)) for record in done), key=lambda pair: pair[1].value if pair[1] else 0.0
+        ((record, headline(record)) for record in done),
+        key=lambda pair: (pair[0].task == "single", pair[1].value if pair[1] else 0.0),
     )
-    text = (
-        f"It gets {number(found.value)} of the test sentences right. Type one that it gets wrong."
-        if found
-        else "Type a sentence."
-    )
+    text = "Type a sentence."
+    if found:
+        right = f"gets {number(found.value)} of the test sentences right"
+        said = right if best.task == "single" else f"reaches a macro F1 of {number(found.value)} on the test sentences"
+        text = f"It {said}. Type one that it gets wrong."
     return f"Try to fool {best.preset}", text, "Type a sentence", "screens/sentence.py", best.run
 
 

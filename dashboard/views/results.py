@@ -23,21 +23,24 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Headline:
-    """A run's first number: test accuracy with its interval, and the yardstick's beside it."""
+    """A run's first number on test, of the yardstick too: its accuracy, of several labels a text the macro F1."""
 
     value: float
     low: float | None
     high: float | None
     yardstick: float | None
+    name: str = "accuracy"
+    """What it is, in words."""
 
 
 def headline(record: RunRecord) -> Headline | None:
     """None where the run has not been measured."""
-    value = _at(record.results, "metrics", TEST, "accuracy")
+    metric, name = ("accuracy", "accuracy") if record.task == "single" else ("f1_macro", "macro F1")
+    value = _at(record.results, "metrics", TEST, metric)
     if not isinstance(value, (int, float)):
         return None
-    low, high = _at(record.results, "intervals", TEST, "accuracy") or (None, None)
-    return Headline(value, low, high, _at(record.results, "yardstick", "splits", TEST, "accuracy"))
+    low, high = _at(record.results, "intervals", TEST, metric) or (None, None)
+    return Headline(value, low, high, _at(record.results, "yardstick", "splits", TEST, metric), name)
 
 
 def _at(tree: Any, *path: str) -> Any:
@@ -58,6 +61,7 @@ def _run_row(record: RunRecord) -> dict[str, str]:
     if found is not None:
         known = found.low is not None and found.high is not None
         accuracy = plus_minus(found.value, found.low or 0, found.high or 0) if known else number(found.value)
+        accuracy += "" if record.task == "single" else " F1"
     damaged = record.status == "damaged"
     return {
         "run": record.run,

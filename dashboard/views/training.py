@@ -7,9 +7,20 @@ from typing import Any
 
 import pandas as pd
 
+from core.data.table import Task
 from core.evaluation.intervals import wilson
+from core.exceptions import ConfigError
+from core.training.config import metric_for
 from core.training.history import History
 from dashboard.charts.training import Curves
+
+
+def shown_metric(metric: str, task: Task) -> str:
+    """The validation metric of a run's curves; that of the task where the run was refused for another."""
+    try:
+        return metric_for(metric, task)
+    except ConfigError:
+        return metric_for("auto", task)
 
 
 def history_curves(history: History, epochs: int, metric: str, steps: int, rows: int = 0) -> Curves:

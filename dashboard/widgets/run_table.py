@@ -16,6 +16,7 @@ from dashboard.widgets.run_files import export_button
 from dashboard.widgets.style import look, row_height
 
 AXIS = (0.5, 1.0)
+ACCURACY = "± is half of the 95 % interval. Of several labels a text: F1, the plain mean over the labels"
 TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
 
 
@@ -37,7 +38,7 @@ def run_table(records: Sequence[RunRecord]) -> None:
             "status": text("Status", width=74),
             "data": text("Data", width=68),
             "model": text("Model", width=92),
-            "accuracy": text("Accuracy, test", width=114, help="± is half of the 95 % interval"),
+            "accuracy": text("Accuracy, test", width=114, help=ACCURACY),
             "interval": st.column_config.ImageColumn(
                 "0.5 to 1", width=100, help="The interval drawn; the ring is TF-IDF"
             ),

@@ -113,7 +113,7 @@ def _numbers(record: RunRecord, curves: Curves) -> None:
     """The first test metrics as soon as they are known, before that the last validation."""
     if found := headline(record):
         rest = "intervals and the TF-IDF yardstick follow" if found.low is None else "the TF-IDF yardstick follows"
-        caption(f"Test accuracy {number(found.value)}; {rest}.")
+        caption(f"Test {found.name} {number(found.value)}; {rest}.")
     elif curves.epoch:
         spread = ""
         if curves.validation_range:
@@ -170,7 +170,7 @@ def _reached(record: RunRecord) -> None:
         known = found.low is not None and found.high is not None
         said = plus_minus(found.value, found.low or 0, found.high or 0) if known else number(found.value)
         beside = f"; TF-IDF with logistic regression {number(found.yardstick)}" if found.yardstick is not None else ""
-        caption(f"Test accuracy {said}{beside}.")
+        caption(f"Test {found.name} {said}{beside}.")
     with st.container(horizontal=True):
         for title, page, icon in (
             ("See what it gets wrong", "performance", "target"),
