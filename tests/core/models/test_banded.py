@@ -1,0 +1,260 @@
+"""Banded attention is the masked dense attention, with every shape, mask and gradient, at linear cost."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from core.exceptions import ConfigError
+from core.models import blocks
+from core.models.attend import attend_explicit, attend_fused
+from core.models.banded import attend_banded
+from core.models.support import ABSENT, global_positions, support_mask
+
+COEFFICIENTS = {
+    "layer": lambda B, N, H, L: (1, N, 1, 1, 1),
+    "head": lambda B, N, H, L: (1, N, H, 1, 1),
+    "token": lambda B, N, H, L: (B, N, H, L, 1),
+    "token of all heads": lambda B, N, H, L: (B, N, 1, L, 1),
+}
+
+
+def inputs(B, N, H, L, e, dv, per, seed, dtype=torch.float64):
+    """q, k, v and coefficients, all of which want gradients."""
+    g = torch.Generator().manual_seed(seed)
+    shapes = [(B, N, H, L, e), (B, N, H, L, e), (B, H, L, dv), COEFFICIENTS[per](B, N, H, L)]
+    return [torch.randn(shape, generator=g, dtype=torch.float64).to(dtype).requires_grad_() for shape in shapes]
+
+
+def kept(lengths, L):
+    return torch.arange(L) < torch.tensor(lengths)[:, None]
+
+
+def globals_of(keep, **how):
+    return global_positions(keep.sum(1), **{"layer": 0, "random": 2, "seed": 0, **how})
+
+
+def dense(q, k, v, c, keep, positions, *, window):
+    return attend_explicit(q, k, v, c, keep, support_mask(keep, positions, window))[0]
+
+
+def with_gradients(way, tensors, *args, **kwargs):
+    """The output and the gradients of a random projection of it."""
+    out = way(*tensors, *args, **kwargs)
+    weight = torch.randn(out.shape, generator=torch.Generator().manual_seed(1), dtype=torch.float64).to(out.dtype)
+    return [out, *torch.autograd.grad((out * weight).sum(), tensors)]
+
+
+def assert_same(some, others, atol):
+    for got, wanted in zip(some, others, strict=True):
+        torch.testing.assert_close(got, wanted, atol=atol, rtol=atol)
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_equals_the_masked_dense_form_and_its_gradients_for_every_shape_and_mask(data):
+    draw = data.draw
+    L = draw(st.sampled_from([1, 2, 3, 17, 31, 32, 33, 64, 97, 160]) | st.integers(1, 170), "L")
+    lengths = draw(st.lists(st.integers(0, L), min_size=1, max_size=4), "lengths")
+    keep = kept(lengths, L)
+    how = {"layer": draw(st.integers(0, 5)), "random": draw(st.integers(0, 4)), "seed": draw(st.integers(0, 9))}
+    positions = globals_of(keep, **how)
+    seed = draw(st.integers(0, 999), "seed")
+    if draw(st.booleans(), "closed gates"):  # keys hidden anywhere, globals among them, after the globals were chosen
+        keep = keep & (torch.rand(keep.shape, generator=torch.Generator().manual_seed(seed)) > 0.3)
+    window = 2 * draw(st.integers(1, 50), "half window")
+    e, dv = draw(st.integers(1, 5), "e"), draw(st.integers(1, 5), "dv")
+    N, H, per = draw(st.integers(1, 4)), draw(st.integers(1, 3)), draw(st.sampled_from(list(COEFFICIENTS)))
+    tensors = inputs(len(lengths), N, H, L, e, dv, per, seed)
+    got, wanted = (with_gradients(way, tensors, keep, positions, window=window) for way in (attend_banded, dense))
+    assert_same(got, wanted, 1e-10)
+
+
+def test_equals_it_in_float32_to_1e6_on_long_rows():
+    keep = kept([700, 650], 700)
+    positions = globals_of(keep)
+    tensors = inputs(2, 2, 2, 700, 8, 8, "token", 5, torch.float32)
+    with torch.no_grad():
+        for x in tensors[:2]:  # scores of a trained size: deviation about 1
+            x.mul_(8**-0.25)
+    got = with_gradients(attend_banded, tensors, keep, positions, window=64)
+    wanted = with_gradients(dense, [x.detach().double().requires_grad_() for x in tensors], keep, positions, window=64)
+    for x, y in zip(got, wanted, strict=True):
+        assert (x - y).abs().max().item() < 1e-6 * max(1.0, y.abs().max().item())
+
+
+def test_passes_a_numerical_gradient_check(monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK", 3)
+    keep = kept([7, 5], 7)
+    tensors = inputs(2, 2, 1, 7, 2, 2, "token", 3)
+    assert torch.autograd.gradcheck(lambda *x: attend_banded(*x, keep, globals_of(keep, random=1), window=2), tensors)
+
+
+@pytest.mark.parametrize("block", [1, 5, 32, 64])
+@pytest.mark.parametrize("buffer", [1, 20_000, 10**9])
+def test_neither_the_size_of_a_block_nor_that_of_the_buffer_changes_anything(monkeypatch, block, buffer):
+    keep = kept([90, 61, 0], 90)
+    tensors = inputs(3, 2, 2, 90, 3, 4, "token", 2)
+    wanted = with_gradients(dense, tensors, keep, globals_of(keep), window=10)
+    monkeypatch.setattr(blocks, "BLOCK", block)
+    monkeypatch.setattr(blocks, "BUFFER_BYTES", buffer)
+    assert_same(with_gradients(attend_banded, tensors, keep, globals_of(keep), window=10), wanted, 1e-11)
+
+
+@pytest.mark.parametrize("per", COEFFICIENTS)
+def test_a_window_over_everything_equals_full_attention(per):
+    keep = kept([70, 40, 1, 0], 70)
+    tensors = inputs(4, 3, 2, 70, 4, 4, per, 7)
+    got = with_gradients(attend_banded, tensors, keep, globals_of(keep), window=138)
+    assert_same(got, with_gradients(attend_fused, tensors, keep), 1e-11)
+
+
+def test_without_random_globals_and_neighbours_a_query_sees_itself_one_on_either_side_and_the_ends():
+    L = 50
+    keep = torch.ones(1, L, dtype=torch.bool)
+    q = torch.zeros(1, 1, 1, L, 1)  # equal scores: every visible key weighs the same
+    v = torch.eye(L)[None, None]
+    out = attend_banded(q, q, v, torch.ones(1, 1, 1, 1, 1), keep, globals_of(keep, random=0), window=2)[0, 0]
+    for i in range(L):
+        visible = set(range(L)) if i in (0, L - 1) else {0, i - 1, i, i + 1, L - 1}
+        expected = torch.zeros(L)
+        expected[list(visible)] = 1 / len(visible)  # neighbours of an end see it once, not twice
+        torch.testing.assert_close(out[i], expected)
+
+
+def test_further_padding_changes_nothing():
+    keep = kept([75, 40], 75)
+    positions = globals_of(keep)
+    tensors = inputs(2, 2, 2, 75, 3, 3, "token", 4)
+    far = [F.pad(x, (0, 0, 0, 58)).detach().requires_grad_() for x in tensors]
+    got = with_gradients(lambda *x: attend_banded(*x, F.pad(keep, (0, 58)), positions, window=8)[:, :, :75], far)
+    wanted = with_gradients(attend_banded, tensors, keep, positions, window=8)
+    assert torch.equal(globals_of(F.pad(keep, (0, 58))), positions)
+    assert_same([got[0], *(x[..., :75, :] for x in got[1:])], wanted, 1e-12)
+    assert all((x[..., 75:, :] == 0).all() for x in got[2:4])  # nothing flows into keys and values of padding
+
+
+def test_rows_of_a_batch_do_not_meet():
+    keep = kept([75, 40, 33], 75)
+    tensors = inputs(3, 2, 2, 75, 3, 3, "token", 4)
+    together = attend_banded(*tensors, keep, globals_of(keep), window=8)
+    for b, length in enumerate([75, 40, 33]):
+        row = [x[b : b + 1, ..., :length, :] for x in tensors]
+        alone = attend_banded(*row, keep[b : b + 1, :length], globals_of(keep[b : b + 1]), window=8)
+        torch.testing.assert_close(together[b : b + 1, :, :length], alone, atol=1e-12, rtol=1e-12)
+
+
+def test_a_hidden_key_weighs_exactly_nothing_wherever_it_stands():
+    keep = kept([90, 70], 90)
+    positions = globals_of(keep)
+    hidden = [0, 13, 40, int(positions[1, 2]), 69]  # the ends, two in between and a random global
+    keep[1, hidden] = False
+    tensors = [x.detach().float() for x in inputs(2, 1, 2, 90, 3, 3, "layer", 4)]
+    other = [x.clone() for x in tensors]
+    for x in other[1:3]:  # keys and values
+        x[1, ..., [*hidden, *range(70, 90)], :] = 1e4
+    same = [attend_banded(*x, keep, positions, window=8) for x in (tensors, other)]
+    assert torch.equal(*same)
+
+
+def test_queries_that_see_no_key_give_zero_and_finite_gradients():
+    keep = kept([100, 0], 100)
+    positions = globals_of(keep)
+    keep[0, positions[0]] = False  # the globals' gates are shut, and those of a whole stretch
+    keep[0, 20:60] = False
+    tensors = inputs(2, 2, 2, 100, 3, 3, "token", 4)
+    out, *gradients = with_gradients(attend_banded, tensors, keep, positions, window=8)
+    blind = [i for i in range(24, 56) if i not in positions[0].tolist()]
+    assert (out[0, :, blind] == 0).all()
+    assert (out[1] == 0).all()
+    assert (out[0, :, positions[0]] != 0).all()  # a global still sees the others
+    assert all(gradient.isfinite().all() for gradient in gradients)
+    assert all((gradient[1] == 0).all() for gradient in gradients)
+
+
+def test_a_shut_gate_as_a_column_tends_to_the_mask():
+    keep = kept([80], 80)
+    positions = globals_of(keep)
+    q, k, v, c = (x.detach() for x in inputs(1, 2, 2, 80, 3, 3, "layer", 9))
+    gate = torch.zeros(1, 1, 1, 80, 1, dtype=torch.float64)
+    gate[..., [0, 30, 31, 79], :] = -1e3
+    column = torch.cat([k, gate.expand(1, 2, 2, 80, 1)], -1)
+    shut = attend_banded(torch.cat([q, torch.ones_like(q[..., :1])], -1), column, v, c, keep, positions, window=8)
+    masked = attend_banded(q, k, v, c, keep & (gate[:, 0, 0, :, 0] == 0), positions, window=8)
+    torch.testing.assert_close(shut, masked, atol=1e-12, rtol=1e-12)
+
+
+def test_views_as_projections_make_them_give_the_same():
+    keep = kept([70, 50], 70)
+    q, k, v, c = (x.detach() for x in inputs(2, 3, 2, 70, 4, 5, "token", 1))
+    strided = [x.permute(0, 3, 1, 2, 4).contiguous().permute(0, 2, 3, 1, 4) for x in (q, k)]
+    values = v.transpose(1, 2).contiguous().transpose(1, 2)
+    assert not strided[0].is_contiguous()
+    args = keep, globals_of(keep)
+    got, wanted = (attend_banded(*x, c, *args, window=8) for x in ((*strided, values), (q, k, v)))
+    torch.testing.assert_close(got, wanted, atol=1e-12, rtol=1e-12)
+
+
+def test_under_autocast_it_computes_in_float32():
+    keep = kept([70, 50], 70)
+    tensors = [x.detach().float().requires_grad_() for x in inputs(2, 2, 2, 70, 4, 4, "layer", 1)]
+    args = keep, globals_of(keep)
+    plain = attend_banded(*tensors, *args, window=8)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = attend_banded(*tensors, *args, window=8)
+        rounded = attend_banded(tensors[0].bfloat16(), *tensors[1:], *args, window=8)  # as projections give it
+    gradients = (torch.autograd.grad(out.sum(), tensors) for out in (mixed, plain))
+    assert torch.equal(mixed, plain)
+    assert_same(*gradients, 0.0)
+    assert rounded.dtype == torch.float32
+    torch.testing.assert_close(rounded, mixed, atol=0.1, rtol=0.1)
+
+
+class Largest(TorchDispatchMode):
+    """Counts the elements of the largest tensor that any operation makes, forward or backward."""
+
+    def __init__(self):
+        super().__init__()
+        self.numel = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        for x in result if isinstance(result, tuple | list) else [result]:
+            if isinstance(x, torch.Tensor):
+                # Memory behind it, not its shape: stretches are views that overlap.
+                self.numel = max(self.numel, x.untyped_storage().nbytes() // x.element_size())
+        return result
+
+
+def largest(L):
+    keep = torch.ones(1, L, dtype=torch.bool)
+    tensors = [x.detach().float().requires_grad_() for x in inputs(1, 1, 2, L, 4, 4, "layer", 1)]
+    with Largest() as seen:
+        with_gradients(attend_banded, tensors, keep, globals_of(keep), window=64)
+    return seen.numel
+
+
+def test_no_tensor_grows_with_the_square_of_the_length(monkeypatch):
+    monkeypatch.setattr(blocks, "BUFFER_BYTES", 10**9)  # all scores at once
+    small, large = largest(512), largest(2048)
+    assert large == pytest.approx(4 * small, rel=0.05)
+    assert large < 2048**2 / 4
+
+
+def test_an_odd_window_is_refused():
+    keep = kept([9], 9)
+    with pytest.raises(ConfigError, match=r"window=7: .*use 8$"):
+        attend_banded(*inputs(1, 1, 1, 9, 2, 2, "layer", 0), keep, globals_of(keep), window=7)
+
+
+def test_absent_globals_take_no_part():
+    keep = kept([40], 40)
+    tensors = inputs(1, 2, 2, 40, 3, 3, "token", 6)
+    few = torch.tensor([[0, 39]])
+    more = torch.tensor([[0, 39, ABSENT, ABSENT]])
+    got, wanted = (with_gradients(attend_banded, tensors, keep, g, window=4) for g in (more, few))
+    assert_same(got, wanted, 1e-12)
