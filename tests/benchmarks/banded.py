@@ -1,0 +1,122 @@
+"""Time of banded attention against full attention, by the length of the text; interleaved in one process.
+
+    python tests/benchmarks/banded.py [--repeats 9] [--lengths 256 512 1024 2048 4096 8192 16384] [--threads 2]
+
+One text, 8 heads of 32, window 64, first, last and two random tokens global: attention alone, without projections.
+`flash` is torch's fused kernel without any mask, the fastest full attention there is; the goals are against it. `full`
+is the path that a model without a window takes, `masked` the same over the L x L mask of the support, `explicit` with
+every map in memory. Medians; absolute times are of this machine only, but those of one row were measured together.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+
+from core.models.attend import attend_explicit, attend_fused
+from core.models.banded import attend_banded
+from core.models.support import global_positions, support_mask
+
+HEADS, WIDTH, WINDOW = 8, 32, 64
+LONGEST_DENSE = 4096
+"""Up to here with an L x L mask or maps: explicit attention over 8,192 tokens takes 6 GB."""
+FASTER = {2048: 4.5, 4096: 9.0}
+GROWTH, ERROR = 1.2, 1e-6
+
+Way = Callable[[], torch.Tensor]
+
+
+def ways(length: int, *, gradients: bool) -> tuple[dict[str, Way], list[torch.Tensor]]:
+    """Name → attention over the same q, k, v, and these three."""
+    q, k, v = (torch.randn(1, 1, HEADS, length, WIDTH) for _ in range(3))
+    q = q / math.sqrt(WIDTH)
+    leaves = [x.requires_grad_(gradients) for x in (q, k, v[:, 0])]
+    q, k, v = leaves
+    one, keep = torch.ones(1, 1, 1, 1, 1), torch.ones(1, length, dtype=torch.bool)
+    positions = global_positions(keep.sum(1), layer=0, random=2, seed=0)
+    found: dict[str, Way] = {
+        "flash": lambda: F.scaled_dot_product_attention(q[:, 0], k[:, 0], v, scale=1.0),
+        "banded": lambda: attend_banded(q, k, v, one, keep, positions, window=WINDOW),
+        "full": lambda: attend_fused(q, k, v, one, keep),
+    }
+    if length <= LONGEST_DENSE:
+        found["masked"] = lambda: attend_fused(q, k, v, one, keep, support_mask(keep, positions, WINDOW))
+        found["explicit"] = lambda: attend_explicit(q, k, v, one, keep, support_mask(keep, positions, WINDOW))[0]
+    return found, leaves
+
+
+def measure(length: int, repeats: int, *, gradients: bool) -> dict[str, float]:
+    """Median milliseconds of each way, forward or forward and backward."""
+    found, leaves = ways(length, gradients=gradients)
+    weight = torch.randn(1, HEADS, length, WIDTH)
+    times: dict[str, list[float]] = {name: [] for name in found}
+    for repeat in range(repeats + 1):
+        for name, way in found.items():
+            start = time.perf_counter()
+            if gradients:
+                torch.autograd.grad(way(), leaves, weight)
+            else:
+                way()
+            if repeat:
+                times[name].append(time.perf_counter() - start)
+    return {name: 1e3 * statistics.median(values) for name, values in times.items()}
+
+
+def error(length: int) -> float:
+    """Largest difference between the banded and the explicit outputs, float32."""
+    found, _ = ways(length, gradients=False)
+    return (found["banded"]() - found["explicit"]()).abs().max().item()
+
+
+def growth(milliseconds: dict[int, float], first: int = 2048, last: int = 16384) -> float | None:
+    """p of time ~ length^p between two lengths."""
+    if not {first, last} <= milliseconds.keys():
+        return None
+    return math.log(milliseconds[last] / milliseconds[first]) / math.log(last / first)
+
+
+def verdict(good: bool) -> str:
+    return "ok" if good else "MISSED"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=9)
+    parser.add_argument("--lengths", type=int, nargs="+", default=[256, 512, 1024, 2048, 4096, 8192, 16384])
+    parser.add_argument("--threads", type=int, default=torch.get_num_threads())
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(0)
+    print(f"torch {torch.__version__}, {args.threads} threads of {os.cpu_count()}, median of {args.repeats}")
+    for title, gradients in (("forward", False), ("forward and backward", True)):
+        print(f"\n{title}: milliseconds (how many times faster banded is)")
+        by_length = {}
+        for length in args.lengths:
+            row = by_length[length] = measure(length, args.repeats if length < 8192 else 3, gradients=gradients)
+            cells = [
+                f"{name} {ms:.2f}" + (f" ({ms / row['banded']:.1f})" if name != "banded" else "")
+                for name, ms in row.items()
+            ]
+            goal = FASTER.get(length)
+            if goal and not gradients:
+                cells.append(f"goal {goal} over flash: {verdict(row['flash'] / row['banded'] >= goal)}")
+            print(f"{length:>6}  load {os.getloadavg()[0]:.1f}  " + "  ".join(cells), flush=True)
+        for name in ("banded", "flash"):
+            power = growth({length: row[name] for length, row in by_length.items()})
+            if power is not None:
+                goal_text = f", goal {GROWTH}: {verdict(power <= GROWTH)}" if name == "banded" and not gradients else ""
+                print(f"growth of {name} from 2,048 to 16,384: length^{power:.2f}{goal_text}")
+    for length in args.lengths:
+        if length <= LONGEST_DENSE:
+            print(f"largest difference to explicit at {length}: {(e := error(length)):.1e}, {verdict(e <= ERROR)}")
+
+
+if __name__ == "__main__":
+    main()
