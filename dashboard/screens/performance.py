@@ -22,6 +22,7 @@ from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, selection_note
 from dashboard.widgets.runs import chosen_run, facts
+from dashboard.widgets.several import several
 from dashboard.widgets.stats import stats
 from dashboard.widgets.style import look, row_height
 from dashboard.widgets.threshold import threshold_bar
@@ -58,14 +59,18 @@ def page() -> None:
         finding(
             f"Only {n} sentences", "Figures on fewer than 30 examples say little; look at the sentences themselves."
         )
-    stats(metric_stats(record, split, report))
-    caption(INTERVALS)
-    decision = decide(report.labels, report.probabilities, report.classes, *threshold_bar(report.classes))
+    if record.task == "multi":
+        decision, report, tables = several(record, split, report)
+    else:
+        stats(metric_stats(record, split, report))
+        caption(INTERVALS)
+        decision = decide(report.labels, report.probabilities, report.classes, *threshold_bar(report.classes))
+        tables = {"Metrics": metric_table(record, split)}
     _said(decision)
     _answers(decision)
     _selection(report, decision)
     _curves(decision)
-    tables = {"Metrics": metric_table(record, split), **_details(record, split, report, decision)}
+    tables |= _details(record, split, report, decision)
     export_bar("performance", {**tables, "Sentences": report.examples})
 
 

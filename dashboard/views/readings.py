@@ -53,6 +53,12 @@ PHENOMENA = (
     "Whiskers: 95 % interval. Ring: TF-IDF with logistic regression, known on test. Grey: fewer than 30 sentences."
 )
 PHENOMENA_HOW = "Each sentence has one phenomenon, its hardest; right is what is right at the threshold."
+LABELS = "Ring: F1 at a threshold of 0.5, dot: at the label's tuned one. Grey: fewer than 30 sentences have it."
+LABELS_HALF = "Ring: F1 at a threshold of 0.5; no others were tuned. Grey: fewer than 30 sentences have it."
+LABELS_HOW = (
+    "Each label against the rest. A tuned threshold is the one with the best F1 on validation; of a rare label it rests "
+    "on few sentences, and may help there and harm elsewhere. AUPR and ROC-AUC do not depend on it."
+)
 
 MAP: dict[Method, str] = {
     "pca": "Each point is a sentence, seen along the directions in which the sentences differ most.",

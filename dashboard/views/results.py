@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from core.evaluation.metrics import METRICS
 from core.exceptions import RunDamaged
-from core.runs.record import PROBABILITY, RunRecord
+from core.runs.record import LABEL, PROBABILITY, RunRecord
 from dashboard.charts.numbers import number, plus_minus
 from dashboard.views.scores import Decision
 
@@ -81,7 +81,7 @@ class Report:
     examples: pd.DataFrame
     """text, label and predicted (class names), probability (of the predicted class); phenomenon where it is known."""
     labels: Integers
-    """(n,) positions in `classes`."""
+    """(n,) positions in `classes`; of several labels a text (n, C) zeros and ones."""
     probabilities: Floats
     """(n, C)"""
 
@@ -90,7 +90,8 @@ def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
     """The rows of one split.
 
     Args:
-        saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each.
+        saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each;
+            of several labels a text also a 0/1 column `label:CLASS` each.
         classes: C names in label order.
 
     Raises:
@@ -98,12 +99,25 @@ def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
     """
     try:
         probabilities = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
-        labels = saved["label"].map({name: number for number, name in enumerate(classes)}).to_numpy(np.int64)
+        labels = true_labels(saved, classes)
         shown = ["text", "label", "predicted", *(["phenomenon"] if "phenomenon" in saved else [])]
         examples = saved[shown].assign(probability=probabilities.max(1))
     except (KeyError, ValueError) as error:
         raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error
-    return Report(classes, examples, np.asarray(labels, np.int64), probabilities)
+    return Report(classes, examples, labels, probabilities)
+
+
+def true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
+    """(n,) positions in `classes`, or (n, C) zeros and ones where sentences may have several labels.
+
+    Raises:
+        KeyError, ValueError: the predictions are not of these classes.
+    """
+    several = [f"{LABEL}{name}" for name in classes]
+    if several[0] in saved:
+        return saved[several].to_numpy(np.int64)
+    found = saved["label"].map({name: number for number, name in enumerate(classes)}).to_numpy(np.int64)
+    return np.asarray(found, np.int64)
 
 
 @dataclass(frozen=True)

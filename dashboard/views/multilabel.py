@@ -1,0 +1,149 @@
+"""Several labels a text: one label at a time against the rest, and all of them as a table."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.evaluation.multilabel import HALF, METRICS, per_label
+from core.runs.record import RunRecord
+from dashboard.views.results import Floats, Report, Stat
+from dashboard.views.scores import Decision, decide
+
+AT_HALF, TUNED = "0.5", "tuned"
+SHOWN = ("f1_macro", "f1_micro", "average_precision", "hamming_loss")
+COLUMNS = {
+    "label": "Label",
+    "n": "n",
+    "precision": "Precision",
+    "recall": "Recall",
+    "f1": "F1",
+    "average_precision": "AUPR",
+    "roc_auc": "ROC-AUC",
+    "threshold": "Threshold",
+    "tuned_precision": "Precision, tuned",
+    "tuned_recall": "Recall, tuned",
+    "tuned_f1": "F1, tuned",
+}
+
+
+def thresholds(record: RunRecord) -> Floats | None:
+    """(C,) those that the run chose on its validation split; None where it has none."""
+    found = record.results.get("tuned", {}).get("thresholds")
+    return None if not found else np.array([found.get(name, HALF) for name in record.classes])
+
+
+def choices(record: RunRecord) -> list[str]:
+    """Where the line can be drawn for all labels."""
+    return [AT_HALF] if thresholds(record) is None else [AT_HALF, TUNED]
+
+
+def limits(record: RunRecord, choice: str) -> Floats:
+    """(C,) the thresholds of a choice."""
+    found = thresholds(record) if choice == TUNED else None
+    return np.full(len(record.classes), HALF) if found is None else found
+
+
+def decide_label(report: Report, label: str, threshold: float) -> Decision:
+    """One label against the rest at a threshold: a sentence has it or not."""
+    number = report.classes.index(label)
+    chance = report.probabilities[:, number]
+    pair = np.stack([1 - chance, chance], 1)
+    return decide(report.labels[:, number], pair, (f"not {label}", label), "", threshold)
+
+
+def with_said(report: Report, decision: Decision, used: Floats) -> Report:
+    """The report whose examples tell all labels at these thresholds, and the probability of what was said of one.
+
+    Args:
+        report: Of the split.
+        decision: About one label.
+        used: (C,) thresholds of all labels, that of the one included.
+    """
+    said = report.probabilities > used
+    names = [", ".join(n for n, there in zip(report.classes, row, strict=True) if there) or "none of them" for row in said]
+    chance = decision.probabilities[np.arange(len(said)), decision.said]
+    return dataclasses.replace(report, examples=report.examples.assign(predicted=names, probability=chance))
+
+
+def label_table(report: Report, tuned: Floats | None) -> pd.DataFrame:
+    """Every label at 0.5 and, where there are any, at its tuned threshold; the columns of `COLUMNS`, frequent first."""
+    given = report.labels, report.probabilities, report.classes
+    half, own = per_label(*given), {} if tuned is None else per_label(*given, tuned)
+    rows = [_row(name, found, own.get(name, {})) for name, found in half.items()]
+    table = pd.DataFrame(rows).reindex(columns=[name for name in COLUMNS if tuned is not None or "tuned" not in name])
+    return table.sort_values("n", ascending=False, kind="stable", ignore_index=True)
+
+
+def _row(name: str, half: Mapping[str, float], own: Mapping[str, float]) -> dict[str, Any]:
+    ranked = {key: half.get(key, np.nan) for key in ("average_precision", "roc_auc")}
+    parts = ("precision", "recall", "f1")
+    return {
+        "label": name,
+        "n": int(half["support"]),
+        **{key: half[key] for key in parts},
+        **ranked,
+        "threshold": own.get("threshold", HALF),
+        **{f"tuned_{key}": own.get(key, np.nan) for key in parts},
+    }
+
+
+def metric_stats(record: RunRecord, split: str, report: Report, choice: str) -> list[Stat]:
+    """The first numbers of a split at the chosen thresholds; the left end of AUPR is what guessing reaches."""
+    stats = []
+    for name in SHOWN:
+        value, low, high = _figure(record, split, name, choice)
+        if value is None:
+            continue
+        guessing = float(report.labels.mean()) if name == "average_precision" else 0.0
+        ends = (0.0, 0.2 if value <= 0.2 else 1.0) if METRICS[name].better == "lower" else (guessing, 1.0)
+        stats.append(Stat(METRICS[name].title, value, ends, len(report.examples), low, high))
+    return stats
+
+
+def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
+    """Every recorded metric of a split with its interval, at 0.5 and at the tuned thresholds."""
+    rows = []
+    for name, metric in METRICS.items():
+        value, low, high = _figure(record, split, name, AT_HALF)
+        if value is not None:
+            own = _figure(record, split, name, TUNED)
+            rows.append((name, metric.title, value, low, high, *own))
+    columns = ["metric", "title", "value", "low", "high", "tuned", "tuned_low", "tuned_high"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _figure(record: RunRecord, split: str, name: str, choice: str) -> tuple[float | None, float | None, float | None]:
+    """A metric and its interval; what does not change with the thresholds is the same for both choices."""
+    results = record.results
+    for tree in (results.get("tuned", {}), results) if choice == TUNED else (results,):
+        value = tree.get("metrics", {}).get(split, {}).get(name)
+        if value is not None:
+            low, high = tree.get("intervals", {}).get(split, {}).get(name) or (None, None)
+            return value, low, high
+    return None, None, None
+
+
+def first_label(report: Report) -> str:
+    """The most frequent label of the split."""
+    return report.classes[int(report.labels.sum(0).argmax())]
+
+
+def spoken_table(table: pd.DataFrame) -> pd.DataFrame:
+    """With the column names of a page."""
+    return table.rename(columns=COLUMNS)
+
+
+def rare(table: pd.DataFrame) -> dict[str, int]:
+    """Rows of each label."""
+    return dict(zip(table["label"], map(int, table["n"]), strict=True))
+
+
+def scattered(table: pd.DataFrame) -> Sequence[tuple[str, int, float, float]]:
+    """For the chart: label, n, F1 at 0.5 and at the tuned threshold (NaN where there is none)."""
+    tuned = table["tuned_f1"] if "tuned_f1" in table else pd.Series(np.nan, index=table.index)
+    return list(zip(table["label"], map(int, table["n"]), table["f1"], tuned, strict=True))
