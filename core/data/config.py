@@ -38,6 +38,11 @@ class DataConfig:
     """Seed of every split made here; independent of the training seed."""
     limit: int = 0
     """Keep this many training rows (seeded, stratified); 0: all. Validation and test stay whole."""
+    folds: int = 0
+    """Cross-validation: train and validation pooled and cut into so many stratified parts; 0: the splits as they are.
+    One part is the test split, a given test split is left out."""
+    fold: int = 0
+    """Which of the `folds` parts is the test split, counted from 0; the rest is train and validation."""
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -48,8 +53,15 @@ class DataConfig:
             raise ConfigError(f"data.seed={self.seed}: 0 or more")
         if self.limit < 0:
             raise ConfigError(f"data.limit={self.limit}: 0 (all rows) or more")
+        if self.folds < 0 or self.folds == 1:
+            raise ConfigError(f"data.folds={self.folds}: 2 or more, or 0 for none")
+        if not 0 <= self.fold < max(1, self.folds):
+            allowed = f"0 to {self.folds - 1}" if self.folds else "0 without data.folds"
+            raise ConfigError(f"data.fold={self.fold}: {allowed}")
         if self.split:
             self.shares()
+            if self.folds:
+                raise ConfigError("data.folds and data.split both cut the rows: choose one")
 
     def reading(self) -> dict[str, str]:
         """How a file is read: arguments of `inspect_file`, `read_file` and `read_folder`."""

@@ -35,7 +35,8 @@ def load(config: DataConfig) -> Dataset:
     """The labelled texts that `config` names, cut into train, validation and test by the rules of their source.
 
     Given splits are kept. Without a test split the validation split is halved, without a validation split a tenth of
-    train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew. Every
+    train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew;
+    `config.folds` pools all but a given test split, which it leaves out, and holds one part out as test. Every
     cut is stratified and seeded (a text with several labels counts as its rarest one, `splits.strata`). Classes that
     train lacks leave the other splits. What was done stands in `notes`.
 
@@ -202,7 +203,9 @@ def _strata(rows: pd.DataFrame) -> splits.Indices:
 def _arrange(given: Splits, config: DataConfig, source: Source | None) -> tuple[Splits, list[str]]:
     """The three splits, and what was done to get them."""
     extra = {name: rows for name, rows in given.items() if name not in (TRAIN, VALIDATION, TEST, _UNSPLIT)}
-    if config.split or _UNSPLIT in given:
+    if config.folds:
+        made, notes = _folded(given, config, source)
+    elif config.split or _UNSPLIT in given:
         made, notes = _split_anew(given, config, source)
     elif VALIDATION not in given and TEST not in given:
         made, notes = _thirds(given[TRAIN], _UNSPLIT_SHARES, config.seed, "a single split")
@@ -228,6 +231,19 @@ def _split_anew(given: Splits, config: DataConfig, source: Source | None) -> tup
     what = "a single table" if _UNSPLIT in given else "the pooled splits"
     made, notes = _thirds(pd.concat(parts, ignore_index=True), config.shares(), config.seed, what)
     return made, unused + notes
+
+
+def _folded(given: Splits, config: DataConfig, source: Source | None) -> tuple[Splits, list[str]]:
+    """One part held out as test, of the rest the usual share for validation; the given test split is not looked at."""
+    rows = pd.concat([given[name] for name in (_UNSPLIT, TRAIN, VALIDATION) if name in given], ignore_index=True)
+    held, rest = splits.fold(_strata(rows), config.folds, config.fold, config.seed)
+    made, _ = _validation_from_train({TRAIN: _take(rows, rest), TEST: _take(rows, held)}, config.seed, source)
+    sizes = "/".join(f"{len(made[name]):,}" for name in (TRAIN, VALIDATION, TEST))
+    where = f"fold {config.fold} (of 0 to {config.folds - 1})"
+    notes = [f"{plural(len(rows), 'row')}: {where} is the test split; {sizes}, stratified, seed {config.seed}"]
+    if TEST in given:
+        notes.append(f"cross-validation: the given test split ({plural(len(given[TEST]), 'row')}) is left out")
+    return made, notes
 
 
 def _thirds(rows: pd.DataFrame, shares: tuple[float, float, float], seed: int, what: str) -> tuple[Splits, list[str]]:

@@ -55,6 +55,24 @@ def three_parts(
     return train, rest[first], rest[second]
 
 
+def fold(labels: npt.NDArray[np.int64], count: int, number: int, seed: int) -> tuple[Indices, Indices]:
+    """One of `count` disjoint parts that together are all rows, and the rest; both in their original order.
+
+    The shuffled rows of class after class are dealt out like cards, so that the sizes of the parts, and the rows of
+    each class in them, differ by at most one.
+
+    Args:
+        labels: Class numbers, shape (n,).
+        count: How many parts.
+        number: Which, counted from 0.
+        seed: Seed of the shuffle; the same for parts that belong together.
+    """
+    shuffled = np.random.default_rng(seed).permutation(len(labels))
+    dealt = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    held = np.arange(len(labels)) % count == number
+    return np.sort(dealt[held]), np.sort(dealt[~held])
+
+
 def _floor(size: float) -> int:
     return math.floor(size + 1e-6)  # 0.7 * 700,000 is 489,999.99999999994
 

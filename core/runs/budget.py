@@ -79,7 +79,7 @@ def _cost(config: RunConfig, length: int) -> float:
 def _rows(config: RunConfig, records: Sequence[RunRecord]) -> int | None:
     """Training texts: those of the corpus or of an earlier run on the same data, cut to the limit."""
     data = config.data
-    known = _built_in(data.classes) if data.name == "built-in" and not data.split else None
+    known = _built_in(data.classes) if data.name == "built-in" and not (data.split or data.folds) else None
     for record in records:
         rows = record.progress.get("rows", {}).get("train")
         if known is None and rows and _uncut(record) and _same_data(record, config):
@@ -101,7 +101,7 @@ def _uncut(record: RunRecord) -> bool:
 
 
 def _same_data(record: RunRecord, config: RunConfig) -> bool:
-    return all(getattr(record.config.data, name) == getattr(config.data, name) for name in ("name", "split", "classes"))
+    return all(getattr(record.config.data, name) == getattr(config.data, name) for name in ("name", "split", "classes", "folds"))
 
 
 def _length(config: RunConfig, records: Sequence[RunRecord]) -> int:

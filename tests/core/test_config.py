@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.config import compose, from_dict, parse_settings, setting_names, to_dict
+from core.config import compose, flat, from_dict, parse_settings, setting_names, to_dict
 from core.exceptions import ConfigError
 
 
@@ -47,6 +47,8 @@ REFUSED = {
     "model.layers=129": "at most 128",
     "model.attention.row_norm=maybe": "true or false",
     "data.seed=-1": "0 or more",
+    "data.folds=1": "2 or more, or 0 for none",
+    "data.fold=1": "0 without data.folds",
 }
 
 
@@ -69,3 +71,43 @@ def test_every_setting_can_be_given_back_as_it_is():
         for part in name.split("."):
             value = value[part]
         assert to_dict(compose("ndt-pm1-n2", {name: value})) == tree
+
+
+ACROSS = {
+    "sentiformer": ({"text.tagger": "none"}, "model.position=polarity-aware", "choose text.tagger=auto"),
+    "lexical-last": ({"text.lexicon": ""}, "model.attention.lexical=add", "choose text.lexicon=vader"),
+    "lexicon": ({"text.lexicon": ""}, "model.family=lexicon", "choose text.lexicon=vader"),
+    "vanilla": (
+        {"model.attention.gate": True, "model.attention.lexicon_gate": True},
+        "model.attention.lexicon_gate=true",
+        "choose text.lexicon=vader",
+    ),
+    "differential": ({"training.diversity": 0.1}, None, None),
+    "inceptive-mean": ({"training.diversity": 0.1}, "training.diversity=0.1", "model.attention.components=2"),
+    "bilstm": ({"training.diversity": 0.1}, "training.diversity=0.1", "choose training.diversity=0"),
+}
+
+
+@pytest.mark.parametrize("name", ACROSS)
+def test_what_one_room_asks_of_another_is_refused_with_the_nearest_choice(name):
+    settings, setting, way_out = ACROSS[name]
+    if setting is None:
+        assert compose(name, settings).training.diversity == 0.1
+        return
+    with pytest.raises(ConfigError) as refusal:
+        compose(name, settings)
+    assert str(refusal.value).startswith(setting)
+    assert way_out in str(refusal.value)
+
+
+def test_a_part_and_what_it_reads_may_be_chosen_together():
+    config = compose("ndt-01-n3", {"model.attention.lexical": "add", "text.lexicon": "vader"})
+    assert config.model.needs_lexicon and config.text.lexicon == "vader"
+    config = compose("vanilla", {"model.position": "polarity-aware", "model.pos_tags": "no"})
+    assert not config.model.needs_tags and config.text.tagger == "none"
+
+
+def test_every_setting_has_its_value_flat():
+    values = flat(compose("sentiformer"))
+    assert list(values) == setting_names()
+    assert (values["model.attention.window"], values["text.tagger"]) == (64, "auto")

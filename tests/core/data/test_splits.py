@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data.splits import cut, strata, stratified_order, three_parts
+from core.data.splits import cut, fold, strata, stratified_order, three_parts
 
 labels_of = st.lists(st.integers(0, 4), min_size=3, max_size=200).map(np.array)
 seeds = st.integers(0, 2**32)
@@ -30,6 +30,23 @@ def test_a_cut_has_exactly_its_size_and_loses_no_row(labels, seed, data):
     assert len(first) == size
     assert sorted([*first, *rest]) == list(range(len(labels)))
     assert list(first) == sorted(first) and list(rest) == sorted(rest)
+
+
+@given(labels_of, seeds, st.integers(2, 6))
+def test_folds_share_out_all_rows_and_every_class_evenly(labels, seed, count):
+    parts = [fold(labels, count, number, seed) for number in range(count)]
+    assert sorted(row for held, _ in parts for row in held) == list(range(len(labels)))
+    for held, rest in parts:
+        assert sorted([*held, *rest]) == list(range(len(labels)))
+        assert list(held) == sorted(held) and list(rest) == sorted(rest)
+    for rows in [np.arange(len(labels)), *(np.flatnonzero(labels == label) for label in np.unique(labels))]:
+        counts = [np.isin(rows, held).sum() for held, _ in parts]
+        assert max(counts) - min(counts) <= 1
+
+
+def test_another_seed_deals_other_folds():
+    labels = np.arange(60) % 2
+    assert list(fold(labels, 3, 0, 0)[0]) != list(fold(labels, 3, 0, 1)[0])
 
 
 @given(labels_of, seeds, st.data())
