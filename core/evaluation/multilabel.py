@@ -21,6 +21,8 @@ from core.exceptions import InputError
 
 HALF = 0.5
 """The threshold where none is given."""
+NOTHING = "none of them"
+"""Stands for the labels of a text that has none."""
 SEVERAL = "the texts have several labels each, so that none belongs to one class only"
 """Why there is no silhouette."""
 Average = Literal["macro", "micro", "weighted", "samples"]
@@ -202,6 +204,11 @@ def confusions(
     return {
         name: np.bincount(cells[:, number], minlength=4).reshape(2, 2).tolist() for number, name in enumerate(classes)
     }
+
+
+def spoken(has: np.ndarray, classes: Sequence[str]) -> list[str]:
+    """The names of the nonzero columns of each row of (n, C), a comma between; `NOTHING` for a row without any."""
+    return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 
 
 def tuned_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:

@@ -32,9 +32,6 @@ from core.evaluation.representation import silhouette
 from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, METRICS, PREDICTIONS, PROBABILITY
 from core.training.history import finite
 
-NOTHING = "none of them"
-"""Stands for the labels of a text that has none."""
-
 
 @dataclass(frozen=True)
 class Judged:
@@ -115,7 +112,7 @@ def prediction_table(
     if task == "single":
         label, predicted = ([classes[number] for number in each] for each in (labels, probabilities.argmax(1)))
     else:
-        label, predicted = (spoken(each, classes) for each in (labels, probabilities > multilabel.HALF))
+        label, predicted = (multilabel.spoken(each, classes) for each in (labels, probabilities > multilabel.HALF))
         bits = {f"{LABEL}{name}": labels[:, number].astype(np.int8) for number, name in enumerate(classes)}
     ours = {
         "row": np.arange(len(frame)),
@@ -131,11 +128,6 @@ def prediction_table(
         if name not in ("text", "label")
     }
     return pd.DataFrame({**ours, **theirs})
-
-
-def spoken(has: np.ndarray, classes: Sequence[str]) -> list[str]:
-    """The names of the nonzero columns of each row of (n, C), a comma between."""
-    return [", ".join(name for name, there in zip(classes, row, strict=True) if there) or NOTHING for row in has]
 
 
 def _figures(judged: Judged) -> dict[str, Any]:

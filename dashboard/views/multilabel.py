@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.evaluation.multilabel import HALF, METRICS, per_label
+from core.evaluation.multilabel import HALF, METRICS, per_label, spoken
 from core.runs.record import RunRecord
 from dashboard.views.results import Floats, Report, Stat
 from dashboard.views.scores import Decision, decide
@@ -65,7 +65,7 @@ def with_said(report: Report, decision: Decision, used: Floats) -> Report:
         used: (C,) thresholds of all labels, that of the one included.
     """
     said = report.probabilities > used
-    names = [", ".join(n for n, there in zip(report.classes, row, strict=True) if there) or "none of them" for row in said]
+    names = spoken(said, report.classes)
     chance = decision.probabilities[np.arange(len(said)), decision.said]
     return dataclasses.replace(report, examples=report.examples.assign(predicted=names, probability=chance))
 

@@ -56,8 +56,8 @@ PHENOMENA_HOW = "Each sentence has one phenomenon, its hardest; right is what is
 LABELS = "Ring: F1 at a threshold of 0.5, dot: at the label's tuned one. Grey: fewer than 30 sentences have it."
 LABELS_HALF = "Ring: F1 at a threshold of 0.5; no others were tuned. Grey: fewer than 30 sentences have it."
 LABELS_HOW = (
-    "Each label against the rest. A tuned threshold is the one with the best F1 on validation; of a rare label it rests "
-    "on few sentences, and may help there and harm elsewhere. AUPR and ROC-AUC do not depend on it."
+    "Each label against the rest. A tuned threshold is the one with the best F1 on validation; of a rare label it "
+    "rests on few sentences, and may help there and harm elsewhere. AUPR and ROC-AUC do not depend on it."
 )
 
 MAP: dict[Method, str] = {
