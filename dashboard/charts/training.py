@@ -13,6 +13,8 @@ from dashboard.charts.theme import Look, layer_colour, panels, spread
 
 SMALLEST_CHANGE = 1e-3
 """The change panels are magnified no further than this."""
+NAMES = 1.3
+"""An axis is longer than the training by this where the names of lines stand at their ends."""
 LIVE = "live"
 """One `uirevision` for all states of a live figure: nothing jumps when a point is added."""
 
@@ -69,11 +71,12 @@ def learning(curves: Curves, look: Look) -> go.Figure:
     _mark_lowest(figure, curves, look)
     _name_lines(figure, curves, look)
     figure.update_xaxes(range=[0, curves.epochs * 1.04], title_text="epoch", **_epoch_ticks(curves.epochs))
+    figure.update_xaxes(range=[0, curves.epochs * NAMES], row=1, col=1)
     figure.update_yaxes(nticks=6)
     figure.update_yaxes(rangemode="tozero", range=None if curves.loss else [0, 1], row=1, col=1)
     if curves.metric != "loss":
         floor = min([0.5, *curves.validation_metric])
-        figure.update_yaxes(range=[floor - 0.01, 1.0], dtick=0.1, tickformat=".1f", row=1, col=2)
+        figure.update_yaxes(range=[floor - 0.01, 1.01], dtick=0.1, tickformat=".1f", row=1, col=2)
     figure.update_layout(uirevision=LIVE)
     return figure
 

@@ -9,10 +9,11 @@ from dashboard.views.results import headline, run_frame
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, problem
+from dashboard.widgets.messages import empty
 from dashboard.widgets.next_step import next_step
 from dashboard.widgets.run_files import arrival, bring_in
 from dashboard.widgets.run_table import run_table
+from dashboard.widgets.runs import damaged
 
 QUESTION = "What has been trained here, and how well does each model do?"
 TABLE = (
@@ -43,8 +44,7 @@ def page() -> None:
     run_table(records)
     caption(TABLE)
     for record in (one for one in records if one.status == "damaged"):
-        mend = f"Bring the file back, or remove the run: `sentiscope runs rm {record.run}`."
-        problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend}")
+        damaged(record)
     bring_in()
     export_bar("overview", {"Runs": run_frame(records)}, figures=False)
 

@@ -6,7 +6,7 @@ import streamlit as st
 
 from dashboard import data, state
 from dashboard.widgets.header import header
-from dashboard.widgets.runs import facts
+from dashboard.widgets.runs import damaged, facts
 from dashboard.widgets.train_form import train_form
 from dashboard.widgets.training import LIVE, past, queue, watch
 
@@ -27,8 +27,8 @@ def page() -> None:
     train_form()
     waiting = any(one.status in LIVE for one in records)
     st.fragment(_others, run_every=POLL_SECONDS if waiting else None)(waiting)
-    if record is not None and record.status != "damaged":
-        past(record)
+    if record is not None:
+        (damaged if record.status == "damaged" else past)(record)
 
 
 def _live(run: str) -> None:

@@ -34,17 +34,17 @@ def run_table(records: Sequence[RunRecord]) -> None:
         row_height=row_height(),
         column_order=["run", "status", "data", "model", "accuracy", "interval", "tfidf", "course"],
         column_config={
-            "run": text("Run", width=104),
-            "status": text("Status", width=74),
+            "run": text("Run", width=138),
+            "status": text("Status", width=76),
             "data": text("Data", width=68),
-            "model": text("Model", width=92),
-            "accuracy": text("Accuracy, test", width=114, help=ACCURACY),
+            "model": text("Model", width=88),
+            "accuracy": text("Accuracy, test", width=104, help=ACCURACY),
             "interval": st.column_config.ImageColumn(
-                "0.5 to 1", width=100, help="The interval drawn; the ring is TF-IDF"
+                "0.5 to 1", width=92, help="The interval drawn; the ring is TF-IDF"
             ),
             "tfidf": text("TF-IDF", width=58, alignment="right", help="The yardstick on the same data"),
             "course": st.column_config.ImageColumn(
-                "λ", width=84, help="Change since the start, by layer and component"
+                "λ", width=74, help="Change since the start, by layer and component"
             ),
         },
         key=state.current(state.ROWS),

@@ -12,7 +12,7 @@ from dashboard import data, state
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, problem
 
-SHORT = 18
+SHORT = 17
 """Characters that the picker shows of a name; a longer one stands below it as well."""
 
 
@@ -70,9 +70,14 @@ def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
     elif record is None:
         problem("No run is chosen", "Choose one in the sidebar.")
     else:
-        mend = f"Bring the file back, or remove the run: `sentiscope runs rm {record.run}`. Other runs are not touched."
-        problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend}")
+        damaged(record)
     return None
+
+
+def damaged(record: RunRecord) -> None:
+    """What is wrong with a run that cannot be shown, and what to do."""
+    mend = f"Bring the file back, or remove the run: `sentiscope runs rm {record.run}`. Other runs are not touched."
+    problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend}")
 
 
 def facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:

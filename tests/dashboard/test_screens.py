@@ -22,15 +22,15 @@ APP = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
 SAID = {
     "overview": (EMPTY, "Try to fool", DAMAGED, "Try to fool"),
     "data": ("reviews.csv",) * 4,
-    "train": ("Which model shall learn", "finished after", "Which model shall learn", "solved in one go"),
+    "train": ("Which model shall learn", "finished after", DAMAGED, "solved in one go"),
     "performance": (EMPTY, "n = 16", DAMAGED, "n = 16"),
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to put on a map"),
     "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention to look into"),
     "lambdas": (EMPTY, "Upwards: how far lambda has moved", DAMAGED, "without attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
-WITHOUT_RUN = ("data", "train")
-"""Pages that do not speak of a run, or also without one."""
+WITHOUT_RUN = ("data",)
+"""Pages that do not speak of a run."""
 
 
 def text_of(app) -> str:
