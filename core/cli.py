@@ -23,10 +23,12 @@ from core import verbs
 from core.cli_progress import Progress
 from core.config import parse_settings
 from core.exceptions import InputError, SentiscopeError
+from core.models.presets import PAPERS
 from core.runs import jobs
 from core.runs.budget import TIMES
 from core.runs.store import RunStore
 from core.serve import serve, streamlit_command
+from core.systems import CLASSES, VOCABULARY
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Train small sentiment classifiers, look inside.")
 data_app = typer.Typer(no_args_is_help=True, help="Data sets: list, card, check.")
@@ -164,9 +166,20 @@ def figures(
 
 
 @app.command()
-def presets(as_json: Json = False) -> None:
-    """The models that can be trained, with their source."""
-    _print(verbs.presets(), as_json, lambda r: _table(r["presets"], ("name", "line", "source")))
+def presets(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="One preset, shown whole.")] = "",
+    paper: Annotated[str, typer.Option(help=f"Only those of one paper: {', '.join(PAPERS)}, or its title.")] = "",
+    vocabulary: Annotated[int, typer.Option(help="Tokens at which sizes are told.")] = VOCABULARY,
+    classes: Annotated[int, typer.Option(help="Classes at which sizes are told.")] = CLASSES,
+    as_json: Json = False,
+) -> None:
+    """The models that can be trained: all, those of one paper, or one whole."""
+    if name and paper:
+        raise InputError("give the name of a preset or --paper, not both")
+    if name:
+        _print(verbs.presets_show(name, vocabulary=vocabulary, classes=classes), as_json, _show_preset)
+    else:
+        _print(verbs.presets(paper, vocabulary=vocabulary, classes=classes), as_json, _show_presets)
 
 
 @data_app.command("list")
@@ -430,6 +443,33 @@ def _show_inside(result: dict[str, Any]) -> None:
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])
         out.print(f"layer {number}: {components} components x {heads} heads; --json or --html F shows the maps")
+
+
+def _show_presets(result: dict[str, Any]) -> None:
+    rows = [{**each, "parameters": f"{each['parameters']:,}"} for each in result["presets"]]
+    _table(rows, ("name", "parameters", "line", "source"))
+    out.print(f"parameters with {result['vocabulary']:,} tokens and {result['classes']} classes", markup=False)
+
+
+def _show_preset(result: dict[str, Any]) -> None:
+    out.print(f"[bold]{escape(result['name'])}[/bold]: {escape(result['line'])}")
+    said = f"{result['parameters']:,} with {result['vocabulary']:,} tokens and {result['classes']} classes"
+    for what, value in (("paper", result["title"]), ("source", result["source"]), ("parameters", said)):
+        out.print(f"{what}: {value}", markup=False, highlight=False, soft_wrap=True)
+    recipe = " ".join(f"--set {key}={value}" for key, value in result["settings"].items())
+    out.print(f"trained with: {recipe or 'the defaults'}\n", markup=False, highlight=False, soft_wrap=True)
+    rows = []
+    for part in result["diagram"]:
+        times = f"{part['times']} x " if part["times"] > 1 else ""
+        rows.append({**part, "parameters": f"{times}{part['parameters']:,}" if part["parameters"] else ""})
+        rows += [{"part": f"  {term['name']}", "detail": term["detail"]} for term in part["terms"]]
+    _table(rows, ("part", "detail", "parameters"))
+    out.print()
+    for line in result["equation"]:
+        out.print(f"{line['latex']}    {line['words']}", markup=False, highlight=False, soft_wrap=True)
+    out.print(f"\nfrom its nearest relative, {result['nearest']}:", markup=False, highlight=False)
+    _table(result["differences"], ("setting", "what", "here", result["nearest"]))
+    out.print(f"Train it: sentiscope train --model {result['name']}", markup=False, highlight=False)
 
 
 def _show_tree(result: dict[str, Any]) -> None:

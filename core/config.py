@@ -27,6 +27,32 @@ class RunConfig:
     model: ModelConfig = field(default_factory=ModelConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
+    def __post_init__(self) -> None:
+        """What one room asks of another."""
+        model = self.model
+        if model.needs_tags and self.text.tagger == "none":
+            raise ConfigError(
+                "model.position=polarity-aware: reads parts of speech, and text.tagger=none gives none; "
+                "choose text.tagger=auto, or model.pos_tags=false"
+            )
+        if model.needs_lexicon and not self.text.lexicon:
+            raise ConfigError(
+                f"{_reader(model)}: reads a lexicon, and text.lexicon names none; choose text.lexicon=vader"
+            )
+        if self.training.diversity and (model.family != "encoder" or model.attention.components < 2):
+            raise ConfigError(
+                f"training.diversity={self.training.diversity}: pushes the maps of a head apart, and there are no two; "
+                "choose training.diversity=0, or model.attention.mixing=additive and model.attention.components=2"
+            )
+
+
+def _reader(model: ModelConfig) -> str:
+    """The setting that asks for a lexicon."""
+    if model.family == "lexicon":
+        return "model.family=lexicon"
+    lexical = model.attention.lexical
+    return f"model.attention.lexical={lexical}" if lexical != "none" else "model.attention.lexicon_gate=true"
+
 
 def compose(preset: str, settings: Mapping[str, Any] | None = None) -> RunConfig:
     """The run of a preset with dotted settings on top, e.g. `{"training.lr": 1e-3}`.
@@ -39,7 +65,7 @@ def compose(preset: str, settings: Mapping[str, Any] | None = None) -> RunConfig
     if preset not in PRESETS:
         raise ConfigError(f"unknown model preset '{preset}'{_nearest(preset, PRESETS)}; `sentiscope presets` lists all")
     chosen = PRESETS[preset]
-    tree = to_dict(RunConfig(model=chosen.model))
+    tree = to_dict(RunConfig()) | {"model": dataclasses.asdict(chosen.model)}
     for name, value in {**chosen.settings, **(settings or {})}.items():
         _place(tree, name, value)
     return from_dict(tree)
@@ -72,15 +98,20 @@ def from_dict(tree: Mapping[str, Any]) -> RunConfig:
 
 def setting_names() -> list[str]:
     """Every dotted setting, in order of declaration."""
-    return list(_leaves(to_dict(RunConfig())))
+    return list(flat(RunConfig()))
 
 
-def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterable[str]:
+def flat(config: RunConfig) -> dict[str, Any]:
+    """Every dotted setting with its value, in order of declaration."""
+    return dict(_leaves(to_dict(config)))
+
+
+def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
     for key, value in tree.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{prefix}{key}.")
         else:
-            yield prefix + key
+            yield prefix + key, value
 
 
 def _place(tree: dict[str, Any], name: str, value: Any) -> None:

@@ -13,15 +13,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from core import systems
 from core.config import RunConfig, compose
 from core.data.config import DataConfig
 from core.data.sources import SOURCES
 from core.data.table import indicators
 from core.exceptions import DataError, InputError, NotAvailable, RunDamaged
-from core.models.presets import PRESETS
 from core.papers.reported import counterpart
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
+from core.systems import CLASSES, VOCABULARY
 
 if TYPE_CHECKING:
     import numpy as np
@@ -331,14 +332,28 @@ def project(
     }
 
 
-def presets() -> dict[str, Any]:
-    """Every preset with its paper, source and one line."""
-    return {
-        "presets": [
-            {"name": name, "paper": preset.paper, "source": preset.source, "line": preset.line}
-            for name, preset in PRESETS.items()
-        ]
-    }
+def presets(paper: str = "", *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
+    """Every preset, or those of a paper, with source, one line, size and the parts that are switched on.
+
+    Args:
+        paper: its key or its short title; empty: all.
+        vocabulary: tokens at which sizes are told.
+        classes: the same.
+
+    Raises:
+        InputError: no such paper, or sizes that no model has.
+    """
+    found = systems.listed(paper, vocabulary=vocabulary, classes=classes)
+    return {"vocabulary": vocabulary, "classes": classes, "presets": found}
+
+
+def presets_show(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
+    """One preset whole: source, line, equation, parts, size, what sets it apart from its nearest relative.
+
+    Raises:
+        InputError: no such preset, or sizes that no model has.
+    """
+    return systems.whole(name, vocabulary=vocabulary, classes=classes)
 
 
 def data_list() -> dict[str, Any]:

@@ -12,6 +12,15 @@ SENTIFORMER = "SentiFormer"
 TWEET = "7ess-Xin"
 LEXICAL = "Sentiment Lexical Attention"
 INCEPTIVE = "Inceptive Transformers"
+PAPERS: dict[str, str] = {
+    "ndt": "NDT",
+    "sentiformer": SENTIFORMER,
+    "tweet_encoder_7essxin": TWEET,
+    "lexical_attention": LEXICAL,
+    "inceptive": INCEPTIVE,
+    "baseline": "Baselines",
+}
+"""Short title of each paper, by its key; the order in which their presets stand."""
 
 
 @dataclass(frozen=True)
@@ -283,6 +292,6 @@ PRESETS: dict[str, Preset] = {
         "baseline",
         "valences of a lexicon, summed or averaged; logistic regression on that one number",
         "How positive the words of a text are by a lexicon, and nothing else.",
-        {"text.lexicon": "vader"},
+        {"text.lexicon": "vader", "text.min_freq": 1, "text.max_vocab": 5_000_000},
     ),
 }

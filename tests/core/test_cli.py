@@ -246,6 +246,38 @@ def test_runs_are_listed_shown_and_removed(cli, trained):
     assert cli("runs", "cancel", "first")[0] == 2
 
 
+def test_presets_of_one_paper(cli):
+    rows = load(cli("presets", "--paper", "7ess-Xin", "--json"))["presets"]
+    assert len(rows) == 20
+    assert {row["paper"] for row in rows} == {"tweet_encoder_7essxin"}
+    assert next(row for row in rows if row["name"] == "tweet-v8-p2")["parameters"] == 6_875_911
+
+
+def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
+    found = load(cli("presets", "tweet-v8-p2", "--vocabulary", "35000", "--json"))
+    assert (found["name"], found["parameters"]) == ("tweet-v8-p2", 7_835_911)
+    assert found["source"] == "7ess-Xin, Table I, V8, phase 2"
+    code, out, err = cli("presets", "tweet-v8-p2", "--vocabulary", "35000")
+    assert code == 0, err
+    assert "7,835,911 with 35,000 tokens" in out and r"\tau" in out and found["nearest"] in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--paper", "sentifomer"], "did you mean 'sentiformer'?); there are ndt (NDT)"),
+        (["sentifomer"], "did you mean 'sentiformer'?"),
+        (["vanilla", "--paper", "ndt"], "not both"),
+        (["vanilla", "--classes", "1"], "--classes 1: 2 to"),
+        (["--vocabulary", "0"], "--vocabulary 0: 1 to"),
+    ],
+)
+def test_presets_that_there_are_not_are_refused(cli, arguments, words):
+    code, out, err = cli("presets", *arguments)
+    assert (code, out) == (2, "")
+    assert words in " ".join(err.split())
+
+
 def test_presets_and_data_are_listed_with_their_sources(cli):
     names = {row["name"] for row in load(cli("presets", "--json"))["presets"]}
     assert {"vanilla", "vanilla-swiglu", "differential", "differential-v2", "ndt-free-n4", "tfidf-logreg"} <= names

@@ -2,85 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from typing import Any
-
 import pytest
 import torch
+from drawn_models import drawn, put_together
 from small_models import CLASSES, LONGEST, VOCABULARY, example
 
 from core.exceptions import ConfigError
 from core.models.build import build
-from core.models.config import AttentionConfig, HeadConfig, ModelConfig
-
-CHOICES: dict[str, list[Any]] = {
-    "attention.mixing": ["single", "differential", "differential-v2", "additive"],
-    "attention.components": [1, 2, 3, 6],
-    "attention.constraint": ["01", "pm1", "pos", "free"],
-    "attention.qk_width": ["full", "half"],
-    "attention.heads": [1, 2, 4],
-    "attention.learn_beta": [False, True],
-    "attention.lambda_per_head": [False, True],
-    "attention.lambda_input": [False, True],
-    "attention.head_norm": [False, True],
-    "attention.row_norm": [False, True],
-    "attention.rotary": [False, True],
-    "attention.qk_norm": [False, True],
-    "attention.gate": [False, True],
-    "attention.lexicon_gate": [False, True],
-    "attention.window": [0, 2, 4, 64],
-    "attention.random_globals": [2, 0],
-    "attention.lexical": ["none", "add", "hadamard"],
-    "attention.lexical_heads": ["all", "last"],
-    "attention.lexical_scaled": [False, True],
-    "attention.lexical_strength": [1.0, 3.0],
-    "attention.learn_strength": [False, True],
-    "attention.lexical_component": [-1, 0],
-    "position": ["none", "sinusoidal", "polarity-aware"],
-    "recency": [True, False],
-    "pos_tags": [True, False],
-    "norm": ["layer", "rms", "none"],
-    "norm_place": ["pre", "post"],
-    "feedforward": ["relu", "gelu", "swiglu"],
-    "pooling": ["mean", "cls"],
-    "pad_mode": ["masked", "masked", "masked", "as_released"],
-    "initial": ["xavier", "torch"],
-    "head.kernels": ["", "2,3,5,7", "3"],
-    "head.attention_heads": [0, 2],
-    "head.dense": [0, 8],
-}
-
-
-def drawn(seed: int) -> ModelConfig:
-    """A configuration: every choice at random, each that is refused put back to its default, as a person would."""
-    generator = random.Random(seed)
-    chosen = {name: generator.choice(values) for name, values in CHOICES.items()}
-    while True:
-        try:
-            return put_together(chosen)
-        except ConfigError as error:
-            said = str(error)
-            assert "choose" in said or "nearest" in said or " to " in said, said
-            named = [name for name in CHOICES if f"model.{name}=" in said or f"model.{name}:" in said]
-            # A default may contradict another choice (one component, mixing 'differential'): then that one goes.
-            chosen.pop(next((name for name in named if name in chosen), "attention.mixing"))
-
-
-def put_together(chosen: dict[str, Any]) -> ModelConfig:
-    rooms: dict[str, dict[str, Any]] = {"attention": {}, "head": {}, "": {}}
-    for name, value in chosen.items():
-        room, _, last = name.rpartition(".")
-        rooms[room][last] = value
-    if rooms["head"].get("kernels"):
-        rooms["head"]["channels"] = 4
-    return ModelConfig(
-        width=16,
-        layers=2,
-        ff_width=12,
-        attention=AttentionConfig(**rooms["attention"]),
-        head=HeadConfig(**rooms["head"]),
-        **rooms[""],
-    )
+from core.models.config import AttentionConfig, ModelConfig
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -1,0 +1,126 @@
+"""The presets as a person looks for them: by paper, each whole, and what sets two of them apart. Imports no torch."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from core.config import compose, flat
+from core.exceptions import InputError
+from core.models.describe import marks, parameters, parts
+from core.models.equation import equation
+from core.models.neighbours import Difference, differences, nearest
+from core.models.presets import PAPERS, PRESETS
+
+VOCABULARY, CLASSES = 30_000, 2
+"""At which sizes are told where nobody says otherwise: the usual `text.max_vocab`, negative and positive."""
+LARGEST_VOCABULARY = 10_000_000
+LARGEST_CLASSES = 10_000
+
+
+def paper_key(name: str) -> str:
+    """The key of a paper, from its key or its short title in any spelling.
+
+    Raises:
+        InputError: there is none of that name; the message names them all.
+    """
+    wished = _letters(name)
+    for key, title in PAPERS.items():
+        if wished in (_letters(key), _letters(title)):
+            return key
+    near = difflib.get_close_matches(wished, [*map(_letters, PAPERS), *map(_letters, PAPERS.values())], n=1)
+    meant = next((key for key, title in PAPERS.items() if near and near[0] in (_letters(key), _letters(title))), "")
+    hint = f" (did you mean '{meant}'?)" if meant else ""
+    known = ", ".join(f"{key} ({title})" for key, title in PAPERS.items())
+    raise InputError(f"no paper is called '{name}'{hint}; there are {known}")
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name.casefold())
+
+
+def listed(paper: str = "", *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> list[dict[str, Any]]:
+    """Every preset, or those of a paper: name, paper, source, line, parameters, parts that are switched on.
+
+    Raises:
+        InputError: no such paper, or sizes that no model has.
+    """
+    _check(vocabulary, classes)
+    key = paper_key(paper) if paper else ""
+    return [_entry(name, vocabulary, classes) for name, preset in PRESETS.items() if key in ("", preset.paper)]
+
+
+def _entry(name: str, vocabulary: int, classes: int) -> dict[str, Any]:
+    preset = PRESETS[name]
+    return {
+        "name": name,
+        "paper": preset.paper,
+        "source": preset.source,
+        "line": preset.line,
+        "parameters": parameters(preset.model, vocabulary=vocabulary, classes=_possible(name, classes)),
+        "parts": list(marks(preset.model)),
+    }
+
+
+def _possible(name: str, classes: int) -> int:
+    return 2 if PRESETS[name].model.head.one_logit else classes
+
+
+def whole(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
+    """One preset whole: its entry, equation, diagram (parts in order) and what sets it apart from its nearest relative.
+
+    Raises:
+        InputError: no such preset, or sizes that no model has.
+    """
+    _check(vocabulary, classes)
+    compose(name)  # raises with the nearest name
+    preset = PRESETS[name]
+    relative = nearest(name, settings())
+    return {
+        **_entry(name, vocabulary, classes),
+        "title": PAPERS[preset.paper],
+        "vocabulary": vocabulary,
+        "classes": classes,
+        "diagram": [
+            {
+                "part": part.title,
+                "detail": part.detail,
+                "parameters": part.parameters,
+                "times": part.times,
+                "terms": [{"name": term.name, "detail": term.detail} for term in part.terms],
+            }
+            for part in parts(preset.model, vocabulary=vocabulary, classes=classes)
+        ],
+        "equation": [{"latex": line.latex, "words": line.words} for line in equation(preset.model)],
+        "settings": dict(preset.settings),
+        "nearest": relative,
+        "differences": [
+            {"setting": each.setting, "what": each.words, "here": each.first, relative: each.second}
+            for each in compared(name, relative)
+        ],
+    }
+
+
+def compared(first: str, second: str) -> tuple[Difference, ...]:
+    """Every setting in which two presets differ.
+
+    Raises:
+        InputError: no such preset.
+    """
+    return differences(*(settings().get(name) or flat(compose(name)) for name in (first, second)))
+
+
+@functools.cache
+def settings() -> Mapping[str, Mapping[str, Any]]:
+    """By preset every dotted setting with its value."""
+    return {name: flat(compose(name)) for name in PRESETS}
+
+
+def _check(vocabulary: int, classes: int) -> None:
+    if not 1 <= vocabulary <= LARGEST_VOCABULARY:
+        raise InputError(f"--vocabulary {vocabulary}: 1 to {LARGEST_VOCABULARY}")
+    if not 2 <= classes <= LARGEST_CLASSES:
+        raise InputError(f"--classes {classes}: 2 to {LARGEST_CLASSES}")

@@ -1,0 +1,184 @@
+"""Parts and sizes told without torch: equal to the built modules, to the counts of the papers, and complete."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+
+import pytest
+import torch
+from drawn_models import drawn
+
+from core.config import compose
+from core.models.build import build
+from core.models.config import AttentionConfig, ModelConfig
+from core.models.describe import TAG_ROWS, marks, parameters, parts
+from core.models.positions import CLASS_TAG
+from core.models.presets import PAPERS, PRESETS
+
+
+def built(config: ModelConfig, vocabulary: int, classes: int) -> int:
+    """Parameters of the module, made without memory for them."""
+    with torch.device("meta"):
+        model = build(config, vocabulary=vocabulary, classes=classes, max_length=20)
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_formula_counts_what_is_built(name):
+    config = PRESETS[name].model
+    for vocabulary, classes in ((1_000, 2), (67, 5)):
+        assert parameters(config, vocabulary=vocabulary, classes=classes) == built(config, vocabulary, classes)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_formula_counts_every_combination_of_parts(seed):
+    config = drawn(seed)
+    assert parameters(config, vocabulary=50, classes=3) == built(config, 50, 3)
+
+
+FURTHER = {
+    "two layers of LSTM": ("bilstm", {"model.layers": 2, "model.head.dense": 32}),
+    "CNN with a dense layer": ("cnn", {"model.head.dense": 32, "model.head.one_logit": True}),
+    "one logit": ("inceptive-16", {"model.head.one_logit": True}),
+    "lambda per head, beta learned": (
+        "ndt-01-n3",
+        {"model.attention.lambda_per_head": True, "model.attention.learn_beta": True},
+    ),
+    "differential lambda per head": ("differential", {"model.attention.lambda_per_head": True}),
+}
+
+
+@pytest.mark.parametrize(("name", "settings"), FURTHER.values(), ids=FURTHER)
+def test_the_formula_counts_further_settings(name, settings):
+    config = compose(name, settings).model
+    assert parameters(config, vocabulary=50, classes=2) == built(config, 50, 2)
+
+
+# tweet_encoder_7essxin.md section 3: parameters with 30,000 tokens of phase 1 and 2; V8 is 7,835,911 with 35,000.
+TWEETS = {
+    "v1": (4_139_010, 4_139_013),
+    "v2": (4_437_762, 4_437_768),
+    "v3": (9_261_826, 9_261_829),
+    "v4": (4_139_010, 4_139_013),
+    "v5": (4_139_010, 4_139_013),
+    "v6": (4_437_762, 4_437_768),
+    "v7": (4_636_930, 4_636_938),
+    "v8": (6_875_906, 6_875_911),
+    "v9": (4_437_762, 4_437_768),
+    "v10": (4_437_762, 4_437_768),
+}
+RELEASED = {"v5": (20_000, 2_859_013), "v6": (35_000, 5_077_768), "v7": (35_000, 5_276_938), "v8": (35_000, 7_835_911)}
+NOT_HALVED = {"v1": (256, 4_237_698), "v2": (256, 4_635_138), "v3": (1024, 10_049_794), "v8": (576, 7_615_106)}
+
+
+@pytest.mark.parametrize("version", TWEETS)
+@pytest.mark.parametrize("phase", [1, 2])
+def test_the_twenty_tweet_encoders_have_the_sizes_of_the_table(version, phase):
+    config = PRESETS[f"tweet-{version}-p{phase}"].model
+    assert parameters(config, vocabulary=30_000, classes=2) == TWEETS[version][phase - 1]
+
+
+@pytest.mark.parametrize("version", RELEASED)
+def test_with_the_vocabulary_of_the_released_code(version):
+    vocabulary, expected = RELEASED[version]
+    assert parameters(PRESETS[f"tweet-{version}-p2"].model, vocabulary=vocabulary, classes=2) == expected
+
+
+@pytest.mark.parametrize("version", NOT_HALVED)
+def test_without_halving_the_feed_forward_width(version):
+    width, expected = NOT_HALVED[version]
+    config = compose(f"tweet-{version}-p1", {"model.ff_width": width}).model
+    assert parameters(config, vocabulary=30_000, classes=2) == expected
+
+
+def of_key(config: ModelConfig, key: str, vocabulary: int = 67_400, classes: int = 5) -> list[int]:
+    found = parts(config, vocabulary=vocabulary, classes=classes)
+    return [part.parameters for part in found if part.key == key]
+
+
+def test_a_block_of_sentiformer_has_789_760_numbers_and_a_gate():
+    """sentiformer.md section 3."""
+    config = PRESETS["sentiformer"].model
+    plain = PRESETS["sentiformer-no-gate"].model
+    assert of_key(plain, "attention") == [263_168]
+    assert of_key(plain, "feedforward") == [525_568]
+    norms = of_key(plain, "norm")[:2]
+    assert sum(norms) == 1_024
+    assert 263_168 + 525_568 + sum(norms) == 789_760
+    layers = [part for part in parts(plain, vocabulary=9, classes=5) if part.layer]
+    assert sum(part.parameters * part.times for part in layers) == 6 * 789_760 == 4_738_560
+    assert of_key(config, "attention") == [263_168 + 256 + 1]
+
+
+def test_sentiformer_without_its_embedding():
+    """sentiformer.md section 3 says about 8.2k beside the blocks, which needs a table of 18 tags.
+
+    Section 11 asks for 12 tags, class token and padding: 14 rows, and so 7,182 numbers beside the blocks.
+    """
+    config = PRESETS["sentiformer"].model
+    rest = parameters(config, vocabulary=0, classes=5) - 4_738_560
+    gates, table, factors, class_token, norm, classifier = 6 * 257, 14 * 256, 3, 256, 512, 5 * 257
+    assert rest == gates + table + factors + class_token + norm + classifier == 7_182
+    assert 4_738_560 + rest == 4_745_742
+    assert rest + 4 * 256 == 8_206, "the specification's 8.2k"
+
+
+def test_sentiformer_has_22_million_numbers_at_a_vocabulary_of_67_400():
+    config = PRESETS["sentiformer"].model
+    assert round(parameters(config, vocabulary=67_400, classes=5) / 1e6, 2) == 22.0
+    assert round(parameters(config, vocabulary=30_522, classes=5) / 1e6, 2) == 12.56
+
+
+def test_the_table_of_tags_is_the_one_that_is_built():
+    assert TAG_ROWS == CLASS_TAG + 1
+
+
+def test_parts_stand_in_the_order_in_which_a_text_passes_them():
+    def keys(name):
+        return [part.key for part in parts(PRESETS[name].model, vocabulary=9, classes=2)]
+
+    layer = ["norm", "attention", "norm", "feedforward"]
+    assert keys("vanilla") == ["embedding", "positions", *layer, "norm", "pooling", "classifier"]
+    assert keys("tweet-v1-p2") == ["embedding", "attention", "norm", "feedforward", "norm", "pooling", "classifier"]
+    head = ["convolutions", "head-attention", "pooling", "dense", "classifier"]
+    assert keys("inceptive-64") == ["embedding", "positions", *layer, "norm", *head]
+    assert keys("sentiformer-no-norm")[2:4] == ["attention", "feedforward"]
+    assert keys("cnn") == ["embedding", "convolutions", "largest", "classifier"]
+    assert keys("tfidf-svm") == ["counts", "classifier"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("vanilla", ()),
+        ("ndt-pm1-n4", ("4 maps, λ in [−1,1]",)),
+        ("sentiformer", ("gate", "window 64", "positions with recency and part of speech")),
+        ("tweet-v3-p2", ("rotary", "QK-norm")),
+        ("lexical-last-scaled", ("σ added in the last head, scaled",)),
+        ("inceptive-no-attention", ("convolutions 2,3,5,7", "dense layer")),
+        ("tfidf-nb", ("TF-IDF", "naive Bayes")),
+    ],
+)
+def test_marks_name_what_is_switched_on(name, expected):
+    assert marks(PRESETS[name].model) == expected
+
+
+def test_one_choice_of_attention_never_goes_unmarked():
+    """Each further part of attention adds a mark or changes one."""
+    base = ModelConfig(attention=AttentionConfig(mixing="additive", components=2, gate=True, lexical="add", window=4))
+    changes = {"rotary": True, "qk_norm": True, "lexicon_gate": True, "window": 8, "lexical": "hadamard"}
+    changes |= {"lexical_heads": "last", "constraint": "pos", "head_norm": True, "row_norm": True, "components": 3}
+    for name, value in changes.items():
+        changed = dataclasses.replace(base, attention=dataclasses.replace(base.attention, **{name: value}))
+        assert marks(changed) != marks(base), name
+
+
+def test_every_paper_has_presets_and_every_preset_a_paper():
+    assert {preset.paper for preset in PRESETS.values()} == set(PAPERS)
+
+
+def test_nothing_of_it_needs_torch():
+    code = "import sys, core.systems as s; s.whole('sentiformer'); s.listed(); print('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

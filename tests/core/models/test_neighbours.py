@@ -1,0 +1,59 @@
+"""What sets two models apart, in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.config import compose, flat
+from core.models.neighbours import WORDS, differences, nearest
+from core.models.presets import PRESETS
+
+
+@pytest.fixture(scope="module")
+def settings():
+    return {name: flat(compose(name)) for name in PRESETS}
+
+
+def test_every_setting_of_the_model_has_words(settings):
+    assert set(WORDS) == {name for name in settings["vanilla"] if name.startswith("model.")}
+
+
+def test_a_difference_names_setting_words_and_both_values(settings):
+    (found,) = differences(settings["sentiformer-no-gate"], settings["sentiformer"])
+    assert found == ("model.attention.gate", "gate on the keys", "no", "yes")
+
+
+def test_those_of_the_model_stand_first(settings):
+    found = [each.setting for each in differences(settings["vanilla"], settings["inceptive-64"])]
+    rooms = [name.startswith("model.") for name in found]
+    assert rooms == sorted(rooms, reverse=True) and not all(rooms)
+
+
+def test_nothing_sets_a_model_apart_from_itself(settings):
+    assert differences(settings["vanilla"], settings["vanilla"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "relative"),
+    [
+        ("sentiformer-no-gate", "sentiformer"),
+        ("sentiformer-no-norm", "sentiformer"),
+        ("ndt-01-n3", "ndt-01-n2"),
+        ("lexical-last-scaled", "lexical-all-scaled"),
+        ("inceptive-32", "inceptive-16"),
+        ("tweet-v4-p2", "tweet-v1-p2"),
+    ],
+)
+def test_the_nearest_relative_differs_in_the_fewest_settings_of_the_model(settings, name, relative):
+    assert nearest(name, settings) == relative
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_no_other_preset_is_nearer(settings, name):
+    def changed(other):
+        found = differences(settings[name], settings[other])
+        return sum(each.setting.startswith("model.") for each in found), len(found)
+
+    relative = nearest(name, settings)
+    assert relative != name
+    assert changed(relative) == min(changed(other) for other in PRESETS if other != name)

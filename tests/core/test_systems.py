@@ -1,0 +1,55 @@
+"""Presets found by paper and shown whole."""
+
+from __future__ import annotations
+
+import pytest
+
+from core import systems
+from core.exceptions import InputError
+from core.models.presets import PAPERS, PRESETS
+
+
+@pytest.mark.parametrize(
+    ("said", "key"),
+    [
+        ("ndt", "ndt"),
+        ("7ess-Xin", "tweet_encoder_7essxin"),
+        ("Sentiment Lexical Attention", "lexical_attention"),
+        ("inceptive transformers", "inceptive"),
+        ("SENTIFORMER", "sentiformer"),
+        ("baseline", "baseline"),
+        ("Baselines", "baseline"),
+    ],
+)
+def test_a_paper_is_found_by_key_and_short_title(said, key):
+    assert systems.paper_key(said) == key
+    assert {each["paper"] for each in systems.listed(said)} == {key}
+
+
+def test_an_unknown_paper_is_refused_with_all_there_are():
+    with pytest.raises(InputError, match="did you mean 'sentiformer'") as refusal:
+        systems.listed("sentifomer")
+    assert all(key in str(refusal.value) for key in PAPERS)
+
+
+@pytest.mark.parametrize(("vocabulary", "classes"), [(0, 2), (10**9, 2), (100, 1), (100, 10**6)])
+def test_sizes_that_no_model_has_are_refused(vocabulary, classes):
+    for call in (systems.listed, lambda **sizes: systems.whole("vanilla", **sizes)):
+        with pytest.raises(InputError, match=r"--vocabulary|--classes"):
+            call(vocabulary=vocabulary, classes=classes)
+
+
+def test_papers_together_list_every_preset_once():
+    names = [each["name"] for paper in PAPERS for each in systems.listed(paper)]
+    assert sorted(names) == sorted(PRESETS)
+    assert [each["name"] for each in systems.listed()] == list(PRESETS)
+
+
+def test_one_whole_adds_up_and_names_its_relative():
+    found = systems.whole("sentiformer-no-gate", vocabulary=1_000, classes=5)
+    assert sum(part["parameters"] * part["times"] for part in found["diagram"]) == found["parameters"]
+    assert found["nearest"] == "sentiformer"
+    assert [each["setting"] for each in found["differences"]] == ["model.attention.gate"]
+    assert found["differences"][0]["here"] == "no" and found["differences"][0]["sentiformer"] == "yes"
+    assert found["settings"]["training.warmup"] == 0.1
+    assert found["title"] == "SentiFormer"
