@@ -37,7 +37,8 @@ from core.training.config import metric_for
 from core.training.device import choose_device, keep_freed_memory
 from core.training.history import Row
 from core.training.inside import read_gates, read_inside
-from core.training.linear import SOLVERS, fit_linear
+from core.training.lexicon import fit_lexicon
+from core.training.linear import fit_linear
 from core.training.loop import PROBE, Events, Training
 
 TIMED_ROWS = 64
@@ -62,7 +63,7 @@ class Experiment(Events):
         """
         device = self._settle()
         dataset = self._data()
-        fit = self._linear if self.config.model.family in SOLVERS else self._encoder
+        fit = self._by_steps if self.config.model.by_steps else self._solved
         model, tokenizer = fit(dataset, device)
         self._evaluate(dataset, model, tokenizer)
         self._note("yardstick")
@@ -95,7 +96,7 @@ class Experiment(Events):
         self._update(data_fingerprint=dataset.fingerprint, **known)
         return dataset
 
-    def _encoder(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
+    def _by_steps(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
         self._note("tokenizer")
         tokenizer = fit_tokenizer(_texts_to_fit(dataset, self.config.text), self.config.text)
         write_text(self.folder / TOKENIZER, tokenizer.to_json())
@@ -141,18 +142,26 @@ class Experiment(Events):
         ends = {"steps": training.steps, "epochs": self.config.training.epochs}
         self._update(progress={**begun, **ends, "rows": rows, "machine": this_machine()})
 
-    def _linear(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
-        """A TF-IDF baseline: fitted by scikit-learn, kept and read as every other model; always on the CPU."""
+    def _solved(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
+        """A baseline that has no steps: fitted by scikit-learn on the CPU, kept and read as every other model."""
         self._note("training", steps=0)
         began = time.monotonic()
         train, validation = ((_texts(dataset, split), dataset.targets(split)) for split in (TRAIN, VALIDATION))
-        classes, family = len(dataset.classes), self.config.model.family
-        fit = fit_linear(*train, *validation, config=self.config.text, classes=classes, family=family)
+        text, family, classes = self.config.text, self.config.model.family, len(dataset.classes)
+        if family == "lexicon":
+            tokenizer = fit_tokenizer(_texts_to_fit(dataset, text), text)
+            fit = fit_lexicon(tokenizer, *train, *validation, classes=classes)
+        else:
+            fit = fit_linear(*train, *validation, config=text, classes=classes, family=family)
         write_text(self.folder / TOKENIZER, fit.tokenizer.to_json())
         self._write_weights(fit.model)
-        size = fit.tokenizer.size
         self._update(
-            vocabulary=size, parameters=parameter_count(fit.model), seconds=time.monotonic() - began, device="cpu"
+            vocabulary=fit.tokenizer.size,
+            max_length=fit.tokenizer.max_length,
+            parameters=parameter_count(fit.model),
+            data_notes=(*dataset.notes, *fit.tokenizer.notes),
+            seconds=time.monotonic() - began,
+            device="cpu",
         )
         self._add_results(**fit.settings)
         return fit.model, fit.tokenizer

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,9 +12,10 @@ from scipy.sparse import csr_array
 
 from core.models.config import Family
 from core.models.linear import BagOfNgrams
+from core.models.plain import Plain
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
-from core.text.tokenizers import FIRST
+from core.text.tokenizers import FIRST, Tokenizer
 from core.training.batches import TokenTable
 from core.training.solvers import LOGISTIC, NAIVE_BAYES, SUPPORT_VECTORS, Columns, Solver, choose
 
@@ -24,10 +26,11 @@ SOLVERS: dict[Family, Solver] = {"tfidf-logreg": LOGISTIC, "tfidf-nb": NAIVE_BAY
 class LinearFit:
     """A fitted baseline."""
 
-    tokenizer: NGramTokenizer
-    model: BagOfNgrams
-    settings: dict[str, float]
-    """What was chosen on validation: C, or alpha of naive Bayes; with the SVM also the scale of its decisions."""
+    tokenizer: Tokenizer
+    model: Plain
+    settings: dict[str, Any]
+    """What was chosen on validation: C, or alpha of naive Bayes; with the SVM also the scale of its decisions, with the
+    lexicon the feature."""
     score: float
     """Validation accuracy there; of several labels a text the mean over labels of F1 at 0.5."""
 

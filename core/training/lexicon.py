@@ -1,0 +1,62 @@
+"""Fits the lexicon baseline: class probabilities from one number, how positive the words of a text are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from core.models.lexicon import LexiconClassifier
+from core.text.tokenizers import Tokenizer
+from core.training.batches import in_order, token_table
+from core.training.linear import LinearFit
+from core.training.solvers import LOGISTIC, choose
+
+FEATURES = ("sum", "mean")
+"""The columns of `LexiconClassifier.features`."""
+AT_ONCE = 1024
+
+
+def fit_lexicon(
+    tokenizer: Tokenizer,
+    texts: Sequence[str],
+    labels: np.ndarray,
+    validation_texts: Sequence[str],
+    validation_labels: np.ndarray,
+    *,
+    classes: int,
+) -> LinearFit:
+    """A logistic regression on the sum or on the mean of the valences, whichever is better on validation.
+
+    Args:
+        tokenizer: with a lexicon.
+        texts: of the training split.
+        labels: (n,) int64 class numbers, or for several labels a text (n, C) zeros and ones.
+        validation_texts: of the validation split.
+        validation_labels: as `labels`.
+        classes: C.
+
+    Raises:
+        DataError: as `core.training.solvers.choose`.
+    """
+    model = LexiconClassifier(classes=classes).eval()
+    train, held = (_features(model, tokenizer, part) for part in (texts, validation_texts))
+    fits = [
+        choose(LOGISTIC, train[:, [j]], labels, held[:, [j]], validation_labels, classes=classes)
+        for j in range(len(FEATURES))
+    ]
+    best = max(range(len(FEATURES)), key=lambda j: fits[j].score)  # the first of equals
+    columns = fits[best].columns
+    with torch.no_grad():
+        model.weight[best] = torch.from_numpy(columns.weight[0]).to(model.weight)
+        model.bias.copy_(torch.from_numpy(columns.bias))
+    return LinearFit(tokenizer, model, {**fits[best].settings, "feature": FEATURES[best]}, fits[best].score)
+
+
+def _features(model: LexiconClassifier, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
+    """(n, 2)."""
+    tokens = token_table(tokenizer, texts)
+    with torch.no_grad():
+        parts = [model.features(tokens.batch(rows)) for rows in in_order(np.arange(len(texts)), AT_ONCE)]
+    return torch.cat([torch.zeros(0, 2), *parts]).double().numpy()
