@@ -12,6 +12,7 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.views.edits import learned
 from dashboard.views.sentence import attention_table, prediction_table, subtracts
+from dashboard.widgets.answer import answer
 from dashboard.widgets.edits import changed, what_if
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.header import header
@@ -20,7 +21,6 @@ from dashboard.widgets.messages import empty, finding, problem
 from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.second_run import other_runs, second_run
 from dashboard.widgets.style import look
-from dashboard.widgets.tokens import probability_bar
 
 QUESTION = "What does the model say, and what does each head read?"
 EXAMPLE = "not a bad film at all, but the ending never works"
@@ -70,13 +70,13 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> N
     if deep:
         edits, parts, view = changed(record, text, trained)
         inside(record, view, edits)
-        what_if(edits, parts, learned(trained, minus), trained, view)
+        what_if(record, edits, parts, learned(trained, minus), trained, view)
         beside = second_run(record, others, text, view, edits)
         if edits:
             columns = {"probability": view.probabilities, "as trained": trained.probabilities}
         tables["Attention"] = partial(attention_table, view, minus, edits, trained)
     else:
-        probability_bar(trained.probabilities, look())
+        answer(record, trained, look())
         _nothing_inside(record, bool(trained.layers))
         beside = second_run(record, others, text, trained)
     columns |= {name: other.probabilities for name, other in beside.items()}

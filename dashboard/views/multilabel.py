@@ -37,6 +37,11 @@ def thresholds(record: RunRecord) -> Floats | None:
     return None if not found else np.array([found.get(name, HALF) for name in record.classes])
 
 
+def named_limits(record: RunRecord) -> dict[str, float]:
+    """By label the threshold from which a run says it: the tuned one where there is one."""
+    return dict(zip(record.classes, map(float, limits(record, TUNED)), strict=True))
+
+
 def choices(record: RunRecord) -> list[str]:
     """Where the line can be drawn for all labels."""
     return [AT_HALF] if thresholds(record) is None else [AT_HALF, TUNED]

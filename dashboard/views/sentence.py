@@ -94,12 +94,12 @@ def _unknown_words(view: SentenceView) -> str:
     return f"{shown} and {len(words) - 12} more" if len(words) > 12 else shown or "nothing"
 
 
-def difference(before: SentenceView, now: SentenceView) -> str:
-    """`P(positive) 0.828, +0.087 against the model as trained`, and whether the answer is another."""
+def difference(before: SentenceView, now: SentenceView, what: str = "answer") -> str:
+    """`P(positive) 0.828, +0.087 against the model as trained`, and whether the answer (`what`) is another."""
     name = watched(before)
     p = now.probabilities[name]
     said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} against the model as trained"
-    return said if now.label == before.label else f"{said}; the answer is {now.label} instead of {before.label}"
+    return said if now.label == before.label else f"{said}; the {what} is {now.label} instead of {before.label}"
 
 
 def prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:

@@ -13,10 +13,10 @@ from dashboard import data, state
 from dashboard.charts.numbers import number, subscript
 from dashboard.views.edits import STEP, UNCHANGED, Edits, Learned, Parts, learned, parts_of
 from dashboard.views.sentence import difference, subtracts
+from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import finding, selection_note
 from dashboard.widgets.style import look
-from dashboard.widgets.tokens import probability_bar
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -34,6 +34,10 @@ PER_ROW = 3
 """Layers side by side."""
 
 
+def _what(record: RunRecord) -> str:
+    return "answer" if record.task == "single" else "most probable label"
+
+
 def _reset() -> None:
     """Back to the model as trained; a callback."""
     state.change(UNCHANGED.encode())
@@ -44,7 +48,7 @@ def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits,
     parts = parts_of(record.config.model, learned(trained, subtracts(record)))
     edits, left_out = parts.read(state.edit())
     view = data.sentence(record.run, text, edits)
-    probability_bar(view.probabilities, look(), before=trained.probabilities if edits else None)
+    answer(record, view, look(), before=trained if edits else None)
     if left_out:
         many = "One change" if left_out == 1 else f"{left_out} changes"
         has = f"{parts.layers} layers, {parts.heads} heads and {parts.components} component(s)"
@@ -52,20 +56,20 @@ def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits,
         finding(f"{many} of the link cannot be made here", f"This model has {has}{allowed}.")
     if edits:
         with st.container(key="selection", horizontal=True, vertical_alignment="center", gap="medium"):
-            selection_note("Changed by hand", f"{edits.words()}. {difference(trained, view)}")
+            selection_note("Changed by hand", f"{edits.words()}. {difference(trained, view, _what(record))}")
             st.button(BACK, on_click=_reset, type="tertiary", key="edit-reset-top")
     return edits, parts, view
 
 
-def what_if(edits: Edits, parts: Parts, own: Learned, trained: SentenceView, view: SentenceView) -> None:
+def what_if(record: RunRecord, edits: Edits, parts: Parts, own: Learned, trained: SentenceView, view: SentenceView) -> None:
     """All controls, and both answers beside each other."""
-    note = difference(trained, view) if edits else "nothing is changed"
+    note = difference(trained, view, _what(record)) if edits else "nothing is changed"
     heading("What if the inside were different?", "inside", note=note, about=HOW)
     caption(READING)
     _controls(edits, parts, own)
     for name, shown in (("as trained", trained), ("now", view)):
         st.html(f'<p class="s-who"><b>{name}</b> {"" if name != "now" else escape(edits.words())}</p>')
-        probability_bar(shown.probabilities, look(), small=True)
+        answer(record, shown, look(), small=True)
     st.button(BACK, on_click=_reset, type="tertiary", key="edit-reset", disabled=not edits)
 
 

@@ -13,10 +13,11 @@ from dashboard import data, state
 from dashboard.charts.attention import MapRow, full_colour, map_grid
 from dashboard.views.edits import UNCHANGED, Edits
 from dashboard.views.sentence import CLASS_TOKEN, combined_rows, received, subtracts, told_apart
+from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.messages import finding, problem
 from dashboard.widgets.style import look
-from dashboard.widgets.tokens import probability_bar, token_strip
+from dashboard.widgets.tokens import token_strip
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -86,7 +87,7 @@ def _rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapRow]:
 def _reading(record: RunRecord, view: SentenceView, rows: list[MapRow], top: float, place: str, changed: str) -> None:
     about = f"{record.preset} on {record.config.data.name}" + (f"; {changed}" if changed else "")
     st.html(f'<p class="s-who"><b>{escape(record.run)}</b> {escape(about)}</p>')
-    probability_bar(view.probabilities, look(), small=True)
+    answer(record, view, look(), small=True)
     if not rows:
         caption("No attention to look into: only the answer can be compared.")
         return
