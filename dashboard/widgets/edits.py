@@ -61,7 +61,9 @@ def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits,
     return edits, parts, view
 
 
-def what_if(record: RunRecord, edits: Edits, parts: Parts, own: Learned, trained: SentenceView, view: SentenceView) -> None:
+def what_if(
+    record: RunRecord, edits: Edits, parts: Parts, own: Learned, trained: SentenceView, view: SentenceView
+) -> None:
     """All controls, and both answers beside each other."""
     note = difference(trained, view, _what(record)) if edits else "nothing is changed"
     heading("What if the inside were different?", "inside", note=note, about=HOW)
