@@ -22,7 +22,7 @@ from torch import Tensor
 from core.models.support import ABSENT, is_global
 
 BLOCK = 32
-"""Queries per block; a wider half window makes the block as wide (measured in tests/benchmarks/banded.py)."""
+"""Queries per block; a wider half window makes the block as wide (chosen by tests/benchmarks/banded.py)."""
 BUFFER_BYTES = 2_000_000
 """Scores computed at a time, for one component; small enough to stay in a core's cache."""
 

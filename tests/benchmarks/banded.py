@@ -11,15 +11,18 @@ every map in memory. Medians; absolute times are of this machine only, but those
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import os
 import statistics
 import time
 from collections.abc import Callable
+from unittest import mock
 
 import torch
 import torch.nn.functional as F
 
+from core.models import blocks
 from core.models.attend import attend_explicit, attend_fused
 from core.models.banded import attend_banded
 from core.models.support import global_positions, support_mask
@@ -69,6 +72,25 @@ def measure(length: int, repeats: int, *, gradients: bool) -> dict[str, float]:
     return {name: 1e3 * statistics.median(values) for name, values in times.items()}
 
 
+def sizes(length: int, repeats: int) -> None:
+    """Print forward and backward of each block and buffer size: what `BLOCK` and `BUFFER_BYTES` were chosen by."""
+    found, leaves = ways(length, gradients=True)
+    weight = torch.randn(1, HEADS, length, WIDTH)
+    times: dict[tuple[int, int], list[float]] = {}
+    for repeat in range(repeats + 1):
+        for block, megabytes in itertools.product((32, 64, 128), (1, 2, 4)):
+            with (
+                mock.patch.object(blocks, "BLOCK", block),
+                mock.patch.object(blocks, "BUFFER_BYTES", megabytes * 1_000_000),
+            ):
+                start = time.perf_counter()
+                torch.autograd.grad(found["banded"](), leaves, weight)
+                if repeat:
+                    times.setdefault((block, megabytes), []).append(time.perf_counter() - start)
+    cells = [f"{block}/{megabytes} {1e3 * statistics.median(t):.2f}" for (block, megabytes), t in times.items()]
+    print(f"\nblock / megabytes of buffer at {length}, forward and backward: " + "  ".join(cells))
+
+
 def error(length: int) -> float:
     """Largest difference between the banded and the explicit outputs, float32."""
     found, _ = ways(length, gradients=False)
@@ -113,6 +135,7 @@ def main() -> None:
             if power is not None:
                 goal_text = f", goal {GROWTH}: {verdict(power <= GROWTH)}" if name == "banded" and not gradients else ""
                 print(f"growth of {name} from 2,048 to 16,384: length^{power:.2f}{goal_text}")
+    sizes(4096, args.repeats)
     for length in args.lengths:
         if length <= LONGEST_DENSE:
             print(f"largest difference to explicit at {length}: {(e := error(length)):.1e}, {verdict(e <= ERROR)}")
