@@ -17,11 +17,12 @@ from core.runs import projections
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 from core.training.history import read_history
-from dashboard.charts import attention, lambdas, performance, scores, training
+from dashboard.charts import attention, lambdas, multilabel, performance, scores, training
 from dashboard.charts import embeddings as maps
 from dashboard.charts.numbers import count
 from dashboard.charts.theme import Look, class_colours
 from dashboard.views import embeddings as map_views
+from dashboard.views import multilabel as label_views
 from dashboard.views import readings
 from dashboard.views import scores as score_views
 from dashboard.views.lambdas import has_lambda, head_lines, other_seeds, reported_places
@@ -99,14 +100,17 @@ class Source:
 
     @cached_property
     def decision(self) -> Decision:
-        """The answers as the model gives them: the more probable class."""
+        """The answers as the model gives them: the more probable class; of several labels, one of them at 0.5."""
+        if self.record.task == "multi":
+            return label_views.decide_label(self.report, label_views.first_label(self.report), 0.5)
         two = len(self.report.classes) == 2
         return decide(self.report.labels, self.report.probabilities, self.report.classes, ANSWER, 0.5 if two else 0.0)
 
     @property
     def n(self) -> str:
-        """The split and its size in words."""
-        return f"{self.split}, n = {count(len(self.decision.rows))}"
+        """The split and its size in words, and of several labels the one that is shown: the most frequent."""
+        of = f", label {label_views.first_label(self.report)}" if self.record.task == "multi" else ""
+        return f"{self.split}, n = {count(len(self.decision.rows))}{of}"
 
     def curves(self, record: RunRecord) -> training.Curves:
         """What a run has logged."""
@@ -204,6 +208,14 @@ def _confidence(source: Source) -> Drawn:
     return Drawn("Confidence by outcome", chart, source.n, reading, readings.OUTCOMES_HOW)
 
 
+def _labels(source: Source) -> Drawn:
+    if source.record.task == "single":
+        raise NotAvailable("each text has one label; see confusion")
+    table = label_views.label_table(source.report, label_views.thresholds(source.record))
+    chart = multilabel.label_scores(label_views.scattered(table), source.look)
+    return Drawn("Each label", chart, f"{source.split}, frequent ones first", readings.LABELS, readings.LABELS_HOW)
+
+
 def _roc(source: Source) -> Drawn:
     curves = score_views.roc_curves(source.decision)
     if not curves:
@@ -236,7 +248,7 @@ def _phenomena(source: Source) -> Drawn:
 def _map(source: Source, method: Method, dimensions: int) -> Drawn:
     chosen, made = source.map(method, dimensions)
     placed = map_views.points_frame(source.saved, source.record.classes).iloc[made.rows]
-    way = map_views.COLOURS[0]
+    way = map_views.ways(placed)[0]
     groups = map_views.colouring(placed, way, source.record.classes, source.look.tokens)
     axes = map_views.axis_titles(made, chosen)
     chart = maps.scatter(made.places, made.rows, map_views.hover_words(placed), groups, axes, source.look)
@@ -247,7 +259,7 @@ def _map(source: Source, method: Method, dimensions: int) -> Drawn:
 def _silhouettes(source: Source, method: Method) -> Drawn:
     chosen, made = source.map(method, 2)
     if made.quality.reason:
-        raise NotAvailable(f"it needs several classes: {made.quality.reason}")
+        raise NotAvailable(f"it compares a class with the nearest other one, and {made.quality.reason}")
     width = projections.read_vectors(source.store.path(source.run), source.split, source.record.classes)[0].shape[1]
     placed = source.saved.iloc[made.rows]
     spaces, there = map_views.spectra(made, placed, source.record.classes, chosen, width)
@@ -282,6 +294,7 @@ FIGURES: dict[str, Callable[[Source], Drawn]] = {
     "confusion": partial(_confusion, normalised=False),
     "confusion-shares": partial(_confusion, normalised=True),
     "confidence": _confidence,
+    "labels": _labels,
     "roc": _roc,
     "pr": _pr,
     "calibration": _calibration,

@@ -199,7 +199,7 @@ def _silhouettes(
 ) -> pd.DataFrame | None:
     quality = made.quality
     if quality.reason:
-        finding("There is no silhouette", f"It needs several classes: {quality.reason}.")
+        finding("There is no silhouette", f"It compares a class with the nearest other one, and {quality.reason}.")
         return None
     spaces, there = views.spectra(made, placed, record.classes, config, width)
     colours = class_colours(look().tokens, record.classes)

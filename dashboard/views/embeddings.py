@@ -13,10 +13,12 @@ from core.exceptions import RunDamaged
 from dashboard.charts.embeddings import HOVERED, Group, Shades, Spectrum
 from dashboard.charts.numbers import number
 from dashboard.charts.theme import Tokens, class_colours
-from dashboard.views.results import PROBABILITY, Stat
+from dashboard.views.results import LABEL, PROBABILITY, Stat, answer_probability
 
 COLOURS = ("label", "prediction", "correctness", "confidence")
 PHENOMENON = "phenomenon"
+OF = "label "
+"""Before a label, the way of colouring by it, where sentences may have several."""
 KINDS = 6
 """Phenomena with a colour of their own; look.md: six categories at most."""
 WORDS = 70
@@ -26,26 +28,34 @@ WORDS = 70
 def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
     """What is known of each sentence of a split: text, label, predicted, probability (of the predicted), phenomenon.
 
+    Of several labels a text also a 0/1 column `label:CLASS` each.
+
     Raises:
         RunDamaged: a column is missing.
     """
     try:
-        probability = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float).max(1)
-        kept = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else [])]
-        return saved[kept].assign(probability=probability)
+        bits = [name for name in (f"{LABEL}{each}" for each in classes) if name in saved]
+        chances = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
+        kept = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else []), *bits]
+        return saved[kept].assign(probability=answer_probability(chances, several=bool(bits)))
     except (KeyError, ValueError) as error:
         raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error
 
 
 def ways(points: pd.DataFrame) -> list[str]:
     """What the points can be coloured by."""
-    return [*COLOURS, PHENOMENON] if PHENOMENON in points else list(COLOURS)
+    bits = [f"{OF}{name.removeprefix(LABEL)}" for name in points if str(name).startswith(LABEL)]
+    first = [*bits, *(way for way in COLOURS if way not in ("label", "prediction"))] if bits else list(COLOURS)
+    return [*first, PHENOMENON] if PHENOMENON in points else first
 
 
 def colouring(points: pd.DataFrame, way: str, classes: Sequence[str], tokens: Tokens) -> list[Group] | Shades:
     """The placed `points`, in the order of the map, as groups or shades."""
+    if way.startswith(OF):
+        return _with_label(points, way.removeprefix(OF), tokens)
     if way == "confidence":
-        return Shades("P(said)", points["probability"].to_numpy(float), 1 / len(classes), 1.0)
+        least = 0.0 if any(str(name).startswith(LABEL) for name in points) else 1 / len(classes)
+        return Shades("P(said)", points["probability"].to_numpy(float), least, 1.0)
     if way == "correctness":
         wrong = (points["label"] != points["predicted"]).to_numpy()
         return [
@@ -58,6 +68,18 @@ def colouring(points: pd.DataFrame, way: str, classes: Sequence[str], tokens: To
     return [
         Group(name, np.flatnonzero(column == name), colour)
         for name, colour in zip(classes, class_colours(tokens, classes), strict=True)
+    ]
+
+
+def _with_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[Group]:
+    """The sentences that have a label, found or missed at 0.5, in front of all others."""
+    has = points[f"{LABEL}{label}"].to_numpy() != 0
+    found = points["predicted"].str.split(", ").map(lambda said: label in said).to_numpy(bool)
+    return [
+        Group("others", np.flatnonzero(~has & ~found), tokens.right),
+        Group(f"said {label}, is not", np.flatnonzero(~has & found), tokens.wrong, "x"),
+        Group(f"{label}, missed", np.flatnonzero(has & ~found), tokens.categories[1], "diamond", front=True),
+        Group(f"{label}, found", np.flatnonzero(has & found), tokens.accent, front=True),
     ]
 
 

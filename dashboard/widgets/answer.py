@@ -18,8 +18,8 @@ from dashboard.widgets.tokens import probability_bar
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
-READING = "Each label on its own, so the numbers do not sum to 1. {} says a label is said from there on."
-HALF, TUNED = "The mark at 0.5", "Its mark, the threshold chosen on validation,"
+READING = "Each label on its own, so the numbers do not sum to 1. The mark is its threshold{}: above it, it is said."
+TUNED = ", chosen on validation"
 
 
 def answer(
@@ -40,7 +40,7 @@ def answer(
     limits = named_limits(record)
     label_bars(view.probabilities, limits, before=before.probabilities if before else None)
     if not small:
-        caption(READING.format(TUNED if any(limit != 0.5 for limit in limits.values()) else HALF))
+        caption(READING.format(TUNED if record.results.get("tuned") else ""))
 
 
 def label_bars(
