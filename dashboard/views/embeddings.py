@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from core.evaluation.projection import NAMES, NEIGHBOURS, Projection, ProjectionConfig
+from core.evaluation.multilabel import HALF
 from core.exceptions import RunDamaged
 from dashboard.charts.embeddings import HOVERED, Group, Shades, Spectrum
 from dashboard.charts.numbers import number
@@ -17,6 +18,7 @@ from dashboard.views.results import LABEL, PROBABILITY, Stat, answer_probability
 
 COLOURS = ("label", "prediction", "correctness", "confidence")
 PHENOMENON = "phenomenon"
+SAID = "said:"
 OF = "label "
 """Before a label, the way of colouring by it, where sentences may have several."""
 KINDS = 6
@@ -28,7 +30,7 @@ WORDS = 70
 def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
     """What is known of each sentence of a split: text, label, predicted, probability (of the predicted), phenomenon.
 
-    Of several labels a text also a 0/1 column `label:CLASS` each.
+    Of several labels a text also 0/1 columns `label:CLASS` and `said:CLASS` (at 0.5) each.
 
     Raises:
         RunDamaged: a column is missing.
@@ -37,14 +39,15 @@ def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
         bits = [name for name in (f"{LABEL}{each}" for each in classes) if name in saved]
         chances = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
         kept = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else []), *bits]
-        return saved[kept].assign(probability=answer_probability(chances, several=bool(bits)))
+        said = {f"{SAID}{name}": chances[:, i] > HALF for i, name in enumerate(classes)} if bits else {}
+        return saved[kept].assign(probability=answer_probability(chances, several=bool(bits)), **said)
     except (KeyError, ValueError) as error:
         raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error
 
 
 def ways(points: pd.DataFrame) -> list[str]:
     """What the points can be coloured by."""
-    bits = [f"{OF}{name.removeprefix(LABEL)}" for name in points if str(name).startswith(LABEL)]
+    bits = [f"{OF}{name.removeprefix(LABEL)}" for name in map(str, points) if name.startswith(LABEL)]
     first = [*bits, *(way for way in COLOURS if way not in ("label", "prediction"))] if bits else list(COLOURS)
     return [*first, PHENOMENON] if PHENOMENON in points else first
 
@@ -74,7 +77,7 @@ def colouring(points: pd.DataFrame, way: str, classes: Sequence[str], tokens: To
 def _with_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[Group]:
     """The sentences that have a label, found or missed at 0.5, in front of all others."""
     has = points[f"{LABEL}{label}"].to_numpy() != 0
-    found = points["predicted"].str.split(", ").map(lambda said: label in said).to_numpy(bool)
+    found = points[f"{SAID}{label}"].to_numpy(bool)
     return [
         Group("others", np.flatnonzero(~has & ~found), tokens.right),
         Group(f"said {label}, is not", np.flatnonzero(~has & found), tokens.wrong, "x"),
