@@ -102,7 +102,7 @@ def inspect_text(
         device = device_of(model)
         output = model(
             batch.to(device),
-            trace="maps" in model.provides,
+            trace=True,
             intervene=intervene,
         )
     chances = probabilities(output.logits[0].double(), task).tolist()

@@ -9,7 +9,7 @@ from torch import nn
 
 from core.exceptions import ConfigError
 from core.models.attention import Attention, Mixing, Support, Terms
-from core.models.config import AttentionConfig, Family, ModelConfig
+from core.models.config import AttentionConfig, ModelConfig
 from core.models.convolution import ConvolutionClassifier
 from core.models.encoder import EncoderClassifier, Layer
 from core.models.feedforward import FeedForward, SwiGLU
@@ -19,19 +19,11 @@ from core.models.linear import BagOfNgrams
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
 from core.models.plain import Plain
 from core.models.positions import PolarityAware, Sinusoidal
+from core.models.provides import provides
 from core.models.recurrent import BiLSTM
 from core.models.terms import KeyGate, LexicalTerm
 
 Model = EncoderClassifier | Plain
-
-BASELINES: dict[Family, type[Plain]] = {
-    "bilstm": BiLSTM,
-    "cnn": ConvolutionClassifier,
-    "tfidf-logreg": BagOfNgrams,
-    "tfidf-nb": BagOfNgrams,
-    "tfidf-svm": BagOfNgrams,
-    "lexicon": LexiconClassifier,
-}
 
 
 def build(config: ModelConfig, *, vocabulary: int, classes: int, max_length: int = 0) -> Model:
@@ -72,30 +64,6 @@ def build(config: ModelConfig, *, vocabulary: int, classes: int, max_length: int
     if config.initial == "xavier":
         _initialise(model)
     return model
-
-
-def provides(config: ModelConfig) -> frozenset[str]:
-    """What a model of this configuration can show: pages ask for these names, never for a family or a paper."""
-    if config.family != "encoder":
-        return BASELINES[config.family].provides
-    part = config.attention
-    names = {
-        "maps": True,
-        "hidden": True,
-        "pooled": True,
-        "lambda": part.components > 1,
-        "token-lambda": part.lambda_input or part.mixing == "differential-v2",
-        "gates": part.gate,
-        "lexical": part.lexical != "none",
-        "temperature": part.qk_norm,
-        "support": part.window > 0,
-        "positions": config.position == "polarity-aware",
-        "tags": config.needs_tags,
-        "polarity": config.needs_lexicon,
-        "branches": bool(config.head.kernels),
-        "head-maps": config.head.attention_heads > 0,
-    }
-    return frozenset(name for name, has in names.items() if has)
 
 
 def _baseline(config: ModelConfig, vocabulary: int, classes: int) -> Plain:

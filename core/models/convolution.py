@@ -9,6 +9,7 @@ from torch import nn
 from core.models.dropout import Dropout
 from core.models.head import Convolution, Head
 from core.models.plain import Plain
+from core.models.provides import BASELINES
 from core.models.trace import Batch, HeadTrace, Intervention, Output, Trace
 
 
@@ -27,7 +28,7 @@ class ConvolutionClassifier(Plain):
         head: reads len(kernels) * channels numbers.
     """
 
-    provides = frozenset({"pooled", "branches"})
+    provides = BASELINES["cnn"]
 
     def __init__(
         self, *, vocabulary: int, width: int, kernels: tuple[int, ...], channels: int, dropout: float, head: Head

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from core.models.plain import Plain
+from core.models.provides import BASELINES
 from core.models.trace import Batch, Intervention, Output, Trace
 
 
@@ -18,7 +19,7 @@ class LexiconClassifier(Plain):
         classes: C.
     """
 
-    provides = frozenset({"polarity"})
+    provides = BASELINES["lexicon"]
 
     def __init__(self, *, classes: int) -> None:
         super().__init__()

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from core.models.plain import Plain
+from core.models.provides import BASELINES
 from core.models.trace import Batch, Intervention, Output
 
 
@@ -19,6 +20,8 @@ class BagOfNgrams(Plain):
         vocabulary: V, number of n-gram ids.
         classes: C.
     """
+
+    provides = BASELINES["tfidf-logreg"]
 
     def __init__(self, *, vocabulary: int, classes: int) -> None:
         super().__init__()

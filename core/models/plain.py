@@ -11,7 +11,7 @@ from core.models.trace import Intervention
 class Plain(nn.Module):
     """A classifier with the input and output of every other, and no head, component or lambda."""
 
-    provides: frozenset[str] = frozenset()
+    provides: frozenset[str]
 
     def lambdas(self) -> list[Tensor | None]:
         """None of the layers has one: an empty list."""

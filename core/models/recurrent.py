@@ -9,6 +9,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from core.models.dropout import Dropout
 from core.models.head import Head
 from core.models.plain import Plain
+from core.models.provides import BASELINES
 from core.models.trace import Batch, Intervention, Output, Trace
 
 
@@ -26,7 +27,7 @@ class BiLSTM(Plain):
         head: reads 2 * states numbers.
     """
 
-    provides = frozenset({"pooled"})
+    provides = BASELINES["bilstm"]
 
     def __init__(self, *, vocabulary: int, width: int, states: int, layers: int, dropout: float, head: Head) -> None:
         super().__init__()

@@ -6,9 +6,10 @@ import pytest
 import torch
 
 from core.exceptions import ConfigError
-from core.models.build import build, provides
+from core.models.build import build
 from core.models.config import READS, AttentionConfig, HeadConfig, ModelConfig
 from core.models.presets import PRESETS
+from core.models.provides import provides
 
 CNN = {"family": "cnn", "head": HeadConfig(kernels="3,4,5", channels=100)}
 

@@ -1,0 +1,43 @@
+"""What a model of a configuration can show: pages ask for these names, never for a family or a paper. No torch."""
+
+from __future__ import annotations
+
+from core.models.config import Family, ModelConfig
+
+BASELINES: dict[Family, frozenset[str]] = {
+    "bilstm": frozenset({"pooled"}),
+    "cnn": frozenset({"pooled", "branches"}),
+    "tfidf-logreg": frozenset(),
+    "tfidf-nb": frozenset(),
+    "tfidf-svm": frozenset(),
+    "lexicon": frozenset({"polarity"}),
+}
+"""Without `pooled` a text has no vector of its own: what the classifier reads are counts, or one number."""
+
+
+def provides(config: ModelConfig) -> frozenset[str]:
+    """Names of what is there.
+
+    maps, hidden (vectors of tokens), pooled (of texts), lambda, token-lambda, gates, lexical, temperature, support,
+    positions, tags, polarity, branches, head-maps.
+    """
+    if config.family != "encoder":
+        return BASELINES[config.family]
+    part = config.attention
+    names = {
+        "maps": True,
+        "hidden": True,
+        "pooled": True,
+        "lambda": part.components > 1,
+        "token-lambda": part.lambda_input or part.mixing == "differential-v2",
+        "gates": part.gate,
+        "lexical": part.lexical != "none",
+        "temperature": part.qk_norm,
+        "support": part.window > 0,
+        "positions": config.position == "polarity-aware",
+        "tags": config.needs_tags,
+        "polarity": config.needs_lexicon,
+        "branches": bool(config.head.kernels),
+        "head-maps": config.head.attention_heads > 0,
+    }
+    return frozenset(name for name, has in names.items() if has)
