@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.evaluation.projection import NAMES, NEIGHBOURS, Projection, ProjectionConfig
 from core.evaluation.multilabel import HALF
+from core.evaluation.projection import NAMES, NEIGHBOURS, Projection, ProjectionConfig
 from core.exceptions import RunDamaged
 from dashboard.charts.embeddings import HOVERED, Group, Shades, Spectrum
 from dashboard.charts.numbers import number
