@@ -40,6 +40,7 @@ def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
     assert {*names, *result["left_out"]} == set(FIGURES)
     assert {path.name for path in folder.iterdir()} == {*(f"{name}.html" for name in names), "plotly.min.js"}
     assert set(result["left_out"]) == {
+        "labels",
         "phenomena",
         *(f"map-{method}{deep}" for method in ("tsne", "umap") for deep in ("", "-3d")),
         "silhouettes-tsne",
