@@ -215,7 +215,9 @@ class Training:
             )
         lower = name in LOWER_IS_BETTER
         better = progress.best is None or (value < progress.best if lower else value > progress.best)
-        progress.stale = 0 if better else progress.stale + 1
+        # Of several labels nothing may be said above 0.5 at first: patience begins with the first one that is right.
+        silent = self.task == "multi" and name not in LOWER_IS_BETTER and value == 0
+        progress.stale = 0 if better or silent else progress.stale + 1
         if better:
             progress.best, progress.best_epoch = value, epoch
             self.best_weights = {key: tensor.detach().cpu().clone() for key, tensor in self.model.state_dict().items()}

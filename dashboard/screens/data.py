@@ -32,6 +32,7 @@ from dashboard.widgets.style import look, row_height
 
 QUESTION = "What is in the data, and how much of it will a model get to see?"
 CLASSES = "The share of each class in each split. A model that always says the largest class is right that often."
+LABELS = "The share of the texts of each split that have a label; a text may have several, or none."
 CLASSES_HOW = (
     "Rows of a class divided by the rows of its split. Where splits differ, a model chosen on one is judged on another."
 )
@@ -135,7 +136,8 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
     _about(dataset, card)
     export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
-    return [(dataset.name, f"{len(dataset.classes)} classes"), (f"n = {count(n)}", "labelled texts")]
+    what = "classes" if dataset.task == "single" else "labels, several a text"
+    return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {count(n)}", "labelled texts")]
 
 
 def _card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
@@ -164,7 +166,7 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
             class_balance(views.class_shares(card), look()),
             "classes",
             note="share of each split",
-            reading=CLASSES,
+            reading=CLASSES if dataset.task == "single" else LABELS,
             about=CLASSES_HOW,
         )
     with right:
@@ -185,13 +187,19 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
         views.split_words(splits), hide_index=True, row_height=row_height(), column_config=SPLIT_COLUMNS, alt="Splits"
     )
     caption(SPLITS)
+    tables = {"Splits": splits, "Classes": views.class_table(card), "Lengths": views.length_table(card)}
+    several = views.cardinality_table(card)
+    if not several.empty:
+        tables["Labels a text"] = several
+        heading("Labels a text", "cardinality", note="how many texts have how many")
+        st.dataframe(several, hide_index=True, row_height=row_height(), width="content", alt="Labels a text")
     conflicts = card["repeats"]["conflicting"]
     if conflicts:
         finding(
-            f"{plural(conflicts, 'text')} with more than one label",
+            f"{plural(conflicts, 'text')} with {'more than one label' if several.empty else 'different labels'}",
             "Nobody can get all of their rows right, neither a model nor a person.",
         )
-    return {"Splits": splits, "Classes": views.class_table(card), "Lengths": views.length_table(card)}
+    return tables
 
 
 def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
@@ -214,7 +222,7 @@ def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dic
             tables["Yardstick"],
             hide_index=True,
             row_height=row_height(),
-            column_config={"accuracy": three, "F1, macro": three},
+            column_config={"accuracy": three, "F1, macro": three, "tuned": three, "AUPR": three},
             alt="Yardstick",
         )
     caption(YARDSTICK)

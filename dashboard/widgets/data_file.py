@@ -155,9 +155,10 @@ def _columns(
         names,
         index=names.index(first.label) if first.label in names else None,
         key=f"label-{key}",
-        help="What it learns to say",
+        help="What it learns to say. Several 0/1 columns, one for each label: type their names with commas, or y_*",
         width=190,
-        placeholder="Choose a column",
+        accept_new_options=True,
+        placeholder="0/1 columns" if first.label else "Choose a column",
     )
     config = dataclasses.replace(asked, text=text or "", label=label or "")
     return config, first if (config.text, config.label) == (first.text, first.label) else look(config)
