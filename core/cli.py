@@ -6,20 +6,17 @@ Exit codes: 0 done, 1 failure, 2 wrong input.
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
-import unicodedata
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 import core
 from core import verbs
+from core.cli_print import Json, Set, decimals, emit, err, out, show_tree, tabulate, visible
 from core.cli_progress import Progress
 from core.config import parse_settings
 from core.exceptions import InputError, SentiscopeError
@@ -35,10 +32,7 @@ data_app = typer.Typer(no_args_is_help=True, help="Data sets: list, card, check.
 runs_app = typer.Typer(no_args_is_help=True, help="Runs: list, show, cancel, export, import, rm.")
 app.add_typer(data_app, name="data")
 app.add_typer(runs_app, name="runs")
-out, err = Console(), Console(stderr=True)
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, logs on stderr.")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="A setting; repeat for more.")]
 Run = Annotated[str, typer.Argument(help="Name of a run; `sentiscope runs list` shows all.")]
 
 
@@ -49,7 +43,7 @@ def main() -> None:
     try:
         app()
     except SentiscopeError as error:
-        err.print(f"[bold]sentiscope:[/bold] {escape(_visible(str(error)))}", highlight=False, soft_wrap=True)
+        err.print(f"[bold]sentiscope:[/bold] {escape(visible(str(error)))}", highlight=False, soft_wrap=True)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of our output has gone (`| head`); nothing is left to tell anybody.
@@ -84,7 +78,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
                 **{key: v for key, v in short.items() if v is not None},
             }
             result = verbs.train(data, model, chosen, name=name, on_event=progress.tell)
-    _print(result, as_json, _show_training)
+    emit(result, as_json, _show_training)
     if result["status"] != "done":
         raise typer.Exit(1)
 
@@ -101,7 +95,7 @@ def evaluate(
 ) -> None:
     """Metrics and confusion matrix of a run."""
     result = verbs.evaluate(run, data=data, split=split, rename=_pairs(rename or []))
-    _print(result, as_json, _show_evaluation)
+    emit(result, as_json, _show_evaluation)
 
 
 @app.command()
@@ -112,7 +106,7 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Class and probabilities of texts, in order."""
-    _print(verbs.predict(run, texts or [], file=file), as_json, _show_predictions)
+    emit(verbs.predict(run, texts or [], file=file), as_json, _show_predictions)
 
 
 @app.command()
@@ -123,7 +117,7 @@ def inspect(
     as_json: Json = False,
 ) -> None:
     """Tokens, prediction and every attention map of one text."""
-    _print(verbs.inspect(run, text, html=html), as_json, _show_inside)
+    emit(verbs.inspect(run, text, html=html), as_json, _show_inside)
 
 
 @app.command()
@@ -147,7 +141,7 @@ def project(
         last = line
 
     made = verbs.project(run, split=split, method=method, dimensions=dimensions, rows=rows, seed=seed, on_progress=tell)
-    _print(made, as_json, _show_map)
+    emit(made, as_json, _show_map)
 
 
 @app.command()
@@ -162,7 +156,7 @@ def figures(
 ) -> None:
     """Every figure of the pages as an HTML file that opens without a network; a single one is whole by itself."""
     names = [name.strip() for name in only.split(",") if name.strip()]
-    _print(verbs.figures(run, to, split=split, only=names, text=text, theme=theme), as_json, _show_figures)
+    emit(verbs.figures(run, to, split=split, only=names, text=text, theme=theme), as_json, _show_figures)
 
 
 @app.command()
@@ -177,15 +171,15 @@ def presets(
     if name and paper:
         raise InputError("give the name of a preset or --paper, not both")
     if name:
-        _print(verbs.presets_show(name, vocabulary=vocabulary, classes=classes), as_json, _show_preset)
+        emit(verbs.presets_show(name, vocabulary=vocabulary, classes=classes), as_json, _show_preset)
     else:
-        _print(verbs.presets(paper, vocabulary=vocabulary, classes=classes), as_json, _show_presets)
+        emit(verbs.presets(paper, vocabulary=vocabulary, classes=classes), as_json, _show_presets)
 
 
 @data_app.command("list")
 def data_list(as_json: Json = False) -> None:
     """The data sets that have a name."""
-    _print(verbs.data_list(), as_json, lambda r: _table(r["data"], ("name", "title", "classes", "checked")))
+    emit(verbs.data_list(), as_json, lambda r: tabulate(r["data"], ("name", "title", "classes", "checked")))
 
 
 @data_app.command("card")
@@ -196,7 +190,7 @@ def data_card(
     as_json: Json = False,
 ) -> None:
     """Rows, classes, lengths, vocabulary, duplicates, licence, TF-IDF yardstick of a data set."""
-    _print(verbs.data_card(data, parse_settings(settings or []), yardstick=yardstick), as_json, _show_tree)
+    emit(verbs.data_card(data, parse_settings(settings or []), yardstick=yardstick), as_json, show_tree)
 
 
 @data_app.command("check")
@@ -205,7 +199,7 @@ def data_check(
 ) -> None:
     """What is found in a file or folder: encoding, columns, labels, everything left out."""
     result = verbs.data_check(data, parse_settings(settings or []))
-    _print(result, as_json, _show_tree)
+    emit(result, as_json, show_tree)
     if not result["ok"]:
         raise InputError(result["problem"])
 
@@ -218,27 +212,27 @@ def runs_list(as_json: Json = False) -> None:
         rows = [
             {
                 **row,
-                "test accuracy": _number(row["metrics"].get("test", {}).get("accuracy")),
-                "test F1 macro": _number(row["metrics"].get("test", {}).get("f1_macro")),
+                "test accuracy": decimals(row["metrics"].get("test", {}).get("accuracy")),
+                "test F1 macro": decimals(row["metrics"].get("test", {}).get("f1_macro")),
             }
             for row in result["runs"]
         ]
-        _table(rows, ("run", "model", "data", "status", "test accuracy", "test F1 macro", "reason"))
+        tabulate(rows, ("run", "model", "data", "status", "test accuracy", "test F1 macro", "reason"))
 
-    _print(verbs.runs_list(), as_json, show)
+    emit(verbs.runs_list(), as_json, show)
 
 
 @runs_app.command("show")
 def runs_show(run: Run, as_json: Json = False) -> None:
     """Everything the record of a run says."""
-    _print(verbs.runs_show(run), as_json, _show_tree)
+    emit(verbs.runs_show(run), as_json, show_tree)
 
 
 @runs_app.command("cancel")
 def runs_cancel(run: Run, as_json: Json = False) -> None:
     """Stop a run; it saves a checkpoint and can be resumed."""
     record = jobs.cancel(RunStore(), run)
-    _print({"run": run, "status": record.status, "asked": "cancel"}, as_json, _show_tree)
+    emit({"run": run, "status": record.status, "asked": "cancel"}, as_json, show_tree)
 
 
 @runs_app.command("export")
@@ -246,7 +240,7 @@ def runs_export(
     run: Run, file: Annotated[Path, typer.Argument(help="The zip file to write.")], as_json: Json = False
 ) -> None:
     """Write a run into one zip file, without checkpoints."""
-    _print(verbs.runs_export(run, file), as_json, _show_tree)
+    emit(verbs.runs_export(run, file), as_json, show_tree)
 
 
 @runs_app.command("import")
@@ -255,14 +249,14 @@ def runs_import(
     as_json: Json = False,
 ) -> None:
     """Take a run in, under its name or the next free one."""
-    _print(verbs.runs_import(source), as_json, _show_tree)
+    emit(verbs.runs_import(source), as_json, show_tree)
 
 
 @runs_app.command("rm")
 def runs_remove(run: Run, as_json: Json = False) -> None:
     """Delete a run's directory."""
     RunStore().remove(run)
-    _print({"run": run, "removed": True}, as_json, _show_tree)
+    emit({"run": run, "removed": True}, as_json, show_tree)
 
 
 @app.command()
@@ -284,7 +278,7 @@ def dashboard(
 @app.command()
 def doctor(as_json: Json = False) -> None:
     """What this machine offers and whether everything needed is here."""
-    _print(verbs.doctor(), as_json, _show_tree)
+    emit(verbs.doctor(), as_json, show_tree)
 
 
 def _aim(name: str) -> dict[str, Any]:
@@ -307,33 +301,6 @@ def _pairs(texts: list[str]) -> dict[str, str]:
     return {old: new for old, _, new in pairs}
 
 
-def _print(result: dict[str, Any], as_json: bool, show: Any) -> None:
-    if as_json:
-        # ASCII, so that it arrives whole through any pipe, also half characters from undecodable arguments.
-        sys.stdout.write(json.dumps(result, allow_nan=False) + "\n")
-    else:
-        show(result)
-
-
-def _table(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
-    for row in rows:
-        cells = (row.get(column, "") for column in columns)
-        table.add_row(*(escape(_visible(", ".join(cell) if isinstance(cell, list) else str(cell))) for cell in cells))
-    out.print(table)
-
-
-def _visible(text: str) -> str:
-    """Control characters and half characters as their numbers: a text must not steer the terminal."""
-    return "".join(
-        each.encode("unicode_escape").decode() if unicodedata.category(each) in ("Cc", "Cs") else each for each in text
-    )
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3f}"
-
-
 def _show_training(result: dict[str, Any]) -> None:
     out.print(f"[bold]{escape(result['run'])}[/bold]: {result['status']} in {result['seconds']:.0f} s")
     (_several_trained if result["task"] == "multi" else _single_trained)(result)
@@ -349,15 +316,15 @@ def _several_trained(result: dict[str, Any]) -> None:
         rows.append(
             {
                 "split": split,
-                "F1 macro": _number(metrics.get("f1_macro")),
+                "F1 macro": decimals(metrics.get("f1_macro")),
                 "95 %": "" if low is None else f"{low:.3f} to {high:.3f}",
-                "tuned": _number(result.get("tuned", {}).get("metrics", {}).get(split, {}).get("f1_macro")),
-                "F1 micro": _number(metrics.get("f1_micro")),
-                "AUPR": _number(metrics.get("average_precision")),
-                "TF-IDF": _number(result["yardstick"].get("splits", {}).get(split, {}).get("f1_macro")),
+                "tuned": decimals(result.get("tuned", {}).get("metrics", {}).get(split, {}).get("f1_macro")),
+                "F1 micro": decimals(metrics.get("f1_micro")),
+                "AUPR": decimals(metrics.get("average_precision")),
+                "TF-IDF": decimals(result["yardstick"].get("splits", {}).get(split, {}).get("f1_macro")),
             }
         )
-    _table(rows, ("split", "F1 macro", "95 %", "tuned", "F1 micro", "AUPR", "TF-IDF"))
+    tabulate(rows, ("split", "F1 macro", "95 %", "tuned", "F1 micro", "AUPR", "TF-IDF"))
 
 
 def _single_trained(result: dict[str, Any]) -> None:
@@ -368,13 +335,13 @@ def _single_trained(result: dict[str, Any]) -> None:
         rows.append(
             {
                 "split": split,
-                "accuracy": _number(metrics.get("accuracy")),
+                "accuracy": decimals(metrics.get("accuracy")),
                 "95 %": "" if low is None else f"{low:.3f} to {high:.3f}",
-                "F1 macro": _number(metrics.get("f1_macro")),
-                "TF-IDF": _number(yardstick.get("accuracy")),
+                "F1 macro": decimals(metrics.get("f1_macro")),
+                "TF-IDF": decimals(yardstick.get("accuracy")),
             }
         )
-    _table(rows, ("split", "accuracy", "95 %", "F1 macro", "TF-IDF"))
+    tabulate(rows, ("split", "accuracy", "95 %", "F1 macro", "TF-IDF"))
 
 
 def _show_evaluation(result: dict[str, Any]) -> None:
@@ -382,29 +349,31 @@ def _show_evaluation(result: dict[str, Any]) -> None:
     if result["task"] == "multi":
         _show_several(result)
         return
-    _table([{"metric": key, "value": _number(value)} for key, value in result["metrics"].items()], ("metric", "value"))
+    tabulate(
+        [{"metric": key, "value": decimals(value)} for key, value in result["metrics"].items()], ("metric", "value")
+    )
     counts = [
         {"label": label, **dict(zip(result["labels"], map(str, row), strict=True))}
         for label, row in zip(result["labels"], result["confusion"], strict=True)
     ]
-    _table(counts, ("label", *result["labels"]))
+    tabulate(counts, ("label", *result["labels"]))
 
 
 def _show_several(result: dict[str, Any]) -> None:
     """Metrics and each label, at 0.5 and, where the run chose others, at its own thresholds."""
     tuned = result["tuned"] or {"metrics": {}, "per_class": {}, "thresholds": {}}
     metrics = [
-        {"metric": key, "at 0.5": _number(value), "tuned": _number(tuned["metrics"].get(key))}
+        {"metric": key, "at 0.5": decimals(value), "tuned": decimals(tuned["metrics"].get(key))}
         for key, value in result["metrics"].items()
     ]
-    _table(metrics, ("metric", "at 0.5", "tuned"))
+    tabulate(metrics, ("metric", "at 0.5", "tuned"))
     rows = []
     for label, row in result["per_class"].items():
-        words = {key: _number(row.get(key)) for key in ("precision", "recall", "f1")}
-        aupr, own = _number(row.get("average_precision")), tuned["per_class"].get(label, {})
-        better = {"threshold": _number(own.get("threshold")), "f1 tuned": _number(own.get("f1"))}
+        words = {key: decimals(row.get(key)) for key in ("precision", "recall", "f1")}
+        aupr, own = decimals(row.get("average_precision")), tuned["per_class"].get(label, {})
+        better = {"threshold": decimals(own.get("threshold")), "f1 tuned": decimals(own.get("f1"))}
         rows.append({"label": label, "rows": f"{row['support']:.0f}", **words, "AUPR": aupr, **better})
-    _table(rows, ("label", "rows", "precision", "recall", "f1", "AUPR", "threshold", "f1 tuned"))
+    tabulate(rows, ("label", "rows", "precision", "recall", "f1", "AUPR", "threshold", "f1 tuned"))
 
 
 def _answer(prediction: dict[str, Any]) -> str:
@@ -415,23 +384,23 @@ def _answer(prediction: dict[str, Any]) -> str:
 
 def _show_predictions(result: dict[str, Any]) -> None:
     if result["task"] == "multi":
-        _table([{**each, "labels": _answer(each)} for each in result["predictions"]], ("row", "labels", "text"))
+        tabulate([{**each, "labels": _answer(each)} for each in result["predictions"]], ("row", "labels", "text"))
         return
     rows = [{**each, "probability": f"{each['probabilities'][each['label']]:.3f}"} for each in result["predictions"]]
-    _table(rows, ("row", "label", "probability", "text"))
+    tabulate(rows, ("row", "label", "probability", "text"))
 
 
 def _show_map(result: dict[str, Any]) -> None:
     what = f"{result['method']}, {result['dimensions']}-D, {result['split']}, n = {result['n']}"
     out.print(f"{what}{'' if result['computed'] else ' (was there)'}: {result['file']}", markup=False, highlight=False)
     quality = {key: value for key, value in result["quality"].items() if isinstance(value, float)}
-    _table([{"quality": key, "value": _number(value)} for key, value in quality.items()], ("quality", "value"))
+    tabulate([{"quality": key, "value": decimals(value)} for key, value in quality.items()], ("quality", "value"))
     if reason := result["quality"]["reason"]:
         out.print(f"no silhouette: {reason}", markup=False)
 
 
 def _show_figures(result: dict[str, Any]) -> None:
-    _table(result["files"], ("name", "title", "file"))
+    tabulate(result["files"], ("name", "title", "file"))
     for name, reason in result["left_out"].items():
         out.print(f"without {name}: {reason}", markup=False, highlight=False, soft_wrap=True)
 
@@ -439,7 +408,7 @@ def _show_figures(result: dict[str, Any]) -> None:
 def _show_inside(result: dict[str, Any]) -> None:
     prediction = result["prediction"]
     out.print(_answer(prediction), markup=False)
-    out.print("tokens: " + _visible(" | ".join(result["tokens"])), markup=False, highlight=False)
+    out.print("tokens: " + visible(" | ".join(result["tokens"])), markup=False, highlight=False)
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])
         out.print(f"layer {number}: {components} components x {heads} heads; --json or --html F shows the maps")
@@ -447,7 +416,7 @@ def _show_inside(result: dict[str, Any]) -> None:
 
 def _show_presets(result: dict[str, Any]) -> None:
     rows = [{**each, "parameters": f"{each['parameters']:,}"} for each in result["presets"]]
-    _table(rows, ("name", "parameters", "line", "source"))
+    tabulate(rows, ("name", "parameters", "line", "source"))
     out.print(f"parameters with {result['vocabulary']:,} tokens and {result['classes']} classes", markup=False)
 
 
@@ -463,17 +432,13 @@ def _show_preset(result: dict[str, Any]) -> None:
         times = f"{part['times']} x " if part["times"] > 1 else ""
         rows.append({**part, "parameters": f"{times}{part['parameters']:,}" if part["parameters"] else ""})
         rows += [{"part": f"  {term['name']}", "detail": term["detail"]} for term in part["terms"]]
-    _table(rows, ("part", "detail", "parameters"))
+    tabulate(rows, ("part", "detail", "parameters"))
     out.print()
     for line in result["equation"]:
         out.print(f"{line['latex']}    {line['words']}", markup=False, highlight=False, soft_wrap=True)
     out.print(f"\nfrom its nearest relative, {result['nearest']}:", markup=False, highlight=False)
-    _table(result["differences"], ("setting", "what", "here", result["nearest"]))
+    tabulate(result["differences"], ("setting", "what", "here", result["nearest"]))
     out.print(f"Train it: sentiscope train --model {result['name']}", markup=False, highlight=False)
-
-
-def _show_tree(result: dict[str, Any]) -> None:
-    out.print_json(data=result)
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def bootstrap(scores: Any, rows: int, metrics: Mapping[str, Metric], *, seed: in
     """The intervals of `metrics`, each measured on the same resamples of the `rows` rows of `scores`."""
     values: dict[str, list[np.ndarray]] = {name: [] for name in metrics}
     done = 0
-    for weights in _resamples(rows, seed) if values else ():
+    for weights in resamples(rows, seed) if values else ():
         for name, found in values.items():
             wanted = RANKED_RESAMPLES if metrics[name].needs == "every class" else RESAMPLES
             if done < wanted:
@@ -70,8 +70,8 @@ def wilson(hits: float, rows: int) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def _resamples(rows: int, seed: int) -> Iterator[np.ndarray]:
-    """Blocks (R, rows) float64, RESAMPLES rows in all: how often each row was drawn."""
+def resamples(rows: int, seed: int) -> Iterator[np.ndarray]:
+    """Blocks (R, rows) float64, RESAMPLES of R in all: how often each row was drawn, with replacement."""
     random = np.random.default_rng(seed)
     block = max(1, _CELLS // rows)
     for start in range(0, RESAMPLES, block):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
 import time
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from core.atomic import write_text
+from core.atomic import write_bytes, write_text
 from core.cache import cache_folder
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, targets
 from core.evaluation import multilabel
@@ -47,21 +49,59 @@ def yardstick(dataset: Dataset) -> dict[str, Any]:
     Raises:
         DataError: if the training split holds one class only, or no label.
     """
-    path = cache_folder() / f"yardstick-{_key(dataset)}.json"
+    path = _path(dataset.fingerprint, dataset.classes)
     known = _read(path)
-    if known is not None:
-        return known
-    result = _measure(dataset)
-    _write(path, result)
-    return result
+    return _measured(dataset)[0] if known is None else known
 
 
-def _key(dataset: Dataset) -> str:
+def yardstick_says(fingerprint: str, classes: Sequence[str], split: str, dataset: Callable[[], Dataset]) -> np.ndarray:
+    """(n, C) float64: the probabilities that the yardstick gives the texts of a split, in their order.
+
+    Args:
+        fingerprint: of the data set.
+        classes: of the data set.
+        split: any but train.
+        dataset: loads it; called only where the yardstick is not kept, or not with its probabilities.
+
+    Raises:
+        DataError: if the training split holds one class only, or no label.
+    """
+    kept = _path(fingerprint, classes).with_suffix(".npz")
+    try:
+        with np.load(kept, allow_pickle=False) as arrays:
+            return arrays[_array(split)].astype(np.float64)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        log.warning("%s cannot be read (%s); measuring again", kept, error)
+    return _measured(dataset())[1][split]
+
+
+def _path(data: str, classes: Sequence[str]) -> Path:
     settings = {"version": VERSION, "model": MODEL, "text": TEXT, "strengths": SOLVERS[MODEL].values}
-    return fingerprint({"data": dataset.fingerprint, "classes": dataset.classes, **settings})
+    key = fingerprint({"data": data, "classes": classes, **settings})
+    return cache_folder() / f"yardstick-{key}.json"
 
 
-def _measure(dataset: Dataset) -> dict[str, Any]:
+def _array(split: str) -> str:
+    return f"split {split}"  # a split may have the name of an argument of NumPy's
+
+
+def _measured(dataset: Dataset) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Measure and keep what `yardstick` and `yardstick_says` tell."""
+    result, said = _measure(dataset)
+    path, stream = _path(dataset.fingerprint, dataset.classes), io.BytesIO()
+    np.savez_compressed(stream, **{_array(name): found.astype(np.float32) for name, found in said.items()})  # type: ignore[arg-type]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path.with_suffix(".npz"), stream.getvalue())
+        write_text(path, json.dumps(result))
+    except (OSError, StorageError) as error:
+        log.warning("the yardstick is not kept: %s", error)
+    return result, said
+
+
+def _measure(dataset: Dataset) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     started = time.perf_counter()
     train, validation = dataset.splits[TRAIN], dataset.splits.get(VALIDATION)
     held = train.iloc[:0] if validation is None else validation
@@ -76,7 +116,7 @@ def _measure(dataset: Dataset) -> dict[str, Any]:
     }
     measured = _several(dataset, said) if dataset.task == "multi" else _single(dataset, said)
     seconds = round(time.perf_counter() - started, 2)
-    return {"model": MODEL, **fit.settings, "phenomena": {}, **measured, "seconds": seconds}
+    return {"model": MODEL, **fit.settings, "phenomena": {}, **measured, "seconds": seconds}, said
 
 
 def _single(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
@@ -110,11 +150,3 @@ def _read(path: Path) -> dict[str, Any] | None:
         return None
     complete = isinstance(result, dict) and {"model", "C", "splits", "phenomena", "seconds"} <= set(result)
     return result if complete else None
-
-
-def _write(path: Path, result: dict[str, Any]) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(result))
-    except (OSError, StorageError) as error:
-        log.warning("the yardstick is not kept: %s", error)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.config import RunConfig, compose
+from core.models.config import ModelConfig
 from core.runs import queue
 from core.runs.record import RunRecord
 from core.runs.store import this_machine
@@ -43,7 +44,7 @@ class Estimate:
 def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None:
     """Time from the click to the test metrics; None where nobody knows how many texts there are."""
     rows = _rows(config, records)
-    if rows is None or config.model.family != "encoder":
+    if rows is None or not config.model.by_steps:
         return None
     steps = config.training.epochs * -(-rows // config.training.batch_size)
     length = _length(config, records)
@@ -69,11 +70,31 @@ def _measured(record: RunRecord) -> tuple[float, float] | None:
 
 def _cost(config: RunConfig, length: int) -> float:
     """Multiplications of one step, up to a factor; the constant stands for what every step costs."""
-    model = config.model
-    projections = (2 * model.attention.components + 2) * model.width**2
-    attention = 2 * model.attention.components * length * model.width
-    layers = model.layers * (projections + attention + 3 * model.width * model.ff_width)
-    return config.training.batch_size * length * layers + 1e8
+    model, head = config.model, config.model.head
+    if model.family == "bilstm":
+        below = model.width + (model.layers - 1) * 2 * model.ff_width
+        each = 8 * model.ff_width * (below + model.layers * model.ff_width)
+    elif model.family == "cnn":
+        each = model.width * sum(head.widths()) * head.channels
+    else:
+        each = model.layers * _layer_cost(model, length) + _head_cost(model, length)
+    return config.training.batch_size * length * each + 1e8
+
+
+def _layer_cost(model: ModelConfig, length: int) -> int:
+    """Of one token in one layer."""
+    part = model.attention
+    seen = min(length, part.window + part.random_globals + 2) if part.window else length
+    projections = (2 * part.components + 2) * model.width**2
+    return projections + 2 * part.components * seen * model.width + 3 * model.width * model.ff_width
+
+
+def _head_cost(model: ModelConfig, length: int) -> int:
+    """Of one token in a head with convolutions or attention of its own; next to nothing in a linear one."""
+    head = model.head
+    joined = model.width + len(head.widths()) * head.channels
+    attention = 4 * joined**2 + 2 * length * joined if head.attention_heads else 0
+    return model.width * sum(head.widths()) * head.channels + attention
 
 
 def _rows(config: RunConfig, records: Sequence[RunRecord]) -> int | None:
@@ -101,7 +122,8 @@ def _uncut(record: RunRecord) -> bool:
 
 
 def _same_data(record: RunRecord, config: RunConfig) -> bool:
-    return all(getattr(record.config.data, name) == getattr(config.data, name) for name in ("name", "split", "classes", "folds"))
+    cut = ("name", "split", "classes", "folds")
+    return all(getattr(record.config.data, name) == getattr(config.data, name) for name in cut)
 
 
 def _length(config: RunConfig, records: Sequence[RunRecord]) -> int:

@@ -51,9 +51,9 @@ def only_process(run: Path, wait: float = 0.0) -> Iterator[None]:
     Raises:
         InputError: another process has it.
     """
-    with _opened(run / ".lock") as handle:
+    with opened(run / ".lock") as handle:
         until = time.monotonic() + wait
-        while not _try_lock(handle):
+        while not try_lock(handle):
             if time.monotonic() >= until:
                 raise InputError(f"run '{run.name}' is already in the hands of another process")
             time.sleep(0.05)
@@ -88,8 +88,8 @@ def slot(runs: Path, run: str, created: str, stopped: Callable[[], bool]) -> Ite
 def _ticket(path: Path) -> Iterator[None]:
     """A locked file that shows others who waits; made again if another process cleared it away unlocked."""
     while True:
-        with _opened(path) as handle:
-            while not _try_lock(handle):
+        with opened(path) as handle:
+            while not try_lock(handle):
                 time.sleep(0.01)
             if not (path.exists() and os.path.samestat(os.fstat(handle), path.stat())):
                 continue
@@ -106,8 +106,8 @@ def _first(ticket: Path) -> bool:
     for other in sorted(ticket.parent.glob("ticket-*")):
         if other.name >= ticket.name:
             return True
-        with contextlib.suppress(OSError), _opened(other) as handle:
-            if not _try_lock(handle):
+        with contextlib.suppress(OSError), opened(other) as handle:
+            if not try_lock(handle):
                 return False
             other.unlink()
     return True
@@ -116,11 +116,11 @@ def _first(ticket: Path) -> bool:
 def _take(folder: Path, held: contextlib.ExitStack) -> bool:
     """Lock a free slot for as long as `held` is open."""
     for number in range(limit()):
-        opened = contextlib.ExitStack()
-        if _try_lock(opened.enter_context(_opened(folder / f"slot-{number}"))):
-            held.push(opened)
+        own = contextlib.ExitStack()
+        if try_lock(own.enter_context(opened(folder / f"slot-{number}"))):
+            held.push(own)
             return True
-        opened.close()
+        own.close()
     return False
 
 
@@ -132,7 +132,7 @@ def _folder(runs: Path) -> Path:
 
 
 @contextlib.contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def opened(path: Path) -> Iterator[int]:
     """A file's handle; closing it frees its lock."""
     with storage_errors(path):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -142,7 +142,8 @@ def _opened(path: Path) -> Iterator[int]:
         os.close(handle)
 
 
-def _try_lock(handle: int) -> bool:
+def try_lock(handle: int) -> bool:
+    """Lock an open file for this process; False where another one has it."""
     try:
         if sys.platform == "win32":
             import msvcrt

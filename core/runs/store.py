@@ -47,8 +47,8 @@ class RunStore:
         """`folder` need not exist yet; without it, `runs_dir()`."""
         self.folder = runs_dir() if folder is None else folder
 
-    def create(self, config: RunConfig, preset: str, name: str = "") -> RunRecord:
-        """A new queued run; a `name` that is taken gets a number behind it.
+    def create(self, config: RunConfig, preset: str, name: str = "", parent: str = "") -> RunRecord:
+        """A new queued run, of the sweep `parent` if any; a `name` that is taken gets a number behind it.
 
         Raises:
             StorageError: the directory cannot be made.
@@ -63,7 +63,7 @@ class RunStore:
                 with contextlib.suppress(FileExistsError):
                     (self.folder / run).mkdir()
                     break
-        record = RunRecord(run, preset, "queued", config, now.isoformat(timespec="microseconds"))
+        record = RunRecord(run, preset, "queued", config, now.isoformat(timespec="microseconds"), parent=parent)
         self.write(record)
         return record
 

@@ -47,7 +47,7 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
     """
     tell = on_event or (lambda event: None)
     folder = store.path(run)
-    with only_process(folder, START_SECONDS), _stop_signals() as signalled:
+    with only_process(folder, START_SECONDS), stop_signals() as signalled:
 
         def stopped() -> bool:
             return signalled.is_set() or store.cancel_wished(run)
@@ -114,7 +114,7 @@ def _reason(error: Exception, run: str) -> str:
 
 
 @contextlib.contextmanager
-def _stop_signals() -> Iterator[threading.Event]:
+def stop_signals() -> Iterator[threading.Event]:
     """An event that SIGTERM and Ctrl-C set; a second one ends the process at once. Main thread only."""
     signalled = threading.Event()
     if threading.current_thread() is not threading.main_thread():

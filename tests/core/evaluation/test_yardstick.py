@@ -9,8 +9,8 @@ import pytest
 
 from core.data.table import Dataset
 from core.evaluation import yardstick as module
-from core.evaluation.yardstick import yardstick
-from core.exceptions import NotAvailable
+from core.evaluation.metrics import evaluate
+from core.evaluation.yardstick import yardstick, yardstick_says
 
 
 def frame(rows: int, seed: int, **columns) -> pd.DataFrame:
@@ -62,17 +62,34 @@ def test_the_second_time_it_is_read(monkeypatch):
     assert yardstick(dataset()) == first
 
 
+def test_what_it_says_of_each_text_is_kept_with_its_metrics():
+    known = yardstick(dataset())
+    said = yardstick_says("f", ("bad", "good"), "test", lambda: pytest.fail("it is kept"))
+    measured = evaluate(dataset().targets("test"), said)
+    assert said.shape == (80, 2) and measured == pytest.approx(known["splits"]["test"], abs=1e-6)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PK"])
+def test_what_it_says_is_made_again_where_it_is_not_kept(content, cache):
+    yardstick(dataset())
+    (path,) = cache.glob("*.npz")
+    whole = path.read_bytes()
+    path.unlink() if content is None else path.write_bytes(content)
+    assert yardstick_says("f", ("bad", "good"), "challenge", dataset).shape == (10, 2)
+    assert len(path.read_bytes()) == len(whole)
+
+
 @pytest.mark.parametrize("change", [{"fingerprint": "g"}, {"classes": ("neg", "pos")}])
 def test_other_data_is_measured_anew(change, cache):
     yardstick(dataset())
     yardstick(dataset(**change))
-    assert len(list(cache.iterdir())) == 2
+    assert len(list(cache.glob("*.json"))) == 2
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", "\x00"])
 def test_a_damaged_file_is_replaced(content, cache):
     first = yardstick(dataset())
-    (path,) = cache.iterdir()
+    (path,) = cache.glob("*.json")
     path.write_text(content)
     again = yardstick(dataset())
     assert again["splits"] == first["splits"]
@@ -87,6 +104,10 @@ def test_an_unwritable_cache_is_only_a_warning(tmp_path, monkeypatch, caplog):
     assert "the yardstick is not kept" in caplog.text
 
 
-def test_several_labels_per_text_have_none():
-    with pytest.raises(NotAvailable, match="one label per text"):
-        yardstick(dataset(task="multi"))
+def test_several_labels_per_text_are_measured_at_half_and_at_thresholds_of_validation():
+    splits = dataset().splits
+    several = {name: rows.assign(label=[(each,) for each in rows["label"]]) for name, rows in splits.items()}
+    result = yardstick(dataset(splits=several, task="multi"))
+    assert set(result["tuned"]["thresholds"]) == {"bad", "good"}
+    assert set(result["tuned"]["splits"]) == {"validation", "test", "challenge"}
+    assert result["splits"]["validation"]["f1_macro"] == 1

@@ -1,0 +1,54 @@
+"""How the command line prints: JSON as one object on stdout, or tables and sentences."""
+
+from __future__ import annotations
+
+import json
+import sys
+import unicodedata
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+out, err = Console(), Console(stderr=True)
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, logs on stderr.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="A setting; repeat for more.")]
+
+
+def emit(result: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:
+    """What a verb returned, as JSON or as `show` shows it."""
+    if as_json:
+        # ASCII, so that it arrives whole through any pipe, also half characters from undecodable arguments.
+        sys.stdout.write(json.dumps(result, allow_nan=False) + "\n")
+    else:
+        show(result)
+
+
+def tabulate(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
+    """Rows by column name; lists with commas, what is not there as nothing."""
+    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+    for row in rows:
+        cells = (row.get(column, "") for column in columns)
+        table.add_row(*(escape(visible(", ".join(cell) if isinstance(cell, list) else str(cell))) for cell in cells))
+    out.print(table)
+
+
+def visible(text: str) -> str:
+    """Control characters and half characters as their numbers: a text must not steer the terminal."""
+    return "".join(
+        each.encode("unicode_escape").decode() if unicodedata.category(each) in ("Cc", "Cs") else each for each in text
+    )
+
+
+def decimals(value: float | None) -> str:
+    """Three places; nothing for None."""
+    return "" if value is None else f"{value:.3f}"
+
+
+def show_tree(result: dict[str, Any]) -> None:
+    """Everything, indented."""
+    out.print_json(data=result)

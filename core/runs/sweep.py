@@ -1,0 +1,336 @@
+"""A sweep: one recorded plan (models × data × settings × seeds × folds) and the runs that follow from it.
+
+`<runs>/.sweeps/NAME.json` is the plan, readable by a person. The same plan always gives the same members, so that
+whoever drives a sweep only has to start those that are not done. Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import itertools
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from core.atomic import storage_errors, write_text
+from core.config import RunConfig, compose
+from core.data.sources import SOURCES
+from core.exceptions import ConfigError, InputError, RunDamaged
+from core.runs.record import RunRecord
+from core.runs.store import RunStore, alive, slug
+
+FOLDER = ".sweeps"
+SCHEMA = 1
+MOST_MEMBERS = 2000
+OWN = ("data.name", "data.folds", "data.fold", "training.seed")
+"""Settings that a plan has a place of its own for."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+
+State = Literal["waiting", "queued", "running", "done", "failed", "cancelled"]
+"""waiting: not started yet; the others as in the record of the run, a damaged one counts as failed."""
+STATES: tuple[State, ...] = get_args(State)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a sweep trains. Values of settings are as typed at `--set`."""
+
+    name: str
+    models: tuple[str, ...] = ("ndt-01-n3",)
+    data: tuple[str, ...] = ("built-in",)
+    grid: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Dotted setting → the values to try."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """What all runs share."""
+    seeds: tuple[int, ...] = (0,)
+    folds: int = 0
+    """Parts of a cross-validation, each the test split once; 0: the splits as they are."""
+    created: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise InputError(
+                f"{self.name!r} is no name for a sweep: letters, digits, dot, dash and underscore, at most 60"
+            )
+        for what, values in {"models": self.models, "data": self.data, "seeds": self.seeds, **self.grid}.items():
+            if not values:
+                raise InputError(f"{what}: nothing to try; give at least one value")
+            if len(set(values)) < len(values):
+                raise InputError(f"{what}: a value stands there twice: {', '.join(map(str, values))}")
+        for name in [*self.grid, *self.settings]:
+            if name in OWN:
+                raise ConfigError(f"{name}: a sweep has its own options for data, seeds and folds")
+        if both := sorted(set(self.grid) & set(self.settings)):
+            raise ConfigError(f"{both[0]}: either in the grid or fixed, not both")
+        count = self.cells * len(self.seeds) * max(1, self.folds)
+        if count > MOST_MEMBERS:
+            raise InputError(f"{count:,} runs are more than a sweep may have ({MOST_MEMBERS:,})")
+
+    @property
+    def cells(self) -> int:
+        """How many combinations of model, data and grid there are."""
+        count = len(self.models) * len(self.data)
+        for values in self.grid.values():
+            count *= len(values)
+        return count
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination: a row of the table, whose members differ in seed and fold only."""
+
+    model: str
+    data: str
+    grid: Mapping[str, str]
+    label: str
+    """What sets this cell apart from the others of its sweep."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One run of a sweep."""
+
+    run: str
+    cell: Cell
+    seed: int
+    fold: int
+    """Counted from 0; -1 without cross-validation."""
+    config: RunConfig
+
+
+def cells(plan: Plan) -> tuple[Cell, ...]:
+    """Every combination, data by data, so that a table's neighbours can be compared."""
+    found = []
+    for data, model, *values in itertools.product(plan.data, plan.models, *plan.grid.values()):
+        grid = dict(zip(plan.grid, values, strict=True))
+        parts = [model] if len(plan.models) > 1 or not grid else []
+        parts += [Path(data).name] if len(plan.data) > 1 else []
+        label = ", ".join([*parts, *(f"{name.rpartition('.')[2]}={value}" for name, value in grid.items())])
+        found.append(Cell(model, data, grid, label))
+    return tuple(found)
+
+
+def members(plan: Plan) -> tuple[Member, ...]:
+    """Every run, all cells at the first seed and fold before any at the second: an early look compares them all.
+
+    Raises:
+        ConfigError: a cell is no valid model or setting; the message names it.
+    """
+    folds = range(plan.folds) if plan.folds else (-1,)
+    found = []
+    for number, (seed, fold, cell) in enumerate(itertools.product(plan.seeds, folds, cells(plan)), start=1):
+        part = f"-f{fold}" if fold >= 0 else ""
+        run = slug(f"{plan.name}-{number:04d}-s{seed}{part}-{cell.model}")
+        found.append(Member(run, cell, seed, fold, _config(plan, cell, seed, fold)))
+    return tuple(found)
+
+
+def _config(plan: Plan, cell: Cell, seed: int, fold: int) -> RunConfig:
+    suited = SOURCES[cell.data].settings if cell.data in SOURCES else {}
+    cut = {"data.folds": plan.folds, "data.fold": fold} if fold >= 0 else {}
+    own = {"data.name": cell.data, "training.seed": seed, **cut}
+    try:
+        return compose(cell.model, {**suited, **plan.settings, **cell.grid, **own})
+    except ConfigError as error:
+        raise ConfigError(f"{cell.label}: {error}") from error
+
+
+def folder(store: RunStore) -> Path:
+    """Where the plans of a directory of runs are."""
+    return store.folder / FOLDER
+
+
+def path(store: RunStore, name: str, suffix: str = "json") -> Path:
+    """A file of a sweep; `name` cannot lead elsewhere.
+
+    Raises:
+        InputError: it is no name that a sweep can have.
+    """
+    if not _NAME.fullmatch(name):
+        raise InputError(f"no sweep {name!r} in {folder(store)}; `sentiscope sweeps list` shows all")
+    return folder(store) / f"{name}.{suffix}"
+
+
+def save(store: RunStore, plan: Plan) -> Plan:
+    """Record a plan; one that is there already stays, and must be the same.
+
+    Raises:
+        InputError: a sweep of this name has another plan, or a run that is none of its own has a name of its runs.
+        ConfigError: a cell is not valid.
+    """
+    plan = dataclasses.replace(plan, data=tuple(_anywhere(name) for name in plan.data))
+    if exists(store, plan.name):
+        known = read(store, plan.name)
+        if known != plan:
+            raise InputError(
+                f"sweep '{plan.name}' has another plan ({_different(known, plan)}); choose another name, or give the "
+                f"name alone to go on with it: `sentiscope sweep {plan.name}`"
+            )
+        return known
+    for member in members(plan):
+        if (store.folder / member.run).exists() and store.read(member.run).parent != plan.name:
+            raise InputError(f"there is a run '{member.run}' that is not of this sweep; choose another name")
+    plan = dataclasses.replace(plan, created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))
+    with storage_errors(folder(store)):
+        folder(store).mkdir(parents=True, exist_ok=True)
+    tree = {"schema": SCHEMA, **dataclasses.asdict(plan)}
+    write_text(path(store, plan.name), json.dumps(tree, indent=1, ensure_ascii=False) + "\n")
+    return plan
+
+
+def exists(store: RunStore, name: str) -> bool:
+    """Whether a sweep of this name has been planned."""
+    return path(store, name).is_file()
+
+
+def read(store: RunStore, name: str) -> Plan:
+    """A recorded plan.
+
+    Raises:
+        InputError: there is none of this name.
+        RunDamaged: it cannot be read; the message names the file and the reason.
+    """
+    file = path(store, name)
+    if not file.is_file():
+        raise InputError(f"no sweep '{name}' in {folder(store)}; `sentiscope sweeps list` shows all")
+    try:
+        tree = json.loads(file.read_bytes())
+        if not isinstance(tree, dict) or tree.pop("schema", None) != SCHEMA:
+            raise ValueError("not a plan of this version of Sentiscope")
+        return _plan({**tree, "name": name})
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, InputError) as error:
+        raise RunDamaged(f"{file}: cannot be read: {error}") from error
+
+
+def _plan(tree: Mapping[str, Any]) -> Plan:
+    """Plain data to a plan, every type checked."""
+    if not isinstance(tree["folds"], int) or not all(isinstance(seed, int) for seed in tree["seeds"]):
+        raise ValueError("folds and seeds are whole numbers")
+    return Plan(
+        name=tree["name"],
+        models=_words(tree["models"]),
+        data=_words(tree["data"]),
+        grid={str(name): _words(values) for name, values in tree["grid"].items()},
+        settings={str(name): str(value) for name, value in tree["settings"].items()},
+        seeds=tuple(tree["seeds"]),
+        folds=tree["folds"],
+        created=str(tree["created"]),
+    )
+
+
+def _words(values: Any) -> tuple[str, ...]:
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError(f"{values!r:.60} is not a list of words")
+    return tuple(values)
+
+
+def _different(known: Plan, wanted: Plan) -> str:
+    names = (each.name for each in dataclasses.fields(Plan) if each.compare)
+    return ", ".join(name for name in names if getattr(known, name) != getattr(wanted, name))
+
+
+def _anywhere(name: str) -> str:
+    """A path that holds from every working directory; names stay names."""
+    file = Path(name).expanduser()
+    return str(file.absolute()) if name not in SOURCES and file.exists() else name
+
+
+def names(store: RunStore) -> list[str]:
+    """Every planned sweep, the newest first."""
+    if not folder(store).is_dir():
+        return []
+    files = [file for file in folder(store).glob("*.json") if _NAME.fullmatch(file.stem)]
+    return [file.stem for file in sorted(files, key=lambda file: (file.stat().st_mtime, file.stem), reverse=True)]
+
+
+def remove(store: RunStore, name: str) -> int:
+    """Delete a sweep with its runs; returns how many runs there were.
+
+    Raises:
+        InputError: no such sweep, or one of its runs is being trained.
+    """
+    found = recorded(store, members(read(store, name)))
+    if any(state(record) in ("queued", "running") for record in found):
+        raise InputError(f"sweep '{name}' is being trained; cancel it first: `sentiscope sweeps cancel {name}`")
+    begun = [record.run for record in found if record is not None]
+    for run in begun:
+        store.remove(run)
+    for suffix in ("json", "log", "lock", "cancel"):
+        path(store, name, suffix).unlink(missing_ok=True)
+    return len(begun)
+
+
+def recorded(
+    store: RunStore, runs: Sequence[Member], known: Mapping[str, RunRecord] | None = None
+) -> list[RunRecord | None]:
+    """The record of each member, None where it has not begun.
+
+    Args:
+        store: Where the runs are.
+        runs: Members of a sweep.
+        known: Records that cannot change any more and so are not read again.
+    """
+    return [(known or {}).get(member.run) or _record(store, member.run) for member in runs]
+
+
+def _record(store: RunStore, run: str) -> RunRecord | None:
+    if not (store.folder / run).is_dir():
+        return None
+    try:
+        return store.read(run)
+    except RunDamaged as error:
+        return RunRecord(run, "", "damaged", RunConfig(), "", reason=str(error))
+
+
+def state(record: RunRecord | None) -> State:
+    """Where a member stands."""
+    if record is None or (record.status == "queued" and not alive(record.process)):
+        return "waiting"
+    return "failed" if record.status == "damaged" else record.status
+
+
+def split_values(text: str) -> tuple[str, ...]:
+    """`a,b` as values to try; one with a comma in it stands in quotes: `"2,3","5"`."""
+    import csv
+
+    (values,) = csv.reader([text], skipinitialspace=True)
+    return tuple(value.strip() for value in values if value.strip())
+
+
+def parse_grid(pairs: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """`["training.lr=1e-4,5e-4", …]` as a grid.
+
+    Raises:
+        ConfigError: one of them is no `name=value,…`, or a name stands there twice.
+    """
+    grid: dict[str, tuple[str, ...]] = {}
+    for pair in pairs:
+        name, equals, values = pair.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise ConfigError(f"--grid {pair!r}: write name=value,value, e.g. training.lr=1e-4,5e-4")
+        if name in grid:
+            raise ConfigError(f"--grid {name}: stands there twice")
+        grid[name] = split_values(values)
+    return grid
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """`3` as the seeds 0, 1, 2; `4,7` (or `4,` for one) as they stand.
+
+    Raises:
+        ConfigError: they are no whole numbers from 0, or none at all.
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts or not all(part.isdecimal() for part in parts):
+        raise ConfigError(f"--seeds {text!r}: a number of seeds such as 3, or the seeds themselves such as 0,1,2")
+    seeds = tuple(int(part) for part in parts)
+    if "," in text:
+        return seeds
+    if not 1 <= seeds[0] <= MOST_MEMBERS:
+        raise ConfigError(f"--seeds {text}: 1 to {MOST_MEMBERS:,} seeds")
+    return tuple(range(seeds[0]))

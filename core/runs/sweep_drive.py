@@ -1,0 +1,329 @@
+"""Driving a sweep: start its members one after the other, tell how far it is, stop it. Imports nothing heavy.
+
+Members are ordinary runs in the ordinary queue. Whoever drives holds the lock of the sweep, which the operating system
+frees when that process dies; the members go on, and the next driver finds them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.atomic import storage_errors
+from core.exceptions import InputError, RunDamaged
+from core.runs import budget, jobs, queue, sweep
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+from core.runs.sweep import STATES, Member, Plan, State
+
+POLL_SECONDS = 1.0
+LOOK_SECONDS = 1.0
+"""Somebody who only looks whether a sweep is driven has its lock for a moment."""
+ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
+
+Tell = Callable[[dict[str, Any]], None]
+"""Told what `Progress.event` gives, whenever something has changed."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a sweep is."""
+
+    name: str
+    counts: dict[State, int]
+    running: tuple[tuple[str, float], ...]
+    """Runs that train, each with the share of its steps that is done."""
+    seconds_left: float
+    """Estimated, of the runs whose time can be told."""
+    unknown: int
+    """Runs still to be done whose time nobody can tell yet."""
+    failures: tuple[tuple[str, str], ...]
+    """Runs that failed, with the reason."""
+
+    @property
+    def total(self) -> int:
+        """How many runs the sweep has."""
+        return sum(self.counts.values())
+
+    @property
+    def share(self) -> float:
+        """Of all runs, those that train counted by their steps."""
+        ended = sum(self.counts[each] for each in ENDED)
+        return (ended + sum(share for _, share in self.running)) / self.total
+
+    def event(self) -> dict[str, Any]:
+        """As a line of JSON."""
+        return {
+            "kind": "sweep",
+            "sweep": self.name,
+            "runs": self.total,
+            **{str(state): count for state, count in self.counts.items()},
+            "training": [{"run": run, "share": round(share, 3)} for run, share in self.running],
+            "seconds_left": round(self.seconds_left),
+            "unknown": self.unknown,
+            "failures": [{"run": run, "reason": reason} for run, reason in self.failures],
+        }
+
+
+def progress(
+    plan: Plan,
+    runs: Sequence[Member],
+    records: Sequence[RunRecord | None],
+    measured: Sequence[RunRecord] = (),
+    at_once: int = 0,
+) -> Progress:
+    """How far the members are.
+
+    Args:
+        plan: Of the sweep.
+        runs: Its members.
+        records: Their records.
+        measured: Further runs of this machine, for the estimate.
+        at_once: How many train at a time; 0: as SENTISCOPE_JOBS says.
+    """
+    states = [sweep.state(record) for record in records]
+    found = [record for record in records if record is not None]
+    training = tuple((record.run, _share(record)) for record in found if record.status == "running")
+    failed = [record for record in found if sweep.state(record) == "failed"]
+    seconds, unknown = _left(runs, records, [*found, *measured])
+    return Progress(
+        plan.name,
+        {each: states.count(each) for each in STATES},
+        training,
+        seconds / (at_once or queue.limit()),
+        unknown,
+        tuple((record.run, record.reason) for record in failed),
+    )
+
+
+def _share(record: RunRecord) -> float:
+    return record.progress.get("step", 0) / max(1, record.progress.get("steps", 0))
+
+
+def _left(
+    runs: Sequence[Member], records: Sequence[RunRecord | None], measured: Sequence[RunRecord]
+) -> tuple[float, int]:
+    """Seconds of work until the last member ends, and of how many members nobody can tell.
+
+    One of a cell that has a finished run takes as long as that did, of another what `budget.estimate` says.
+    """
+    times: dict[str, list[float]] = {}
+    for member, record in zip(runs, records, strict=True):
+        if record is not None and record.status == "done":
+            times.setdefault(member.cell.label, []).append(record.seconds + budget.START_SECONDS)
+    each = {label: sum(found) / len(found) for label, found in times.items()}
+    left, unknown = 0.0, 0
+    for member, record in zip(runs, records, strict=True):
+        state = sweep.state(record)
+        if state in ENDED:
+            continue
+        if member.cell.label not in each:
+            found = budget.estimate(member.config, measured)
+            each[member.cell.label] = math.nan if found is None else found.seconds
+        seconds = each[member.cell.label]
+        if math.isnan(seconds):
+            unknown += 1
+        else:
+            left += seconds * (1 - _share(record) if record is not None and state == "running" else 1)
+    return left, unknown
+
+
+@contextlib.contextmanager
+def holding(store: RunStore, name: str, wait: float = 0.0) -> Iterator[bool]:
+    """Hold a sweep for this process; gives False where another one has it for longer than `wait` seconds."""
+    with queue.opened(sweep.path(store, name, "lock")) as handle:
+        until = time.monotonic() + wait
+        while not (mine := queue.try_lock(handle)) and time.monotonic() < until:
+            time.sleep(0.05)
+        yield mine
+
+
+def driven(store: RunStore, name: str) -> bool:
+    """Whether a living process drives this sweep."""
+    if not sweep.path(store, name, "lock").exists():
+        return False
+    with holding(store, name) as free:
+        return not free
+
+
+def drive(
+    store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
+) -> Progress:
+    """Start what is not done and stay until all has ended, or until somebody wants it to stop.
+
+    Each member is started once: one that fails now is left for the next call.
+
+    Args:
+        store: Where the runs are.
+        plan: Of the sweep; it has been saved.
+        tell: Hears how far it is.
+        stopped: Asked about once a second; True cancels what trains and ends.
+
+    Raises:
+        InputError: another process drives this sweep.
+    """
+    with holding(store, plan.name, LOOK_SECONDS) as mine:
+        if not mine:
+            raise InputError(f"sweep '{plan.name}' is already driven by another process")
+        wish = sweep.path(store, plan.name, "cancel")
+        wish.unlink(missing_ok=True)
+        return _Driver(store, plan, tell).run(lambda: stopped() or wish.exists())
+
+
+class _Driver:
+    """The loop of `drive`."""
+
+    def __init__(self, store: RunStore, plan: Plan, tell: Tell) -> None:
+        self.store, self.plan, self.tell = store, plan, tell
+        self.runs = sweep.members(plan)
+        self.measured = _measured(store)
+        self.begun: set[str] = set()
+        self.known: dict[str, RunRecord] = {}
+        self.last: dict[str, Any] = {}
+
+    def run(self, stopped: Callable[[], bool]) -> Progress:
+        """Until nothing is left to start and nothing trains."""
+        while True:
+            stopping = stopped()
+            records = self._look()
+            if stopping:
+                self._stop(records)
+            elif self._start(records):
+                continue
+            found = self._tell(records)
+            if not self._alive(records) and (stopping or not self._waiting(records)):
+                return found
+            time.sleep(POLL_SECONDS)
+
+    def _look(self) -> list[RunRecord | None]:
+        records = sweep.recorded(self.store, self.runs, self.known)
+        self.known = {record.run: record for record in records if record is not None and record.status == "done"}
+        return records
+
+    def _alive(self, records: Sequence[RunRecord | None]) -> list[str]:
+        return [record.run for record in records if record and sweep.state(record) in ("queued", "running")]
+
+    def _waiting(self, records: Sequence[RunRecord | None]) -> list[tuple[Member, RunRecord | None]]:
+        """Members that are not done and have not been started by this driver, those never begun first."""
+        pairs = zip(self.runs, records, strict=True)
+        left = [
+            pair
+            for pair in pairs
+            if sweep.state(pair[1]) in ("waiting", "failed", "cancelled") and pair[0].run not in self.begun
+        ]
+        return sorted(left, key=lambda pair: pair[1] is not None)
+
+    def _start(self, records: Sequence[RunRecord | None]) -> bool:
+        """One more process if there is room; one more than may train, so that no slot stays empty."""
+        waiting = self._waiting(records)
+        if not waiting or len(self._alive(records)) > queue.limit():
+            return False
+        member, record = waiting[0]
+        self.begun.add(member.run)
+        if record is None:
+            self.store.create(member.config, member.cell.model, member.run, parent=self.plan.name)
+        with contextlib.suppress(InputError, RunDamaged):  # started by somebody else just now; a damaged one stays so
+            jobs.start(self.store, member.run)
+        return True
+
+    def _stop(self, records: Sequence[RunRecord | None]) -> None:
+        for run in self._alive(records):
+            with contextlib.suppress(InputError):  # it has just ended
+                jobs.cancel(self.store, run)
+
+    def _tell(self, records: Sequence[RunRecord | None]) -> Progress:
+        found = progress(self.plan, self.runs, records, self.measured)
+        event = found.event()
+        if event != self.last:
+            self.last = event
+            self.tell(event)
+        return found
+
+
+def look(store: RunStore, plan: Plan, at_once: int = 0) -> Progress:
+    """How far a sweep is now, or would be: the plan need not be saved. `at_once` as in `progress`."""
+    runs = sweep.members(plan)
+    return progress(plan, runs, sweep.recorded(store, runs), _measured(store), at_once)
+
+
+def _measured(store: RunStore) -> list[RunRecord]:
+    return [record for record in store.list() if record.status == "done"]
+
+
+def watch(
+    store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
+) -> Progress:
+    """Tell how far a sweep is that another process drives, until that one ends or `stopped` says so."""
+    while True:
+        going = driven(store, plan.name) and not stopped()
+        found = look(store, plan)
+        tell(found.event())
+        if not going:
+            return found
+        time.sleep(POLL_SECONDS)
+
+
+def detach(store: RunStore, name: str, at_once: int = 0) -> None:
+    """Drive a saved sweep in a process of its own, which outlives this one; returns once that process has it.
+
+    Args:
+        store: Where the runs are.
+        name: Of the sweep.
+        at_once: How many runs train at a time; 0: as SENTISCOPE_JOBS says.
+
+    Raises:
+        InputError: a process drives it already, or the new one ended at once.
+    """
+    if driven(store, name):
+        raise InputError(f"sweep '{name}' is already driven by another process")
+    log = sweep.path(store, name, "log")
+    own = {"SENTISCOPE_RUNS": str(store.folder.absolute()), **({"SENTISCOPE_JOBS": str(at_once)} if at_once else {})}
+    with storage_errors(log), log.open("ab") as stream:
+        process = subprocess.Popen(
+            command(name),
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **own},
+            start_new_session=True,
+        )
+    while not driven(store, name):
+        if process.poll() is not None:
+            if process.returncode:
+                raise InputError(f"the sweep did not start; {log} tells why")
+            return
+        time.sleep(0.05)
+
+
+def command(name: str) -> list[str]:
+    """The command line of the process that drives a sweep."""
+    return [sys.executable, "-P", "-m", "core.cli", "sweep", name, "--json"]
+
+
+def cancel(store: RunStore, name: str) -> int:
+    """Ask a sweep to stop: its driver starts nothing more, and what trains saves a checkpoint; how many that are.
+
+    Raises:
+        InputError: no such sweep, or nothing of it waits or trains.
+    """
+    plan = sweep.read(store, name)
+    going = driven(store, name)
+    records = sweep.recorded(store, sweep.members(plan))
+    busy = [record.run for record in records if record and sweep.state(record) in ("queued", "running")]
+    if not going and not busy:
+        raise InputError(f"sweep '{name}': nothing of it waits or trains, so there is nothing to cancel")
+    if going:
+        wish = sweep.path(store, name, "cancel")
+        with storage_errors(wish):
+            wish.touch()
+    for run in busy:
+        with contextlib.suppress(InputError):  # it has just ended
+            jobs.cancel(store, run)
+    return len(busy)

@@ -1,0 +1,312 @@
+"""The table of a sweep: each cell's metrics on test as mean and deviation, beside TF-IDF on the same data."""
+
+from __future__ import annotations
+
+import functools
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.data.load import load
+from core.data.table import TEST
+from core.evaluation import multilabel, weighted
+from core.evaluation.intervals import RANKED_RESAMPLES, RESAMPLES
+from core.evaluation.metrics import METRICS, Metric
+from core.evaluation.significance import LEAST_PAIRS, Verdict, mcnemar, paired_bootstrap, wilcoxon
+from core.evaluation.yardstick import yardstick_says
+from core.exceptions import InputError, SentiscopeError
+from core.runs import sweep
+from core.runs.record import EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
+from core.runs.store import RunStore
+from core.runs.sweep import STATES, Cell, Member, Plan
+
+TUNED = "tuned."
+"""Before a metric: at the thresholds that a multi-label run chose on its validation split."""
+USUAL = {"single": ("accuracy", "f1_macro"), "multi": ("f1_macro", f"{TUNED}f1_macro", "average_precision")}
+"""By task the metrics that stand in the table unasked."""
+
+Pair = tuple[int, int]
+"""Seed and fold: what two cells have in common."""
+
+
+@dataclass
+class Row:
+    """One cell with its members that are done."""
+
+    cell: Cell
+    members: list[tuple[Member, RunRecord | None]] = field(default_factory=list)
+
+    @property
+    def done(self) -> dict[Pair, RunRecord]:
+        """Finished members by seed and fold, in order."""
+        return {
+            (member.seed, member.fold): record
+            for member, record in self.members
+            if record is not None and record.status == "done"
+        }
+
+    def values(self, metric: str, read: Callable[[RunRecord, str], float | None]) -> dict[Pair, float]:
+        """A metric of each finished member that has it."""
+        found = {pair: read(record, metric) for pair, record in self.done.items()}
+        return {pair: value for pair, value in found.items() if value is not None}
+
+
+def table(
+    store: RunStore, plan: Plan, *, metrics: Sequence[str] = (), baseline: str = "", tests: bool = True
+) -> dict[str, Any]:
+    """Rows of cells as plain data.
+
+    A difference is tested over the runs (Wilcoxon, both with the same seed and fold) where there are six or more, else
+    on the test rows of the first run (McNemar for accuracy, paired bootstrap for other metrics). Runs of a
+    cross-validation share training rows, so that its Wilcoxon test is somewhat too sure of itself.
+
+    Args:
+        store: Where the runs are.
+        plan: Of the sweep.
+        metrics: Names as in the records, `tuned.` before those of a multi-label run at its own thresholds; empty:
+            what is usual for the tasks.
+        baseline: Label or model of the cell that others are compared with, on the same data; empty: none.
+        tests: Whether to test the differences, which takes a moment for each.
+
+    Returns:
+        `sweep`, `metrics` (`name`, `title`, `better`), `baseline`, `rows`; of each row `label`, `model`, `data`,
+        `grid`, `n` (runs that are done) and `of`, `states`, `metrics` (by name `mean`, `deviation` (of the sample, null
+        for one run), `n`), `yardstick` (the same), `versus_yardstick` and `versus_baseline` (by name `difference` and
+        the test: `test`, `p`, `n`, `significant`, `low`, `high`; of a Wilcoxon test n counts runs, else rows),
+        `parameters`, `seconds`, and `members` (`run`, `seed`, `fold`, `state`, `metrics`).
+
+    Raises:
+        InputError: no such metric or baseline.
+    """
+    rows = _rows(store, plan)
+    if baseline and all(baseline not in (row.cell.label, row.cell.model) for row in rows):
+        raise InputError(f"no cell '{baseline}' in sweep '{plan.name}': {', '.join(row.cell.label for row in rows)}")
+    names = _chosen(metrics, rows)
+    compare = _Compare(store, tests)
+    shown = []
+    for row in rows:
+        base = _baseline(row, rows, baseline)
+        shown.append(_shown(row, names) | compare.yardstick(row, names) | compare.baseline(row, base, names))
+    return {
+        "sweep": plan.name,
+        "metrics": [{"name": name, "title": title(name), "better": _metric(name).better} for name in names],
+        "baseline": baseline,
+        "rows": shown,
+    }
+
+
+def _rows(store: RunStore, plan: Plan) -> list[Row]:
+    runs = sweep.members(plan)
+    rows = {cell.label: Row(cell) for cell in sweep.cells(plan)}
+    for member, record in zip(runs, sweep.recorded(store, runs), strict=True):
+        rows[member.cell.label].members.append((member, record))
+    return list(rows.values())
+
+
+def title(name: str) -> str:
+    """A metric as it stands above a column."""
+    return f"{_metric(name).title}{', tuned' if name.startswith(TUNED) else ''}"
+
+
+def _metric(name: str) -> Metric:
+    plain = name.removeprefix(TUNED)
+    tables = (multilabel.METRICS,) if name.startswith(TUNED) else (METRICS, multilabel.METRICS)
+    return next(table[plain] for table in tables if plain in table)
+
+
+def known_metrics() -> list[str]:
+    """Every metric that a table can show."""
+    plain = dict.fromkeys([*METRICS, *multilabel.METRICS])
+    return [*plain, *(f"{TUNED}{name}" for name in multilabel.METRICS if name in multilabel.THRESHOLDED)]
+
+
+def _chosen(metrics: Sequence[str], rows: Iterable[Row]) -> list[str]:
+    if strange := [name for name in metrics if name not in known_metrics()]:
+        raise InputError(f"no metric '{strange[0]}'; there are {', '.join(known_metrics())}")
+    tasks = {record.task for row in rows for record in row.done.values()} or {"single"}
+    usual = [name for task in ("single", "multi") if task in tasks for name in USUAL[task]]
+    return list(dict.fromkeys(metrics or usual))
+
+
+def _own(record: RunRecord, metric: str) -> float | None:
+    tree = record.results.get("tuned", {}) if metric.startswith(TUNED) else record.results
+    return tree.get("metrics", {}).get(TEST, {}).get(metric.removeprefix(TUNED))
+
+
+def _beside(record: RunRecord, metric: str) -> float | None:
+    """The same metric of the yardstick."""
+    tree = record.results.get("yardstick", {})
+    tree = tree.get("tuned", {}) if metric.startswith(TUNED) else tree
+    return tree.get("splits", {}).get(TEST, {}).get(metric.removeprefix(TUNED))
+
+
+def _shown(row: Row, names: Sequence[str]) -> dict[str, Any]:
+    states = [sweep.state(record) for _, record in row.members]
+    sizes = [record.parameters for record in row.done.values()]
+    return {
+        "label": row.cell.label,
+        "model": row.cell.model,
+        "data": row.cell.data,
+        "grid": dict(row.cell.grid),
+        "n": len(row.done),
+        "of": len(row.members),
+        "states": {state: states.count(state) for state in STATES if state in states},
+        "metrics": {name: found for name in names if (found := _summary(row.values(name, _own).values()))},
+        "yardstick": {name: found for name in names if (found := _summary(row.values(name, _beside).values()))},
+        "parameters": round(statistics.mean(sizes)) if sizes else None,
+        "seconds": _summary(record.seconds for record in row.done.values()),
+        "members": [
+            {
+                "run": member.run,
+                "seed": member.seed,
+                "fold": None if member.fold < 0 else member.fold,
+                "state": state,
+                "reason": "" if record is None else record.reason,
+                "metrics": {} if record is None else {name: _own(record, name) for name in names},
+            }
+            for (member, record), state in zip(row.members, states, strict=True)
+        ],
+    }
+
+
+def _summary(values: Iterable[float]) -> dict[str, Any] | None:
+    """Mean and sample deviation; None where there is no value."""
+    found = list(values)
+    if not found:
+        return None
+    deviation = statistics.stdev(found) if len(found) > 1 else None
+    return {"mean": statistics.fmean(found), "deviation": deviation, "n": len(found)}
+
+
+def _baseline(row: Row, rows: Sequence[Row], named: str) -> Row | None:
+    """The cell to compare with: of the same data, and of several such of the same grid values."""
+    found = [each for each in rows if named in (each.cell.label, each.cell.model) and each.cell.data == row.cell.data]
+    same = [each for each in found if each.cell.grid == row.cell.grid]
+    chosen = same or found
+    return chosen[0] if named and len(chosen) == 1 and chosen[0] is not row else None
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What was said of the test rows of one run."""
+
+    texts: list[str]
+    labels: np.ndarray
+    probabilities: np.ndarray
+
+    def scores(self, record: RunRecord, thresholds: dict[str, float] | None) -> Any:
+        """As the metrics read them; `thresholds` by label, of a multi-label task."""
+        if record.task == "single":
+            return weighted.Scores(self.labels, self.probabilities)
+        limits = [(thresholds or {}).get(name, multilabel.HALF) for name in record.classes]
+        return multilabel.Scores(self.labels, self.probabilities, np.array(limits))
+
+
+class _Compare:
+    """Differences of cells with their tests."""
+
+    def __init__(self, store: RunStore, tests: bool) -> None:
+        self.store, self.tests = store, tests
+        self.said = functools.cache(self._said)
+
+    def yardstick(self, row: Row, names: Sequence[str]) -> dict[str, Any]:
+        """Each metric against TF-IDF with logistic regression on the same data."""
+        found = {
+            name: self._difference(
+                row.values(name, _own),
+                row.values(name, _beside),
+                functools.partial(self._against_yardstick, row, name),
+            )
+            for name in names
+        }
+        return {"versus_yardstick": {name: each for name, each in found.items() if each}}
+
+    def baseline(self, row: Row, base: Row | None, names: Sequence[str]) -> dict[str, Any]:
+        """Each metric against another cell."""
+        if base is None:
+            return {"versus_baseline": {}}
+        found = {
+            name: self._difference(
+                row.values(name, _own), base.values(name, _own), functools.partial(self._against_row, row, base, name)
+            )
+            for name in names
+        }
+        return {"versus_baseline": {name: each for name, each in found.items() if each}}
+
+    def _difference(
+        self, own: dict[Pair, float], other: dict[Pair, float], on_rows: Callable[[Pair], Verdict]
+    ) -> dict[str, Any] | None:
+        """Mean difference of the members that both have, with a test over runs or over the rows of the first."""
+        common = [pair for pair in own if pair in other]
+        if not common:
+            return None
+        differences = [own[pair] - other[pair] for pair in common]
+        shown: dict[str, Any] = {"difference": statistics.fmean(differences), "runs": len(common)}
+        if not self.tests:
+            return shown
+        try:
+            verdict = wilcoxon(differences) if len(common) >= LEAST_PAIRS else on_rows(common[0])
+        except (SentiscopeError, OSError) as error:
+            return {**shown, "untested": str(error)}
+        return {
+            **shown,
+            "test": verdict.name,
+            "p": verdict.p,
+            "n": verdict.n,
+            "significant": verdict.significant,
+            "low": verdict.low,
+            "high": verdict.high,
+        }
+
+    def _against_yardstick(self, row: Row, name: str, pair: Pair) -> Verdict:
+        record = row.done[pair]
+        own = self.said(record.run)
+        given = yardstick_says(record.data_fingerprint, record.classes, TEST, lambda: load(record.config.data))
+        if len(given) != len(own.labels):
+            raise InputError("the data are no longer those that this run was trained on")
+        other = _Said(own.texts, own.labels, given)
+        limits = record.results.get("yardstick", {}).get("tuned", {}).get("thresholds")
+        return _tested(name, (own, record, _limits(record)), (other, record, limits))
+
+    def _against_row(self, row: Row, other_row: Row, name: str, pair: Pair) -> Verdict:
+        record, base = row.done[pair], other_row.done[pair]
+        own, other = self.said(record.run), self.said(base.run)
+        if own.texts != other.texts or not np.array_equal(own.labels, other.labels):
+            raise InputError("the two were not tested on the same rows")
+        return _tested(name, (own, record, _limits(record)), (other, base, _limits(base)))
+
+    def _said(self, run: str) -> _Said:
+        record = self.store.read(run)
+        frame = pd.read_parquet(self.store.path(run) / EVALUATION / TEST / PREDICTIONS)
+        probabilities = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
+        return _Said(frame["text"].tolist(), _labels(frame, record), probabilities)
+
+
+def _labels(frame: pd.DataFrame, record: RunRecord) -> np.ndarray:
+    if record.task == "multi":
+        return frame[[f"{LABEL}{name}" for name in record.classes]].to_numpy(np.float32)
+    place = {name: number for number, name in enumerate(record.classes)}
+    return frame["label"].map(place).to_numpy(np.int64)
+
+
+def _limits(record: RunRecord) -> dict[str, float] | None:
+    return record.results.get("tuned", {}).get("thresholds")
+
+
+Side = tuple[_Said, RunRecord, dict[str, float] | None]
+
+
+def _tested(name: str, own: Side, other: Side) -> Verdict:
+    """Two models on the same rows."""
+    first, second = (
+        said.scores(record, limits if name.startswith(TUNED) else None) for said, record, limits in (own, other)
+    )
+    if name == "accuracy":
+        return mcnemar(first.correct > 0, second.correct > 0)
+    metric = (METRICS if own[1].task == "single" else multilabel.METRICS)[name.removeprefix(TUNED)]
+    draws = RANKED_RESAMPLES if metric.needs == "every class" else RESAMPLES
+    return paired_bootstrap(first, second, metric.measure, len(own[0].labels), draws=draws)
