@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 
 from core.evaluation.projection import METHODS, NAMES, Method, Projection, ProjectionConfig, project
 from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.models.provides import provides
 from core.papers.reported import counterpart
 from core.runs import projections
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RunRecord
@@ -149,7 +150,7 @@ class Source:
 
     def map(self, method: Method, dimensions: int) -> tuple[ProjectionConfig, Projection]:
         """A map of the split: PCA is made, others are read."""
-        if self.record.config.model.family != "encoder":
+        if "pooled" not in provides(self.record.config.model):
             raise NotAvailable(f"{self.record.preset} makes no vector of a sentence")
         chosen = ProjectionConfig(method, dimensions)
         try:

@@ -8,6 +8,7 @@ import streamlit as st
 from core.evaluation.projection import METHODS as METHOD_NAMES
 from core.evaluation.projection import NAMES, NEIGHBOURS, ROWS, Method, Projection, ProjectionConfig
 from core.exceptions import RunDamaged
+from core.models.provides import provides
 from core.runs.projections import MapFiles
 from core.runs.record import RunRecord
 from dashboard import data, state
@@ -16,6 +17,7 @@ from dashboard.charts.numbers import count
 from dashboard.charts.theme import class_colours
 from dashboard.views import embeddings as views
 from dashboard.views import readings
+from dashboard.views.baselines import reads_without
 from dashboard.widgets.examples import example_table
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure
@@ -49,7 +51,7 @@ def page() -> None:
     if record is None:
         return
     splits = data.embedded_splits(record.run)
-    if record.config.model.family != "encoder" or not splits:
+    if "pooled" not in provides(record.config.model) or not splits:
         header("Map", QUESTION, facts(record))
         _nothing(record)
         return
@@ -75,8 +77,8 @@ def page() -> None:
 
 
 def _nothing(record: RunRecord) -> None:
-    if record.config.model.family != "encoder":
-        why = "It weighs words and pairs of neighbours and makes no vector of a sentence. Choose another run."
+    if "pooled" not in provides(record.config.model):
+        why = f"{reads_without(record.config.model.family, 'a vector of the sentence')} Choose another run."
         finding(f"{record.preset} has no embeddings to put on a map", why)
     elif record.status in ("queued", "running"):
         empty(

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from core.models.provides import provides
 from core.papers.reported import counterpart, no_counterpart
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.charts.lambdas import Scale, Track, course
 from dashboard.charts.numbers import count
 from dashboard.views import readings
+from dashboard.views.baselines import reads_without
 from dashboard.views.lambdas import (
     course_table,
     final_table,
@@ -167,8 +169,8 @@ def _nothing_yet(record: RunRecord) -> tuple[str, str]:
 
 def _without(record: RunRecord) -> tuple[str, str, str]:
     why = (
-        "It weighs words and pairs of neighbours, without attention."
-        if record.config.model.family != "encoder"
+        reads_without(record.config.model.family, "attention")
+        if "maps" not in provides(record.config.model)
         else "Its heads have one map each, so there is nothing to weigh."
     )
     return (

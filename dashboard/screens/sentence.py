@@ -8,8 +8,10 @@ from functools import partial
 import streamlit as st
 
 from core.exceptions import SentiscopeError
+from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import data, state
+from dashboard.views.baselines import reads_without
 from dashboard.views.edits import learned
 from dashboard.views.sentence import attention_table, prediction_table, subtracts
 from dashboard.widgets.answer import answer
@@ -38,8 +40,8 @@ def page() -> None:
         empty(*_no_weights(record), "screens/train.py")
         return
     attention, shape = record.config.model.attention, record.config.model
-    encoder = shape.family == "encoder"
-    about = (f"{shape.layers} layers", f"of {attention.heads} heads") if encoder else ("no attention", "")
+    attends = "maps" in provides(shape)
+    about = (f"{shape.layers} layers", f"of {attention.heads} heads") if attends else ("no attention", "")
     header("Sentence", QUESTION, facts(record, about))
     state.initial(state.TEXT, EXAMPLE)
     _below(record, other_runs(record))
@@ -89,8 +91,8 @@ def _nothing_inside(record: RunRecord, attends: bool) -> None:
     else:
         finding(
             f"{record.preset} has no attention to look into",
-            "It weighs words and pairs of neighbours, without heads "
-            "and layers. Choose another run in the sidebar to see maps.",
+            f"{reads_without(record.config.model.family, 'heads and layers')} "
+            "Choose another run in the sidebar to see maps.",
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from core.models.provides import provides
 from core.papers.reported import Counterpart
 from core.runs.record import RunRecord
 from core.training.history import History
@@ -17,8 +18,7 @@ from dashboard.charts.numbers import number, signed, subscript
 
 def has_lambda(record: RunRecord) -> bool:
     """Whether this kind of model has a lambda at all."""
-    shape = record.config.model
-    return record.status != "damaged" and shape.family == "encoder" and shape.attention.components > 1
+    return record.status != "damaged" and "lambda" in provides(record.config.model)
 
 
 def same_but_seed(one: RunRecord, other: RunRecord) -> bool:

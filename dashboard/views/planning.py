@@ -16,7 +16,7 @@ NOT_LISTED = ("data.name",)
 
 def time_said(found: Estimate | None, config: RunConfig) -> str:
     """How long it will take and what that rests on, in one line."""
-    if config.model.family != "encoder":
+    if not config.model.by_steps:
         return "Solved in one go, without steps: seconds for short texts, minutes for long ones."
     if found is None:
         return "How long it takes is known after its first steps: nobody has counted these texts yet."

@@ -72,8 +72,8 @@ def special_places(view: SentenceView) -> str:
 
 def told_apart(first: SentenceView, second: SentenceView) -> tuple[str, str]:
     """In what two models read one text alike or differently: a heading and a sentence for each difference."""
-    if not first.layers or not second.layers:
-        return "Only one of the two has attention", "The other weighs words and pairs of neighbours."
+    if bool(first.layers) != bool(second.layers):
+        return "Only one of the two has attention", "The other reads the words without it."
     a, b = first.tokens, second.tokens
     if a == b and first.unknown == second.unknown:
         return "", f"Both models read the same {count(len(a))} tokens."

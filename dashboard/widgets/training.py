@@ -51,7 +51,7 @@ def watch(run: str) -> None:
             help="Ends it for good: its curves stay, its checkpoint does not",
         )
     _numbers(record, curves)
-    if record.config.model.family != "tfidf-logreg":
+    if record.config.model.by_steps:
         # Empty at first: the browser fetches what draws it while the process that trains comes up.
         _figures(curves, skipped)
 

@@ -87,5 +87,26 @@ def test_three_classes_of_the_built_in_corpus_have_more_texts():
     assert estimate(config, []).steps == -(-20_000 // 64)
 
 
-def test_a_baseline_is_not_trained_in_steps():
-    assert estimate(compose("tfidf-logreg"), []) is None
+@pytest.mark.parametrize("preset", ["tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon"])
+def test_what_is_solved_in_one_go_has_no_steps(preset):
+    assert estimate(compose(preset), []) is None
+
+
+@pytest.mark.parametrize(
+    ("cheaper", "dearer"),
+    [("cnn", "bilstm"), ("inceptive-mean", "inceptive-16"), ("inceptive-16", "inceptive-128")],
+)
+def test_every_part_that_computes_counts(cheaper, dearer):
+    first, second = (estimate(compose(preset, {"training.epochs": 1}), []) for preset in (cheaper, dearer))
+    assert first.steps == second.steps
+    assert 1.2 * (first.seconds - START_SECONDS) < second.seconds - START_SECONDS
+
+
+def test_a_window_bounds_what_a_long_text_costs():
+    times = [
+        estimate(compose(preset, {"text.max_length": length, "training.epochs": 1}), []).seconds - START_SECONDS
+        for preset in ("sentiformer", "sentiformer-full")
+        for length in (4_096, 8_192)
+    ]
+    assert times[1] == pytest.approx(2 * times[0], rel=0.01)
+    assert times[3] > 3 * times[2]
