@@ -43,12 +43,12 @@ pages = [
     for file, title, icon in PAGES
 ]
 page = st.navigation(pages)
-data.freeze_once()
 try:
     data.adopt_once()
     with st.sidebar:
         run_picker()
         st.toggle("Projector", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
     page.run()
+    data.freeze_once()
 except SentiscopeError as error:
     problem("This page cannot go on", str(error))

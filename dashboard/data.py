@@ -1,6 +1,7 @@
 """The only place with caches: results of the core, keyed by run, fingerprint and options; never by a model or a frame.
 
-torch is imported inside the functions that look into a model, so that all other pages open without it.
+torch is imported inside the functions that look into a model, so that all other pages open without it; pandas where
+a table is read, so that the first page shows its head before that.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import hashlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
 import streamlit as st
 
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among, project
@@ -23,14 +23,14 @@ from core.training.history import read_history
 from dashboard.charts.lambdas import Line, Place
 from dashboard.charts.training import Curves
 from dashboard.views.edits import UNCHANGED, Edits
-from dashboard.views.embeddings import points_frame
-from dashboard.views.lambdas import head_lines
-from dashboard.views.results import Floats, Integers, Report, make_report
 from dashboard.views.training import history_curves, shown_metric
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from core.interpret.sentence import SentenceView
     from core.runs.load import LoadedRun
+    from dashboard.views.results import Floats, Integers, Report
 
 
 @st.cache_resource
@@ -84,6 +84,8 @@ def lambda_heads(record: RunRecord) -> dict[Place, tuple[Line, ...]]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _lambda_heads(path: str, version: str) -> dict[Place, tuple[Line, ...]]:
+    from dashboard.views.lambdas import head_lines  # pandas
+
     return head_lines(read_history(Path(path)))
 
 
@@ -106,6 +108,10 @@ def report(record: RunRecord, split: str) -> Report:
 
 @st.cache_resource(max_entries=16, show_spinner=False)  # shared and never changed: no copy for each visitor
 def _report(path: str, version: str, classes: tuple[str, ...]) -> Report:
+    import pandas as pd
+
+    from dashboard.views.results import make_report
+
     try:
         saved = pd.read_parquet(path)
     except (OSError, ValueError) as error:
@@ -131,6 +137,10 @@ def points(record: RunRecord, split: str) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _points(path: str, version: str, classes: tuple[str, ...]) -> pd.DataFrame:
+    import pandas as pd
+
+    from dashboard.views.embeddings import points_frame
+
     try:
         return points_frame(pd.read_parquet(path), classes)
     except (OSError, ValueError) as error:

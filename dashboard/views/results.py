@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from core.evaluation.metrics import METRICS
 from core.exceptions import RunDamaged
 from core.runs.record import LABEL, PROBABILITY, RunRecord
 from dashboard.charts.numbers import number, plus_minus
-from dashboard.views.scores import Decision
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.views.scores import Decision
 
 TEST = "test"
 Floats = NDArray[np.floating]
@@ -52,6 +55,8 @@ def _at(tree: Any, *path: str) -> Any:
 
 def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
     """One row for each run, as words."""
+    import pandas as pd  # here and below: a page shows its head before that
+
     return pd.DataFrame([_run_row(record) for record in records])
 
 
@@ -156,6 +161,8 @@ def metric_stats(record: RunRecord, split: str, report: Report) -> list[Stat]:
 
 def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
     """Every recorded metric of a split with its interval: metric, title, value, low, high."""
+    import pandas as pd
+
     values = _at(record.results, "metrics", split) or {}
     ranges = _at(record.results, "intervals", split) or {}
     rows = []
@@ -173,5 +180,7 @@ def yardstick_phenomena(record: RunRecord, split: str) -> dict[str, float]:
 
 def confusion_table(decision: Decision) -> pd.DataFrame:
     """The matrix as a table that a screen reader can walk through."""
+    import pandas as pd
+
     columns = {f"said {name}": decision.counts[:, i] for i, name in enumerate(decision.classes)}
     return pd.DataFrame({"is": decision.classes, **columns})

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from core.data.table import Task
 from core.evaluation.intervals import wilson
@@ -13,6 +11,9 @@ from core.exceptions import ConfigError
 from core.training.config import metric_for
 from core.training.history import History
 from dashboard.charts.training import Curves
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def shown_metric(metric: str, task: Task) -> str:
@@ -94,6 +95,8 @@ def _lambda_lines(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], tu
 
 def curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
     """The points of the curves as tables, for export."""
+    import pandas as pd
+
     tables = {
         "Losses": pd.DataFrame({"epoch": curves.step, "train_loss": curves.loss}),
         "Validation": pd.DataFrame(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
-import pandas as pd
 import streamlit as st
 
 from dashboard import state
 from dashboard.widgets.style import asset
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _figures = st.components.v2.component(
     "sentiscope_export",
@@ -22,7 +25,7 @@ _figures = st.components.v2.component(
 )
 
 
-Table = pd.DataFrame | Callable[[], pd.DataFrame]
+Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
 """A table, or what makes it: a large one is made only for the person who asks for it."""
 
 
@@ -37,7 +40,7 @@ def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) 
         for name, frame in tables.items():
             st.download_button(
                 f"{name} · CSV",
-                csv_text(frame) if isinstance(frame, pd.DataFrame) else partial(_made, frame),
+                partial(_made, frame) if callable(frame) else csv_text(frame),
                 f"sentiscope-{page}-{name.lower().replace(' ', '-')}.csv",
                 "text/csv",
                 key=f"export-{name}",

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.exceptions import SentiscopeError
 from core.runs.archive import export_run, import_run, import_zip
-from dashboard import data, datasets, state
+from dashboard import data, state
 from dashboard.widgets.messages import finding, problem
 
 HOW = "A zip file from “Export”, or from `sentiscope runs export` on another machine"
@@ -26,6 +26,8 @@ def arrival() -> None:
 
 def bring_in() -> None:
     """Take a run in."""
+    from dashboard import datasets  # pandas: the page shows its head before that
+
     with st.expander("Bring a run in", key="bring-in"):
         key = f"{state.RUN_FILE}-{state.draft(state.TAKEN, 0)}"
         st.file_uploader("Zip file of a run", type="zip", key=key, on_change=_from_file, args=(key,), help=HOW)

@@ -85,3 +85,16 @@ def test_the_command_line_and_lists_of_runs_import_nothing_heavy(module):
     code = f"import sys, {module}; print(*(name for name in {HEAVY} if name in sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.split() == []
+
+
+def test_a_training_begins_without_scikit_learn_and_torchs_compiler():
+    code = "import sys, core.runs.experiment; print({'sklearn', 'torch._dynamo'} & sys.modules.keys())"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "set()"
+
+
+def test_the_first_page_shows_its_head_before_pandas_comes():
+    code = "import sys, dashboard.widgets.runs, dashboard.widgets.run_table, dashboard.widgets.run_files; "
+    code += "import dashboard.widgets.export, dashboard.views.results; print('pandas' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False"]
