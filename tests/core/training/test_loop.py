@@ -194,12 +194,6 @@ def test_smoothing_and_balanced_weights_enter_the_loss(make):
     assert read_history(job.history).kind("step")[1]["loss"] == pytest.approx(expected.item(), rel=1e-5)
 
 
-def test_a_class_without_rows_weighs_nothing(make):
-    job = make(class_weights="balanced")
-    job.classes = 3
-    assert job._balanced()[2] == 0
-
-
 @pytest.mark.parametrize(("clip", "clipped"), [(1e-3, True), (0.0, False)])
 def test_gradients_are_clipped_to_a_norm_and_logged_before_it(make, clip, clipped):
     job = make(epochs=1, clip=clip)
