@@ -14,7 +14,15 @@ from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-SMALL = {"width": "16", "ff width": "16", "split": "0.6/0.2/0.2", "batch size": "2", "min freq": "1", "epochs": "400"}
+SMALL = {
+    "epochs": "9000",
+    "width": "16",
+    "ff width": "16",
+    "split": "0.6/0.2/0.2",
+    "batch size": "2",
+    "min freq": "1",
+    "patience": "0",
+}
 
 
 def started(page: Page, base: str, table, name: str) -> None:
@@ -40,8 +48,8 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, tmp_path):
     page, complaints = visit(browser, empty_server)
     started(page, empty_server, table, "long")
     expect(page.get_by_role("heading", name="Learning")).to_be_visible(timeout=60_000)
-    expect(page.get_by_text(re.compile(r"Epoch \d+ of 400"))).to_be_visible(timeout=30_000)
-    expect(page.get_by_text(re.compile(r"at most \d+ (s|min \d+ s) left"))).to_be_visible()
+    expect(page.get_by_text(re.compile(r"Epoch \d+ of 9000"))).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(re.compile(r"at most \d+ (s|min|h)"))).to_be_visible()
 
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("This training has been stopped")).to_be_visible(timeout=30_000)
@@ -63,7 +71,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, tmp_path):
 
     page, later = visit(browser, empty_server, "dark")
     page.goto(link)
-    expect(page.get_by_text(re.compile(r"Epoch \d+ of 400"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(re.compile(r"Epoch \d+ of 9000"))).to_be_visible(timeout=60_000)
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("This training has been stopped")).to_be_visible(timeout=30_000)
     expect(page.get_by_role("button", name="Begin anew")).to_be_visible()
@@ -72,7 +80,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, tmp_path):
     page.context.close()
 
 
-def test_a_second_training_waits_in_the_queue_and_can_be_cancelled_there(browser, empty_server, table, tmp_path):
+def test_a_second_training_waits_and_begins_when_the_first_is_cancelled(browser, empty_server, table, tmp_path):
     page, complaints = visit(browser, empty_server)
     started(page, empty_server, table, "first")
     expect(page.get_by_role("heading", name="Learning")).to_be_visible(timeout=60_000)
@@ -82,8 +90,12 @@ def test_a_second_training_waits_in_the_queue_and_can_be_cancelled_there(browser
         patch.setenv("SENTISCOPE_JOBS", "1")
         jobs.submit(runs, config, "ndt-01-n3", "second")
     expect(page.get_by_role("heading", name="Queue")).to_be_visible(timeout=30_000)
-    page.get_by_role("button", name="Cancel second").click()
-    expect(page.get_by_role("heading", name="Queue")).to_be_hidden(timeout=30_000)
+    page.get_by_role("button", name="Watch second").click()
+    expect(page.get_by_text("Waiting for a free place")).to_be_visible(timeout=30_000)
+    page.wait_for_function("location.search.includes('run=second')")
+    page.get_by_role("button", name="Cancel first").click()
+    expect(page.get_by_text(re.compile(r"Epoch \d+ of 9000"))).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Queue")).to_be_hidden()
     page.get_by_role("button", name="Cancel", exact=True).click()
     expect(page.get_by_text("This training has been stopped")).to_be_visible(timeout=30_000)
     assert complaints == []
