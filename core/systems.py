@@ -60,12 +60,13 @@ def _entry(name: str, vocabulary: int, classes: int) -> dict[str, Any]:
         "paper": preset.paper,
         "source": preset.source,
         "line": preset.line,
-        "parameters": parameters(preset.model, vocabulary=vocabulary, classes=_possible(name, classes)),
+        "parameters": parameters(preset.model, vocabulary=vocabulary, classes=possible(name, classes)),
         "parts": list(marks(preset.model)),
     }
 
 
-def _possible(name: str, classes: int) -> int:
+def possible(name: str, classes: int) -> int:
+    """The number of classes nearest to `classes` that this preset can tell apart."""
     return 2 if PRESETS[name].model.head.one_logit else classes
 
 

@@ -24,6 +24,7 @@ from dashboard.widgets.style import style
 PAGES = (
     ("overview", "Overview", "grid_view"),
     ("data", "Data", "table_rows"),
+    ("models", "Models", "account_tree"),
     ("train", "Train", "play_circle"),
     ("performance", "Performance", "target"),
     ("embeddings", "Map", "scatter_plot"),

@@ -16,6 +16,9 @@ LAYER = "layer"
 MAP = "map"
 GRID = "grid"
 PRESET = "model"
+PAPER = "paper"
+AGAINST = "against"
+SIZES = "sizes"
 TIME = "time"
 THRESHOLD = "threshold"
 ABSTAIN = "least"
@@ -61,6 +64,7 @@ UPLOAD = "data-upload"
 TEXTS = "data-texts"
 IDS = "data-ids"
 YARDSTICK = "data-yardstick"
+PRESETS = "presets-table"
 
 
 def run() -> str:

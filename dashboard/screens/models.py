@@ -1,0 +1,147 @@
+"""Models: which there are, what each is made of, what sets two apart."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import systems
+from core.models.describe import parts
+from core.models.equation import equation
+from core.models.neighbours import nearest
+from core.models.presets import PAPERS, PRESETS
+from core.runs.record import RunRecord
+from dashboard import data, state
+from dashboard.charts.numbers import count
+from dashboard.views.models import (
+    ALL,
+    USUAL,
+    Sizes,
+    difference_frame,
+    names_of,
+    parts_frame,
+    preset_frame,
+    runs_of,
+    sizes_of,
+)
+from dashboard.widgets.diagram import draw
+from dashboard.widgets.export import Table, export_bar
+from dashboard.widgets.figure import caption, heading
+from dashboard.widgets.header import header
+from dashboard.widgets.preset_table import preset_table
+
+QUESTION = "Which models are there, what are they made of, and what sets one apart from another?"
+MODEL = "ndt-01-n3"
+OWN, FIXED = "of the run", "usual"
+READ_PARTS = (
+    "From top to bottom, as a text passes. In colour: what this attention has beside plain attention. "
+    "A line on the left goes around a part, and is added to what comes out of it."
+)
+
+
+def page() -> None:
+    """The table, then the chosen model."""
+    records = data.runs()
+    header("Models", QUESTION, [(count(len(PRESETS)), "models"), (count(len(PAPERS) - 1), "papers and baselines")])
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        paper = st.selectbox(
+            "Paper",
+            [ALL, *PAPERS.values()],  # as they are: what is shown here is what the URL carries
+            key=state.PAPER,
+            bind="query-params",
+            width=230,
+        )
+        sizes = _sizes(next((one for one in records if one.run == state.run()), None))
+        name = _model(paper)
+    frame = preset_frame(paper, sizes, records)
+    heading("Presets", "presets", note=f"parameters with {sizes.words}")
+    preset_table(frame)
+    caption("A chosen row is shown below. Parts: what a model has beside a plain transformer encoder.")
+    tables: dict[str, Table] = {"Presets": frame, "Parts": parts_frame(name, sizes)}
+    _whole(name, sizes, records)
+    tables["Differences"] = _compare(name)
+    export_bar("models", tables)
+
+
+def _sizes(record: RunRecord | None) -> Sizes:
+    """Vocabulary and classes of the chosen run, or the usual ones."""
+    own = sizes_of(record)
+    chosen = st.segmented_control(
+        "Sizes",
+        [OWN, FIXED] if own else [FIXED],
+        default=OWN if own else FIXED,
+        key=state.SIZES,
+        bind="query-params",
+        required=True,
+        help="At which vocabulary and classes parameters are counted; the run is chosen in the sidebar",
+    )
+    return own if own and chosen == OWN else USUAL
+
+
+def _model(paper: str) -> str:
+    """The model that is shown whole."""
+    names = names_of(paper)
+    state.keep_to(state.PRESET, names)
+    return st.selectbox(
+        "Model",
+        names,
+        index=names.index(MODEL) if MODEL in names else 0,
+        key=state.PRESET,
+        bind="query-params",
+        width=230,
+    )
+
+
+def _whole(name: str, sizes: Sizes, records: list[RunRecord]) -> None:
+    preset = PRESETS[name]
+    heading(name, "model", note=preset.source)
+    caption(preset.line)
+    with st.container(key="model-actions", horizontal=True, vertical_alignment="center", gap="small"):
+        if st.button("Train this", type="primary", key="train-this"):
+            # Bound parameters may not be cleared by name; with an empty set each widget writes its own again.
+            st.switch_page("screens/train.py", query_params={})
+        found = runs_of(name, records)
+        st.html("Its runs:" if found else "It has no finished run here yet.", width="content")
+        for run in found:
+            if st.button(run, key=f"run-{run}", type="tertiary", on_click=state.choose_run, args=(run,)):
+                st.switch_page("screens/performance.py", query_params={})
+    made = parts(preset.model, vocabulary=sizes.vocabulary, classes=systems.possible(name, sizes.classes))
+    total = sum(part.parameters * part.times for part in made)
+    with st.container(key="pair-model"):
+        left, right = st.columns([1.1, 1], gap="large")
+        with left:
+            heading("Parts", "parts", note=f"{count(total)} parameters")
+            draw(made, name)
+            caption(READ_PARTS)
+        with right:
+            heading("Equation", "equation", note="of one head in one layer, and what is around it")
+            for index, line in enumerate(equation(preset.model)):
+                with st.container(key=f"equation-{index}", gap=None):
+                    st.latex(line.latex)
+                    caption(line.words)
+
+
+def _compare(name: str) -> Table:
+    """The settings in which it differs from another."""
+    others = [other for other in PRESETS if other != name]
+    state.keep_to(state.AGAINST, others)
+    state.follow(state.AGAINST, name, nearest(name, systems.settings()))
+    heading("What sets it apart", "differences", note="settings that differ, those of the model first")
+    other = st.selectbox(
+        "Compared with",
+        others,
+        key=state.AGAINST,
+        bind="query-params",
+        width=280,
+        help="At first its nearest relative: the preset with the fewest other settings of the model",
+    )
+    frame = difference_frame(name, other)
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config={"what": st.column_config.TextColumn("What"), "setting": st.column_config.TextColumn("Setting")},
+        alt=f"Settings in which {name} and {other} differ",
+    )
+    return frame
+
+
+page()

@@ -1,0 +1,44 @@
+"""All presets as a table whose chosen row is shown whole."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import state
+from dashboard.widgets.style import row_height
+
+
+def preset_table(frame: pd.DataFrame) -> None:
+    """One row a preset; choosing one makes it the page's model.
+
+    Args:
+        frame: as `dashboard.views.models.preset_frame` makes it.
+    """
+    text = st.column_config.TextColumn
+    names = frame["model"].tolist()
+    st.dataframe(
+        frame,
+        hide_index=True,
+        height=10 * row_height(),
+        row_height=row_height(),
+        column_order=["model", "parameters", "parts", "runs", "line"],
+        column_config={
+            "model": text("Model", width=142),
+            "parameters": st.column_config.NumberColumn("Parameters", width=92, format="localized"),
+            "parts": text("Parts", width=190, help="What it has beside a plain transformer encoder"),
+            "runs": st.column_config.NumberColumn("Runs", width=46, help="Of all kinds, here"),
+            "line": text("In words", width=220),
+        },
+        key=state.current(state.PRESETS),
+        on_select=lambda: _choose(names),
+        selection_mode="single-row",
+        alt="All presets",
+    )
+
+
+def _choose(names: list[str]) -> None:
+    """A row was chosen, or given up; the selection stays where it is."""
+    rows = (state.draft(state.current(state.PRESETS), None) or {}).get("selection", {}).get("rows", [])
+    if rows and rows[0] < len(names):
+        state.put(state.PRESET, names[rows[0]])

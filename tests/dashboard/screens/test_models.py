@@ -1,0 +1,84 @@
+"""The page of models: found, shown whole, compared, trained."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.models.presets import PRESETS
+from dashboard import state
+
+
+@pytest.fixture
+def opened(app, runs):
+    """opened(**parameters) → the page as a link shows it."""
+
+    def open_page(**parameters: str):
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        app.run()
+        app.switch_page("screens/models.py").run()
+        assert not app.exception
+        return app
+
+    return open_page
+
+
+def words(app) -> str:
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+def table(app, start: str):
+    return next(frame.value for frame in app.dataframe if frame.proto.alt.startswith(start))
+
+
+def test_a_link_restores_paper_model_and_comparison(opened):
+    app = opened(paper="SentiFormer", model="sentiformer-full", against="vanilla", sizes="usual")
+    assert table(app, "All presets")["model"].tolist() == [n for n in PRESETS if n.startswith("sentiformer")]
+    assert "every token sees every other" in words(app)
+    assert "30\u202f000 tokens" in words(app)
+    compared = table(app, "Settings in which sentiformer-full and vanilla differ")
+    assert "model.attention.gate" in compared["setting"].tolist()
+
+
+def test_the_comparison_follows_the_model_to_its_nearest_relative(opened):
+    app = opened(model="sentiformer-no-gate")
+    assert app.selectbox(key=state.AGAINST).value == "sentiformer"
+    app.selectbox(key=state.PRESET).set_value("lexical-last").run()
+    assert app.selectbox(key=state.AGAINST).value == "lexical-all"
+
+
+def test_another_paper_shows_a_model_of_its_own(opened):
+    app = opened(model="sentiformer")
+    app.selectbox(key=state.PAPER).set_value("Inceptive Transformers").run()
+    assert not app.exception
+    assert PRESETS[app.selectbox(key=state.PRESET).value].paper == "inceptive"
+
+
+def test_sizes_are_those_of_the_chosen_run_or_the_usual_ones(opened):
+    app = opened(run="finished", model="vanilla")
+    own = table(app, "All presets").set_index("model").loc["vanilla", "parameters"]
+    app.button_group(key=state.SIZES).set_value("usual").run()
+    assert table(app, "All presets").set_index("model").loc["vanilla", "parameters"] > own
+
+
+def test_a_run_of_the_model_is_linked(opened):
+    app = opened(model="ndt-01-n3")
+    app.button(key="run-finished").click().run()
+    assert not app.exception
+    assert app.session_state[state.RUN] == "finished"
+    assert "Confusion matrix" in words(app)
+
+
+def test_train_this_opens_train_with_the_model(opened):
+    app = opened(model="inceptive-16")
+    app.button(key="train-this").click().run()
+    assert not app.exception
+    assert "Which model shall learn" in words(app)
+    assert app.selectbox(key=state.PRESET).value == "inceptive-16"
+
+
+@pytest.mark.parametrize("name", ["vanilla", "cnn", "lexicon", "tfidf-nb", "differential-v2", "tweet-v10-p2"])
+def test_every_kind_of_model_has_its_parts_and_equation(opened, name):
+    app = opened(model=name)
+    assert app.latex
+    assert "logits" in " ".join(each.value for each in app.latex)

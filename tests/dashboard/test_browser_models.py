@@ -1,0 +1,47 @@
+"""The page of models in a real browser: a row is chosen by hand and by keyboard, the drawing can be read and saved."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from browsing import settle, visit
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_a_model_is_drawn_at_every_width(browser, server, theme, width):
+    page, complaints = visit(browser, server, theme, width)
+    page.goto(f"{server}/models?model=sentiformer&run=finished")
+    drawing = page.get_by_role("img", name=re.compile("^From text to answer: Embedding"))
+    expect(drawing).to_be_visible(timeout=60_000)
+    settle(page)
+    box = drawing.bounding_box()
+    assert box["width"] > 380 and box["x"] + box["width"] <= width
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    expect(page.locator(".katex").first).to_be_visible()
+    assert complaints == []
+
+
+def test_a_chosen_row_is_shown_below_and_can_be_trained(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/models?paper=SentiFormer&run=finished")
+    expect(page.get_by_role("heading", name="sentiformer", exact=True)).to_be_visible(timeout=60_000)
+    settle(page)
+    page.locator("[data-testid=stDataFrame]").first.click(position={"x": 17, "y": 38 + 38 * 2 + 19})  # third row
+    expect(page.get_by_role("heading", name="sentiformer-no-gate", exact=True)).to_be_visible(timeout=30_000)
+    settle(page)
+    assert "model=sentiformer-no-gate" in page.url
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Figures · SVG").click()
+    drawn = saved.value.path().read_text()
+    assert saved.value.suggested_filename == "sentiscope-model-sentiformer-no-gate.svg"
+    assert "Feed-forward" in drawn and "var(--" not in drawn
+    page.get_by_role("button", name="Train this").press("Enter")
+    expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible(timeout=30_000)
+    settle(page)
+    assert "model=sentiformer-no-gate" in page.url
+    assert complaints == []
