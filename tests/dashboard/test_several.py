@@ -1,0 +1,138 @@
+"""Every page on a run with several labels a text."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from several import LABELS, indicator_file
+from streamlit.testing.v1 import AppTest
+
+from core import verbs
+from core.runs.store import RunStore
+from dashboard import datasets, state
+
+SETTINGS = {
+    "model.width": 16,
+    "model.ff_width": 16,
+    "training.epochs": 6,
+    "training.batch_size": 8,
+    "training.lr": 0.02,
+    "training.threads": 1,
+    "text.min_freq": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory) -> Path:
+    """Made-up texts with a 0/1 column per label."""
+    return indicator_file(tmp_path_factory.mktemp("data") / "remarks.csv", rows=400)
+
+
+@pytest.fixture(scope="module")
+def kept(file, tmp_path_factory) -> Path:
+    """A run directory with `several`."""
+    folder = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        verbs.train(str(file), "ndt-01-n2", SETTINGS, name="several", store=RunStore(folder))
+    return folder
+
+
+@pytest.fixture
+def runs(kept, tmp_path, monkeypatch) -> Path:
+    """A copy, as the app's run directory."""
+    shutil.copytree(kept, tmp_path / "runs")
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "runs"
+
+
+def words(app: AppTest) -> str:
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
+    for name, value in {"run": "several", **parameters}.items():
+        app.query_params[name] = value
+    app.run()
+    if page != "overview":
+        app.switch_page(f"screens/{page}.py").run()
+    assert not app.exception
+    return app
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        ("overview", "It reaches a macro F1 of"),
+        ("train", "Test macro F1"),
+        ("performance", "There is no accuracy: a sentence may have several labels"),
+        ("embeddings", "the texts have several labels each, so that none belongs to one class only"),
+        ("sentence", "so the numbers do not sum to 1"),
+        ("lambdas", "Upwards: how far lambda has moved"),
+    ],
+)
+def test_every_page_shows_the_run_and_says_what_is_different(app, runs, page, said):
+    assert said in words(opened(app, page))
+
+
+def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs):
+    opened(app, "performance", rule="loud", split="test")
+    shown = words(app)
+    assert "Each label" in shown and "One label" in shown
+    assert app.slider(key=state.LIMIT).value == 0.5
+    record = RunStore(runs).read("several")
+    app.segmented_control(key=state.LIMITS).set_value("tuned").run()
+    assert not app.exception
+    tuned = record.results["tuned"]["thresholds"]["loud"]
+    assert app.slider(key=state.LIMIT).value == round(tuned, 2)
+    assert f"Chosen on validation: {tuned:.3f}." in words(app)
+    app.selectbox(key=state.RULE).set_value("warm").run()
+    assert app.slider(key=state.LIMIT).value == round(record.results["tuned"]["thresholds"]["warm"], 2)
+
+
+def test_a_label_of_few_sentences_is_told(app, runs):
+    assert "Some labels rest on few sentences" in words(opened(app, "performance", split="test"))
+
+
+def test_tuned_figures_on_the_split_of_the_tuning_are_warned_about(app, runs):
+    said = "The thresholds were chosen on these sentences"
+    assert said in words(opened(app, "performance", split="validation"))
+
+
+def test_a_cell_opens_its_sentences_with_all_their_labels(app, runs):
+    opened(app, "performance", rule="loud", split="test")
+    key = state.current(state.CELLS) if hasattr(state, "current") else state.CELLS
+    with_loud = {"selection": {"rows": [], "columns": [], "cells": [[1, "said loud"]]}}
+    app.session_state[key] = with_loud
+    app.run()
+    assert "true loud, predicted loud" in words(app)
+    table = next(frame.value for frame in app.dataframe if "probability" in frame.value)
+    assert all("loud" in label.split(", ") for label in table["label"])
+
+
+def test_a_sentence_shows_each_label_with_its_threshold(app, runs):
+    shown = words(opened(app, "sentence", text="word1 warm late word2"))
+    assert all(f"<span>{name}</span>" in shown for name in LABELS)
+    assert 'class="s-on"' in shown and "threshold" in shown
+
+
+def test_the_map_is_coloured_by_a_label(app, runs):
+    opened(app, "embeddings", colour="label loud")
+    assert app.selectbox(key=state.COLOUR).options[:3] == [f"label {name}" for name in LABELS]
+    assert app.selectbox(key=state.COLOUR).value == "label loud"
+
+
+def test_the_data_page_counts_labels_and_filters_by_one(app, file, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
+    monkeypatch.setattr(datasets, "local", lambda: True)
+    opened(app, "data", data=str(file))
+    assert "several labels a text, in 3 columns of 0 and 1" in words(app)
+    app.button(key="use-data").click().run()
+    assert not app.exception
+    shown = words(app)
+    assert "3 labels, several a text" in shown and "Labels a text" in shown
+    app.selectbox(key=state.CLASS).set_value("warm").run()
+    table = next(frame.value for frame in app.dataframe if "text" in frame.value)
+    assert len(table) and all("warm" in text.split() for text in table["text"])
