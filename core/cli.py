@@ -18,6 +18,7 @@ import core
 from core import verbs
 from core.cli_print import Json, Set, decimals, emit, err, out, show_tree, tabulate, visible
 from core.cli_progress import Progress
+from core.cli_sweep import sweep, sweeps_app
 from core.config import parse_settings
 from core.exceptions import InputError, SentiscopeError
 from core.models.presets import PAPERS
@@ -32,6 +33,8 @@ data_app = typer.Typer(no_args_is_help=True, help="Data sets: list, card, check.
 runs_app = typer.Typer(no_args_is_help=True, help="Runs: list, show, cancel, export, import, rm.")
 app.add_typer(data_app, name="data")
 app.add_typer(runs_app, name="runs")
+app.add_typer(sweeps_app, name="sweeps")
+app.command()(sweep)
 
 Run = Annotated[str, typer.Argument(help="Name of a run; `sentiscope runs list` shows all.")]
 

@@ -28,9 +28,11 @@ def emit(result: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]],
         show(result)
 
 
-def tabulate(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    """Rows by column name; lists with commas, what is not there as nothing."""
-    table = Table(*columns, box=None, header_style="bold", pad_edge=False)
+def tabulate(rows: list[dict[str, Any]], columns: tuple[str, ...], whole: str = "") -> None:
+    """Rows by column name; lists with commas, what is not there as nothing. The column `whole` is never cut short."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for column in columns:
+        table.add_column(column, no_wrap=column == whole)
     for row in rows:
         cells = (row.get(column, "") for column in columns)
         table.add_row(*(escape(visible(", ".join(cell) if isinstance(cell, list) else str(cell))) for cell in cells))

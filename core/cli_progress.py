@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from types import TracebackType
 from typing import Any, Self
 
 import rich.progress
 from rich.console import Console
+
+from core.runs.sweep import STATES
 
 
 class Progress:
@@ -57,3 +60,62 @@ class Progress:
         if self.task is None:
             self.task = self.bar.add_task("training", total=self.steps)
         self.bar.update(self.task, completed=row["step"])
+
+
+class SweepProgress:
+    """Listens to a sweep (`core.runs.sweep_drive.Progress.event`): a bar, or a line for each change, or as JSON."""
+
+    def __init__(self, console: Console, as_json: bool) -> None:
+        """`console` is where to write; on a terminal it gets a bar, unless lines of JSON are wanted."""
+        self.console, self.as_json = console, as_json
+        self.drawn = console.is_terminal and not as_json
+        columns = (
+            rich.progress.TextColumn("{task.description}"),
+            rich.progress.BarColumn(),
+            rich.progress.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}"),
+        )
+        self.bar = rich.progress.Progress(*columns, console=console, transient=True)
+        self.task = self.bar.add_task("sweep", total=1.0, left="")
+        self.last = ""
+
+    def __enter__(self) -> Self:
+        """Start drawing where there is a terminal."""
+        if self.drawn:
+            self.bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Stop drawing."""
+        if self.drawn:
+            self.bar.stop()
+
+    def tell(self, event: dict[str, Any]) -> None:
+        """How far the sweep is."""
+        if self.as_json:
+            self.console.file.write(json.dumps(event) + "\n")
+            self.console.file.flush()
+            return
+        counts = ", ".join(f"{event[state]} {state}" for state in STATES if event[state])
+        line = f"{event['runs']} runs: {counts}"
+        if self.drawn:
+            share = sum(event[state] for state in ("done", "failed", "cancelled"))
+            share += sum(run["share"] for run in event["training"])
+            self.bar.update(
+                self.task,
+                description=line,
+                completed=share / event["runs"],
+                left=spoken_time(event["seconds_left"], event["unknown"]),
+            )
+        elif line != self.last:
+            left = spoken_time(event["seconds_left"], event["unknown"])
+            self.console.print(f"{line}; {left}", markup=False, highlight=False, soft_wrap=True)
+        self.last = line
+
+
+def spoken_time(seconds: float, unknown: int) -> str:
+    """How long it still takes, and for how many runs nobody can tell."""
+    if not seconds:
+        return "time not known yet" if unknown else "nothing left"
+    minutes = f"{seconds / 60:.0f} minutes" if seconds >= 120 else f"{seconds:.0f} seconds"
+    known = f"about {minutes} left"
+    return f"{known}, and {unknown} runs whose time is not known yet" if unknown else known

@@ -99,6 +99,24 @@ def table(
     }
 
 
+def flat(table: dict[str, Any]) -> list[dict[str, Any]]:
+    """A table as rows of single values with the same columns, for CSV."""
+    found = []
+    for row in table["rows"]:
+        line = {"cell": row["label"], "model": row["model"], "data": row["data"], **row["grid"]}
+        line |= {"runs": row["n"], "of": row["of"], "parameters": row["parameters"]}
+        line["seconds"] = row["seconds"] and row["seconds"]["mean"]
+        for metric in (each["name"] for each in table["metrics"]):
+            for what, group in (("", "metrics"), ("tfidf ", "yardstick")):
+                summary = row[group].get(metric) or {}
+                line |= {f"{what}{metric} {part}": summary.get(part) for part in ("mean", "deviation", "n")}
+            for versus in ("yardstick", "baseline"):
+                test = row[f"versus_{versus}"].get(metric) or {}
+                line |= {f"{metric} versus {versus} {part}": test.get(part) for part in ("difference", "test", "p")}
+        found.append(line)
+    return found
+
+
 def _rows(store: RunStore, plan: Plan) -> list[Row]:
     runs = sweep.members(plan)
     rows = {cell.label: Row(cell) for cell in sweep.cells(plan)}
