@@ -23,13 +23,14 @@ from core.training.history import read_history
 from dashboard.charts.lambdas import Line, Place
 from dashboard.charts.training import Curves
 from dashboard.views.edits import UNCHANGED, Edits
-from dashboard.views.training import history_curves, shown_metric
+from dashboard.views.training import history_curves, shown_metric, steps_per_epoch
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.interpret.sentence import SentenceView
     from core.runs.load import LoadedRun
+    from dashboard.charts.parts import NumberLine
     from dashboard.views.results import Floats, Integers, Report
 
 
@@ -74,6 +75,21 @@ def curves(record: RunRecord) -> tuple[Curves, int]:
 def _curves(path: str, version: str, epochs: int, metric: str, steps: int, rows: int) -> tuple[Curves, int]:
     history = read_history(Path(path))
     return history_curves(history, epochs, metric, steps, rows), history.skipped
+
+
+def learned_numbers(record: RunRecord) -> dict[str, list[NumberLine]]:
+    """The course of every other learned number (temperatures, factors, gates) over training, by its sign."""
+    path = store().path(record.run) / HISTORY
+    steps = int(record.progress.get("steps") or 0)
+    return _learned_numbers(str(path), file_version(path), record.config.training.epochs, steps)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _learned_numbers(path: str, version: str, epochs: int, steps: int) -> dict[str, list[NumberLine]]:
+    from dashboard.views.parts import number_lines  # pandas
+
+    history = read_history(Path(path))
+    return number_lines(history, steps_per_epoch(history, epochs, steps))
 
 
 def lambda_heads(record: RunRecord) -> dict[Place, tuple[Line, ...]]:

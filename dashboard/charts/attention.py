@@ -108,7 +108,13 @@ ROW_HEIGHTS = (330, 240, 190, 150)
 
 
 def map_grid(
-    rows: Sequence[MapRow], tokens: Sequence[str], look: Look, *, top: float | None = None, label: str = "weight"
+    rows: Sequence[MapRow],
+    tokens: Sequence[str],
+    look: Look,
+    *,
+    top: float | None = None,
+    label: str = "weight",
+    numbered: bool = True,
 ) -> go.Figure:
     """All maps on one scale: rows as given, columns heads; the page colour is zero.
 
@@ -117,13 +123,15 @@ def map_grid(
         tokens: L words, for the hover label.
         look: Theme and size.
         top: The |weight| of full colour, where other figures share it.
-        label: What the colour bar measures, one of the texts of `SCALES`.
+        label: What the colour bar measures, for weights one of the texts of `SCALES`.
+        numbered: Write the number of its head above each map.
     """
     t, size = look.tokens, look.size
     heads, step = rows[0].weights.shape[0], block(len(tokens))
     top = top or full_colour(rows)
     signed = any((row.weights < 0).any() for row in rows)
     places = [f"{escape(token)} ({i})" for i, token in enumerate(tokens, start=1)][::step]  # a word may occur twice
+    of = [f", head {h + 1}" if numbered else "" for h in range(heads)]
     cells = [(r, h, "" if r == h == 0 else str(r * heads + h + 1)) for r in range(len(rows)) for h in range(heads)]
     traces = [
         {
@@ -132,7 +140,7 @@ def map_grid(
             "x": places,
             "y": places,
             "coloraxis": "coloraxis",
-            "hovertemplate": f"%{{y}} reads %{{x}}<br>%{{z:.3f}}<extra>{rows[r].name}, head {h + 1}</extra>",
+            "hovertemplate": f"%{{y}} reads %{{x}}<br>%{{z:.3f}}<extra>{rows[r].name}{of[h]}</extra>",
             "xaxis": f"x{axis}",
             "yaxis": f"y{axis}",
         }
@@ -148,7 +156,7 @@ def map_grid(
             "colorscale": diverging(t) if signed else sequential(t),
             "colorbar": _colourbar(top, signed, label, look),
         },
-        "annotations": [note for cell in cells for note in _notes(rows[cell[0]], *cell, look)],
+        "annotations": [note for cell in cells for note in _notes(rows[cell[0]], *cell, look)] if numbered else [],
     }
     frame = {"type": "category", "showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True}
     frame |= {"showgrid": False}

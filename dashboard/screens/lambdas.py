@@ -12,6 +12,7 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.charts.lambdas import Scale, Track, course
 from dashboard.charts.numbers import count
+from dashboard.charts.parts import numbers_course
 from dashboard.views import readings
 from dashboard.views.baselines import reads_without
 from dashboard.views.lambdas import (
@@ -22,8 +23,9 @@ from dashboard.views.lambdas import (
     other_seeds,
     reported_places,
 )
+from dashboard.views.parts import numbers_table, record_numbers
 from dashboard.views.sentence import subtracts
-from dashboard.widgets.export import export_bar
+from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, problem
@@ -52,7 +54,10 @@ def page() -> None:
         return
     if not has_lambda(record):
         header("Lambdas", QUESTION, facts(record))
-        empty(*_without(record), "screens/train.py")
+        if data.learned_numbers(record):
+            _without_lambda(record)
+        else:
+            empty(*_without(record), "screens/train.py")
         return
     others = [one for one in data.runs() if one.run != record.run and has_lambda(one)]
     seeds = other_seeds(record, others)
@@ -127,7 +132,30 @@ def _show(record: RunRecord) -> None:
         caption(f"Nothing is reported to set beside them. {reason or 'The paper prints no lambda of this model.'}")
     else:
         caption(f"{FINAL} Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}")
-    export_bar("lambdas", {"Course": course_table(tracks), "Losses": loss_table(tracks), "Final values": final})
+    tables = {"Course": course_table(tracks), "Losses": loss_table(tracks), "Final values": final}
+    export_bar("lambdas", {**tables, **_other_numbers(record)})
+
+
+def _without_lambda(record: RunRecord) -> None:
+    """A model with gates, temperatures or factors of positions in place of a lambda."""
+    finding(*_without(record)[:2])
+    if tables := _other_numbers(record):
+        export_bar("lambdas", tables)
+
+
+def _other_numbers(record: RunRecord) -> dict[str, Table]:
+    """The course of every other learned number, and where it ended."""
+    lines = data.learned_numbers(record)
+    if not lines:
+        return {}
+    chart = numbers_course(lines, record.config.training.epochs, look())
+    figure("Other learned numbers", chart, "numbers-course", note="by layer", reading=readings.COURSE_NUMBERS)
+    table = record_numbers(record)
+    if len(table):
+        heading("Where they ended", "numbers", note="the epoch that was kept")
+        st.dataframe(table, hide_index=True, row_height=row_height(), width="content", alt="Learned numbers")
+        caption(readings.NUMBERS)
+    return {"Learned numbers": table, "Course of numbers": numbers_table(lines)}
 
 
 def _tracks(record: RunRecord, others: Sequence[RunRecord]) -> tuple[list[Track], Mapping[str, int]]:

@@ -14,6 +14,7 @@ from dashboard.charts.performance import confusion, precision_recall, roc
 from dashboard.charts.scores import FEW, calibration, confidence
 from dashboard.charts.scores import phenomena as phenomena_chart
 from dashboard.views import readings, scores
+from dashboard.views.parts import record_numbers
 from dashboard.views.results import Report, confusion_table, metric_stats, metric_table, yardstick_phenomena
 from dashboard.views.scores import Decision, decide
 from dashboard.widgets.examples import example_table
@@ -71,6 +72,12 @@ def page() -> None:
     _selection(report, decision)
     _curves(decision)
     tables |= _details(record, split, report, decision)
+    learned = record_numbers(record)
+    if len(learned):
+        heading("Learned numbers", "numbers", note="of the epoch that was kept")
+        st.dataframe(learned, hide_index=True, row_height=row_height(), width="content", alt="Learned numbers")
+        caption(readings.NUMBERS)
+        tables |= {"Learned numbers": learned}
     export_bar("performance", {**tables, "Sentences": report.examples})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -11,8 +12,10 @@ from core.exceptions import SentiscopeError
 from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import data, state
+from dashboard.charts.numbers import count
 from dashboard.views.baselines import reads_without
 from dashboard.views.edits import learned
+from dashboard.views.parts import token_table
 from dashboard.views.sentence import attention_table, prediction_table, subtracts
 from dashboard.widgets.answer import answer
 from dashboard.widgets.edits import changed, what_if
@@ -20,12 +23,18 @@ from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.header import header
 from dashboard.widgets.maps import inside
 from dashboard.widgets.messages import empty, finding, problem
+from dashboard.widgets.parts import other_parts
 from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.second_run import other_runs, second_run
 from dashboard.widgets.style import look
 
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
 QUESTION = "What does the model say, and what does each head read?"
 EXAMPLE = "not a bad film at all, but the ending never works"
+NOTHING_KNOWN = 2
+"""Columns of a table of tokens that says nothing but the tokens."""
 LONGEST = 20_000
 """Characters: a text of 2,000 words has about 12,000."""
 
@@ -68,10 +77,10 @@ def _below(record: RunRecord, others: Mapping[str, RunRecord]) -> None:
 def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> None:
     trained, minus = data.sentence(record.run, text), subtracts(record)
     columns, tables = {"probability": trained.probabilities}, dict[str, Table]()
-    deep = bool(trained.layers and trained.tokens)
+    deep = bool(trained.layers and trained.tokens and not trained.too_long)
     if deep:
         edits, parts, view = changed(record, text, trained)
-        inside(record, view, edits)
+        other_parts(record, view, inside(record, view, edits))
         what_if(record, edits, parts, learned(trained, minus), trained, view)
         beside = second_run(record, others, text, view, edits)
         if edits:
@@ -79,14 +88,24 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> N
         tables["Attention"] = partial(attention_table, view, minus, edits, trained)
     else:
         answer(record, trained, look())
-        _nothing_inside(record, bool(trained.layers))
+        _nothing_inside(record, trained)
+        if trained.too_long:
+            other_parts(record, trained, len(trained.layers) - 1)
         beside = second_run(record, others, text, trained)
     columns |= {name: other.probabilities for name, other in beside.items()}
+    known = token_table(trained)
+    tables |= {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
     export_bar("sentence", {"Prediction": prediction_table(columns), **tables}, figures=deep)
 
 
-def _nothing_inside(record: RunRecord, attends: bool) -> None:
-    if attends:
+def _nothing_inside(record: RunRecord, view: SentenceView) -> None:
+    if view.too_long:
+        finding(
+            f"A text of {count(len(view.tokens))} tokens is too long for maps",
+            "Each token sees only its neighbours and a few others here, so a map of all pairs would be nearly empty. "
+            "Type a shorter text to see maps.",
+        )
+    elif view.layers:
         finding("There is no word here to look into", "The bar shows what the model says of an empty text.")
     else:
         finding(

@@ -101,3 +101,26 @@ GRID_HOW = (
     "times tokens, minus that sum, which is 1 for a plain softmax."
 )
 WEIGHTS = "Every component beside the first enters the sum with this coefficient; a negative one takes attention away."
+
+NUMBERS = (
+    "τ and strengths have one value for each layer, from the first to the last; α, β and γ belong to the whole model."
+)
+GATES = "Dark: other tokens may look at this one freely. Pale: it is hardly looked at, by any head."
+GATES_HOW = (
+    "Sigmoid of a learned linear map of the token's vector in that layer; its logarithm is added to every score in "
+    "which the token is read (SentiFormer, equation 4). A class token has the gate 1."
+)
+GATE_BARS = "The same of the chosen layer: 1 is wide open, 0 hides the token as padding is hidden."
+TOKEN_LAMBDA = "The weight with which a further component enters the sum, where this token is the reader."
+POLARITY = "The three numbers of a token sum to 1; a third each where the lexicon does not know the word."
+POLARITY_HOW = (
+    "Counts of the lexicon's entries for the word, each weighted by its intensity, with one added to every class "
+    "(Laplace) and normalised (Sentiment Lexical Attention, section 3)."
+)
+SIGMA = (
+    "σ of two tokens is the product of their polarities: large where both have the same sign, 1/3 with a neutral one."
+)
+SUPPORT = "Filled: the reader (row) may see the token (column): its neighbours, and the few tokens that all see."
+BRANCHES = "How strongly the filters of each width answer around this token, after norm and ReLU."
+HEAD_READING = "How much the head's own attention reads each token, on average over readers and heads."
+COURSE_NUMBERS = "The stronger the line, the deeper the layer; a single line belongs to the whole model."

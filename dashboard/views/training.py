@@ -35,7 +35,7 @@ def history_curves(history: History, epochs: int, metric: str, steps: int, rows:
         rows: Validation sentences; 0 if not known.
     """
     ends = history.kind("epoch")
-    per_epoch = _steps_per_epoch(history, epochs, steps)
+    per_epoch = steps_per_epoch(history, epochs, steps)
 
     def x(row: Mapping[str, Any]) -> float:
         return row["step"] / per_epoch
@@ -63,7 +63,8 @@ def history_curves(history: History, epochs: int, metric: str, steps: int, rows:
 LOGGED_STEPS = 200
 
 
-def _steps_per_epoch(history: History, epochs: int, steps: int) -> float:
+def steps_per_epoch(history: History, epochs: int, steps: int) -> float:
+    """By the plan (`steps` of the whole training), or as the history tells where that is 0."""
     if steps:
         return steps / epochs
     if ends := history.kind("epoch"):

@@ -56,8 +56,8 @@ class Chosen:
     scale: str
 
 
-def inside(record: RunRecord, view: SentenceView, edits: Edits) -> None:
-    """Everything there is to see of a text with at least one token in a model with attention."""
+def inside(record: RunRecord, view: SentenceView, edits: Edits) -> int:
+    """Maps of a text with at least one token in a model with attention; gives the chosen layer, from 0."""
     minus = subtracts(record)
     if view.truncated:
         finding(
@@ -91,6 +91,7 @@ def inside(record: RunRecord, view: SentenceView, edits: Edits) -> None:
         blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
         chart = map_grid(rows, view.tokens, look(), top=top, label=SCALES[chosen.scale])
         figure("Heads side by side", chart, "grid", note=note, reading=readings.GRID + blocks, about=readings.GRID_HOW)
+    return chosen.layer
 
 
 def _all_layers(view: SentenceView, minus: bool, edits: Edits, chosen: Chosen) -> list[MapRow]:

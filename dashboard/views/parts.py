@@ -1,0 +1,149 @@
+"""What a model has beside maps and lambda: gates, polarity, temperatures, factors of positions, convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from core.runs.record import RunRecord
+from core.text.tags import TAGS
+from core.training.history import History
+from dashboard.charts.attention import MapRow, coefficient_names
+from dashboard.charts.numbers import number
+from dashboard.charts.parts import NumberLine, TokenRow
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+NUMBERS = {
+    "alpha": ("α", "weight of the sinusoid in the positions"),
+    "beta": ("β", "weight of recency in the positions"),
+    "gamma": ("γ", "weight of the part of speech in the positions"),
+    "tau": ("τ", "temperature: how sharp the cosine scores are"),
+    "strength": ("strength of σ", "factor on what the lexicon adds to a score"),
+    "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
+}
+"""By name in a record: the sign on the page and what it means."""
+GATE = ("gate", "mean over the tokens of a fixed set of validation texts")
+POLARITIES = ("positive", "neutral", "negative")
+
+
+def tag_names(view: SentenceView) -> list[str]:
+    """The part of speech of each token; empty where it has none."""
+    names = ("", *TAGS, "")  # 0 unknown, 13 the class token
+    return [names[tag] for tag in view.tags or ()]
+
+
+def gate_rows(view: SentenceView) -> list[TokenRow]:
+    """The gate of each token in each layer."""
+    return [TokenRow(f"layer {i}", layer.gates) for i, layer in enumerate(view.layers, 1) if layer.gates is not None]
+
+
+def lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
+    """The coefficients of each token where they differ between tokens, mean over heads: layer by component."""
+    rows = []
+    for number_, layer in enumerate(view.layers, start=1):
+        names = coefficient_names(len(layer.coefficients), minus)
+        for name, values in zip(names, layer.coefficients[1:].mean(1), strict=True):
+            rows.append(TokenRow(f"layer {number_}, {name}", values))
+    return rows
+
+
+def polarity_rows(view: SentenceView) -> list[TokenRow]:
+    """How positive, neutral and negative the lexicon holds each token."""
+    if view.polarity is None:
+        return []
+    return [TokenRow(name, view.polarity[:, i]) for i, name in enumerate(POLARITIES)]
+
+
+def branch_rows(view: SentenceView) -> list[TokenRow]:
+    """The mean over channels of each convolution of the head at each token."""
+    return [TokenRow(f"{width} tokens wide", values.mean(-1)) for width, values in view.branches.items()]
+
+
+def head_reading(view: SentenceView) -> list[TokenRow]:
+    """How much each token is read by the head's own attention, mean over readers and heads."""
+    return [] if view.head_maps is None else [TokenRow("is read", view.head_maps.mean((0, 1)))]
+
+
+def sigma(view: SentenceView, layer: int) -> MapRow | None:
+    """What the lexicon does to the scores of one layer, in the last head, which every setting reaches."""
+    terms = view.layers[layer].terms
+    return next((MapRow(SIGMA[name], term[-1:]) for name, term in terms.items()), None)
+
+
+SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}
+
+
+def seen(view: SentenceView, layer: int) -> MapRow | None:
+    """Who may see whom in one layer, 1 or 0."""
+    support = view.layers[layer].support
+    return None if support is None else MapRow("may see", support[None].astype("float32"))
+
+
+def number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[Sequence[float]] = ()) -> pd.DataFrame:
+    """One row for each learned number: its sign, its meaning, its value (by layer where there are several)."""
+    rows = [(*NUMBERS[name], _by_layer(values)) for name, values in scalars.items() if name in NUMBERS]
+    if gates:
+        said = ", ".join(f"{number(mean, 2)} ± {number(deviation, 2)}" for mean, deviation in gates)
+        rows.append(("gate", "mean and deviation over tokens of validation texts, by layer", said))
+    return pd.DataFrame(rows, columns=["number", "what it is", "learned"])
+
+
+def _by_layer(values: Sequence[float]) -> str:
+    return ", ".join(number(value, 3) for value in values)
+
+
+def view_scalars(view: SentenceView) -> dict[str, list[float]]:
+    """The learned numbers that a reading shows."""
+    found = {name: [value] for name, value in view.positions.items()}
+    temperatures = [layer.temperature for layer in view.layers if layer.temperature is not None]
+    return {**found, **({"tau": temperatures} if temperatures else {})}
+
+
+def record_numbers(record: RunRecord) -> pd.DataFrame:
+    """The same of a finished run; empty where its model has none."""
+    return number_table(record.results.get("scalars") or {}, record.results.get("gates") or ())
+
+
+def token_table(view: SentenceView) -> pd.DataFrame:
+    """One row for each token with everything that the model knows of it beside the maps."""
+    columns: dict[str, Any] = {"place": range(1, len(view.tokens) + 1), "token": view.tokens}
+    if view.tags is not None:
+        columns["part of speech"] = tag_names(view)
+    groups = {"": polarity_rows(view), "gate, ": gate_rows(view), "convolution ": branch_rows(view)}
+    for start, rows in groups.items():
+        columns |= {f"{start}{row.name}": row.values for row in rows}
+    columns |= {f"head {row.name}": row.values for row in head_reading(view)}
+    return pd.DataFrame(columns)
+
+
+def number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:
+    """The course of every learned number in a history; of the gates their mean after each epoch."""
+    found: dict[str, list[NumberLine]] = {}
+    rows = [row for row in history.rows if row.get("scalars")]
+    for name in rows[0]["scalars"] if rows else ():
+        sign = NUMBERS.get(name, (name,))[0]
+        found[sign] = _lines([(row["step"] / steps_per_epoch, row["scalars"][name]) for row in rows])
+    gates = [
+        (row["step"] / steps_per_epoch, [mean for mean, _ in row["gates"]]) for row in history.rows if "gates" in row
+    ]
+    return {**found, "mean gate": _lines(gates)} if gates else found
+
+
+def numbers_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
+    """One row for each logged value of each number: number, layer (from 1), epoch, value."""
+    rows = [
+        (name, layer, x, y)
+        for name, layers in lines.items()
+        for layer, line in enumerate(layers, start=1)
+        for x, y in zip(line.x, line.y, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["number", "layer", "epoch", "value"])
+
+
+def _lines(points: Sequence[tuple[float, Sequence[float]]]) -> list[NumberLine]:
+    x = tuple(place for place, _ in points)
+    return [NumberLine(x, tuple(values[layer] for _, values in points)) for layer in range(len(points[0][1]))]

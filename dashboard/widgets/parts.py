@@ -1,0 +1,96 @@
+"""What a model has beside its maps, of one sentence: each part is drawn where the model has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.models.provides import provides
+from core.runs.record import RunRecord
+from dashboard.charts.attention import map_grid
+from dashboard.charts.parts import token_bars, token_rows
+from dashboard.views import parts, readings
+from dashboard.views.sentence import subtracts
+from dashboard.widgets.figure import caption, figure, heading
+from dashboard.widgets.style import look, row_height
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+
+def other_parts(record: RunRecord, view: SentenceView, layer: int) -> None:
+    """Everything but maps and coefficients; nothing for a model that has only these.
+
+    Args:
+        record: The run.
+        view: A text with at least one token.
+        layer: The chosen layer, from 0.
+    """
+    has = provides(record.config.model)
+    _numbers(view)
+    if "gates" in has:
+        _gates(view, layer)
+    if "token-lambda" in has:
+        rows = parts.lambda_rows(view, subtracts(record))
+        chart = token_rows(rows, view.tokens, look(), label="coefficient")
+        figure("Lambda of each token", chart, "token-lambda", note="mean over heads", reading=readings.TOKEN_LAMBDA)
+    if "polarity" in has:
+        _polarity(view, layer)
+    _support(view, layer)
+    if "branches" in has or "head-maps" in has:
+        _head(view)
+
+
+def _numbers(view: SentenceView) -> None:
+    table = parts.number_table(parts.view_scalars(view))
+    if len(table):
+        heading("Learned numbers", "numbers", note="of the model, the same for every text")
+        st.dataframe(table, hide_index=True, row_height=row_height(), width="content", alt="Learned numbers")
+        caption(readings.NUMBERS)
+
+
+def _gates(view: SentenceView, layer: int) -> None:
+    rows = parts.gate_rows(view)
+    left, right = st.columns([6, 5], gap="large")
+    with left:
+        chart = token_rows(rows, view.tokens, look(), label="gate", top=1)
+        figure("Gates", chart, "gates", note="every layer", reading=readings.GATES, about=readings.GATES_HOW)
+    with right:
+        chart = token_bars(rows[layer], view.tokens, look(), label="gate")
+        figure("Gates of one layer", chart, "gate-bars", note=rows[layer].name, reading=readings.GATE_BARS)
+
+
+def _polarity(view: SentenceView, layer: int) -> None:
+    term = parts.sigma(view, layer)
+    left, right = st.columns([6, 5], gap="large")
+    with left:
+        chart = token_rows(parts.polarity_rows(view), view.tokens, look(), label="polarity", top=1)
+        figure(
+            "Polarity of each token", chart, "polarity", note="from the lexicon", reading=readings.POLARITY,
+            about=readings.POLARITY_HOW,
+        )  # fmt: skip
+    if term is not None:
+        with right:
+            chart = map_grid([term], view.tokens, look(), label="σ", numbered=False)
+            figure("Sigma", chart, "sigma", note=f"{term.name}, last head", reading=readings.SIGMA)
+
+
+def _support(view: SentenceView, layer: int) -> None:
+    row = parts.seen(view, layer)
+    if row is not None:
+        with st.columns([5, 6], gap="large")[0]:
+            chart = map_grid([row], view.tokens, look(), top=1, label="may see", numbered=False)
+            figure("Who may see whom", chart, "support", note=f"layer {layer + 1}", reading=readings.SUPPORT)
+
+
+def _head(view: SentenceView) -> None:
+    left, right = st.columns([6, 5], gap="large")
+    with left:
+        if rows := parts.branch_rows(view):
+            chart = token_rows(rows, view.tokens, look(), label="mean activation")
+            figure("Convolutions of the head", chart, "branches", note="mean over channels", reading=readings.BRANCHES)
+    with right:
+        if rows := parts.head_reading(view):
+            chart = token_rows(rows, view.tokens, look(), label="is read")
+            figure("Attention of the head", chart, "head-reading", note="received", reading=readings.HEAD_READING)
