@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from core.exceptions import DataError
@@ -42,7 +43,7 @@ def as_words(values: pd.Series) -> pd.Series:
         return values
     if pd.api.types.is_integer_dtype(values.dtype):
         return values.astype("str")
-    return values.map(_word, na_action="ignore").astype("str")
+    return values.map(as_word, na_action="ignore").astype("str")
 
 
 def describe(frame: pd.DataFrame) -> list[Column]:
@@ -84,9 +85,12 @@ def choose(
     return text_column, label_column
 
 
-def _word(value: object) -> str:
+def as_word(value: object) -> str:
+    """One cell as text; see `as_words`."""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, np.ndarray):
+        return str(value.tolist())
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)

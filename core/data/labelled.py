@@ -84,7 +84,9 @@ def _layout_findings(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> 
     message = (
         f"several labels a text, {written}: {plural(many, 'row')} with more than one, {sizes.mean():.2f} on average"
     )
-    return [Finding("several-labels", "note", many, message + (f", {none:,} with none" if none else ""))]
+    message += f", {none:,} with none" if none else ""
+    hint = "; if each cell is one label, say so with data.separator" if layout.mark else ""
+    return [Finding("several-labels", "note", many, message + hint)]
 
 
 def _spoken(mark: str) -> str:

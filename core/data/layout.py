@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from core.data.columns import LABEL_NAMES, Column, as_words, choose, describe
+from core.data.columns import LABEL_NAMES, Column, as_word, as_words, choose, describe
 from core.data.config import ONE_LABEL
 from core.data.table import Task
 from core.exceptions import DataError
@@ -214,8 +214,8 @@ def _words(parts: list[Any]) -> tuple[str, ...] | None:
     """Distinct words; an empty list stays empty, a cell of nothing but blanks is missing."""
     if not parts:
         return ()
-    words = as_words(pd.Series(parts, dtype=object)).dropna().str.strip()
-    return tuple(sorted({word for word in words if word})) or None
+    words = {as_word(part).strip() for part in parts if not _missing(part)}
+    return tuple(sorted(words - {""})) or None
 
 
 def _mark(counts: pd.Series) -> str:

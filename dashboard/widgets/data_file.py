@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from core.data import library
-from core.data.config import DataConfig
+from core.data.config import ONE_LABEL, DataConfig
 from core.data.findings import plural
 from core.data.inspect import FileReport
 from core.exceptions import SentiscopeError
@@ -26,10 +26,12 @@ KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet"]
 FOUND = "as found"
 ENCODINGS = ["utf-8", "utf-16", "cp1252", "latin-1", "cp949", "shift_jis", "gb18030", "cp1251"]
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "tab", "bar": "|"}
+SEPARATORS = {"one label a cell": ONE_LABEL, "semicolon": ";", "comma": ",", "bar": "|", "blank": " "}
 HEADERS: dict[str, Literal["yes", "no"]] = {"names of columns": "yes", "data": "no"}
 SETTINGS = {
     "data.text": "Text column",
     "data.label": "Label column",
+    "data.separator": "Several labels",
     "data.delimiter": "Delimiter",
     "data.encoding": "Encoding",
     "data.header": "First row",
@@ -95,7 +97,7 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
     st.dataframe(
         pd.DataFrame(report.preview), hide_index=True, row_height=row_height(), alt=f"The first rows of {file}"
     )
-    notes([finding.message for finding in report.findings if finding.level != "refused"])
+    notes([_in_words_of_the_page(each.message) for each in report.findings if each.level != "refused"])
     if report.problem:
         problem(f"{file} cannot be used yet", _in_words_of_the_page(report.problem))
         return
@@ -160,8 +162,23 @@ def _columns(
         accept_new_options=True,
         placeholder="0/1 columns" if first.label else "Choose a column",
     )
-    config = dataclasses.replace(asked, text=text or "", label=label or "")
-    return config, first if (config.text, config.label) == (first.text, first.label) else look(config)
+    config = dataclasses.replace(asked, text=text or "", label=label or "", separator=_separator(place, key, first))
+    found = not config.separator and (config.text, config.label) == (first.text, first.label)
+    return config, first if found else look(config)
+
+
+def _separator(place: st.delta_generator.DeltaGenerator, key: str, first: FileReport) -> str:
+    """What stands between several labels of a cell; asked only where a text has several."""
+    if first.task == "single":
+        return ""
+    chosen = place.selectbox(
+        "Several labels",
+        [FOUND, *SEPARATORS],
+        key=f"separator-{key}",
+        width=190,
+        help="What stands between the labels of one cell; or that each cell is a label as a whole",
+    )
+    return SEPARATORS.get(chosen or FOUND, "")
 
 
 def _found(report: FileReport) -> str:
