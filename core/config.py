@@ -62,13 +62,34 @@ def compose(preset: str, settings: Mapping[str, Any] | None = None) -> RunConfig
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction.
     """
+    return from_dict(_tree(preset, settings or {}))
+
+
+def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of the text that parts of the model read and that are not given: a tagger, a lexicon.
+
+    Raises:
+        ConfigError: for an unknown preset or setting, a wrong type, or a contradiction within the model.
+    """
+    tree = _tree(preset, settings)
+    model = typing.cast(ModelConfig, _build(ModelConfig, tree["model"], "model."))
+    wanted = {"tagger": ("auto", model.needs_tags, "none"), "lexicon": ("vader", model.needs_lexicon, "")}
+    return {
+        f"text.{name}": value
+        for name, (value, needed, unset) in wanted.items()
+        if needed and tree["text"][name] == unset and f"text.{name}" not in settings
+    }
+
+
+def _tree(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The preset's settings with those on top, types as they were given."""
     if preset not in PRESETS:
         raise ConfigError(f"unknown model preset '{preset}'{_nearest(preset, PRESETS)}; `sentiscope presets` lists all")
     chosen = PRESETS[preset]
     tree = to_dict(RunConfig()) | {"model": dataclasses.asdict(chosen.model)}
-    for name, value in {**chosen.settings, **(settings or {})}.items():
+    for name, value in {**chosen.settings, **settings}.items():
         _place(tree, name, value)
-    return from_dict(tree)
+    return tree
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:

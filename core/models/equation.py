@@ -111,10 +111,10 @@ def _score(config: ModelConfig) -> Iterator[Line]:
             + (" The strength s is learned." if part.learn_strength else ""),
         )
     if part.window:
-        those = "first, last" + (f", {part.random_globals} random" if part.random_globals else "")
+        drawn = f", and {part.random_globals} random ones" if part.random_globals else ""
         yield Line(
-            rf"S_i = \{{j : |i-j|\le {part.window // 2}\}} \cup G,\quad G=\{{\text{{{those}}}\}}",
-            "Whom token i sees; a token in G sees all.",
+            rf"S_i = \{{j : |i-j|\le {part.window // 2}\}} \cup G",
+            f"Whom token i sees; G, the first and the last token{drawn}, see all and are seen by all.",
         )
 
 
@@ -148,9 +148,12 @@ def _lambda(config: ModelConfig) -> Iterator[Line]:
         each, key = ("_{n,i}", "W_n x_i") if part.lambda_input else ("_n", "v_n")
         beta = "alpha is fixed, beta learned." if part.learn_beta else "alpha and beta are fixed."
         yield Line(
-            rf"\lambda{each} = p{each}\alpha_n + (1-p{each})\beta_n,\quad "
+            rf"\lambda{each} = p{each}\,\alpha_n + (1-p{each})\,\beta_n",
+            f"The weight of map n, between two ends; {beta}{sets}",
+        )
+        yield Line(
             rf"p{each} = \operatorname{{mean}}\big({name}(u_n)\odot {name}({key})\big)",
-            f"The weight of map n, p in {_plain(interval)}; {beta}{sets}",
+            f"In {_plain(interval)}, from two learned vectors{' and the token' * part.lambda_input}.",
         )
 
 

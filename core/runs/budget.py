@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.config import RunConfig, compose
 from core.models.config import ModelConfig
+from core.models.describe import parameters
 from core.runs import queue
 from core.runs.record import RunRecord
 from core.runs.store import this_machine
+from core.text.config import TextConfig
 
 TIMES: dict[str, dict[str, Any]] = {
     "30 seconds": {"training.epochs": 4, "data.limit": 16_000},
@@ -27,6 +29,8 @@ START_SECONDS = 10.0
 GUESS_MODEL, GUESS_SECONDS = "ndt-01-n3", 0.045
 """One step of that model on 64 texts of the built-in corpus on two cores takes 0.03 s; said with caution."""
 GUESS_LENGTH, UNKNOWN_LENGTH = 24, 64
+DENSE = 256
+"""Up to this length a window saves nothing; as in core.models.attention, which needs torch (a test compares them)."""
 SIMILAR = 4.0
 """Runs that cost at most so many times more or less for each step can be compared."""
 
@@ -59,13 +63,52 @@ def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None
     return Estimate(steps, START_SECONDS + steps * each, len(nearest))
 
 
+@dataclass(frozen=True)
+class Size:
+    """How large a model will be on its data."""
+
+    parameters: int
+    vocabulary: int
+    exact: bool
+    """Whether an earlier run has counted this vocabulary; else it is the most that is allowed."""
+
+
+def size(config: RunConfig, records: Sequence[RunRecord]) -> Size | None:
+    """Trained numbers of the model on its data; None where it counts n-grams and nobody has done so yet."""
+    same = [each for each in records if each.vocabulary and len(each.classes) > 1 and _same_data(each, config)]
+    rows = _rows(config, records)
+    known = next((each for each in same if _same_tokens(each.config, config) and _trained_on(each) == rows), None)
+    if known is None and not config.model.by_steps and config.model.family != "lexicon":
+        return None
+    vocabulary = known.vocabulary if known else config.text.max_vocab
+    classes = len(same[0].classes) if same else config.data.classes or 2
+    return Size(parameters(config.model, vocabulary=vocabulary, classes=classes), vocabulary, known is not None)
+
+
+def _same_tokens(first: RunConfig, second: RunConfig) -> bool:
+    """Whether the same texts give the same vocabulary."""
+    ngrams = {each.model.family.startswith("tfidf") for each in (first, second)}
+    return len(ngrams) == 1 and _tokens(first.text) == _tokens(second.text)
+
+
+def _tokens(text: TextConfig) -> TextConfig:
+    """Only what decides which tokens there are."""
+    return replace(text, max_length=0, tagger="none", lexicon="", lexicon_match="word")
+
+
+def _trained_on(record: RunRecord) -> int | None:
+    return record.progress.get("rows", {}).get("train")
+
+
 def _measured(record: RunRecord) -> tuple[float, float] | None:
     """Cost and seconds of one step of a finished run, if this machine trained it as it would train the next."""
     steps = record.results.get("steps")
     here = record.progress.get("machine") == this_machine() and record.threads == queue.threads()
     if record.status != "done" or not here or not steps or not record.seconds:
         return None
-    return _cost(record.config, record.max_length), record.seconds / steps
+    return _cost(
+        record.config, _filled(record.config, record.max_length, _typical(record.config, ()))
+    ), record.seconds / steps
 
 
 def _cost(config: RunConfig, length: int) -> float:
@@ -84,7 +127,7 @@ def _cost(config: RunConfig, length: int) -> float:
 def _layer_cost(model: ModelConfig, length: int) -> int:
     """Of one token in one layer."""
     part = model.attention
-    seen = min(length, part.window + part.random_globals + 2) if part.window else length
+    seen = min(length, part.window + part.random_globals + 2) if part.window and length > DENSE else length
     projections = (2 * part.components + 2) * model.width**2
     return projections + 2 * part.components * seen * model.width + 3 * model.width * model.ff_width
 
@@ -102,7 +145,7 @@ def _rows(config: RunConfig, records: Sequence[RunRecord]) -> int | None:
     data = config.data
     known = _built_in(data.classes) if data.name == "built-in" and not (data.split or data.folds) else None
     for record in records:
-        rows = record.progress.get("rows", {}).get("train")
+        rows = _trained_on(record)
         if known is None and rows and _uncut(record) and _same_data(record, config):
             known = rows
     if known is None:
@@ -127,10 +170,21 @@ def _same_data(record: RunRecord, config: RunConfig) -> bool:
 
 
 def _length(config: RunConfig, records: Sequence[RunRecord]) -> int:
-    """The longest text in tokens: set, or as an earlier run on the same data found it."""
-    if config.text.max_length:
-        return config.text.max_length
+    """The longest text in tokens: as an earlier run on the same data found it, cut where that is set."""
+    typical = _typical(config, records)
+    return _filled(config, config.text.max_length, typical) or typical or UNKNOWN_LENGTH
+
+
+def _typical(config: RunConfig, records: Sequence[RunRecord]) -> int:
+    """Longest texts of the data where nothing is cut; 0 where nobody knows."""
     if config.data.name == "built-in":
         return GUESS_LENGTH
-    found = (record.max_length for record in records if record.max_length and _same_data(record, config))
-    return next(found, UNKNOWN_LENGTH)
+    return next(
+        (each.max_length for each in records if not each.config.text.max_length and _same_data(each, config)), 0
+    )
+
+
+def _filled(config: RunConfig, most: int, typical: int) -> int:
+    """How far texts are filled up where they are cut at `most`: hardly ever to it where they are shorter anyway."""
+    fixed = config.training.batching == "fixed" or config.model.pad_mode == "as_released"
+    return min(most, typical) if config.text.max_length and typical and not fixed else most

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from core.config import compose, flat, from_dict, parse_settings, setting_names, to_dict
+from core.config import compose, flat, from_dict, inputs, parse_settings, setting_names, to_dict
 from core.exceptions import ConfigError
 
 
@@ -111,3 +111,24 @@ def test_every_setting_has_its_value_flat():
     values = flat(compose("sentiformer"))
     assert list(values) == setting_names()
     assert (values["model.attention.window"], values["text.tagger"]) == (64, "auto")
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "expected"),
+    [
+        ("vanilla", {}, {}),
+        ("vanilla", {"model.position": "polarity-aware"}, {"text.tagger": "auto"}),
+        ("vanilla", {"model.position": "polarity-aware", "model.pos_tags": "false"}, {}),
+        ("ndt-01-n3", {"model.attention.lexical": "add"}, {"text.lexicon": "vader"}),
+        ("ndt-01-n3", {"model.attention.lexical": "add", "text.lexicon": "my.tsv"}, {}),
+        ("sentiformer", {}, {}),
+        ("sentiformer", {"text.tagger": "none"}, {}),
+    ],
+)
+def test_what_parts_read_is_added_unless_a_person_has_said_otherwise(preset, settings, expected):
+    assert inputs(preset, settings) == expected
+
+
+def test_what_parts_read_is_not_asked_of_a_model_that_cannot_be():
+    with pytest.raises(ConfigError, match="choose gate=true"):
+        inputs("vanilla", {"model.attention.lexicon_gate": "yes"})

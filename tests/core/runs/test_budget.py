@@ -7,8 +7,11 @@ import dataclasses
 import pytest
 
 from core.config import compose
+from core.models import attention
+from core.models.describe import parameters
+from core.models.presets import PRESETS
 from core.runs import queue
-from core.runs.budget import GUESS_SECONDS, START_SECONDS, TIMES, estimate
+from core.runs.budget import DENSE, GUESS_SECONDS, START_SECONDS, TIMES, Size, estimate, size
 from core.runs.record import RunRecord
 from core.runs.store import this_machine
 
@@ -102,11 +105,46 @@ def test_every_part_that_computes_counts(cheaper, dearer):
     assert 1.2 * (first.seconds - START_SECONDS) < second.seconds - START_SECONDS
 
 
+FILLED = {"training.epochs": 1, "training.batching": "fixed"}
+
+
 def test_a_window_bounds_what_a_long_text_costs():
     times = [
-        estimate(compose(preset, {"text.max_length": length, "training.epochs": 1}), []).seconds - START_SECONDS
+        estimate(compose(preset, {**FILLED, "text.max_length": length}), []).seconds - START_SECONDS
         for preset in ("sentiformer", "sentiformer-full")
         for length in (4_096, 8_192)
     ]
     assert times[1] == pytest.approx(2 * times[0], rel=0.01)
     assert times[3] > 3 * times[2]
+
+
+def test_a_window_saves_nothing_where_a_dense_call_is_taken():
+    filled = {**FILLED, "text.max_length": DENSE}
+    windowed, full = (compose(name, filled) for name in ("sentiformer", "sentiformer-full"))
+    assert estimate(windowed, []).seconds == estimate(full, []).seconds
+    assert DENSE == attention.DENSE
+
+
+def test_a_generous_cut_costs_nothing_where_texts_are_short_anyway():
+    generous, plain = (compose("vanilla", {"text.max_length": length}) for length in (512, 0))
+    assert estimate(generous, []).seconds == estimate(plain, []).seconds
+    filled = compose("vanilla", {"text.max_length": 512, "training.batching": "fixed"})
+    assert estimate(filled, []).seconds > 5 * estimate(plain, []).seconds
+
+
+def test_the_size_is_told_at_the_vocabulary_that_a_run_on_the_same_texts_has_counted():
+    record = run(vocabulary=1_234, classes=("a", "b", "c"))
+    found = size(compose("sentiformer", {"data.limit": 16_000}), [record])
+    built = PRESETS["sentiformer"].model
+    assert found.vocabulary == 67_000 and not found.exact, "another max_vocab is another vocabulary"
+    found = size(compose("vanilla", {"data.limit": 16_000}), [record])
+    assert found == Size(parameters(PRESETS["vanilla"].model, vocabulary=1_234, classes=3), 1_234, True)
+    assert size(compose("vanilla", {"data.limit": 100}), [record]).vocabulary == 30_000
+    assert size(compose("sentiformer"), []).parameters == parameters(built, vocabulary=67_000, classes=2)
+
+
+def test_n_grams_that_nobody_has_counted_have_no_size():
+    assert size(compose("tfidf-logreg"), [run(vocabulary=1_234, classes=("a", "b"))]) is None
+    assert size(compose("lexicon"), []).parameters == 6
+    counted = run(compose("tfidf-nb"), vocabulary=9_000, classes=("a", "b"))
+    assert size(compose("tfidf-logreg"), [counted]).parameters == 2 * 9_000 + 2
