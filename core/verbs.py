@@ -230,6 +230,7 @@ def _said(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, An
 
 def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | None = None) -> dict[str, Any]:
     """One text with its tokens, prediction and every map and coefficient; `html` also writes a page of it."""
+    from core.evaluation.multilabel import NOTHING
     from core.interpret.html import page
     from core.interpret.sentence import inspect_text
     from core.runs.load import load_run
@@ -237,9 +238,13 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
     loaded = load_run(store or RunStore(), run)
     record = loaded.record
     view = inspect_text(loaded.model, loaded.tokenizer, record.classes, text, task=record.task)
+    said = _said(record, view.probabilities)
     if html is not None:
         try:
-            html.write_text(page(view, run=run, model=loaded.record.preset), encoding="utf-8", errors="replace")
+            labels = said.get("labels_tuned", said.get("labels"))
+            answer = "" if labels is None else ", ".join(labels) or NOTHING
+            whole = page(view, run=run, model=record.preset, answer=answer)
+            html.write_text(whole, encoding="utf-8", errors="replace")
         except OSError as error:
             raise InputError(f"--html {html}: cannot be written ({error.strerror})") from error
     return {
@@ -249,7 +254,7 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
         "tokens": list(view.tokens),
         "unknown": list(view.unknown),
         "truncated": view.truncated,
-        "prediction": {**_said(record, view.probabilities), "probabilities": view.probabilities},
+        "prediction": {**said, "probabilities": view.probabilities},
         "layers": [
             {
                 "components": layer.components.tolist(),

@@ -26,8 +26,16 @@ _PAGE, _PLUS, _MINUS = ((253, 252, 250), (11, 99, 165), (190, 78, 8))
 _FULL_PERCENTILE = 98.5
 
 
-def page(view: SentenceView, *, run: str, model: str) -> str:
-    """The HTML of a sentence: prediction, tokens, and per layer every component and the combined map of every head."""
+def page(view: SentenceView, *, run: str, model: str, answer: str = "") -> str:
+    """The HTML of a sentence: prediction, tokens, and per layer every component and the combined map of every head.
+
+    Args:
+        view: The sentence.
+        run: Name of the run.
+        model: Name of its preset.
+        answer: What is said, where it is not the most probable class: all labels of a multi-label run.
+    """
+    said = answer or view.label
     chances = "".join(f"<li>P({escape(name)}) = {value:.3f}</li>" for name, value in view.probabilities.items())
     tokens = " ".join(_token(*pair) for pair in zip(view.tokens, view.unknown, strict=True))
     full = _full_colour(view)
@@ -37,8 +45,8 @@ def page(view: SentenceView, *, run: str, model: str) -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(run)}: {escape(view.label)}</title><style>{_STYLE}</style></head><body>"
-        f"<h1>{escape(view.label)}</h1><p>{escape(view.text)}</p><ul>{chances}</ul>"
+        f"<title>{escape(run)}: {escape(said)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{escape(said)}</h1><p>{escape(view.text)}</p><ul>{chances}</ul>"
         f'<p>Read as: {tokens}</p>{cut}<p class="note">Run {escape(run)}, model {escape(model)}. Rows read, columns '
         f"are read. Blue adds, orange takes away; full colour is a weight of {full:.3g}. "
         "A weight shows where a head looks; it is not an explanation of the prediction.</p>"
