@@ -134,6 +134,24 @@ def test_predict_and_inspect_name_every_label_that_is_said(trained):
     assert list(inside["prediction"]["probabilities"].values()) == pytest.approx(expected, abs=1e-6)
 
 
+def test_the_page_of_a_sentence_is_headed_by_its_labels(trained, tmp_path):
+    verbs.inspect("several", "word1 warm late word2", html=tmp_path / "a.html", store=trained)
+    assert "<h1>late, warm</h1>" in (tmp_path / "a.html").read_text()
+    verbs.inspect("several", "word1 word2", html=tmp_path / "b.html", store=trained)
+    assert "<h1>none of them</h1>" in (tmp_path / "b.html").read_text()
+
+
+def test_a_run_of_one_label_refuses_rows_with_several(trained, file, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    single = tmp_path / "single.csv"
+    single.write_text("text,label\n" + "".join(f"word{n % 9} {LABELS[n % 2]},{LABELS[n % 2]}\n" for n in range(60)))
+    verbs.train(str(single), "vanilla", {**SETTINGS, "training.epochs": 1}, name="single", store=trained)
+    with pytest.raises(InputError, match=r"label 'warm' \(80 rows\) is no class of this run"):
+        verbs.evaluate("single", data=str(file), store=trained)
+    with pytest.raises(InputError, match=r"row 1 has 0 labels; this run gives each text one"):
+        verbs.evaluate("single", data=str(file), rename={"warm": "loud"}, store=trained)
+
+
 def test_the_map_has_places_but_no_silhouette(trained):
     vectors, labels = read_vectors(trained.path("several"), "test", LABELS)
     assert labels.shape == (len(vectors), 3)
