@@ -61,6 +61,8 @@ class Plan:
                 raise InputError(f"{what}: nothing to try; give at least one value")
             if len(set(values)) < len(values):
                 raise InputError(f"{what}: a value stands there twice: {', '.join(map(str, values))}")
+        if self.folds < 0 or self.folds == 1:
+            raise ConfigError(f"folds={self.folds}: 2 or more, or 0 for none")
         for name in [*self.grid, *self.settings]:
             if name in OWN:
                 raise ConfigError(f"{name}: a sweep has its own options for data, seeds and folds")
@@ -105,13 +107,20 @@ class Member:
 def cells(plan: Plan) -> tuple[Cell, ...]:
     """Every combination, data by data, so that a table's neighbours can be compared."""
     found = []
+    files, settings = _short(plan.data, "/"), _short(tuple(plan.grid), ".")
     for data, model, *values in itertools.product(plan.data, plan.models, *plan.grid.values()):
         grid = dict(zip(plan.grid, values, strict=True))
         parts = [model] if len(plan.models) > 1 or not grid else []
-        parts += [Path(data).name] if len(plan.data) > 1 else []
-        label = ", ".join([*parts, *(f"{name.rpartition('.')[2]}={value}" for name, value in grid.items())])
+        parts += [files[data]] if len(plan.data) > 1 else []
+        label = ", ".join([*parts, *(f"{settings[name]}={value}" for name, value in grid.items())])
         found.append(Cell(model, data, grid, label))
     return tuple(found)
+
+
+def _short(names: Sequence[str], mark: str) -> dict[str, str]:
+    """The last part of each name, or the names as they are where two have the same."""
+    last = {name: name.rpartition(mark)[2] for name in names}
+    return last if len(set(last.values())) == len(names) else {name: name for name in names}
 
 
 def members(plan: Plan) -> tuple[Member, ...]:

@@ -1,0 +1,188 @@
+"""A sweep's plan: what it trains follows from it, the same each time."""
+
+import json
+
+import pytest
+
+from core.exceptions import ConfigError, InputError, RunDamaged
+from core.runs import sweep
+from core.runs.sweep import Plan, cells, members, parse_grid, parse_seeds, split_values
+
+
+def plan(**changes):
+    settings = {"models": ("vanilla", "ndt-01-n2"), "grid": {"training.lr": ("1e-3", "0.01")}, "seeds": (0, 3)}
+    return Plan(**{"name": "study", **settings, **changes})
+
+
+def test_every_combination_is_a_cell_named_by_what_sets_it_apart():
+    assert [cell.label for cell in cells(plan())] == [
+        "vanilla, lr=1e-3",
+        "vanilla, lr=0.01",
+        "ndt-01-n2, lr=1e-3",
+        "ndt-01-n2, lr=0.01",
+    ]
+    assert [cell.label for cell in cells(plan(models=("vanilla",)))] == ["lr=1e-3", "lr=0.01"]
+    assert [cell.label for cell in cells(plan(models=("vanilla",), grid={}))] == ["vanilla"]
+    both = plan(models=("vanilla",), grid={}, data=("built-in", "sst2"))
+    assert [cell.label for cell in cells(both)] == ["vanilla, built-in", "vanilla, sst2"]
+
+
+def test_two_cells_never_have_one_label():
+    values = {"model.width": ("8", "16"), "model.attention.heads": ("2", "4")}
+    several = plan(data=("a/texts.csv", "b/texts.csv", "built-in"), grid=values)
+    assert len({cell.label for cell in cells(several)}) == several.cells == 24
+    one = plan(models=("vanilla",), grid={"data.seed": ("0", "1"), "model.attention.support_seed": ("0", "1")})
+    assert cells(one)[0].label == "seed=0, support_seed=0"
+    same = plan(models=("vanilla",), grid={"data.limit": ("8",), "x.limit": ("9",)})
+    assert cells(same)[0].label == "data.limit=8, x.limit=9"
+
+
+def test_members_are_cells_times_seeds_times_folds_each_with_a_name_of_its_own():
+    found = members(plan(folds=3))
+    assert len(found) == 4 * 2 * 3 == len({member.run for member in found})
+    assert found[0].run == "study-0001-s0-f0-vanilla" and found[-1].run == "study-0024-s3-f2-ndt-01-n2"
+    assert [(member.seed, member.fold) for member in found[::4]] == [(0, 0), (0, 1), (0, 2), (3, 0), (3, 1), (3, 2)]
+    assert {(each.config.data.folds, each.config.data.fold) for each in found} == {(3, 0), (3, 1), (3, 2)}
+
+
+def test_a_member_has_the_settings_of_its_cell_its_seed_and_what_suits_its_data():
+    (first, *_, last) = members(plan(data=("sst2",), settings={"training.epochs": "2", "data.limit": "500"}))
+    assert (first.config.training.lr, last.config.training.lr) == (0.001, 0.01)
+    assert (first.config.training.seed, last.config.training.seed) == (0, 3)
+    for config in (first.config, last.config):
+        assert (config.training.epochs, config.data.limit, config.data.name) == (2, 500, "sst2")
+        assert (config.text.max_length, config.text.min_freq, config.data.folds) == (64, 5, 0)
+
+
+def test_the_grid_wins_over_what_suits_the_data():
+    found = members(plan(models=("vanilla",), data=("sst2",), grid={"text.max_length": ("16", "32")}, seeds=(0,)))
+    assert [member.config.text.max_length for member in found] == [16, 32]
+
+
+def test_the_same_plan_has_the_same_members_also_after_it_was_recorded(store):
+    saved = sweep.save(store, plan(folds=2))
+    assert sweep.read(store, "study") == saved == plan(folds=2)
+    assert members(sweep.read(store, "study")) == members(plan(folds=2))
+    assert sweep.names(store) == ["study"] and sweep.exists(store, "study")
+
+
+def test_a_plan_is_readable_by_a_person(store):
+    sweep.save(store, plan())
+    tree = json.loads((store.folder / ".sweeps" / "study.json").read_text())
+    assert tree["models"] == ["vanilla", "ndt-01-n2"] and tree["grid"] == {"training.lr": ["1e-3", "0.01"]}
+    assert tree["seeds"] == [0, 3] and tree["created"]
+
+
+def test_the_plans_are_no_runs(store):
+    sweep.save(store, plan())
+    assert store.list() == []
+
+
+def test_another_plan_of_the_same_name_is_refused_and_the_first_stays(store):
+    sweep.save(store, plan())
+    with pytest.raises(InputError, match=r"another plan \(models, seeds\)"):
+        sweep.save(store, plan(models=("vanilla",), seeds=(0,)))
+    assert sweep.read(store, "study") == plan()
+
+
+def test_a_path_holds_from_everywhere(store, table, monkeypatch, tmp_path):
+    monkeypatch.chdir(table.parent)
+    assert sweep.save(store, plan(data=(table.name,))).data == (str(table),)
+    assert cells(sweep.read(store, "study"))[0].data == str(table)
+
+
+def test_a_run_of_somebody_else_with_the_name_of_a_member_is_not_taken_over(store, config):
+    store.create(config, "vanilla", members(plan())[1].run)
+    with pytest.raises(InputError, match="not of this sweep"):
+        sweep.save(store, plan())
+    assert not sweep.exists(store, "study")
+
+
+REFUSED = {
+    "grid: seeds": ({"grid": {"training.seed": ("1",)}}, "own options"),
+    "grid: folds": ({"settings": {"data.folds": "3"}}, "own options"),
+    "twice": ({"models": ("vanilla", "vanilla")}, "models: a value stands there twice"),
+    "nothing": ({"seeds": ()}, "seeds: nothing to try"),
+    "both": ({"settings": {"training.lr": "0.1"}}, "not both"),
+    "name": ({"name": "../x"}, "no name for a sweep"),
+    "one fold": ({"folds": 1}, "folds=1: 2 or more"),
+    "folds": ({"folds": -2}, "folds=-2: 2 or more"),
+    "many": ({"seeds": tuple(range(501))}, "2,004 runs are more"),
+}
+
+
+@pytest.mark.parametrize(("changes", "words"), REFUSED.values(), ids=REFUSED)
+def test_a_plan_that_makes_no_sense_is_refused(changes, words):
+    with pytest.raises(InputError, match=words):
+        plan(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"grid": {"training.lrr": ("1",)}}, "vanilla, lrr=1: unknown setting.*did you mean 'training.lr'"),
+        ({"grid": {"training.lr": ("0.1", "7")}}, "vanilla, lr=7: training.lr=7"),
+        ({"models": ("vanila",), "grid": {}}, "vanila: unknown model preset.*did you mean 'vanilla'"),
+    ],
+)
+def test_a_cell_that_is_not_valid_is_named(changes, words):
+    with pytest.raises(ConfigError, match=words):
+        members(plan(**changes))
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"schema": 1}', '{"schema": 9}', "\x00"])
+def test_a_damaged_plan_says_so(store, content):
+    sweep.save(store, plan())
+    sweep.path(store, "study").write_text(content)
+    with pytest.raises(RunDamaged, match=r"study\.json: cannot be read"):
+        sweep.read(store, "study")
+
+
+@pytest.mark.parametrize(
+    "change", [{"folds": "3"}, {"seeds": ["0"]}, {"models": "vanilla"}, {"grid": {"training.lr": "1"}}, {"grid": []}]
+)
+def test_a_plan_with_the_wrong_types_says_so(store, change):
+    sweep.save(store, plan())
+    file = sweep.path(store, "study")
+    file.write_text(json.dumps({**json.loads(file.read_text()), **change}))
+    with pytest.raises(RunDamaged, match="cannot be read"):
+        sweep.read(store, "study")
+
+
+@pytest.mark.parametrize("name", ["", "../study", "none", "a/b", ".hidden"])
+def test_a_sweep_that_is_not_there_says_so(store, name):
+    with pytest.raises(InputError, match="no sweep"):
+        sweep.read(store, name)
+
+
+def test_removing_a_sweep_removes_its_runs_and_no_others(store, config):
+    saved = sweep.save(store, plan())
+    first, second, *_ = members(saved)
+    for member in (first, second):
+        store.create(member.config, member.cell.model, member.run, parent="study")
+        store.update(member.run, status="done")
+    other = store.create(config, "ndt-01-n2", "other").run
+    assert sweep.remove(store, "study") == 2
+    assert [record.run for record in store.list()] == [other] and sweep.names(store) == []
+
+
+def test_values_with_a_comma_stand_in_quotes():
+    assert split_values("1e-4, 5e-4") == ("1e-4", "5e-4")
+    assert split_values('"2,3,5","7"') == ("2,3,5", "7")
+    assert parse_grid(["a.b=1,2", 'c="x,y"']) == {"a.b": ("1", "2"), "c": ("x,y",)}
+
+
+@pytest.mark.parametrize("pair", ["a.b", "=1", ""])
+def test_a_grid_without_a_name_or_values_is_refused(pair):
+    with pytest.raises(ConfigError, match="write name=value"):
+        parse_grid([pair])
+
+
+def test_seeds_are_a_number_of_them_or_themselves():
+    assert parse_seeds("3") == (0, 1, 2) and parse_seeds("4, 7") == (4, 7) and parse_seeds("4,") == (4,)
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1", "0", ",", "1.5", "99999999"])
+def test_seeds_that_are_none_are_refused(text):
+    with pytest.raises(ConfigError, match="--seeds"):
+        parse_seeds(text)

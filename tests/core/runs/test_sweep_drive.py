@@ -1,0 +1,230 @@
+"""Driving a sweep with processes that only pretend to train: what is started, when, and what a second call does."""
+
+import contextlib
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+from core.exceptions import InputError
+from core.runs import jobs, sweep, sweep_drive
+from core.runs.store import this_process
+from core.runs.sweep import Plan, members
+
+PRETEND = """
+    import sys, time
+    from pathlib import Path
+    from core.runs.queue import slot
+    from core.runs.store import RunStore
+    store, run = RunStore(), sys.argv[1]
+    record = store.read(run)
+    while record.process is None:  # the starter writes who we are
+        record = store.read(run)
+    stopped = lambda: store.cancel_wished(run)
+    with slot(store.folder, run, record.created, stopped):
+        store.update(run, status="running", progress={"step": 1, "steps": 2})
+        end = time.monotonic() + float(SECONDS)
+        while time.monotonic() < end and not stopped():
+            time.sleep(0.02)
+        status = "cancelled" if stopped() else "failed" if record.config.training.lr == 0.5 else "done"
+        results = {"metrics": {"test": {"accuracy": 0.5}}}
+        store.update(run, status=status, process=None, seconds=20.0, results=results, reason=status)
+        with (store.folder / "order.txt").open("a") as order:
+            order.write(run + " ")
+"""
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Members that work for `quick.seconds`, one at a time."""
+    monkeypatch.setattr(sweep_drive, "POLL_SECONDS", 0.05)
+    monkeypatch.setattr(sweep_drive, "LOOK_SECONDS", 0.3)
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+
+    def last(seconds):
+        code = textwrap.dedent(PRETEND).replace("SECONDS", str(seconds))
+        monkeypatch.setattr(jobs, "command", lambda run: [sys.executable, "-c", code, run])
+
+    last(0)
+    return last
+
+
+def plan(store, **changes):
+    return sweep.save(store, Plan(**{"name": "study", "models": ("vanilla", "ndt-01-n2"), **changes}))
+
+
+def states(store, saved):
+    return [sweep.state(record) for record in sweep.recorded(store, members(saved))]
+
+
+def until(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def driving(store, saved, **options):
+    """`drive` in a thread; joined at the end."""
+    thread = threading.Thread(target=sweep_drive.drive, args=(store, saved), kwargs=options)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_all_members_are_trained_in_order_as_runs_of_the_sweep(store):
+    saved, told = plan(store, seeds=(0, 1)), []
+    found = sweep_drive.drive(store, saved, tell=told.append)
+    assert found.counts["done"] == found.total == 4 and found.share == 1.0 and found.seconds_left == 0
+    assert {record.parent for record in store.list()} == {"study"}
+    assert (store.folder / "order.txt").read_text().split() == [member.run for member in members(saved)]
+    assert told[-1]["done"] == 4 and told[0]["waiting"] >= 2
+    assert all(sum(event[state] for state in sweep.STATES) == 4 for event in told)
+
+
+def test_no_more_processes_wait_than_a_free_slot_needs(store):
+    told = []
+    sweep_drive.drive(store, plan(store, seeds=tuple(range(4))), tell=told.append)
+    assert max(event["queued"] + event["running"] for event in told) == 2
+
+
+def test_a_second_call_starts_only_what_is_not_done(store, quick):
+    saved = plan(store, grid={"training.lr": ("0.01", "0.5")})
+    first = sweep_drive.drive(store, saved)
+    assert (first.counts["done"], first.counts["failed"]) == (2, 2)
+    assert [reason for _, reason in first.failures] == ["failed", "failed"]
+    begun = (store.folder / "order.txt").read_text().split()
+    sweep_drive.drive(store, saved)
+    again = (store.folder / "order.txt").read_text().split()[len(begun) :]
+    assert sorted(again) == sorted(run for run, _ in first.failures)
+
+
+def test_a_lost_member_is_trained_again(store):
+    saved = plan(store)
+    sweep_drive.drive(store, saved)
+    store.remove(members(saved)[0].run)
+    assert states(store, saved) == ["waiting", "done"]
+    assert sweep_drive.drive(store, saved).counts["done"] == 2
+
+
+def test_a_damaged_member_is_told_and_does_not_stop_the_others(store):
+    saved = plan(store)
+    run = members(saved)[0].run
+    store.create(members(saved)[0].config, "vanilla", run, parent="study")
+    (store.path(run) / "run.json").write_text("{")
+    found = sweep_drive.drive(store, saved)
+    assert (found.counts["failed"], found.counts["done"]) == (1, 1)
+    assert found.failures[0][0] == run and "cannot be read" in found.failures[0][1]
+
+
+def test_cancelling_stops_what_trains_and_starts_nothing_more(store, quick):
+    quick(20)
+    saved = plan(store, seeds=(0, 1))
+    with driving(store, saved):
+        until(lambda: states(store, saved)[0] == "running")
+        assert sweep_drive.driven(store, "study")
+        assert sweep_drive.cancel(store, "study") >= 1
+    after = states(store, saved)
+    assert "running" not in after and after[0] == "cancelled" and after[-1] == "waiting"
+    quick(0)
+    assert sweep_drive.drive(store, saved).counts["done"] == 4
+
+
+def test_a_wish_to_stop_cancels_too(store, quick):
+    quick(20)
+    saved, wish = plan(store), threading.Event()
+    with driving(store, saved, stopped=wish.is_set):
+        until(lambda: states(store, saved)[0] == "running")
+        wish.set()
+    assert states(store, saved)[0] == "cancelled"
+
+
+def test_a_sweep_has_one_driver_and_others_may_watch(store, quick):
+    quick(1)
+    saved, told = plan(store), []
+    with driving(store, saved):
+        until(lambda: sweep_drive.driven(store, "study"))
+        with pytest.raises(InputError, match="already driven"):
+            sweep_drive.drive(store, saved)
+        assert sweep_drive.watch(store, saved, tell=told.append).counts["done"] == 2
+    assert told[-1]["done"] == 2 and not sweep_drive.driven(store, "study")
+
+
+def test_a_member_that_goes_on_without_its_driver_is_not_started_twice(store, quick):
+    quick(1)
+    saved = plan(store)
+    first = members(saved)[0]
+    jobs.submit(store, first.config, "vanilla", first.run)
+    store.update(first.run, parent="study")
+    assert sweep_drive.drive(store, saved).counts["done"] == 2
+    assert (store.folder / "order.txt").read_text().split().count(first.run) == 1
+
+
+def test_nothing_to_cancel_says_so(store):
+    plan(store)
+    with pytest.raises(InputError, match="nothing to cancel"):
+        sweep_drive.cancel(store, "study")
+    with pytest.raises(InputError, match="no sweep 'other'"):
+        sweep_drive.cancel(store, "other")
+
+
+def test_a_sweep_that_is_being_trained_is_not_removed(store, quick):
+    quick(20)
+    saved = plan(store)
+    with driving(store, saved):
+        until(lambda: states(store, saved)[0] == "running")
+        with pytest.raises(InputError, match="cancel it first"):
+            sweep.remove(store, "study")
+        sweep_drive.cancel(store, "study")
+
+
+def test_the_time_left_is_that_of_finished_runs_of_the_same_cell(store):
+    saved = plan(store, seeds=(0, 1, 2))
+    runs = members(saved)
+    for member in runs[:2]:  # one of each cell
+        store.create(member.config, member.cell.model, member.run, parent="study")
+        store.update(member.run, status="done", seconds=20.0 if member.cell.model == "vanilla" else 50.0)
+    found = sweep_drive.look(store, saved, at_once=2)
+    assert found.seconds_left == (2 * (20 + 10) + 2 * (50 + 10)) / 2 and found.unknown == 0
+
+
+def test_a_running_member_counts_by_its_steps(store):
+    saved = plan(store, models=("vanilla",), seeds=(0, 1))
+    first, second = members(saved)
+    for member, changes in ((first, {"status": "done", "seconds": 90.0}), (second, {"status": "running"})):
+        store.create(member.config, "vanilla", member.run, parent="study")
+        store.update(member.run, progress={"step": 3, "steps": 4}, **changes)
+    store.update(second.run, process=this_process())
+    found = sweep_drive.look(store, saved, at_once=1)
+    assert found.seconds_left == 100 * 0.25 and found.share == (1 + 0.75) / 2
+
+
+def test_runs_whose_time_nobody_knows_are_counted(store, table):
+    saved = plan(store, models=("vanilla", "tfidf-nb"), data=(str(table),))
+    assert sweep_drive.look(store, saved).unknown == 2
+
+
+def test_a_detached_sweep_goes_on_in_a_process_of_its_own(store, monkeypatch):
+    plan(store)
+    code = "import sys, time\nfrom core.runs import sweep_drive\nfrom core.runs.store import RunStore\n"
+    code += "with sweep_drive.holding(RunStore(), sys.argv[1]): time.sleep(2)"
+    monkeypatch.setattr(sweep_drive, "command", lambda name: [sys.executable, "-c", code, name])
+    sweep_drive.detach(store, "study")
+    assert sweep_drive.driven(store, "study")
+    with pytest.raises(InputError, match="already driven"):
+        sweep_drive.detach(store, "study")
+    until(lambda: not sweep_drive.driven(store, "study"))
+
+
+def test_a_detached_sweep_that_cannot_start_says_where_the_reason_is(store, monkeypatch):
+    plan(store)
+    monkeypatch.setattr(sweep_drive, "command", lambda name: [sys.executable, "-c", "raise SystemExit('no disk')"])
+    with pytest.raises(InputError, match=r"study\.log tells why"):
+        sweep_drive.detach(store, "study")
+    assert "no disk" in sweep.path(store, "study", "log").read_text()
