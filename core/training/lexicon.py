@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -13,6 +14,8 @@ from core.training.batches import in_order, token_table
 from core.training.linear import LinearFit
 from core.training.solvers import LOGISTIC, choose
 
+SOLVER = replace(LOGISTIC, values=(1e4,))
+"""One number is no reason to regularise, and the mean, being smaller than the sum, would suffer more from it."""
 FEATURES = ("sum", "mean")
 """The columns of `LexiconClassifier.features`."""
 AT_ONCE = 1024
@@ -43,7 +46,7 @@ def fit_lexicon(
     model = LexiconClassifier(classes=classes).eval()
     train, held = (_features(model, tokenizer, part) for part in (texts, validation_texts))
     fits = [
-        choose(LOGISTIC, train[:, [j]], labels, held[:, [j]], validation_labels, classes=classes)
+        choose(SOLVER, train[:, [j]], labels, held[:, [j]], validation_labels, classes=classes)
         for j in range(len(FEATURES))
     ]
     best = max(range(len(FEATURES)), key=lambda j: fits[j].score)  # the first of equals
@@ -51,7 +54,7 @@ def fit_lexicon(
     with torch.no_grad():
         model.weight[best] = torch.from_numpy(columns.weight[0]).to(model.weight)
         model.bias.copy_(torch.from_numpy(columns.bias))
-    return LinearFit(tokenizer, model, {**fits[best].settings, "feature": FEATURES[best]}, fits[best].score)
+    return LinearFit(tokenizer, model, {"feature": FEATURES[best]}, fits[best].score)
 
 
 def _features(model: LexiconClassifier, tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
