@@ -165,6 +165,21 @@ def forget(*keys: str) -> None:
         st.session_state.pop(key, None)
 
 
+def go(page: str, **values: str) -> None:
+    """Open another page of `screens`, with these values in its bound widgets; the chosen run goes along.
+
+    `st.switch_page` refuses parameters that a widget of this page is bound to, and to leave out ones that are in the
+    URL. With an empty set each widget of the next page writes its own from the session.
+
+    Args:
+        page: Its file without ending.
+        values: By key, of widgets that this page does not draw.
+    """
+    for key, value in values.items():
+        st.session_state[key] = value
+    st.switch_page(f"screens/{page}.py", query_params={})
+
+
 def current(key: str) -> str:
     """The key that a figure or table with a selection has now; see `clear`."""
     times = st.session_state.get(f"{key}-cleared", 0)

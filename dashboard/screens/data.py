@@ -124,8 +124,7 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
         dataset = datasets.dataset(config.data)
     with actions:
         if st.button("Train on this", type="primary", key="train-on", icon=":material/play_circle:"):
-            # Bound parameters may not be cleared by name; with an empty set each widget writes its own again.
-            st.switch_page("screens/train.py", query_params={})
+            state.go("train")
     card = _card(dataset, config.text)
     tables: dict[str, Table] = {}
     if card:

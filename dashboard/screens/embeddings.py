@@ -85,11 +85,11 @@ def _nothing(record: RunRecord) -> None:
             "This run is still being trained",
             "Its embeddings are kept when it is done.",
             "Watch it",
-            "screens/train.py",
+            "train",
         )
     else:
         text = f"It is {record.status}; embeddings are kept with the evaluation of a run. {record.reason}"
-        empty("This run has no embeddings", text, "Train a model", "screens/train.py")
+        empty("This run has no embeddings", text, "Train a model", "train")
 
 
 def _choices(record: RunRecord, splits: list[str]) -> tuple[str, ProjectionConfig, str]:

@@ -57,7 +57,7 @@ def page() -> None:
         if data.learned_numbers(record):
             _without_lambda(record)
         else:
-            empty(*_without(record), "screens/train.py")
+            empty(*_without(record), "train")
         return
     others = [one for one in data.runs() if one.run != record.run and has_lambda(one)]
     seeds = other_seeds(record, others)

@@ -17,7 +17,6 @@ from dashboard.views.models import (
     USUAL,
     Sizes,
     difference_frame,
-    names_of,
     parts_frame,
     preset_frame,
     runs_of,
@@ -27,6 +26,7 @@ from dashboard.widgets.diagram import draw
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.header import header
+from dashboard.widgets.preset_picker import preset_picker
 from dashboard.widgets.preset_table import preset_table
 
 QUESTION = "Which models are there, what are they made of, and what sets one apart from another?"
@@ -43,16 +43,9 @@ def page() -> None:
     records = data.runs()
     header("Models", QUESTION, [(count(len(PRESETS)), "models"), (count(len(PAPERS) - 1), "papers and baselines")])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        paper = st.selectbox(
-            "Paper",
-            [ALL, *PAPERS.values()],  # as they are: what is shown here is what the URL carries
-            key=state.PAPER,
-            bind="query-params",
-            width=230,
-        )
+        name = preset_picker(MODEL)
         sizes = _sizes(next((one for one in records if one.run == state.run()), None))
-        name = _model(paper)
-    frame = preset_frame(paper, sizes, records)
+    frame = preset_frame(state.draft(state.PAPER, ALL), sizes, records)
     heading("Presets", "presets", note=f"parameters with {sizes.words}")
     preset_table(frame)
     caption("A chosen row is shown below. Parts: what a model has beside a plain transformer encoder.")
@@ -77,33 +70,18 @@ def _sizes(record: RunRecord | None) -> Sizes:
     return own if own and chosen == OWN else USUAL
 
 
-def _model(paper: str) -> str:
-    """The model that is shown whole."""
-    names = names_of(paper)
-    state.keep_to(state.PRESET, names)
-    return st.selectbox(
-        "Model",
-        names,
-        index=names.index(MODEL) if MODEL in names else 0,
-        key=state.PRESET,
-        bind="query-params",
-        width=230,
-    )
-
-
 def _whole(name: str, sizes: Sizes, records: list[RunRecord]) -> None:
     preset = PRESETS[name]
     heading(name, "model", note=preset.source)
     caption(preset.line)
     with st.container(key="model-actions", horizontal=True, vertical_alignment="center", gap="small"):
         if st.button("Train this", type="primary", key="train-this"):
-            # Bound parameters may not be cleared by name; with an empty set each widget writes its own again.
-            st.switch_page("screens/train.py", query_params={})
+            state.go("train")
         found = runs_of(name, records)
         st.html("Its runs:" if found else "It has no finished run here yet.", width="content")
         for run in found:
             if st.button(run, key=f"run-{run}", type="tertiary", on_click=state.choose_run, args=(run,)):
-                st.switch_page("screens/performance.py", query_params={})
+                state.go("performance")
     made = parts(preset.model, vocabulary=sizes.vocabulary, classes=systems.possible(name, sizes.classes))
     total = sum(part.parameters * part.times for part in made)
     with st.container(key="pair-model"):

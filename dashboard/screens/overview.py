@@ -35,7 +35,7 @@ def page() -> None:
             "Train one on the built-in corpus: it takes less than a minute, and you can "
             "watch it learn. Then type a sentence and look inside.",
             "Train a first model",
-            "screens/train.py",
+            "train",
         )
         bring_in()
         return
@@ -57,7 +57,7 @@ def _advice(records: list[RunRecord], done: list[RunRecord]) -> tuple[str, str, 
             f"{live.run} is learning",
             "Its curves and lambdas move as it goes.",
             "Watch it",
-            "screens/train.py",
+            "train",
             live.run,
         )
     if not done:
@@ -65,7 +65,7 @@ def _advice(records: list[RunRecord], done: list[RunRecord]) -> tuple[str, str, 
             "No training has finished yet",
             "Start another, or go on with one that was stopped: choose it in the sidebar and open Train.",
             "Train a model",
-            "screens/train.py",
+            "train",
             "",
         )
     # An accuracy and an F1 are not compared: runs with one label a text come first.
@@ -78,7 +78,7 @@ def _advice(records: list[RunRecord], done: list[RunRecord]) -> tuple[str, str, 
         right = f"gets {number(found.value)} of the test sentences right"
         said = right if best.task == "single" else f"reaches a macro F1 of {number(found.value)} on the test sentences"
         text = f"It {said}. Type one that it gets wrong."
-    return f"Try to fool {best.preset}", text, "Type a sentence", "screens/sentence.py", best.run
+    return f"Try to fool {best.preset}", text, "Type a sentence", "sentence", best.run
 
 
 page()

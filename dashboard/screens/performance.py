@@ -42,7 +42,7 @@ def page() -> None:
     splits = data.evaluated_splits(record.run)
     if not splits:
         header("Performance", QUESTION, facts(record))
-        empty(*_not_yet(record), "screens/train.py")
+        empty(*_not_yet(record), "train")
         return
     state.keep_to(state.SPLIT, splits)
     state.initial(state.SPLIT, "test" if "test" in splits else splits[-1])

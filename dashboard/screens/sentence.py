@@ -46,7 +46,7 @@ def page() -> None:
         return
     if not data.weights_fingerprint(record.run):
         header("Sentence", QUESTION, facts(record))
-        empty(*_no_weights(record), "screens/train.py")
+        empty(*_no_weights(record), "train")
         return
     attention, shape = record.config.model.attention, record.config.model
     attends = "maps" in provides(shape)
@@ -89,7 +89,7 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> N
     else:
         answer(record, trained, look())
         _nothing_inside(record, trained)
-        if trained.too_long:
+        if trained.tokens and (trained.too_long or not trained.layers):
             other_parts(record, trained, len(trained.layers) - 1)
         beside = second_run(record, others, text, trained)
     columns |= {name: other.probabilities for name, other in beside.items()}

@@ -97,7 +97,7 @@ def opened_text(text: str, tokenizer: Tokenizer) -> None:
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
         heading("From text to tokens", "steps", note=f"{count(len(pieces))} tokens")
         if st.button("Try it on the Sentence page", icon=":material/notes:", type="tertiary", key="try-sentence"):
-            st.switch_page("screens/sentence.py", query_params={state.TEXT: text})
+            state.go("sentence", **{state.TEXT: text})
     steps = [("as it stands", text), *changes]
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(after)}</dd>" for name, after in steps)
     st.html(f'<dl class="s-steps">{rows}</dl>')

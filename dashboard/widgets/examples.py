@@ -38,9 +38,7 @@ def example_table(rows: pd.DataFrame, name: str) -> None:
     )
     chosen = event["selection"]["rows"]
     if chosen and st.button("Look inside this sentence", icon=":material/notes:", key="open-sentence"):
-        st.switch_page(
-            "screens/sentence.py", query_params={state.RUN: state.run(), state.TEXT: ordered["text"][chosen[0]]}
-        )
+        state.go("sentence", **{state.TEXT: ordered["text"][chosen[0]]})
 
 
 def _which(rows: pd.DataFrame) -> str:

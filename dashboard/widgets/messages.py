@@ -8,13 +8,15 @@ from html import escape
 
 import streamlit as st
 
+from dashboard import state
+
 
 def empty(title: str, text: str, button: str, page: str) -> None:
     """What would be here, how to get it, and the button for it."""
     st.html(f'<div class="s-empty"><b>{escape(title)}</b><span>{escape(text)}</span></div>')
     with st.container(horizontal=True, horizontal_alignment="center"):
         if st.button(button, type="primary", key="empty-action"):
-            st.switch_page(page)
+            state.go(page)
 
 
 def problem(title: str, text: str) -> None:

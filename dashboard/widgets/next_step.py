@@ -15,4 +15,4 @@ def next_step(title: str, text: str, button: str, page: str, run: str) -> None:
         st.html(f'<div class="s-next"><b>{escape(title)}</b><span>{escape(text)}</span></div>', width="content")
         chosen = (run,) if run else (state.run(),)
         if st.button(button, type="primary", key="next-action", on_click=state.choose_run, args=chosen):
-            st.switch_page(page)
+            state.go(page)

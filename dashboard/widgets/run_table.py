@@ -59,7 +59,7 @@ def run_table(records: Sequence[RunRecord]) -> None:
             selection_note(run, "open it on")
             for title, page in TARGETS:
                 if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
-                    st.switch_page(f"screens/{page}.py")
+                    state.go(page)
             export_button(run, record.status)
 
 

@@ -66,7 +66,7 @@ def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
         problem(f"There is no run “{missing}” here", where)
     elif not records:
         text = f"{purpose} as soon as there is one."
-        empty("No model has been trained here yet", text, "Train a model", "screens/train.py")
+        empty("No model has been trained here yet", text, "Train a model", "train")
     elif record is None:
         problem("No run is chosen", "Choose one in the sidebar.")
     else:

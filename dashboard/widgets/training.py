@@ -177,7 +177,7 @@ def _reached(record: RunRecord) -> None:
             ("Type a sentence", "sentence", "notes"),
         ):
             if st.button(title, key=f"to-{page}", icon=f":material/{icon}:"):
-                st.switch_page(f"screens/{page}.py", query_params={state.RUN: record.run})
+                state.go(page)
 
 
 def _outcome(record: RunRecord) -> str:

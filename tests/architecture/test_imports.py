@@ -75,6 +75,12 @@ def test_two_files_of_the_dashboard_cache_and_one_names_session_keys():
         assert "st.session_state[" not in text or path.name == "state.py", path
 
 
+def test_pages_are_left_by_one_door_only():
+    """Streamlit's own raises where a widget of the page is bound to the URL, which the run's picker always is."""
+    for path in modules("dashboard"):
+        assert "st.switch_page(" not in path.read_text(encoding="utf-8") or path.name == "state.py", path
+
+
 HEAVY = ("torch", "pandas", "sklearn", "scipy", "streamlit", "plotly", "tokenizers", "umap", "openTSNE")
 
 

@@ -1,0 +1,120 @@
+"""What leads from one page to another in a real browser, and a selection that can be cleared."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from browsing import settle, visit
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+LASSO = ((-0.35, -0.4), (0.35, -0.4), (0.35, 0.4), (-0.35, 0.4), (-0.35, -0.38))
+"""Around the middle, in shares of the plot."""
+
+
+def first_row(page: Page, name: str, rows: int = 1) -> None:
+    """Choose a row of a table by its box, which is painted and has no element of its own."""
+    table = page.get_by_role("figure", name=name).or_(page.locator(f"[aria-label='{name}']")).first
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 16, box["y"] + 38 * rows + 19)
+
+
+def draw(page: Page) -> None:
+    """A lasso on the map."""
+    plot = page.locator("[class*=st-key-fig-map] .nsewdrag")
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for number, (right, down) in enumerate(LASSO):
+        page.mouse.move(x + right * box["width"], y + down * box["height"], steps=6)
+        if number == 0:
+            page.mouse.down()
+    page.mouse.up()
+
+
+def outlines(page: Page) -> int:
+    """Shapes that a selection has left on the map."""
+    return page.locator("[class*=st-key-fig-map] .selectionlayer path").count()
+
+
+def read_on_the_sentence_page(page: Page) -> str:
+    """The text that the Sentence page shows, which must be in its link too."""
+    page.wait_for_url(re.compile(r"/sentence\?"))
+    field = page.get_by_role("textbox", name="Sentence")
+    expect(field).to_be_visible(timeout=60_000)
+    settle(page)
+    text = field.input_value()
+    assert "text=" in page.url and "run=finished" in page.url
+    expect(page.get_by_role("list", name="tokens").first).to_be_visible(timeout=60_000)
+    return text
+
+
+def test_a_row_of_the_overview_leads_to_its_run(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/?run=baseline")
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible(timeout=60_000)
+    settle(page)
+    for rows in (1, 2, 3):
+        first_row(page, "All runs", rows)
+        expect(page.get_by_text("open it on")).to_be_visible(timeout=30_000)
+        if page.locator(".s-sel b").inner_text() == "finished":
+            break
+        first_row(page, "All runs", rows)
+    page.get_by_role("button", name="Sentence", exact=True).click()
+    page.wait_for_url(re.compile(r"/sentence\?.*run=finished"), timeout=30_000)
+    expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible(timeout=60_000)
+    assert complaints == []
+
+
+def test_a_sentence_of_a_cell_leads_to_its_inside(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/performance?run=finished&threshold=1.0")
+    page.locator(".st-key-fig-confusion .bars .point").first.click(timeout=60_000, force=True)
+    expect(page.get_by_text("of 16 sentences")).to_be_visible(timeout=30_000)
+    settle(page)
+    first_row(page, "Sentences that are negative and were said to be negative")
+    page.get_by_role("button", name="Look inside this sentence").click(timeout=30_000)
+    assert "film number" in read_on_the_sentence_page(page)
+    assert complaints == []
+
+
+def test_points_of_the_map_lead_to_a_sentence_and_clear_takes_the_outline_away(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/embeddings?run=finished")
+    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible(timeout=60_000)
+    settle(page)
+    draw(page)
+    expect(page.get_by_text("chosen on the map")).to_be_visible(timeout=30_000)
+    assert outlines(page) > 0
+    page.get_by_role("button", name="Clear").click()
+    expect(page.get_by_text("chosen on the map")).to_be_hidden(timeout=30_000)
+    settle(page)
+    page.wait_for_function("document.querySelectorAll('[class*=st-key-fig-map] .selectionlayer path').length === 0")
+    page.get_by_role("textbox", name="Your sentence on this map").fill("a good film")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("The diamond is your sentence")).to_be_visible(timeout=60_000)
+    settle(page)
+    assert page.get_by_text("chosen on the map").count() == 0  # the browser does not bring it back
+    draw(page)
+    expect(page.get_by_text("chosen on the map")).to_be_visible(timeout=30_000)
+    settle(page)
+    first_row(page, "Sentences chosen on the map")
+    page.get_by_role("button", name="Look inside this sentence").click(timeout=30_000)
+    assert "film number" in read_on_the_sentence_page(page)
+    assert complaints == []
+
+
+def test_a_text_of_the_data_leads_to_the_sentence_page(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/data?run=finished&find=porter")
+    expect(page.get_by_role("heading", name="Texts")).to_be_visible(timeout=90_000)
+    settle(page)
+    first_row(page, "Texts of the data set")
+    page.get_by_role("button", name="Try it on the Sentence page").click(timeout=30_000)
+    assert "porter" in read_on_the_sentence_page(page)
+    assert complaints == []
