@@ -26,6 +26,7 @@ from core.exceptions import DataError, NotAvailable
 from core.fingerprint import file_version, fingerprint
 from core.runs.store import RunStore
 from core.text.config import TextConfig
+from core.text.lexicon_files import VADER
 from core.verbs import configure
 from dashboard import state
 from dashboard.views.datasets import Option, option_of
@@ -95,6 +96,9 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
                 option(name)
             except DataError as error:
                 raise DataError(f"{setting}: {error}") from None
+    lexicon = typed.get("text.lexicon", "")
+    if lexicon not in ("", VADER) and not local():
+        raise DataError(f"text.lexicon={lexicon}: no file may be named from another machine; choose {VADER}")
 
 
 def settings_of(chosen: Option) -> RunConfig:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from core.config import RunConfig
+from core.config import RunConfig, compose, inputs
 from core.exceptions import SentiscopeError
 from core.models.presets import PRESETS
 from core.runs import jobs
-from core.runs.budget import TIMES, estimate
+from core.runs.budget import TIMES, estimate, size
 from core.verbs import configure
 from dashboard import data, datasets, state
+from dashboard.views.composing import composed_said, size_said
 from dashboard.views.planning import command_line, time_said
+from dashboard.widgets.composer import composed, composer
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem
+from dashboard.widgets.preset_picker import preset_picker
 from dashboard.widgets.train_settings import setting_fields
 
 MODEL, DATA, TIME = "ndt-01-n3", "built-in", "30 seconds"
@@ -33,22 +37,16 @@ class Plan:
     model: str
     source: str
     settings: dict[str, Any]
-    """What is set on top of the preset: the time's, the data's, then the person's."""
+    """What is set on top of the preset: the time's, the data's, the person's, then what parts read."""
+    along: dict[str, Any]
+    """These last."""
     config: RunConfig
 
 
 def train_form() -> None:
     """Three choices, one button; every setting below, folded."""
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.selectbox(
-            "Model",
-            list(PRESETS),
-            index=list(PRESETS).index(MODEL),
-            key=state.PRESET,
-            bind="query-params",
-            width=180,
-            help="All presets in words: `sentiscope presets`",
-        )
+        preset_picker(MODEL, help="The Models page shows what each is made of")
         st.selectbox(
             "Data",
             datasets.names(here=True),
@@ -76,13 +74,18 @@ def train_form() -> None:
     except SentiscopeError as error:
         if not text:
             problem("These settings do not fit together", str(error))
-        setting_fields(RunConfig(), "")
+        defaults = _defaults()
+        composer(defaults, lambda: None)
+        setting_fields(defaults, "")
         return
-    caption(f"{line} {time_said(estimate(plan.config, data.runs()), plan.config)}.".replace("..", "."))
-    setting_fields(
-        configure(plan.source, plan.model, _given(plan.source)),
-        command_line(plan.source, plan.model, plan.settings, state.draft(state.NAME, "")),
-    )
+    records = data.runs()
+    large = size(plan.config, records)
+    caption(f"{line} {size_said(large)}. {time_said(estimate(plan.config, records), plan.config)}.".replace("..", "."))
+    command = command_line(plan.source, plan.model, plan.settings, state.draft(state.NAME, ""))
+    said = composed_said(plan.config, state.typed(state.SETTING), plan.along)
+    defaults = _defaults()
+    composer(defaults, partial(composed, plan.config, large, said, command))
+    setting_fields(defaults, command)
 
 
 def _plan() -> Plan:
@@ -96,7 +99,20 @@ def _plan() -> Plan:
     typed = state.typed(state.SETTING)
     datasets.refuse_foreign(typed)
     settings = {**_given(chosen["data.name"]), **chosen, **typed}
-    return Plan(model, settings["data.name"], settings, configure(settings["data.name"], model, settings))
+    along = inputs(model, settings)
+    settings |= along
+    return Plan(model, settings["data.name"], settings, along, configure(settings["data.name"], model, settings))
+
+
+def _defaults() -> RunConfig:
+    """What stands in grey: the preset as data and time have it, before a person changes anything."""
+    try:
+        source = datasets.option(state.draft(state.DATA, DATA) or DATA).settings
+        return configure(
+            source["data.name"], state.draft(state.PRESET, MODEL), {**_given(source["data.name"]), **source}
+        )
+    except SentiscopeError:  # the data cannot be had, which the page says anyway
+        return compose(state.draft(state.PRESET, MODEL))
 
 
 def _given(source: str) -> dict[str, Any]:

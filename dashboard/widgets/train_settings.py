@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import streamlit as st
 
 from core.config import RunConfig
 from core.settings import Setting, settings
 from dashboard import state
+from dashboard.views.composing import OFFERED
 from dashboard.views.planning import NOT_LISTED, leaf
 from dashboard.widgets.figure import caption
 
-ROOMS = {"training": "Training", "data": "Data", "text": "Text", "model": "Model"}
+ROOMS = {"training": "Training", "data": "Data", "text": "Text"}
+ELSEWHERE = OFFERED | set(NOT_LISTED)
+"""Settings with a field of their own on top, or in the builder."""
 COLUMNS = 4
 AUTOMATIC = "automatic"
-HOW = "An empty field keeps the value in grey. The names are those of `sentiscope train --set`."
+HOW = "An empty field keeps the value in grey. The names are those of sentiscope train --set."
 
 
 def setting_fields(defaults: RunConfig, command: str) -> None:
@@ -27,19 +32,27 @@ def setting_fields(defaults: RunConfig, command: str) -> None:
             help="Letters, digits, dots and dashes; a taken name gets a number",
         )
         for room, title in ROOMS.items():
-            st.html(f'<p class="s-label">{title}</p>')
-            listed = [each for each in settings() if each.name.split(".")[0] == room and each.name not in NOT_LISTED]
-            for start in range(0, len(listed), COLUMNS):
-                places = st.columns(COLUMNS, vertical_alignment="bottom")
-                for place, setting in zip(places, listed[start : start + COLUMNS], strict=False):
-                    with place:
-                        _field(setting, leaf(defaults, setting.name))
-        caption(HOW.replace("`", ""))
+            listed = [each for each in settings() if each.name.split(".")[0] == room and each.name not in ELSEWHERE]
+            field_rows(title, listed, defaults, _label)
+        caption(HOW)
         st.code(command, language=None, wrap_lines=True)
 
 
-def _field(setting: Setting, default: str) -> None:
-    label = setting.name.split(".", 1)[1].replace("attention.", "").replace("_", " ")
+def field_rows(title: str, listed: Sequence[Setting], defaults: RunConfig, label: Callable[[str], str]) -> None:
+    """A group of settings, a field for each; `label` says what one is."""
+    st.html(f'<p class="s-label">{title}</p>')
+    for start in range(0, len(listed), COLUMNS):
+        places = st.columns(COLUMNS, vertical_alignment="bottom")
+        for place, setting in zip(places, listed[start : start + COLUMNS], strict=False):
+            with place:
+                _field(setting, leaf(defaults, setting.name), label(setting.name))
+
+
+def _label(setting: str) -> str:
+    return setting.split(".", 1)[1].replace("_", " ")
+
+
+def _field(setting: Setting, default: str, label: str) -> None:
     about = f"{setting.help} ({setting.name})" if setting.help else f"As `--set {setting.name}=…`"
     key = state.SETTING + setting.name
     if setting.choices:

@@ -1,0 +1,53 @@
+"""Compose your own: the parts of a model as fields, and at once the model that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from core.config import RunConfig
+from core.models.describe import parts
+from core.models.equation import equation
+from core.runs.budget import Size
+from core.settings import settings
+from dashboard import state
+from dashboard.views.composing import GROUPS, OFFERED, label
+from dashboard.widgets.diagram import draw
+from dashboard.widgets.figure import caption
+from dashboard.widgets.train_settings import HOW, field_rows
+
+START = "Starts from the preset above. A part that contradicts another is refused with the nearest valid choice. "
+
+
+def composer(defaults: RunConfig, show: Callable[[], None]) -> None:
+    """The fields of all parts, folded; `show` draws below them what they make."""
+    known = {each.name: each for each in settings()}
+    with st.expander("Compose your own", key="composer"):
+        caption(START + HOW)
+        for title, names in GROUPS.items():
+            field_rows(title, [known[name] for name in names], defaults, label)
+        if any(name in OFFERED for name in state.typed(state.SETTING)):
+            st.button("Back to the preset", key="compose-clear", on_click=_clear)
+        show()
+
+
+def composed(config: RunConfig, size: Size | None, said: str, command: str) -> None:
+    """The model that the fields make: in words, drawn, as an equation, as a command."""
+    caption(said)
+    vocabulary = size.vocabulary if size else config.text.max_vocab
+    with st.container(key="pair-composed"):
+        left, right = st.columns([1.1, 1], gap="large")
+        with left:
+            draw(parts(config.model, vocabulary=vocabulary, classes=2), "composed")
+        with right:
+            for index, line in enumerate(equation(config.model)):
+                with st.container(key=f"equation-{index}", gap=None):
+                    st.latex(line.latex)
+                    caption(line.words)
+    st.code(command, language=None, wrap_lines=True)
+
+
+def _clear() -> None:
+    """Button: every field of the builder is empty again."""
+    state.forget(*(state.SETTING + name for name in OFFERED))

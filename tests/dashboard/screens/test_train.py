@@ -1,0 +1,118 @@
+"""Train: presets by paper, and a model of one's own put together from its parts."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from core import verbs
+from core.config import parse_settings
+from core.models.presets import PRESETS
+from core.runs.store import RunStore
+from dashboard import datasets, state
+
+
+@pytest.fixture
+def opened(app, runs, table, monkeypatch):
+    """opened(**parameters) → the page as a link shows it, on a small file."""
+    monkeypatch.setattr(datasets, "local", lambda: True)
+
+    def open_page(**parameters: str):
+        for name, value in {"data": str(table), **parameters}.items():
+            app.query_params[name] = value
+        app.run()
+        app.switch_page("screens/train.py").run()
+        assert not app.exception
+        return app
+
+    return open_page
+
+
+def words(app) -> str:
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+def choose(app, **choices: str):
+    for name, value in choices.items():
+        key = f"{state.SETTING}{name.replace('__', '.')}"
+        field = next(each for each in (*app.selectbox, *app.text_input) if each.key == key)
+        field.set_value(value)
+    app.run()
+    assert not app.exception
+    return app
+
+
+def command(app) -> list[str]:
+    return shlex.split(app.code[0].value)
+
+
+def test_a_paper_offers_its_presets_and_a_link_restores_both(opened):
+    app = opened(paper="7ess-Xin", model="tweet-v3-p2")
+    assert app.selectbox(key=state.PRESET).value == "tweet-v3-p2"
+    assert app.selectbox(key=state.PRESET).options == [name for name in PRESETS if name.startswith("tweet-")]
+    app.selectbox(key=state.PAPER).set_value("Baselines").run()
+    assert not app.exception
+    assert app.selectbox(key=state.PRESET).value == "bilstm"
+
+
+def test_a_model_of_ones_own_is_told_drawn_and_given_as_a_command(opened):
+    app = choose(opened(model="ndt-01-n3"), model__attention__gate="true", model__attention__rotary="true")
+    shown = words(app)
+    assert "It has rotary, gate, 3 maps, λ in [0,1]. 2 changes to the preset." in shown
+    assert "parameters at" in shown
+    assert any("log g_j" in each.value for each in app.latex)
+    assert "--set=model.attention.gate=true" in command(app)
+
+
+def test_what_a_part_reads_comes_along_into_the_command(opened):
+    app = choose(opened(model="vanilla"), model__position="polarity-aware", model__attention__lexical="add")
+    assert "With it: text.tagger=auto and text.lexicon=vader, which a part reads." in words(app)
+    assert {"--set=text.tagger=auto", "--set=text.lexicon=vader"} <= set(command(app))
+
+
+def test_the_command_makes_the_same_settings(opened, table):
+    app = choose(opened(model="lexical-all"), model__attention__lexical_strength="2", model__layers="2")
+    given = command(app)
+    assert given[:2] == ["sentiscope", "train"]
+    options = dict(part.removeprefix("--").split("=", 1) for part in given[2:] if not part.startswith("--set="))
+    settings = parse_settings(part.removeprefix("--set=") for part in given[2:] if part.startswith("--set="))
+    config = verbs.configure(options["data"], options["model"], settings)
+    assert (config.model.attention.lexical_strength, config.model.layers) == (2, 2)
+    assert config.data.name == str(table)
+
+
+@pytest.mark.parametrize(
+    ("model", "choices", "way_out"),
+    [
+        ("ndt-01-n3", {"model__attention__mixing": "single"}, "choose mixing=additive"),
+        ("vanilla", {"model__width": "130"}, "the nearest is 128"),
+        ("vanilla", {"model__attention__window": "7"}, "the nearest is 8"),
+        ("vanilla", {"training__diversity": "0.1"}, "model.attention.components=2"),
+        ("sentiformer", {"text__tagger": "none"}, "choose text.tagger=auto"),
+    ],
+)
+def test_a_contradiction_is_refused_at_once_with_the_nearest_valid_choice(opened, model, choices, way_out):
+    app = choose(opened(model=model), **choices)
+    assert "These settings do not fit together" in words(app)
+    assert way_out in words(app)
+    assert not app.latex
+    runs = len(RunStore().list())
+    app.button(key="start").click().run()
+    assert "This training cannot start" in words(app)
+    assert len(RunStore().list()) == runs
+
+
+def test_back_to_the_preset_empties_the_builder_and_nothing_else(opened):
+    app = choose(opened(model="vanilla"), model__attention__gate="true", training__lr="0.01")
+    app.button(key="compose-clear").click().run()
+    assert not app.exception
+    assert not any("model." in part for part in command(app))
+    assert "--set=training.lr=0.01" in command(app)
+
+
+def test_a_lexicon_file_is_named_only_by_the_person_at_this_machine(opened, monkeypatch):
+    app = opened(model="lexical-all", data="built-in")
+    monkeypatch.setattr(datasets, "local", lambda: False)
+    choose(app, text__lexicon="/etc/passwd")
+    assert "no file may be named from another machine; choose vader" in words(app)
