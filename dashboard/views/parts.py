@@ -70,7 +70,7 @@ def head_reading(view: SentenceView) -> list[TokenRow]:
 
 def sigma(view: SentenceView, layer: int) -> MapRow | None:
     """What the lexicon does to the scores of one layer, in the last head, which every setting reaches."""
-    terms = view.layers[layer].terms
+    terms = view.layers[layer].terms if view.layers else {}
     return next((MapRow(SIGMA[name], term[-1:]) for name, term in terms.items()), None)
 
 
@@ -79,7 +79,7 @@ SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the
 
 def seen(view: SentenceView, layer: int) -> MapRow | None:
     """Who may see whom in one layer, 1 or 0."""
-    support = view.layers[layer].support
+    support = view.layers[layer].support if view.layers else None
     return None if support is None else MapRow("may see", support[None].astype("float32"))
 
 

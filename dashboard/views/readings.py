@@ -121,6 +121,6 @@ SIGMA = (
     "σ of two tokens is the product of their polarities: large where both have the same sign, 1/3 with a neutral one."
 )
 SUPPORT = "Filled: the reader (row) may see the token (column): its neighbours, and the few tokens that all see."
-BRANCHES = "How strongly the filters of each width answer around this token, after norm and ReLU."
+BRANCHES = "How strongly the filters of each width answer around this token, after the ReLU."
 HEAD_READING = "How much the head's own attention reads each token, on average over readers and heads."
 COURSE_NUMBERS = "The stronger the line, the deeper the layer; a single line belongs to the whole model."

@@ -89,7 +89,7 @@ def _head(view: SentenceView) -> None:
     with left:
         if rows := parts.branch_rows(view):
             chart = token_rows(rows, view.tokens, look(), label="mean activation")
-            figure("Convolutions of the head", chart, "branches", note="mean over channels", reading=readings.BRANCHES)
+            figure("Convolutions", chart, "branches", note="mean over channels", reading=readings.BRANCHES)
     with right:
         if rows := parts.head_reading(view):
             chart = token_rows(rows, view.tokens, look(), label="is read")

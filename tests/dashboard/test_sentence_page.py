@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from core import verbs
 from core.interpret.sentence import inspect_text
 from core.models.trace import Intervention
@@ -167,3 +169,20 @@ def test_a_class_token_is_told(app, runs, table, tiny):
     text = markup(opened(app, run="cls"))
     assert 'class="s-special"' in text
     assert "[CLS] is a learned place" in text
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "shows"),
+    [
+        ("lexicon", {}, "Polarity of each token"),
+        ("cnn", {"model.head.channels": 4}, "Convolutions"),
+        ("bilstm", {}, ""),
+    ],
+)
+def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, tiny, preset, settings, shows):
+    """What its words are read as is there without attention too; nobody sees an empty figure."""
+    read = {name: value for name, value in tiny.items() if name.startswith(("data", "text", "training"))}
+    verbs.train(str(table), preset, {**read, **settings}, name=preset, store=RunStore(runs))
+    said = markup(opened(app, run=preset))
+    assert f"{preset} has no attention to look into" in said
+    assert [title for title in ("Polarity of each token", "Convolutions") if title in said] == [shows] * bool(shows)
