@@ -35,6 +35,8 @@ class Reading(NamedTuple):
 
 def read(tokenizer: Tokenizer, raw: str, text: str, offsets: Sequence[Span]) -> Reading:
     """`offsets` are those of the tokens that are kept, in the normalised `text` of `raw`."""
+    if tokenizer.tagger is None and tokenizer.counts is not None:  # tokens alone decide
+        return Reading(text, [], [-1] * len(offsets), [])
     spans = [match.span() for match in word_pattern().finditer(text)]
     owners = _owners(spans, offsets)
     cased: list[str] = []
@@ -58,19 +60,22 @@ def tags_of(tokenizer: Tokenizer, readings: Sequence[Reading], tag: Tag) -> list
     ]
 
 
-def polarity_of(tokenizer: Tokenizer, reading: Reading, ids: Sequence[int]) -> np.ndarray | None:
-    """(tokens, 3) float32; None without a lexicon. A token that the vocabulary lacks is neutral."""
+def polarity_of(tokenizer: Tokenizer, readings: Sequence[Reading], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
+    """(all tokens, 3) float32; None without a lexicon. A token that the vocabulary lacks is neutral."""
     from core.text.tokenizers import UNKNOWN
 
     if tokenizer.lexicon is None:
         return None
-    counts = np.zeros((len(ids), 3))
     if tokenizer.counts is not None:
-        counts = tokenizer.counts[np.asarray(ids, np.int64)]
-    elif found := tokenizer.lexicon.of_words(reading.text, reading.spans):
-        for place, owner in enumerate(reading.owners):
-            if owner in found and ids[place] != UNKNOWN:
-                counts[place] = found[owner]
+        return smoothed(tokenizer.counts[np.array([token for row in ids for token in row], np.int64)])
+    counts = np.zeros((sum(map(len, ids)), 3))
+    start = 0
+    for reading, row in zip(readings, ids, strict=True):
+        if found := tokenizer.lexicon.of_words(reading.text, reading.spans):
+            for place, owner in enumerate(reading.owners):
+                if owner in found and row[place] != UNKNOWN:
+                    counts[start + place] = found[owner]
+        start += len(row)
     return smoothed(counts)
 
 

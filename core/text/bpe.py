@@ -11,7 +11,7 @@ import tokenizers as hf
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
-from core.text.normalise import prepare
+from core.text.normalise import prepare_all
 from core.text.tokenizers import FIRST, SPECIALS, Tokenizer, automatic_length, read_vocabulary
 
 ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
@@ -53,7 +53,7 @@ class BpeTokenizer(Tokenizer):
             initial_alphabet=ALPHABET,
             show_progress=False,
         )
-        normalised = [prepare(text, config) for text in texts]
+        normalised = prepare_all(texts, config)
         model.train_from_iterator(normalised, trainer)
         learned = json.loads(model.to_str())["model"]
         vocabulary = sorted(learned["vocab"], key=learned["vocab"].__getitem__)

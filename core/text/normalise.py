@@ -6,7 +6,7 @@ import functools
 import html
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
@@ -170,6 +170,17 @@ def normalise(text: str, kind: str, *, elongation: bool = False, capitals: bool 
     for _, change in _steps_of(kind, elongation, capitals, cased):
         text = change(text)
     return text
+
+
+def prepare_all(texts: Iterable[str], config: TextConfig) -> list[str]:
+    """`prepare` of many texts."""
+    changes = [change for _, change in _steps_of(config.normaliser, config.mark_elongation, config.mark_capitals)]
+    prepared = []
+    for text in texts:
+        for change in changes:
+            text = change(text)
+        prepared.append(text)
+    return prepared
 
 
 def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,6 +26,9 @@ LONGEST = 40
 ENDS = frozenset(".!?…")
 
 _MARKS = frozenset((URL_MARK, USER_MARK, LONG_MARK, CAPITALS_MARK))
+
+# The tagger learned "did" and "n't", "it" and "'s" as two words each; one word of ours has the tag of the first.
+_CONTRACTION = re.compile(r"(?<=\w)(?:n['’]t|['’](?:s|m|d|re|ve|ll))\Z", re.IGNORECASE)
 
 # By tag up to its first bracket: BNC C5 (English), STTS (German), CGN (Dutch).
 _ENGLISH = {
@@ -93,7 +97,8 @@ class Tagger:
 
     def _sentence(self, words: list[str]) -> list[int]:
         table = UNIVERSAL[self.language]
-        found = _hanta(self.language).tag_sent([word[-LONGEST:] for word in words], taglevel=0)
+        read = [_CONTRACTION.sub("", word) for word in words] if self.language == "en" else words
+        found = _hanta(self.language).tag_sent([word[-LONGEST:] for word in read], taglevel=0)
         return [_symbol(word) or table[tag.partition("(")[0]] for word, tag in zip(words, found, strict=True)]
 
 

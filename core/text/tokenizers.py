@@ -19,7 +19,7 @@ from core.exceptions import ConfigError, RunDamaged
 from core.text import annotate
 from core.text.config import TextConfig
 from core.text.lexicon import Lexicon
-from core.text.normalise import prepare
+from core.text.normalise import prepare, prepare_all
 from core.text.tags import Tagger
 from core.text.words import split_words, word_pattern
 
@@ -113,33 +113,30 @@ class Tokenizer(ABC):
             return found
         reading = annotate.read(self, raw, text, found.offsets)
         tags = annotate.tags_of(self, [reading], lambda tagger, texts: [tagger.tag(words) for words in texts])
-        polarity = annotate.polarity_of(self, reading, found.ids)
+        polarity = annotate.polarity_of(self, [reading], [found.ids])
         triples = None if polarity is None else [(first, second, third) for first, second, third in polarity.tolist()]
         return found._replace(tags=None if tags is None else tags[0], polarity=triples)
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """The ids of many texts, cut at `max_length`; the same ids as `encode`, faster."""
-        normalised = [prepare(text, self.config) for text in texts]
-        return [ids[: self.max_length or None] for ids in self._batch(normalised)]
+        return [ids[: self.max_length or None] for ids in self._batch(prepare_all(texts, self.config))]
 
     def annotate_batch(self, texts: Sequence[str]) -> Annotated:
         """Ids, tags and polarities of many texts, cut at `max_length`; the same as `encode`. Tags are kept on disk."""
         from core.text.tag_cache import tag_texts
 
-        ids, readings, polarity = [], [], []
+        ids, readings = [], []
         for raw in texts:
             text = prepare(raw, self.config)
             every, offsets = self._pieces(text)
             kept = slice(self.max_length or None)
             ids.append(every[kept])
             readings.append(annotate.read(self, raw, text, offsets[kept]))
-            if self.lexicon is not None:
-                polarity.append(annotate.polarity_of(self, readings[-1], ids[-1]))
         tags = annotate.tags_of(self, readings, tag_texts)
         return Annotated(
             ids,
             None if tags is None else np.array([tag for row in tags for tag in row], np.uint8),
-            None if self.lexicon is None else np.concatenate([*polarity, np.zeros((0, 3), np.float32)]),
+            annotate.polarity_of(self, readings, ids),
         )
 
     def ids_of(self, normalised: list[str]) -> Iterable[list[int]]:

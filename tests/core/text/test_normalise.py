@@ -34,6 +34,61 @@ def test_each_normaliser_changes_exactly_its_part(kind, text, expected):
     assert normalise(text, kind) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don't  GO", "dont go"),
+        ("see http://a.b/C?d=1 or https://t.co/Xy www.A.b now", "see or now"),
+        ("HTTPS://T.CO/A x", "x"),
+        ("@Joe_1 and @ann: hi", "and hi"),
+        ("#BuyTheDip #2day", "buythedip day"),
+        ("good 😀 :) <3 day!!", "good day"),
+        ("a_b 4ever 2.5", "a_b ever"),
+        ("joe@site.org", "joeorg"),  # the handle's rule takes what stands behind any @
+        ("héllo 日本 ½", "héllo 日本 ½"),  # a letter is a letter in every script; a fraction is no decimal digit
+        ("!!! 123 😀", ""),
+    ],
+)
+def test_tweet_clean_follows_the_released_rules_in_their_order(text, expected):
+    assert normalise(text, "tweet-clean") == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "expected"),
+    [
+        ("lower", "soooo coooool", "so xxlong cool xxlong"),
+        ("lower", "good yesss! 1000", "good yes xxlong! 1000"),
+        ("lower", "SOOOooo", "so xxcaps xxlong"),
+        ("lower", "GREAT film, I'm A FAN", "great xxcaps film, i'm a fan xxcaps"),
+        ("none", "GREAT CAN'T", "GREAT xxcaps CAN'T xxcaps"),
+        ("lower", "R2D2 USA2", "r2d2 usa2"),
+        ("tweet", "@ANN #WOW http://A.B/CCCD", "<user> # wow xxcaps <url>"),
+        ("tweet-clean", "@ANN #WOW http://A.B/CCCD WWW.AAA.B Noooo!", "wow xxcaps no xxlong"),
+        ("lower", "ㅋㅋㅋㅋ", "ㅋ xxlong"),
+    ],
+)
+def test_drawn_out_words_and_capitals_are_marked(kind, text, expected):
+    assert normalise(text, kind, elongation=True, capitals=True) == expected
+
+
+@given(TEXTS)
+@pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
+def test_marks_change_nothing_but_what_they_mark(kind, text):
+    marked = normalise(text, kind, elongation=True, capitals=True)
+    if "xx" not in marked:
+        assert marked == normalise(text, kind)
+
+
+def test_each_mark_can_be_had_alone():
+    assert normalise("SOOO", "lower", elongation=True) == "so xxlong"
+    assert normalise("SOOO", "lower", capitals=True) == "sooo xxcaps"
+
+
+def test_a_tagger_reads_the_same_text_without_lower_case():
+    assert normalise("@Ann SAW Smith", "tweet", cased=True) == "<user> SAW Smith"
+    assert normalise("#BuyIt, Ann's", "tweet-clean", cased=True) == "BuyIt Anns"
+
+
 @given(TEXTS)
 @pytest.mark.parametrize("kind", ["none", "lower", "tweet"])
 def test_normalising_twice_is_normalising_once(kind, text):

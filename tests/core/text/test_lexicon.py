@@ -1,0 +1,236 @@
+"""Polarity of tokens: what a lexicon's files say, what becomes of it, and a third each where it says nothing."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from core.exceptions import DataError, RunDamaged
+from core.text.config import TextConfig
+from core.text.lexicon import NEUTRAL, Lexicon, smoothed
+from core.text.lexicon_files import counts_of, read_lexicon
+from core.text.tokenizers import Tokenizer, fit_tokenizer
+from core.training.batches import one_text, token_table
+
+THIRD = float(np.float32(1 / 3))
+NOTHING = (THIRD, THIRD, THIRD)
+
+
+@pytest.fixture
+def lexicon(tmp_path):
+    def write(content, name="lexicon.tsv"):
+        path = tmp_path / name
+        path.write_text(content, encoding="utf-8")
+        return str(path)
+
+    return write
+
+
+def polarity(positive, neutral, negative):
+    """lambda = (c + 1) / (sum c + 3)."""
+    total = positive + neutral + negative + 3
+    return pytest.approx([(positive + 1) / total, (neutral + 1) / total, (negative + 1) / total], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("content", "word", "counts"),
+    [
+        ("term\tscore\tkind\nawful\t-3\tword\n", "awful", (0, 0, 1.6)),
+        ("word\tpolarity\nfine\t1\n", "fine", (2, 0, 0)),
+        ("term\tmean\tsd\nfine\t1.6\t0.8\n", "fine", (1.4, 0, 0)),
+        ("word\tword_root\tpolarity\n좋다\t좋\t2\n", "좋다", (2, 0, 0)),
+        ("word\tword_root\tpolarity\n나쁘다\t나\t-1\n", "나쁘다", (0, 0, 1.5)),
+        ("word,polarity\nso-so,0.04\n", "so-so", (0, 1.04, 0)),
+        ("\ufeffPhrase;Polarity\n\nnot bad;0,5\n".replace("0,5", "0.5"), "not bad", (1.5, 0, 0)),
+        ('word,polarity\n"well, well",-0.5\n', "well, well", (0, 0, 1.5)),
+        ("word\tpolarity\taspect_polarity\tintensity\nlong\t-1\t1\t0.5\n", "long", (0.5, 0, 1)),
+        ("word\tpolarity\taspect_polarity\tintensity\nlong\t0\t\t2\n", "long", (0, 3, 0)),
+        ("word\tpolarity\taspect_polarity\nlong\t-1\t0\n", "long", (0, 0, 1)),
+    ],
+)
+def test_each_shape_of_file_gives_counts(lexicon, content, word, counts):
+    (entry,) = read_lexicon(lexicon(content))
+    assert entry.word == word and entry.counts == pytest.approx(counts)
+
+
+def test_vader_comes_from_its_package():
+    entries = {entry.word: entry.counts for entry in read_lexicon("vader")}
+    assert len(entries) > 7400
+    assert entries["good"] == pytest.approx((1 + 1.9 / 4, 0, 0))
+    assert entries["horrible"] == pytest.approx((0, 0, 1 + 2.5 / 4))
+
+
+@pytest.mark.parametrize("valence", [-1, -0.5, -0.05, -0.049, 0, 0.049, 0.05, 0.7, 1])
+def test_counts_are_one_and_the_strength_at_the_sign(valence):
+    place = 1 if abs(valence) < 0.05 else (0 if valence > 0 else 2)
+    assert counts_of(valence)[place] == pytest.approx(1 + abs(valence))
+    assert sum(counts_of(valence)) == pytest.approx(1 + abs(valence))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "begins with a line that names its columns"),
+        ("good\t1\nbad\t-1\n", "names its columns"),
+        ("emoji\tdescription\n:)\tsmile\n", "names its columns"),
+        ("word\tpolarity\n", "no rows"),
+        ("word\tpolarity\ngood\t1\nbad\n", "row 2: 1 columns where the header names 2"),
+        ("word\tpolarity\ngood\tyes\n", "row 1, field 'polarity': a number from -1 to 1 was expected, not 'yes'"),
+        ("word\tpolarity\ngood\t2\n", "row 1, field 'polarity': a number from -1 to 1"),
+        ("term\tscore\ngood\tnan\n", "row 1, field 'score': a number from -5 to 5"),
+        ("word\tpolarity\n \t1\n", "row 1, field 'word': the word is missing"),
+        ("word\tpolarity\taspect_polarity\ngood\t0.5\t1\n", "row 1, field 'polarity': -1, 0 or 1 was expected"),
+        ("word\tpolarity\taspect_polarity\tintensity\ngood\t1\t1\t-2\n", "field 'intensity': a number from 0 up"),
+        ("word\tpolarity\taspect_polarity\tintensity\ngood\t1\t1\tinf\n", "field 'intensity': a number from 0 up"),
+    ],
+)
+def test_what_cannot_be_used_is_named_by_file_row_and_field(lexicon, content, message):
+    with pytest.raises(DataError, match=r"lexicon\.tsv") as error:
+        read_lexicon(lexicon(content))
+    assert message in str(error.value)
+
+
+def test_a_missing_or_unreadable_file_says_what_a_lexicon_may_be(tmp_path):
+    with pytest.raises(DataError, match=r"none\.tsv: the lexicon cannot be read: .*vader"):
+        read_lexicon(str(tmp_path / "none.tsv"))
+    (tmp_path / "latin.tsv").write_bytes("word\tpolarity\nschön\t1\n".encode("latin-1"))
+    with pytest.raises(DataError, match="no UTF-8 text"):
+        read_lexicon(str(tmp_path / "latin.tsv"))
+
+
+SMALL = "word\tpolarity\ngood\t1\nbad\t-1\nnot good\t-0.5\n:)\t0.5\n!\t1\nnaïve\t-1\nchair\t0\n"
+
+
+def fitted(write, *texts, **settings):
+    config = TextConfig(min_freq=1, **{"lexicon": settings.get("lexicon") or write(SMALL), **settings})
+    return fit_tokenizer(texts or ("good bad not chair naïve film : ) !",), config)
+
+
+def test_words_take_their_entry_and_all_others_are_exactly_neutral(lexicon):
+    found = fitted(lexicon).encode("GOOD film bad chair")
+    assert found.polarity[0] == polarity(2, 0, 0)
+    assert found.polarity[1] == NOTHING
+    assert found.polarity[2] == polarity(0, 0, 2)
+    assert found.polarity[3] == polarity(0, 1, 0)
+
+
+def test_a_phrase_counts_where_it_stands_for_each_of_its_words(lexicon):
+    tokenizer = fitted(lexicon)
+    assert tokenizer.encode("not good").polarity == [polarity(0, 0, 1.5), polarity(2, 0, 1.5)]
+    assert tokenizer.encode("not film").polarity == [NOTHING, NOTHING]
+
+
+def test_an_emoticon_colours_its_marks_and_no_other_marks(lexicon):
+    tokenizer = fitted(lexicon)
+    assert tokenizer.encode("film :)").polarity[1:] == [polarity(1.5, 0, 0)] * 2
+    assert tokenizer.encode("film : )").polarity[1:] == [NOTHING] * 2
+    assert tokenizer.encode("film !").polarity == [NOTHING] * 2
+
+
+def test_what_the_vocabulary_lacks_is_neutral(lexicon):
+    tokenizer = fitted(lexicon, "film bad")
+    assert tokenizer.encode("good bad").polarity == [NOTHING, polarity(0, 0, 2)]
+
+
+def test_all_pieces_of_a_word_inherit_its_entry(lexicon):
+    tokenizer = fitted(lexicon, "good film", tokenizer="bpe", max_vocab=262)
+    found = tokenizer.encode("naïve film")
+    pieces = [each for each, (start, _) in zip(found.polarity, found.offsets, strict=True) if start < 5]
+    assert len(pieces) > 2 and all(each == polarity(0, 0, 2) for each in pieces)
+    assert set(found.polarity[len(pieces) :]) == {NOTHING}
+
+
+def test_contains_adds_every_entry_that_has_the_token_once(lexicon):
+    tokenizer = fitted(lexicon, lexicon_match="contains")
+    assert tokenizer.encode("not good bad ! )").polarity == [
+        polarity(0, 0, 1.5), polarity(2, 0, 1.5), polarity(0, 0, 2), NOTHING, NOTHING,
+    ]  # fmt: skip
+
+
+def test_contains_reads_subwords_of_entries_as_the_paper_does(lexicon):
+    entries = lexicon("word\tpolarity\nabx\t1\naby\t-1\nabab\t-1\nxab\t1\n")
+    settings = {"tokenizer": "bpe", "max_vocab": 260, "lexicon": entries, "lexicon_match": "contains"}
+    tokenizer = fitted(lexicon, "ab ab ab", **settings)  # two merges: a blank with a, and those with b
+    assert tokenizer.encode("abx").tokens == ["ab", "x"]
+    assert tokenizer.encode("ab").polarity == [polarity(2, 0, 4)]  # of the entries, all but xab begin with this piece
+    assert tokenizer.encode("film").polarity[0] == NOTHING
+
+
+def test_entries_are_normalised_like_the_texts_and_emoticons_must_survive_that(lexicon):
+    entries = "word\tpolarity\ncan't stand\t-1\n:D\t1\n"
+    tokenizer = fitted(lexicon, "can't stand d", normaliser="tweet-clean", lexicon=lexicon(entries))
+    assert set(tokenizer.lexicon.entries) == {"cant stand"}
+    assert tokenizer.encode("I can't stand :D").polarity[1:] == [polarity(0, 0, 2), polarity(0, 0, 2), NOTHING]
+
+
+def test_entries_that_become_the_same_are_added_up(lexicon):
+    entries = "word\tpolarity\tintensity\taspect_polarity\nGood\t1\t0\t\ngood\t1\t0.5\t-1\n"
+    tokenizer = fitted(lexicon, "good", lexicon=lexicon(entries))
+    assert tokenizer.encode("good").polarity == [polarity(2, 0, 0.5)]
+
+
+def test_a_lexicon_of_which_nothing_is_left_is_refused(lexicon):
+    with pytest.raises(DataError, match="nothing of the lexicon is left"):
+        fitted(lexicon, normaliser="tweet-clean", lexicon=lexicon("word\tpolarity\n:)\t1\n"))
+
+
+@pytest.mark.parametrize("match", ["word", "contains"])
+@pytest.mark.parametrize("kind", ["word", "bpe"])
+def test_polarity_survives_without_the_lexicons_file(lexicon, tmp_path, kind, match):
+    tokenizer = fitted(lexicon, tokenizer=kind, max_vocab=300, lexicon_match=match)
+    (tmp_path / "lexicon.tsv").unlink()
+    again = Tokenizer.from_json(tokenizer.to_json())
+    text = "not good :) naïve film"
+    assert again.encode(text) == tokenizer.encode(text)
+    assert again.to_json() == tokenizer.to_json()
+
+
+@pytest.mark.parametrize("match", ["word", "contains"])
+def test_a_batch_has_the_polarity_of_single_texts_and_neutral_padding(lexicon, match):
+    tokenizer = fitted(lexicon, lexicon_match=match, max_length=4)
+    texts = ["not good", "", "bad film bad film bad bad", "?"]
+    table = token_table(tokenizer, texts)
+    batch = table.batch(np.arange(4), width=6)
+    for row, text in enumerate(texts):
+        expected = tokenizer.encode(text).polarity
+        assert batch.polarity[row].tolist() == [list(each) for each in expected + [NOTHING] * (6 - len(expected))]
+        single = one_text(tokenizer.encode(text)).polarity[0].tolist()
+        assert single == [list(each) for each in expected or [NOTHING]]
+    assert batch.polarity.sum(-1).sub(1).abs().max() < 1e-6
+    assert batch.tags is None
+
+
+def test_the_share_of_neutral_tokens_is_told(lexicon):
+    assert token_table(fitted(lexicon), ["good film chair", "film"]).neutral_share == 0.5
+    assert math.isnan(token_table(fitted(lexicon), [""]).neutral_share)
+
+
+def test_without_counts_every_row_is_exactly_a_third():
+    assert (smoothed(np.zeros((2, 3))) == np.float32(NEUTRAL)).all()
+
+
+@pytest.mark.parametrize(
+    "entries", [[], {"a": [1, 2]}, {"a": [1, 2, -1]}, {"a": ["x", 0, 0]}, {"a": [float("nan"), 0, 0]}]
+)
+def test_a_damaged_lexicon_is_refused(lexicon, entries):
+    state = json.loads(fitted(lexicon).to_json())
+    with pytest.raises(RunDamaged):
+        Tokenizer.from_json(json.dumps({**state, "lexicon": entries}))
+
+
+def test_a_tokenizer_without_lexicon_and_tagger_is_written_as_ever():
+    assert set(json.loads(fit_tokenizer(["a"], TextConfig()).to_json())) == {
+        "version", "kind", "config", "max_length", "vocabulary",
+    }  # fmt: skip
+
+
+def test_a_tokenizer_of_before_these_settings_still_loads():
+    state = json.loads(fit_tokenizer(["a b"], TextConfig(min_freq=1)).to_json())
+    old = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
+    state["config"] = {name: value for name, value in state["config"].items() if name in old}
+    assert Tokenizer.from_json(json.dumps(state)).config == TextConfig(min_freq=1)
+
+
+def test_a_long_text_of_one_word_is_read_in_no_time():
+    assert Lexicon({"a a": (1.0, 0.0, 0.0)}).of_words("a" * 10, [(0, 10)]) == {}
