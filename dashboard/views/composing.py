@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.config import RunConfig
+from core.models.config import READS, ModelConfig
 from core.models.describe import marks
 from core.models.neighbours import words
 from core.runs.budget import Size
@@ -76,6 +77,53 @@ FURTHER = {
     "text.lexicon_match": "match of the lexicon",
     "text.tagger": "tagger",
 }
+
+
+def effective(setting: str, model: ModelConfig) -> bool:
+    """Whether a setting of the builder does something in this model; one that does not is not offered."""
+    part = model.attention
+    room, _, name = setting.rpartition(".")
+    if model.family != "encoder" and room.startswith("model") and name != "family":
+        return setting.removeprefix("model.") in READS[model.family]
+    further = part.components > 1
+    rules = {
+        "constraint": part.mixing == "additive" and further,
+        "lambda_per_head": part.mixing in ("additive", "differential") and further,
+        "lambda_input": part.mixing == "additive" and further,
+        "learn_beta": part.mixing == "additive" and further,
+        "row_norm": further,
+        "diversity": further and model.family == "encoder",
+        "lexicon_gate": part.gate,
+        "random_globals": part.window > 0,
+        "support_seed": part.window > 0,
+        "lexical_heads": part.lexical != "none",
+        "lexical_component": part.lexical != "none" and further,
+        "lexical_scaled": part.lexical == "add",
+        "lexical_strength": part.lexical != "none",
+        "learn_strength": part.lexical == "add",
+        "lexicon": model.needs_lexicon,
+        "lexicon_match": model.needs_lexicon,
+        "recency": model.position == "polarity-aware",
+        "pos_tags": model.position == "polarity-aware",
+        "tagger": model.needs_tags,
+        "norm_place": model.norm != "none",
+        "channels": bool(model.head.kernels),
+    }
+    return rules.get(name, True)
+
+
+def shown(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[str]]:
+    """The settings that the builder shows, by group: what has an effect and what a person has set.
+
+    Args:
+        own: settings that a person has set.
+        model: as they make it; None where they contradict each other: then everything is shown, to mend it.
+    """
+    wanted = {
+        title: [name for name in names if model is None or name in own or effective(name, model)]
+        for title, names in GROUPS.items()
+    }
+    return {title: names for title, names in wanted.items() if names}
 
 
 def label(setting: str) -> str:

@@ -7,27 +7,34 @@ from collections.abc import Callable
 import streamlit as st
 
 from core.config import RunConfig
+from core.models.config import ModelConfig
 from core.models.describe import parts
 from core.models.equation import equation
 from core.runs.budget import Size
 from core.settings import settings
 from dashboard import state
-from dashboard.views.composing import GROUPS, OFFERED, label
+from dashboard.views.composing import OFFERED, label, shown
 from dashboard.widgets.diagram import draw
 from dashboard.widgets.figure import caption
 from dashboard.widgets.train_settings import HOW, field_rows
 
-START = "Starts from the preset above. A part that contradicts another is refused with the nearest valid choice. "
+START = "Starts from the preset above; what has no effect on this model is not shown. "
 
 
-def composer(defaults: RunConfig, show: Callable[[], None]) -> None:
-    """The fields of all parts, folded; `show` draws below them what they make."""
-    known = {each.name: each for each in settings()}
+def composer(defaults: RunConfig, model: ModelConfig | None, show: Callable[[], None]) -> None:
+    """The fields of all parts that have an effect, folded.
+
+    Args:
+        defaults: what an empty field stands for.
+        model: as the fields make it; None where they contradict each other.
+        show: draws below the fields what they make, or why they make nothing.
+    """
+    known, own = {each.name: each for each in settings()}, state.typed(state.SETTING)
     with st.expander("Compose your own", key="composer"):
         caption(START + HOW)
-        for title, names in GROUPS.items():
-            field_rows(title, [known[name] for name in names], defaults, label)
-        if any(name in OFFERED for name in state.typed(state.SETTING)):
+        for title, names in shown(own, model).items():
+            field_rows(title, [known[name] for name in names], defaults, label, empty="none")
+        if any(name in OFFERED for name in own):
             st.button("Back to the preset", key="compose-clear", on_click=_clear)
         show()
 

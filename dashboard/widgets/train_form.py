@@ -72,19 +72,21 @@ def train_form() -> None:
     try:
         plan = _plan()
     except SentiscopeError as error:
+        tell = partial(problem, "These settings do not fit together", str(error))
         if not text:
-            problem("These settings do not fit together", str(error))
+            tell()
         defaults = _defaults()
-        composer(defaults, lambda: None)
+        composer(defaults, None, tell)
         setting_fields(defaults, "")
         return
     records = data.runs()
     large = size(plan.config, records)
-    caption(f"{line} {size_said(large)}. {time_said(estimate(plan.config, records), plan.config)}.".replace("..", "."))
+    cost = f"{size_said(large)}. {time_said(estimate(plan.config, records), plan.config)}.".replace("..", ".")
+    caption(f"{line} {cost}")
     command = command_line(plan.source, plan.model, plan.settings, state.draft(state.NAME, ""))
-    said = composed_said(plan.config, state.typed(state.SETTING), plan.along)
+    said = f"{composed_said(plan.config, state.typed(state.SETTING), plan.along)} {cost}"
     defaults = _defaults()
-    composer(defaults, partial(composed, plan.config, large, said, command))
+    composer(defaults, plan.config.model, partial(composed, plan.config, large, said, command))
     setting_fields(defaults, command)
 
 

@@ -38,14 +38,16 @@ def setting_fields(defaults: RunConfig, command: str) -> None:
         st.code(command, language=None, wrap_lines=True)
 
 
-def field_rows(title: str, listed: Sequence[Setting], defaults: RunConfig, label: Callable[[str], str]) -> None:
-    """A group of settings, a field for each; `label` says what one is."""
-    st.html(f'<p class="s-label">{title}</p>')
+def field_rows(
+    title: str, listed: Sequence[Setting], defaults: RunConfig, label: Callable[[str], str], *, empty: str = AUTOMATIC
+) -> None:
+    """A group of settings, a field for each; `label` says what one is, `empty` stands for no value."""
+    st.html(f'<p class="s-label s-group">{title}</p>')
     for start in range(0, len(listed), COLUMNS):
         places = st.columns(COLUMNS, vertical_alignment="bottom")
         for place, setting in zip(places, listed[start : start + COLUMNS], strict=False):
             with place:
-                _field(setting, leaf(defaults, setting.name), label(setting.name))
+                _field(setting, leaf(defaults, setting.name) or empty, label(setting.name))
 
 
 def _label(setting: str) -> str:
@@ -60,10 +62,10 @@ def _field(setting: Setting, default: str, label: str) -> None:
             label,
             setting.choices,
             index=None,
-            placeholder=default or AUTOMATIC,
+            placeholder=default,
             key=key,
             persist_state="session",
             help=about,
         )
     else:
-        st.text_input(label, placeholder=default or AUTOMATIC, key=key, persist_state="session", help=about)
+        st.text_input(label, placeholder=default, key=key, persist_state="session", help=about)

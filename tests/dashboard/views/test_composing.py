@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.config import compose, setting_names
+from core.config import compose, flat, setting_names
+from core.models.config import READS
+from core.models.presets import PRESETS
 from core.runs.budget import Size
-from dashboard.views.composing import FURTHER, GROUPS, OFFERED, composed_said, label, millions, size_said
+from dashboard.views.composing import FURTHER, GROUPS, OFFERED, composed_said, label, millions, shown, size_said
 
 
 def test_every_setting_of_the_model_is_offered_once():
@@ -16,6 +18,40 @@ def test_every_setting_of_the_model_is_offered_once():
     assert model <= OFFERED
     assert OFFERED - model == set(FURTHER)
     assert set(setting_names()) >= OFFERED
+
+
+def offered(preset, own=(), **settings):
+    config = compose(preset, settings)
+    return {name for names in shown(dict.fromkeys(own, "x"), config.model).values() for name in names}
+
+
+def test_what_has_no_effect_is_not_shown_unless_a_person_has_set_it():
+    plain = offered("vanilla")
+    assert "model.attention.gate" in plain and "model.attention.lexicon_gate" not in plain
+    assert "model.attention.lexicon_gate" in offered("sentiformer")
+    assert "model.attention.lexicon_gate" in offered("vanilla", ["model.attention.lexicon_gate"])
+    assert {"model.attention.constraint", "training.diversity"} <= offered("ndt-01-n3") - plain
+    assert "Lexicon" in shown({}, compose("vanilla").model)
+    assert "Scores" not in shown({}, compose("cnn").model)
+
+
+@pytest.mark.parametrize("preset", ["bilstm", "cnn", "tfidf-svm", "lexicon"])
+def test_a_baseline_shows_the_settings_that_its_family_reads(preset):
+    model = compose(preset).model
+    read = {f"model.{name}" for name in READS[model.family]}
+    assert {name for name in offered(preset) if name.startswith("model.")} - {"model.family"} == read
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_setting_that_a_preset_changes_is_hidden(preset):
+    usual = flat(compose("vanilla"))
+    own = flat(compose(preset))
+    changed = {name for name in OFFERED if own[name] != usual[name]}
+    assert changed <= offered(preset)
+
+
+def test_everything_is_shown_where_choices_contradict_each_other():
+    assert shown({}, None) == {title: list(names) for title, names in GROUPS.items()}
 
 
 def test_settings_are_named_in_words():
