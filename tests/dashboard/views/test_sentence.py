@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -28,7 +29,7 @@ MAPS = np.array([[[[0.75, 0.25], [0.5, 0.5]]] * 2, [[[0.0, 1.0], [1.0, 0.0]]] * 
 
 def view(tokens=("not", "bad"), unknown=(False, False), positive=0.7, truncated=0, coefficients=(1.0, 0.5)):
     c = np.broadcast_to(np.array(coefficients)[:, None, None], (2, 2, 2))
-    layer = LayerView(MAPS, c, (c[..., None] * MAPS).sum(0), np.zeros((2, 2, 4)), None)
+    layer = LayerView(MAPS, c, (c[..., None] * MAPS).sum(0), np.zeros((2, 2, 4)), None, {}, None, None)
     return SentenceView(
         text=" ".join(tokens),
         read_as=" ".join(tokens),
@@ -40,6 +41,11 @@ def view(tokens=("not", "bad"), unknown=(False, False), positive=0.7, truncated=
         probabilities={"negative": 1 - positive, "positive": positive},
         pooled=np.zeros(4),
         layers=(layer, layer),
+        positions={},
+        tags=None,
+        polarity=None,
+        branches={},
+        head_maps=None,
     )
 
 
@@ -104,6 +110,12 @@ def test_another_tokenisation_is_told_with_its_counts():
     title, said = told_apart(view(), other)
     assert title == "The two models cut the text differently"
     assert said == "The first reads 2 tokens, the second reads 2 tokens and cuts 3 off: places do not correspond."
+
+
+def test_attention_is_missed_only_where_the_other_has_it():
+    plain = dataclasses.replace(view(), layers=())
+    assert told_apart(view(), plain)[0] == told_apart(plain, view())[0] == "Only one of the two has attention"
+    assert told_apart(plain, plain) == ("", "Both models read the same 2 tokens.")
 
 
 def test_the_prediction_of_all_models_stands_in_one_table():
