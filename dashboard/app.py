@@ -26,6 +26,7 @@ PAGES = (
     ("data", "Data", "table_rows"),
     ("models", "Models", "account_tree"),
     ("train", "Train", "play_circle"),
+    ("sweeps", "Sweeps", "grid_on"),
     ("performance", "Performance", "target"),
     ("embeddings", "Map", "scatter_plot"),
     ("sentence", "Sentence", "notes"),

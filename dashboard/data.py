@@ -9,16 +9,17 @@ from __future__ import annotations
 import gc
 import hashlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among, project
 from core.exceptions import RunDamaged
 from core.fingerprint import file_fingerprint, file_version
-from core.runs import jobs, projections
+from core.runs import jobs, projections, sweep
 from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, PREDICTIONS, WEIGHTS, RunRecord
 from core.runs.store import RunStore
+from core.runs.sweep import Plan
 from core.training.history import read_history
 from dashboard.charts.lambdas import Line, Place
 from dashboard.charts.training import Curves
@@ -55,6 +56,23 @@ def store() -> RunStore:
 def runs() -> list[RunRecord]:
     """All runs as they are on disk now, newest first."""
     return store().list()
+
+
+def sweep_table(plan: Plan, version: str, metric: str, baseline: str) -> dict[str, Any]:
+    """The table of a sweep as `core.runs.sweep_table.table` gives it; `version` changes when a member ends.
+
+    Raises:
+        InputError: no such baseline.
+    """
+    return _sweep_table(str(store().folder), plan.name, plan.created, version, metric, baseline)
+
+
+@st.cache_data(max_entries=32, show_spinner="Comparing the runs")
+def _sweep_table(folder: str, name: str, created: str, version: str, metric: str, baseline: str) -> dict[str, Any]:
+    from core.runs.sweep_table import table  # pandas
+
+    runs = RunStore(Path(folder))
+    return table(runs, sweep.read(runs, name), metrics=[metric] if metric else (), baseline=baseline)
 
 
 def has_checkpoint(run: str) -> bool:

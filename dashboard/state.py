@@ -42,6 +42,9 @@ PLACED = "place"
 SCALE = "scale"
 FROM = "from"
 BESIDE = "beside"
+SWEEP = "sweep"
+METRIC = "metric"
+BASELINE = "baseline"
 EDIT = "edit"
 """What is changed inside the model (`dashboard.views.edits`); many widgets write it, none is bound to it."""
 
@@ -65,6 +68,9 @@ TEXTS = "data-texts"
 IDS = "data-ids"
 YARDSTICK = "data-yardstick"
 PRESETS = "presets-table"
+SWEEP_PART = "sweep-form-"
+"""Before the name of a part of a new sweep: the key of its field."""
+SWEEP_PROBLEM = "sweep-problem"
 
 
 def run() -> str:

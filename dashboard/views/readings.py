@@ -124,3 +124,14 @@ SUPPORT = "Filled: the reader (row) may see the token (column): its neighbours, 
 BRANCHES = "How strongly the filters of each width answer around this token, after the ReLU."
 HEAD_READING = "How much the head's own attention reads each token, on average over readers and heads."
 COURSE_NUMBERS = "The stronger the line, the deeper the layer; a single line belongs to the whole model."
+
+SWEEP = "Small dots: single runs; large: their mean, the line one sample deviation to each side. Ring: TF-IDF."
+SWEEP_HOW = (
+    "Measured on the test split of each run. The ring is TF-IDF with logistic regression on the same training texts. "
+    "Runs that differ in seed only share their test texts: their deviation does not say what other texts would give."
+)
+SWEEP_TABLE = (
+    "± is the sample deviation of the runs. A star marks a difference that is significant at 5 %: over six runs or "
+    "more a Wilcoxon test, else on the test texts of the first run McNemar's for accuracy, a paired bootstrap for "
+    "other metrics."
+)

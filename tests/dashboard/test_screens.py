@@ -24,13 +24,14 @@ SAID = {
     "data": ("reviews.csv",) * 4,
     "models": ("30\u202f000 tokens", "of reviews.csv, as in finished", "30\u202f000 tokens", "as in baseline"),
     "train": ("Which model shall learn", "finished after", DAMAGED, "solved in one go"),
+    "sweeps": ("No sweep has been planned here yet",) * 4,
     "performance": (EMPTY, "n = 16", DAMAGED, "n = 16"),
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to put on a map"),
     "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention to look into"),
     "lambdas": (EMPTY, "Upwards: how far lambda has moved", DAMAGED, "without attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
-WITHOUT_RUN = ("data", "models")
+WITHOUT_RUN = ("data", "models", "sweeps")
 """Pages that do not speak of a run."""
 
 
@@ -71,7 +72,9 @@ def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path,
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
     assert SAID[page][0] in text_of(opened(app, page, **brief))
     labels = " ".join(button.label for button in app.button)
-    assert {"train": "Start training", "data": "Use this data", "models": "Train this"}.get(page, "Train a") in labels
+    assert {"train": "Start training", "data": "Use this data", "models": "Train this", "sweeps": "Start sweep"}.get(
+        page, "Train a"
+    ) in labels
 
 
 @pytest.mark.parametrize("page", SAID)

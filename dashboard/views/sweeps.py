@@ -1,0 +1,117 @@
+"""A sweep's plan, progress and table in the words and rows of its page."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from core.runs.sweep import STATES, Plan, State
+from core.runs.sweep_drive import Progress
+from dashboard.charts.numbers import count, duration, number, signed
+from dashboard.charts.sweeps import Cell
+
+WORDS: dict[State, str] = {"waiting": "not begun", "running": "training"}
+
+
+def counts_said(found: Progress) -> str:
+    """`3 done, 2 training, 7 not begun`."""
+    present = sorted((each for each in STATES if found.counts[each]), key=lambda each: each != "done")
+    return ", ".join(f"{count(found.counts[each])} {WORDS.get(each, each)}" for each in present)
+
+
+def time_said(found: Progress) -> str:
+    """How long the rest takes."""
+    unknown = f"{count(found.unknown)} runs whose time nobody has measured" if found.unknown else ""
+    if not found.seconds_left:
+        return unknown and f"without an estimate: {unknown}"
+    return f"about {duration(found.seconds_left)}" + (f", and {unknown}" if unknown else "")
+
+
+def command_line(plan: Plan) -> str:
+    """The same sweep as a person types it."""
+    parts = ["sentiscope", "sweep", plan.name, f"--model={','.join(plan.models)}"]
+    parts += [f"--data={name}" for name in plan.data]
+    parts += [f"--grid={name}={_values(values)}" for name, values in plan.grid.items()]
+    parts += [f"--set={name}={value}" for name, value in plan.settings.items()]
+    seeds = plan.seeds == tuple(range(len(plan.seeds)))
+    parts.append(f"--seeds={len(plan.seeds) if seeds else ','.join(map(str, plan.seeds)) + ','}")
+    parts += [f"--folds={plan.folds}"] if plan.folds else []
+    return shlex.join(parts)
+
+
+def _values(values: Sequence[str]) -> str:
+    return ",".join(f'"{value}"' if "," in value else value for value in values)
+
+
+def table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows as they stand on the page: the first metric with what it is compared with, then the others."""
+    first, *others = table["metrics"]
+    rows = []
+    for row in table["rows"]:
+        seconds = row["seconds"]
+        line = {"cell": row["label"], "runs": f"{row['n']} of {row['of']}"}
+        line[first["title"]] = _spread(row["metrics"].get(first["name"]))
+        line["TF-IDF"] = _spread(row["yardstick"].get(first["name"]))
+        line["difference"] = _difference(row["versus_yardstick"].get(first["name"]))
+        if table["baseline"]:
+            line["to baseline"] = _difference(row["versus_baseline"].get(first["name"]))
+        line |= {each["title"]: _spread(row["metrics"].get(each["name"])) for each in others}
+        line["parameters"] = "" if row["parameters"] is None else count(row["parameters"])
+        line["time"] = "" if seconds is None else duration(seconds["mean"])
+        rows.append(line)
+    return pd.DataFrame(rows)
+
+
+def chart_cells(table: Mapping[str, Any], metric: str) -> list[Cell]:
+    """What the dots show of a metric: cells that have a finished run."""
+    found = []
+    for row in table["rows"]:
+        if summary := row["metrics"].get(metric):
+            values = [(each["metrics"].get(metric), each["run"]) for each in row["members"] if each["state"] == "done"]
+            known = [(value, run) for value, run in values if value is not None]
+            beside = row["yardstick"].get(metric)
+            found.append(
+                Cell(
+                    row["label"],
+                    tuple(value for value, _ in known),
+                    tuple(run for _, run in known),
+                    summary["mean"],
+                    summary["deviation"],
+                    beside and beside["mean"],
+                )
+            )
+    return found
+
+
+def member_frame(table: Mapping[str, Any]) -> pd.DataFrame:
+    """Every run of the sweep, for a table and for CSV."""
+    return pd.DataFrame(
+        [
+            {
+                "run": each["run"],
+                "cell": row["label"],
+                "seed": each["seed"],
+                "fold": each["fold"],
+                "status": each["state"],
+                **{metric["name"]: each["metrics"].get(metric["name"]) for metric in table["metrics"]},
+                "reason": each["reason"],
+            }
+            for row in table["rows"]
+            for each in row["members"]
+        ]
+    )
+
+
+def _spread(summary: Mapping[str, Any] | None) -> str:
+    if summary is None:
+        return ""
+    return number(summary["mean"]) + (f" ± {number(summary['deviation'])}" if summary["deviation"] else "")
+
+
+def _difference(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    return f"{signed(found['difference'], 3)}{' *' if found.get('significant') else ''}"

@@ -1,0 +1,142 @@
+"""The page of sweeps: planning one, watching it, what it says when there is none."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from core.runs import sweep, sweep_drive
+from core.runs.store import RunStore
+from core.runs.sweep import Plan, members
+from dashboard import datasets, state
+
+
+@pytest.fixture
+def store(runs) -> RunStore:
+    return RunStore(runs)
+
+
+@pytest.fixture
+def planned(store, table, runs) -> Plan:
+    """A sweep of two models and two seeds, of which three runs are done and one has failed."""
+    plan = sweep.save(store, Plan("study", ("ndt-01-n3", "tfidf-logreg"), (str(table),), seeds=(0, 1)))
+    for member in members(plan):
+        source = "finished" if member.cell.model == "ndt-01-n3" else "baseline"
+        shutil.copytree(runs / source, runs / member.run)
+        store.update(member.run, parent="study", status="done")
+    store.update(members(plan)[2].run, status="failed", reason="<b>no</b> memory")
+    return plan
+
+
+@pytest.fixture
+def page(app, monkeypatch, table):
+    """page(**parameters): as a link shows it."""
+    monkeypatch.setattr(datasets, "local", lambda: True)
+
+    def opened(**parameters):
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        app.switch_page("screens/sweeps.py").run()
+        assert not app.exception
+        return app
+
+    return opened
+
+
+def words(app) -> str:
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+def test_without_a_sweep_it_says_what_one_is_for_and_offers_to_plan_one(page, runs):
+    app = page()
+    assert "No sweep has been planned here yet" in words(app)
+    assert "Start sweep" in [button.label for button in app.button]
+    assert "2 cells × 3 seeds = 6 runs" in words(app)
+
+
+def test_what_it_will_cost_and_the_command_follow_the_choices(page, runs, table):
+    app = page(data=str(table))
+    app.multiselect(key="sweep-form-models").set_value(["vanilla"])
+    app.text_input(key="sweep-form-grid").set_value("training.lr=1e-4,5e-4 model.layers=1,2")
+    app.number_input(key="sweep-form-folds").set_value(5)
+    app.run()
+    assert "4 cells × 3 seeds × 5 folds = 60 runs" in words(app)
+    (command,) = (code.value for code in app.get("code"))
+    assert command.startswith("sentiscope sweep sweep-1 --model=vanilla")
+    assert "--grid=training.lr=1e-4,5e-4 --grid=model.layers=1,2" in command
+    assert command.endswith("--set=data.limit=4000 --set=training.epochs=4 --seeds=3 --folds=5")
+
+
+@pytest.mark.parametrize(
+    ("grid", "said"), [("training.lrr=1", "did you mean"), ("lr", "write name=value"), ("data.folds=2", "own options")]
+)
+def test_a_grid_that_makes_no_sense_is_told(page, runs, grid, said):
+    app = page()
+    app.text_input(key="sweep-form-grid").set_value(grid).run()
+    assert "These choices do not fit together" in words(app) and said in words(app)
+
+
+def test_starting_records_the_plan_and_leaves_the_driving_to_a_process(page, store, table, monkeypatch):
+    driven = []
+    monkeypatch.setattr(sweep_drive, "detach", lambda store, name: driven.append(name))
+    app = page(data=str(table))
+    app.text_input(key="sweep-form-name").set_value("mine")
+    app.number_input(key="sweep-form-seeds").set_value(2)
+    app.run()
+    app.button(key="sweep-start").click().run()
+    assert not app.exception and driven == ["mine"]
+    plan = sweep.read(store, "mine")
+    assert (plan.models, plan.seeds, plan.settings["data.limit"]) == (("ndt-01-n3", "vanilla"), (0, 1), "4000")
+    assert app.session_state[state.SWEEP] == "mine"
+    assert "0 of 4 runs are done" in words(app) and "Nothing to compare yet" in words(app)
+
+
+def test_a_name_that_is_taken_by_another_plan_is_told(page, planned):
+    app = page()
+    app.text_input(key="sweep-form-name").set_value("study").run()
+    app.button(key="sweep-start").click().run()
+    assert "This sweep cannot start" in words(app) and "another plan" in words(app)
+
+
+def test_a_link_shows_the_table_of_a_sweep_with_its_yardstick(page, planned):
+    app = page(sweep="study")
+    shown = words(app)
+    assert "3 of 4 runs are done" in shown and "3 done, 1 failed" in shown
+    assert "&lt;b&gt;no&lt;/b&gt; memory" in shown and "<b>no</b>" not in shown
+    table = app.dataframe[0].value
+    assert list(table["cell"]) == ["ndt-01-n3", "tfidf-logreg"] and list(table["runs"]) == ["1 of 2", "2 of 2"]
+    assert (table["TF-IDF"] != "").all()
+    assert "Go on" in [button.label for button in app.button]
+
+
+def test_another_metric_and_a_baseline_from_the_link(page, planned):
+    app = page(sweep="study", metric="F1, macro", baseline="tfidf-logreg")
+    table = app.dataframe[0].value
+    assert "F1, macro" in table and "to baseline" in table and table["to baseline"].iloc[1] == ""
+    assert table["to baseline"].iloc[0] != ""
+
+
+def test_a_link_to_a_sweep_that_is_not_here_says_so(page, planned):
+    assert "There is no sweep “gone” here" in words(page(sweep="gone"))
+
+
+def test_a_damaged_plan_is_told(page, planned, store):
+    sweep.path(store, "study").write_text("{")
+    assert "Sweep “study” is damaged" in words(page(sweep="study"))
+
+
+def test_going_on_starts_a_driver(page, planned, monkeypatch):
+    driven = []
+    monkeypatch.setattr(sweep_drive, "detach", lambda store, name: driven.append(name))
+    page(sweep="study").button(key="sweep-go-on").click().run()
+    assert driven == ["study"]
+
+
+def test_a_sweep_that_goes_on_can_be_stopped(page, planned, store, monkeypatch):
+    asked = []
+    monkeypatch.setattr(sweep_drive, "cancel", lambda store, name: asked.append(name))
+    with sweep_drive.holding(store, "study") as mine:
+        assert mine
+        page(sweep="study").button(key="sweep-stop").click().run()
+    assert asked == ["study"]
