@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from core.models.describe import RANGES
+
 WORDS = {
     "model.family": "kind of model",
     "model.width": "width",
@@ -72,7 +74,7 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Di
     """
     names = [name for name in first if first[name] != second[name]]
     names.sort(key=lambda name: not name.startswith("model."))  # stable
-    return tuple(Difference(name, words(name), said(first[name]), said(second[name])) for name in names)
+    return tuple(Difference(name, words(name), said(name, first[name]), said(name, second[name])) for name in names)
 
 
 def nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
@@ -96,8 +98,10 @@ def words(setting: str) -> str:
     return WORDS.get(setting) or setting.rpartition(".")[2].replace("_", " ")
 
 
-def said(value: Any) -> str:
+def said(setting: str, value: Any) -> str:
     """A value as a person reads it."""
+    if setting == "model.attention.constraint":
+        return RANGES[value]
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if value != "" else "none"

@@ -75,7 +75,7 @@ def train_form() -> None:
         tell = partial(problem, "These settings do not fit together", str(error))
         if not text:
             tell()
-        defaults = _defaults()
+        defaults = _defaults({})
         composer(defaults, None, tell)
         setting_fields(defaults, "")
         return
@@ -85,7 +85,7 @@ def train_form() -> None:
     caption(f"{line} {cost}")
     command = command_line(plan.source, plan.model, plan.settings, state.draft(state.NAME, ""))
     said = f"{composed_said(plan.config, state.typed(state.SETTING), plan.along)} {cost}"
-    defaults = _defaults()
+    defaults = _defaults(plan.along)
     composer(defaults, plan.config.model, partial(composed, plan.config, large, said, command))
     setting_fields(defaults, command)
 
@@ -106,15 +106,15 @@ def _plan() -> Plan:
     return Plan(model, settings["data.name"], settings, along, configure(settings["data.name"], model, settings))
 
 
-def _defaults() -> RunConfig:
-    """What stands in grey: the preset as data and time have it, before a person changes anything."""
+def _defaults(along: dict[str, Any]) -> RunConfig:
+    """What stands in grey: the preset as data and time have it, with what parts read, before a person's changes."""
+    model = state.draft(state.PRESET, MODEL)
     try:
-        source = datasets.option(state.draft(state.DATA, DATA) or DATA).settings
-        return configure(
-            source["data.name"], state.draft(state.PRESET, MODEL), {**_given(source["data.name"]), **source}
-        )
+        chosen = datasets.option(state.draft(state.DATA, DATA) or DATA).settings
+        source = chosen["data.name"]
+        return configure(source, model, {**_given(source), **chosen, **along})
     except SentiscopeError:  # the data cannot be had, which the page says anyway
-        return compose(state.draft(state.PRESET, MODEL))
+        return compose(model, along)
 
 
 def _given(source: str) -> dict[str, Any]:

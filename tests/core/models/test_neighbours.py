@@ -23,6 +23,11 @@ def test_a_difference_names_setting_words_and_both_values(settings):
     assert found == ("model.attention.gate", "gate on the keys", "no", "yes")
 
 
+def test_a_range_is_written_as_one(settings):
+    (found,) = differences(settings["ndt-01-n2"], settings["ndt-pm1-n2"])
+    assert found[1:] == ("range of lambda", "[0,1]", "[−1,1]")
+
+
 def test_those_of_the_model_stand_first(settings):
     found = [each.setting for each in differences(settings["vanilla"], settings["inceptive-64"])]
     rooms = [name.startswith("model.") for name in found]

@@ -69,6 +69,7 @@ def test_what_a_part_reads_comes_along_into_the_command(opened):
     app = choose(opened(model="vanilla"), model__position="polarity-aware", model__attention__lexical="add")
     assert "With it: text.tagger=auto and text.lexicon=vader, which a part reads." in words(app)
     assert {"--set=text.tagger=auto", "--set=text.lexicon=vader"} <= set(command(app))
+    assert app.text_input(key=f"{state.SETTING}text.lexicon").placeholder == "vader"
 
 
 def test_the_command_makes_the_same_settings(opened, table):
