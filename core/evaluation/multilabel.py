@@ -7,7 +7,7 @@ text without labels of which nothing is said counts 0 in the samples averages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -151,12 +151,20 @@ def evaluate(labels: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarr
 
 
 def intervals(
-    labels: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarray | float = HALF, *, seed: int = 0
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    thresholds: np.ndarray | float = HALF,
+    *,
+    names: Collection[str] = tuple(METRICS),
+    seed: int = 0,
 ) -> dict[str, list[float]]:
-    """The 95 % bootstrap interval of every metric that `evaluate` gives; see `core.evaluation.intervals`."""
+    """The 95 % bootstrap interval of the metrics that `evaluate` gives, or of those `names` among them.
+
+    See `core.evaluation.intervals`.
+    """
     scores = checked(labels, probabilities, thresholds)
     missing = left_out(labels)
-    defined = {name: metric for name, metric in METRICS.items() if name not in missing}
+    defined = {name: metric for name, metric in METRICS.items() if name in names and name not in missing}
     return bootstrap(scores, len(scores.labels), defined, seed=seed)
 
 

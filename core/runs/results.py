@@ -68,9 +68,8 @@ class Judged:
         if self.thresholds is None:
             return {}, {}
         given = self.labels, self.predictions.probabilities, self.thresholds
-        values, ranges = multilabel.evaluate(*given), multilabel.intervals(*given)
-        names = [name for name in values if name in multilabel.THRESHOLDED]
-        return {name: values[name] for name in names}, {name: ranges[name] for name in names}
+        values, ranges = multilabel.evaluate(*given), multilabel.intervals(*given, names=multilabel.THRESHOLDED)
+        return {name: values[name] for name in ranges}, ranges
 
     @functools.cached_property
     def silhouette(self) -> dict[str, Any]:
