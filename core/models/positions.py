@@ -64,16 +64,13 @@ class PolarityAware(nn.Module):
     def forward(self, x: Tensor, keep: Tensor, tags: Tensor | None) -> Tensor:
         """What to add to x (B, L, d), given the tags (B, L): (B, L, d).
 
-        Raises:
-            RuntimeError: the model reads tags and there are none.
+        Texts in a language without a tagger have no tags: then every tag is unknown, and the third term adds nothing.
         """
         p = self.alpha * sinusoid(x.shape[1], x.shape[2], x.device)
         if self.beta is not None:
             p = p + self.beta * recency(keep, x.shape[2])
         if self.tags is not None:
-            if tags is None:
-                raise RuntimeError("this model reads parts of speech and got none")
-            p = p + self.gamma * self.tags(tags)
+            p = p + self.gamma * self.tags(keep.long() * 0 if tags is None else tags)
         return p
 
     def factors(self) -> dict[str, Tensor]:

@@ -20,7 +20,7 @@ from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task
 from core.evaluation import multilabel
 from core.evaluation.efficiency import inference_time, parameter_count
 from core.evaluation.metrics import evaluate
-from core.evaluation.predict import device_of, predict_texts
+from core.evaluation.predict import device_of, predict_tokens
 from core.evaluation.yardstick import yardstick
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.models.build import Model, build
@@ -35,7 +35,7 @@ from core.training.batches import Examples, token_table
 from core.training.checkpoint import Progress
 from core.training.config import metric_for
 from core.training.device import choose_device, keep_freed_memory
-from core.training.history import Row
+from core.training.history import Row, finite
 from core.training.inside import read_gates, read_inside
 from core.training.lexicon import fit_lexicon
 from core.training.linear import fit_linear
@@ -168,10 +168,13 @@ class Experiment(Events):
 
     def _evaluate(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
         """Metrics of every split but train, test before further ones; then intervals, which take longer."""
-        judged, thresholds = [], None
+        judged, thresholds, neutral = [], None, dict[str, float]()
         for split in [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]:
             self._note("evaluation", split=split)
-            predictions = predict_texts(model, tokenizer, _texts(dataset, split), task=dataset.task)
+            tokens = token_table(tokenizer, _texts(dataset, split))
+            predictions = predict_tokens(model, tokens, task=dataset.task)
+            if tokenizer.lexicon is not None:
+                neutral[split] = tokens.neutral_share
             if dataset.task == "multi" and split == VALIDATION:
                 thresholds = multilabel.tuned_thresholds(dataset.targets(split), predictions.probabilities)
             rows = dataset.splits[split]
@@ -185,6 +188,7 @@ class Experiment(Events):
             silhouette={each.split: each.silhouette for each in judged},
             inference=_inference(dataset, model, tokenizer),
             **_tuned(judged),
+            **({"neutral_share": finite(neutral)} if neutral else {}),
         )
 
     def stopped(self) -> bool:

@@ -104,8 +104,13 @@ def view_scalars(view: SentenceView) -> dict[str, list[float]]:
 
 
 def record_numbers(record: RunRecord) -> pd.DataFrame:
-    """The same of a finished run; empty where its model has none."""
-    return number_table(record.results.get("scalars") or {}, record.results.get("gates") or ())
+    """The same of a finished run, with how much its lexicon knows; empty where its model has neither."""
+    table = number_table(record.results.get("scalars") or {}, record.results.get("gates") or ())
+    shares = {split: share for split, share in (record.results.get("neutral_share") or {}).items() if share is not None}
+    if shares:
+        said = ", ".join(f"{split} {100 * share:.1f} %" for split, share in shares.items())
+        table.loc[len(table)] = ["neutral tokens", "share of running tokens of which the lexicon says nothing", said]
+    return table
 
 
 def token_table(view: SentenceView) -> pd.DataFrame:

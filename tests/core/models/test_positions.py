@@ -54,10 +54,14 @@ def test_an_unknown_tag_adds_nothing_and_the_class_token_has_its_own():
     assert (trace.tags[:, 0] == CLASS_TAG).all()
 
 
-def test_a_model_that_reads_tags_says_so_when_there_are_none():
+def test_texts_without_tags_switch_the_term_off_and_still_train():
     model = make(ModelConfig(width=16, position="polarity-aware"))
-    with pytest.raises(RuntimeError, match="parts of speech"):
-        model(example()._replace(tags=None))
+    with torch.no_grad():
+        model.positions.tags.weight[0] = 0
+    untagged, unknown = example()._replace(tags=None), example()._replace(tags=torch.zeros(5, 9, dtype=torch.long))
+    torch.testing.assert_close(model(untagged).logits, model(unknown).logits)
+    model.train()(untagged).logits.sum().backward()
+    assert (model.positions.gamma.grad == 0).all() and model.positions.alpha.grad.abs() > 0
 
 
 def test_as_released_fills_every_text_up_and_reads_the_padding():

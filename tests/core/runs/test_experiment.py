@@ -84,7 +84,7 @@ def test_what_was_written_is_what_the_loaded_run_says(store, tiny):
         ("tfidf-logreg", {"C"}),
         ("tfidf-nb", {"alpha"}),
         ("tfidf-svm", {"C", "scale"}),
-        ("lexicon", {"feature"}),
+        ("lexicon", {"feature", "neutral_share"}),
     ],
 )
 def test_a_baseline_is_a_run_like_any_other(store, tiny, tmp_path, preset, chosen):

@@ -85,3 +85,21 @@ def test_the_course_of_numbers_has_a_line_for_each_layer():
     assert [line.y for line in lines["mean gate"]] == [(0.8,), (0.7,)]
     assert len(parts.numbers_table(lines)) == 8
     assert parts.number_lines(History([], 0), 10) == {}
+
+
+def test_a_record_tells_its_numbers_and_what_its_lexicon_does_not_know():
+    from core.config import compose
+    from core.runs.record import RunRecord
+
+    results = {
+        "scalars": {"tau": [1.5, 0.25]},
+        "gates": [[0.9, 0.05]],
+        "neutral_share": {"validation": 0.5, "test": 0.884, "extra": None},
+    }
+    record = RunRecord("a", "lexical-last", "done", compose("lexical-last"), "", results=results)
+    rows = parts.record_numbers(record).set_index("number")["learned"].to_dict()
+    assert rows == {
+        "τ": "1.500, 0.250",
+        "gate": "0.90 ± 0.05",
+        "neutral tokens": "validation 50.0 %, test 88.4 %",
+    }
