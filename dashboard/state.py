@@ -174,8 +174,8 @@ def forget(*keys: str) -> None:
 def go(page: str, **values: str) -> None:
     """Open another page of `screens`, with these values in its bound widgets; the chosen run goes along.
 
-    `st.switch_page` refuses parameters that a widget of this page is bound to, and to leave out ones that are in the
-    URL. With an empty set each widget of the next page writes its own from the session.
+    `st.switch_page` refuses parameters that a widget of this page is bound to, and to leave them all out; with a set
+    of others, be it empty, each widget of the next page that has a value in the session writes its own.
 
     Args:
         page: Its file without ending.
@@ -183,7 +183,7 @@ def go(page: str, **values: str) -> None:
     """
     for key, value in values.items():
         st.session_state[key] = value
-    st.switch_page(f"screens/{page}.py", query_params={})
+    st.switch_page(f"screens/{page}.py", query_params=values)
 
 
 def current(key: str) -> str:

@@ -104,9 +104,9 @@ def lengths(edges: Sequence[int], rows: Sequence[int], longest_read: int, cut_sh
             x=longest_read,
             y=top * 1.12,
             text=f"read to {longest_read}: {percent(cut_share)} of the texts are cut",
-            xanchor="right",
+            xanchor="right" if longest_read > right / 2 else "left",  # where there is room for it
             yanchor="bottom",
-            xshift=2,
+            xshift=2 if longest_read > right / 2 else -2,
             font={"color": t.ink},
         )
     figure.update_xaxes(title_text="tokens in a text", range=[0, right * 1.01])

@@ -56,6 +56,11 @@ def test_the_place_where_reading_stops_is_on_the_axis():
     assert not lengths([0, 2, 4], [1, 1], 0, 0.0, Look()).layout.shapes
 
 
+@pytest.mark.parametrize(("longest", "side"), [(90, "right"), (20, "left")])
+def test_what_is_said_of_that_place_stands_where_there_is_room(longest, side):
+    assert lengths([0, 50, 100], [1, 1], longest, 0.4, Look()).layout.annotations[-1].xanchor == side
+
+
 @pytest.mark.parametrize(("share", "words"), [(0, "0 %"), (0.0001, "< 0.1 %"), (0.123, "12.3 %"), (1, "100.0 %")])
 def test_something_that_is_there_is_never_nought(share, words):
     assert percent(share) == words
