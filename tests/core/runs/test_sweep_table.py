@@ -1,0 +1,152 @@
+"""The table of a sweep against values worked out by hand, on runs whose predictions are given."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binomtest
+
+from core.evaluation.metrics import evaluate
+from core.exceptions import InputError
+from core.runs import sweep, sweep_table
+from core.runs.results import prediction_table
+from core.runs.sweep import Plan, members
+from core.runs.sweep_table import flat, table
+
+ROWS = 40
+LABELS = np.arange(ROWS) % 2
+YARDSTICK = {"accuracy": 0.5, "f1_macro": 0.4}
+
+
+def probabilities(wrong):
+    """Right but for the first `wrong` rows."""
+    said = np.where(np.arange(ROWS) < wrong, 1 - LABELS, LABELS)
+    return np.where(said[:, None] == np.arange(2), 0.9, 0.1)
+
+
+@pytest.fixture
+def made(store, monkeypatch):
+    """made(plan, wrong by cell): a saved plan whose runs are done, each seed one more row wrong than the one before."""
+    monkeypatch.setattr(sweep_table, "yardstick_says", lambda *arguments: probabilities(20))
+
+    def make(wrong, seeds=(0, 1), **changes):
+        plan = sweep.save(store, Plan("study", tuple(wrong), seeds=seeds, **changes))
+        frame = pd.DataFrame({"text": [f"text {n}" for n in range(ROWS)], "label": LABELS})
+        for member in members(plan):
+            found = probabilities(wrong[member.cell.model] + member.seed)
+            results = {"metrics": {"test": evaluate(LABELS, found)}, "yardstick": {"splits": {"test": YARDSTICK}}}
+            store.create(member.config, member.cell.model, member.run, parent="study")
+            known = {"classes": ("neg", "pos"), "parameters": 100, "seconds": 10.0 + member.seed, "results": results}
+            store.update(member.run, status="done", **known)
+            folder = store.path(member.run) / "evaluation" / "test"
+            folder.mkdir(parents=True)
+            prediction_table(frame, found, ("neg", "pos")).to_parquet(folder / "predictions.parquet")
+        return plan
+
+    return make
+
+
+def test_a_cell_is_the_mean_and_sample_deviation_of_its_runs(store, made):
+    row, _ = table(store, made({"vanilla": 4, "bilstm": 8}, seeds=(0, 1, 2)))["rows"]
+    values = [0.9, 0.875, 0.85]
+    assert row["metrics"]["accuracy"] == pytest.approx({"mean": 0.875, "deviation": np.std(values, ddof=1), "n": 3})
+    assert [each["metrics"]["accuracy"] for each in row["members"]] == pytest.approx(values)
+    assert (row["n"], row["of"], row["parameters"], row["seconds"]["mean"]) == (3, 3, 100, 11.0)
+    assert row["yardstick"]["accuracy"] == {"mean": 0.5, "deviation": 0.0, "n": 3}
+
+
+def test_one_run_has_no_deviation(store, made):
+    (row,) = table(store, made({"vanilla": 4}, seeds=(0,)))["rows"]
+    assert row["metrics"]["accuracy"] == {"mean": 0.9, "deviation": None, "n": 1}
+
+
+def test_with_few_runs_accuracy_is_tested_on_the_rows_of_the_first(store, made):
+    (row,) = table(store, made({"vanilla": 4}))["rows"]
+    found = row["versus_yardstick"]["accuracy"]
+    assert found["difference"] == pytest.approx((0.9 + 0.875) / 2 - 0.5)
+    assert (found["test"], found["n"], found["runs"]) == ("mcnemar", ROWS, 2)
+    assert found["p"] == pytest.approx(binomtest(16, 16).pvalue)  # 16 rows wrong in one only
+    other = row["versus_yardstick"]["f1_macro"]
+    assert other["test"] == "bootstrap" and other["significant"] and 0 < other["low"] < 0.5 < other["high"]
+
+
+def test_with_six_runs_or_more_the_runs_are_tested(store, made):
+    (row,) = table(store, made({"vanilla": 4}, seeds=tuple(range(6))))["rows"]
+    found = row["versus_yardstick"]["accuracy"]
+    assert (found["test"], found["n"], found["p"]) == ("wilcoxon", 6, 2 / 2**6)
+
+
+def test_a_baseline_is_compared_run_by_run_with_the_same_seeds(store, made):
+    base, better = table(store, made({"vanilla": 10, "bilstm": 4}), baseline="vanilla")["rows"]
+    assert base["versus_baseline"] == {}
+    found = better["versus_baseline"]["accuracy"]
+    assert found["difference"] == pytest.approx(6 / 40) and found["test"] == "mcnemar"
+    assert found["p"] == pytest.approx(2 / 2**6) and found["significant"]
+
+
+def test_a_baseline_of_the_same_grid_values_is_taken(store, made):
+    plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,), grid={"training.lr": ("0.1", "0.2")})
+    rows = table(store, plan, baseline="vanilla", tests=False)["rows"]
+    assert [bool(row["versus_baseline"]) for row in rows] == [False, False, True, True]
+    labelled = table(store, plan, baseline="vanilla, lr=0.1", tests=False)["rows"]
+    assert [bool(row["versus_baseline"]) for row in labelled] == [False, True, True, True]
+
+
+def test_other_test_rows_are_not_compared_and_it_says_so(store, made):
+    plan = made({"vanilla": 10, "bilstm": 4}, seeds=(0,))
+    run = members(plan)[1].run
+    path = store.path(run) / "evaluation" / "test" / "predictions.parquet"
+    pd.read_parquet(path).assign(text="another").to_parquet(path)
+    found = table(store, plan, baseline="vanilla")["rows"][1]["versus_baseline"]["accuracy"]
+    assert "p" not in found and "not tested on the same rows" in found["untested"]
+
+
+def test_lost_predictions_leave_the_difference_without_a_test(store, made):
+    plan = made({"vanilla": 4}, seeds=(0,))
+    (store.path(members(plan)[0].run) / "evaluation" / "test" / "predictions.parquet").unlink()
+    found = table(store, plan)["rows"][0]["versus_yardstick"]["accuracy"]
+    assert found["difference"] == pytest.approx(0.4) and "p" not in found and found["untested"]
+
+
+def test_runs_that_are_not_done_do_not_count(store, made):
+    plan = made({"vanilla": 4}, seeds=(0, 1, 2))
+    store.update(members(plan)[1].run, status="failed", reason="no memory")
+    store.remove(members(plan)[2].run)
+    (row,) = table(store, plan)["rows"]
+    assert (row["n"], row["of"], row["states"]) == (1, 3, {"waiting": 1, "done": 1, "failed": 1})
+    assert [each["reason"] for each in row["members"]] == ["", "no memory", ""]
+    assert row["metrics"]["accuracy"]["n"] == 1
+
+
+def test_of_several_labels_the_usual_metrics_are_f1_at_half_and_tuned(store, made):
+    plan = made({"vanilla": 4}, seeds=(0,))
+    scores = {"f1_macro": 0.5, "average_precision": 0.6}
+    tuned = {"thresholds": {"neg": 0.3, "pos": 0.4}, "metrics": {"test": {"f1_macro": 0.7}}}
+    beside = {"splits": {"test": {"f1_macro": 0.4}}, "tuned": {"splits": {"test": {"f1_macro": 0.45}}}}
+    results = {"metrics": {"test": scores}, "tuned": tuned, "yardstick": beside}
+    store.update(members(plan)[0].run, task="multi", results=results)
+    found = table(store, plan, tests=False)
+    assert [each["name"] for each in found["metrics"]] == ["f1_macro", "tuned.f1_macro", "average_precision"]
+    (row,) = found["rows"]
+    assert row["metrics"]["tuned.f1_macro"]["mean"] == 0.7 and row["yardstick"]["tuned.f1_macro"]["mean"] == 0.45
+    assert row["versus_yardstick"]["f1_macro"] == pytest.approx({"difference": 0.1, "runs": 1})
+
+
+def test_asked_metrics_stand_in_their_order_with_the_direction_in_which_they_are_better(store, made):
+    found = table(store, made({"vanilla": 4}), metrics=["loss", "accuracy"])
+    assert [(each["name"], each["better"]) for each in found["metrics"]] == [("loss", "lower"), ("accuracy", "higher")]
+
+
+def test_an_unknown_metric_or_baseline_is_refused(store, made):
+    plan = made({"vanilla": 4})
+    with pytest.raises(InputError, match="no metric 'acc'; there are accuracy"):
+        table(store, plan, metrics=["acc"])
+    with pytest.raises(InputError, match="no cell 'bilstm' in sweep 'study': vanilla"):
+        table(store, plan, baseline="bilstm")
+
+
+def test_the_flat_table_has_one_line_a_cell_and_the_same_columns_in_each(store, made):
+    lines = flat(table(store, made({"vanilla": 4, "bilstm": 8}), baseline="bilstm"))
+    assert [line["cell"] for line in lines] == ["vanilla", "bilstm"] and lines[0].keys() == lines[1].keys()
+    assert lines[0]["accuracy mean"] == pytest.approx(0.8875) and lines[0]["tfidf accuracy mean"] == 0.5
+    assert lines[0]["accuracy versus baseline difference"] == pytest.approx(0.1)
+    assert lines[1]["accuracy versus baseline p"] is None

@@ -1,0 +1,141 @@
+"""`sentiscope sweep` and `sentiscope sweeps`, with processes that really train."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import sys
+
+import pytest
+
+from core.cli import main
+from core.runs import sweep_drive
+
+TINY = [
+    f"--set={name}={value}"
+    for name, value in {
+        "model.width": 8,
+        "model.ff_width": 8,
+        "training.batch_size": 16,
+        "training.threads": 1,
+        "text.min_freq": 1,
+    }.items()
+]
+PLAN = ("study", "--model", "vanilla,ndt-01-n2", "--data", "reviews.csv", "--seeds", "2", "--epochs", "1", *TINY)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sweep")
+    rows = [f"word{n % 7} {('bad', 'good')[n % 2]},{('negative', 'positive')[n % 2]}" for n in range(120)]
+    (folder / "reviews.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cli(place):
+    """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`."""
+
+    def call(*arguments):
+        out, err = io.StringIO(), io.StringIO()
+        code = 0
+        with pytest.MonkeyPatch.context() as here:
+            here.chdir(place)
+            here.setenv("SENTISCOPE_RUNS", str(place / "runs"))
+            here.setenv("SENTISCOPE_CACHE", str(place / "cache"))
+            here.setenv("SENTISCOPE_JOBS", "2")
+            here.setenv("COLUMNS", "200")
+            here.setattr(sweep_drive, "POLL_SECONDS", 0.2)
+            here.setattr(sys, "argv", ["sentiscope", *map(str, arguments)])
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                try:
+                    main()
+                except SystemExit as ended:
+                    code = ended.code or 0
+        return code, out.getvalue(), err.getvalue()
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def done(cli):
+    """The JSON and the lines of progress of a sweep of two models and two seeds."""
+    code, out, err = cli("sweep", *PLAN, "--baseline", "vanilla", "--csv", "table.csv", "--json")
+    assert code == 0, err
+    return json.loads(out), [json.loads(line) for line in err.splitlines()]
+
+
+def test_before_anything_starts_it_says_what_it_would_train(cli, place):
+    code, out, _ = cli("sweep", "other", *PLAN[1:], "--folds", "3", "--dry-run")
+    assert code == 0 and "12 runs: 2 cells x 2 seeds x 3 folds" in out and "time not known yet" in out
+    assert not (place / "runs").exists()
+
+
+def test_a_sweep_trains_all_its_runs_and_gives_their_table(done, place):
+    result, lines = done
+    assert result["progress"]["done"] == result["progress"]["runs"] == 4
+    assert [row["label"] for row in result["rows"]] == ["vanilla", "ndt-01-n2"]
+    for row in result["rows"]:
+        assert row["n"] == 2 and {"mean", "deviation", "n"} == set(row["metrics"]["accuracy"])
+        assert row["versus_yardstick"]["accuracy"]["test"] == "mcnemar"
+    assert "p" in result["rows"][1]["versus_baseline"]["accuracy"]
+    assert lines[-1] == result["progress"] and all(line["kind"] == "sweep" for line in lines)
+    record = json.loads((place / "runs" / "study-0001-s0-vanilla" / "run.json").read_text())
+    assert record["parent"] == "study" and record["config"]["training"]["seed"] == 0
+
+
+def test_the_table_goes_to_a_file(done, place):
+    lines = list(csv.DictReader((place / "table.csv").open()))
+    assert [line["cell"] for line in lines] == ["vanilla", "ndt-01-n2"] and float(lines[0]["accuracy mean"]) > 0
+
+
+def test_again_it_only_shows_what_is_there(done, cli, place):
+    before = (place / "runs" / "study-0001-s0-vanilla" / "run.json").stat().st_mtime_ns
+    code, out, err = cli("sweep", "study")
+    assert code == 0 and "study: 4 runs, 4 done" in out and "nothing left" in err
+    assert (place / "runs" / "study-0001-s0-vanilla" / "run.json").stat().st_mtime_ns == before
+
+
+def test_a_run_that_is_gone_is_trained_again(done, cli):
+    assert cli("runs", "rm", "study-0002-s0-ndt-01-n2")[0] == 0
+    assert "3 done" in cli("sweeps", "show", "study")[1]
+    code, out, _ = cli("sweep", *PLAN)
+    assert code == 0 and "study: 4 runs, 4 done" in out
+
+
+def test_the_list_and_the_table_of_a_sweep(done, cli):
+    (row,) = json.loads(cli("sweeps", "list", "--json")[1])["sweeps"]
+    assert (row["sweep"], row["done"], row["driven"]) == ("study", 4, False)
+    shown = json.loads(cli("sweeps", "show", "study", "--metric", "loss", "--json")[1])
+    assert [metric["name"] for metric in shown["metrics"]] == ["loss"]
+    assert "ndt-01-n2" in cli("sweeps", "show", "study")[1]
+
+
+REFUSED = {
+    "another plan": (("sweep", "study", "--model", "vanilla"), "another plan"),
+    "no plan": (("sweep", "nothing"), "no sweep 'nothing'"),
+    "preset": (("sweep", "x", "--model", "vanila"), "did you mean 'vanilla'"),
+    "setting": (("sweep", "x", "--grid", "training.lrr=1"), "did you mean 'training.lr'"),
+    "grid": (("sweep", "x", "--grid", "training.lr"), "write name=value"),
+    "seeds": (("sweep", "x", "--seeds", "many"), "a number of seeds"),
+    "data": (("sweep", "x", "--data", "bild-in"), "no data set"),
+    "metric": (("sweeps", "show", "study", "--metric", "acc"), "no metric 'acc'"),
+    "baseline": (("sweeps", "show", "study", "--baseline", "cnn"), "no cell 'cnn'"),
+    "cancel": (("sweeps", "cancel", "study"), "nothing to cancel"),
+    "csv": (("sweeps", "show", "study", "--csv", "no/where.csv"), "no/where.csv"),
+    "jobs": (("sweep", "study", "--jobs", "0"), "SENTISCOPE_JOBS"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "words"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_done_is_said_in_a_sentence(done, cli, arguments, words):
+    code, out, err = cli(*arguments)
+    assert code == 2 and words in err.replace("\n", " ") and "Traceback" not in err and out == ""
+
+
+def test_a_removed_sweep_takes_its_runs_along(done, cli, place):
+    assert json.loads(cli("sweeps", "rm", "study", "--json")[1]) == {"sweep": "study", "removed": True, "runs": 4}
+    assert json.loads(cli("sweeps", "list", "--json")[1]) == {"sweeps": []}
+    assert json.loads(cli("runs", "list", "--json")[1]) == {"runs": []}
