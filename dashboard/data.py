@@ -58,21 +58,25 @@ def runs() -> list[RunRecord]:
     return store().list()
 
 
-def sweep_table(plan: Plan, version: str, metric: str, baseline: str) -> dict[str, Any]:
+def sweep_table(
+    plan: Plan, version: str, metrics: tuple[str, ...] = (), baseline: str = "", *, tests: bool = True
+) -> dict[str, Any]:
     """The table of a sweep as `core.runs.sweep_table.table` gives it; `version` changes when a member ends.
 
     Raises:
         InputError: no such baseline.
     """
-    return _sweep_table(str(store().folder), plan.name, plan.created, version, metric, baseline)
+    return _sweep_table(str(store().folder), plan.name, plan.created, version, metrics, baseline, tests)
 
 
 @st.cache_data(max_entries=32, show_spinner="Comparing the runs")
-def _sweep_table(folder: str, name: str, created: str, version: str, metric: str, baseline: str) -> dict[str, Any]:
+def _sweep_table(
+    folder: str, name: str, created: str, version: str, metrics: tuple[str, ...], baseline: str, tests: bool
+) -> dict[str, Any]:
     from core.runs.sweep_table import table  # pandas
 
     runs = RunStore(Path(folder))
-    return table(runs, sweep.read(runs, name), metrics=[metric] if metric else (), baseline=baseline)
+    return table(runs, sweep.read(runs, name), metrics=metrics, baseline=baseline, tests=tests)
 
 
 def has_checkpoint(run: str) -> bool:

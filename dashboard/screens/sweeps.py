@@ -62,7 +62,7 @@ def _one(plan: Plan) -> None:
         finding("Nothing to compare yet", "The table appears with the first run that is done.")
         return
     version = fingerprint({"done": found.counts, "failed": found.failures})
-    whole = data.sweep_table(plan, version, "", "")
+    whole = data.sweep_table(plan, version, tests=False)
     named = {each["title"]: each["name"] for each in whole["metrics"]}
     labels = [row["label"] for row in whole["rows"]]
     state.keep_to(state.METRIC, list(named))
@@ -89,7 +89,7 @@ def _one(plan: Plan) -> None:
             reading=readings.SWEEP,
             about=readings.SWEEP_HOW,
         )
-    table = data.sweep_table(plan, version, named[title], baseline or "")
+    table = data.sweep_table(plan, version, (named[title],), baseline or "")
     frame, runs = table_frame(table), member_frame(whole)
     heading("Table", "sweep-table", note=f"{count(len(frame))} cells")
     st.dataframe(frame, hide_index=True, row_height=row_height(), alt="Means and deviations by cell")
@@ -103,7 +103,7 @@ def _one(plan: Plan) -> None:
 def _flat(plan: Plan, version: str, baseline: str) -> pd.DataFrame:
     from core.runs.sweep_table import flat
 
-    return pd.DataFrame(flat(data.sweep_table(plan, version, "", baseline)))
+    return pd.DataFrame(flat(data.sweep_table(plan, version, (), baseline)))
 
 
 def _live(plan: Plan, found: Progress) -> bool:
