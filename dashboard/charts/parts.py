@@ -33,21 +33,24 @@ class TokenRow:
     """(L,)."""
 
 
-def token_rows(rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, label: str, top: float = 0) -> go.Figure:
-    """A cell for each token, a line for each row; the page colour is zero.
+def token_rows(
+    rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, label: str, top: float = 0, zero: float = 0
+) -> go.Figure:
+    """A cell for each token, a line for each row; the page colour is `zero`.
 
     Args:
         rows: At least one.
         tokens: L words.
         look: Theme and size.
         label: What the colour measures.
-        top: The value of full colour; 0: the largest there is.
+        top: How far from `zero` is full colour; 0: as far as the farthest value.
+        zero: The value that means nothing.
     """
     t, size = look.tokens, look.size
     step = block(len(tokens))
     z = np.stack([_strongest(row.values, step) for row in rows])
-    top = top or float(np.abs(z).max()) or 1.0
-    signed = bool((z < 0).any())
+    top = top or float(np.abs(z - zero).max()) or 1.0
+    signed = bool((z < zero).any())
     words = [escape(token) for token in tokens][::step]
     places = list(range(len(words)))
     axis: dict[str, Any] = {"tickvals": places, "ticktext": words, "tickangle": -40 if len(words) > 10 else 0}
@@ -66,8 +69,8 @@ def token_rows(rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, l
         "x": places,
         "y": [escape(row.name) for row in rows],
         "customdata": np.array([words] * len(rows)),
-        "zmin": -top if signed else 0,
-        "zmax": top,
+        "zmin": zero - top if signed else zero,
+        "zmax": zero + top,
         "colorscale": diverging(t) if signed else sequential(t),
         "showscale": False,
         "xgap": 2,
@@ -80,7 +83,7 @@ def token_rows(rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, l
                 "x": x,
                 "y": y,
                 "text": number(value, 2),
-                "font": {"size": size(13), "color": readable(t, shade(t, value, top))},
+                "font": {"size": size(13), "color": readable(t, shade(t, value - zero, top))},
             }
             for y, line in enumerate(z)
             for x, value in enumerate(line)

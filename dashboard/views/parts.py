@@ -26,7 +26,8 @@ NUMBERS = {
     "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
 }
 """By name in a record: the sign on the page and what it means."""
-GATE = ("gate", "mean over the tokens of a fixed set of validation texts")
+NEUTRAL = 1 / 3
+"""Polarity of an unknown word, and sigma of it with any other."""
 POLARITIES = ("positive", "neutral", "negative")
 
 
@@ -69,9 +70,16 @@ def head_reading(view: SentenceView) -> list[TokenRow]:
 
 
 def sigma(view: SentenceView, layer: int) -> MapRow | None:
-    """What the lexicon does to the scores of one layer, in the last head, which every setting reaches."""
-    terms = view.layers[layer].terms if view.layers else {}
-    return next((MapRow(SIGMA[name], term[-1:]) for name, term in terms.items()), None)
+    """What the lexicon does to the scores of one layer, in the last head, which every setting reaches.
+
+    Counted from its value for a pair with a neutral token, since a softmax does not see what all scores have in common.
+    """
+    polarity, terms = view.polarity, view.layers[layer].terms if view.layers else {}
+    for name, term in terms.items():
+        if polarity is not None:
+            factor = term[-1, 0, 0] / (polarity[0] @ polarity[0])  # strength and scale
+            return MapRow(SIGMA[name], term[-1:] - factor * NEUTRAL)
+    return None
 
 
 SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}

@@ -118,7 +118,8 @@ POLARITY_HOW = (
     "(Laplace) and normalised (Sentiment Lexical Attention, section 3)."
 )
 SIGMA = (
-    "σ of two tokens is the product of their polarities: large where both have the same sign, 1/3 with a neutral one."
+    "σ of two tokens is the product of their polarities. Shown is by how much it differs from σ with a neutral token: "
+    "blue draws two tokens together, orange pushes them apart."
 )
 SUPPORT = "Filled: the reader (row) may see the token (column): its neighbours, and the few tokens that all see."
 BRANCHES = "How strongly the filters of each width answer around this token, after the ReLU."

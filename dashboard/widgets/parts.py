@@ -65,14 +65,16 @@ def _polarity(view: SentenceView, layer: int) -> None:
     term = parts.sigma(view, layer)
     left, right = st.columns([6, 5], gap="large")
     with left:
-        chart = token_rows(parts.polarity_rows(view), view.tokens, look(), label="polarity", top=1)
+        chart = token_rows(
+            parts.polarity_rows(view), view.tokens, look(), label="polarity", top=2 / 3, zero=parts.NEUTRAL
+        )
         figure(
             "Polarity of each token", chart, "polarity", note="from the lexicon", reading=readings.POLARITY,
             about=readings.POLARITY_HOW,
         )  # fmt: skip
     if term is not None:
         with right:
-            chart = map_grid([term], view.tokens, look(), label="σ", numbered=False)
+            chart = map_grid([term], view.tokens, look(), label="σ − neutral", numbered=False)
             figure("Sigma", chart, "sigma", note=f"{term.name}, last head", reading=readings.SIGMA)
 
 
