@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard import state
-from dashboard.charts.theme import Look
+from dashboard.charts.theme import DARK, LIGHT, Look
 
 ASSETS = Path(__file__).parent.parent / "assets"
 NAMED = ("paper", "panel", "ink", "muted", "accent", "plus", "minus", "wrong", "right")
@@ -26,11 +26,15 @@ def look() -> Look:
 
 
 def style() -> None:
-    """The page's style sheet, with the colours of the theme as variables."""
-    tokens = look().tokens
-    colours = "".join(f"--{name}:{getattr(tokens, name)};" for name in NAMED)
+    """The page's style sheet, with the colours of both themes as variables.
+
+    The browser chooses (`light-dark`): a theme switched on an open page holds at once, not from the next run on.
+    """
+    names = {**{name: name for name in NAMED}, "rule": "grid"}
+    pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
+    colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
     root = "html{font-size:21px}" if state.projector() else ""
-    st.html(f"<style>:root{{{colours}--rule:{tokens.grid}}}{root}{asset('page.css')}</style>")
+    st.html(f"<style>:root{{{colours}}}{root}{asset('page.css')}</style>")
 
 
 def row_height() -> int:

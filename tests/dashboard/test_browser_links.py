@@ -119,3 +119,12 @@ def test_a_text_of_the_data_leads_to_the_sentence_page(browser, server):
     page.get_by_role("button", name="Try it on the Sentence page").click(timeout=30_000)
     assert "porter" in read_on_the_sentence_page(page)
     assert complaints == []
+
+
+def test_a_theme_switched_on_an_open_page_leaves_nothing_dark_on_dark(browser, server):
+    page, _ = visit(browser, server)
+    page.goto(f"{server}/?run=finished")
+    title = page.get_by_role("heading", level=1)
+    expect(title).to_have_css("color", "rgb(34, 38, 43)", timeout=60_000)  # ink of the light theme
+    page.emulate_media(color_scheme="dark")
+    expect(title).to_have_css("color", "rgb(233, 231, 226)", timeout=10_000)
