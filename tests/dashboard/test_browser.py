@@ -35,9 +35,10 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
     page.get_by_role("combobox", name="Data").click()
     page.keyboard.type(str(table))
     page.keyboard.press("Enter")
+    page.get_by_text("Compose your own").click()
     page.get_by_text("Advanced settings").click()
     page.get_by_role("textbox", name="Name of the run").fill("first")
-    small = {"width": "16", "ff width": "16", "split": "0.6/0.2/0.2", "batch size": "4", "min freq": "1"}
+    small = {"width": "16", "feed-forward width": "16", "split": "0.6/0.2/0.2", "batch size": "4", "min freq": "1"}
     for name, value in small.items():
         page.get_by_role("textbox", name=name, exact=True).fill(value)
         page.keyboard.press("Enter")

@@ -45,3 +45,21 @@ def test_a_chosen_row_is_shown_below_and_can_be_trained(browser, server):
     settle(page)
     assert "model=sentiformer-no-gate" in page.url
     assert complaints == []
+
+
+def test_a_model_of_ones_own_is_drawn_as_it_is_put_together(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/train?model=ndt-01-n3&run=finished")
+    page.get_by_text("Compose your own").click()
+    drawing = page.get_by_role("img", name=re.compile("^From text to answer"))
+    expect(drawing).to_have_attribute("aria-label", re.compile("3 maps"), timeout=60_000)
+    page.get_by_role("textbox", name="maps per head").fill("5")
+    page.keyboard.press("Enter")
+    expect(drawing).to_have_attribute("aria-label", re.compile("5 maps"), timeout=30_000)
+    page.get_by_role("textbox", name="window of neighbours").fill("7")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("the nearest is 8").first).to_be_visible(timeout=30_000)
+    expect(drawing).to_have_count(0)
+    page.get_by_role("button", name="Back to the preset").click()
+    expect(drawing).to_have_attribute("aria-label", re.compile("3 maps"), timeout=30_000)
+    assert complaints == []

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SMALL = {
     "epochs": "9000",
     "width": "16",
-    "ff width": "16",
+    "feed-forward width": "16",
     "split": "0.6/0.2/0.2",
     "batch size": "2",
     "min freq": "1",
@@ -31,6 +31,7 @@ def started(page: Page, base: str, table, name: str) -> None:
     page.get_by_role("combobox", name="Data").click()
     page.keyboard.type(str(table))
     page.keyboard.press("Enter")
+    page.get_by_text("Compose your own").click()
     page.get_by_text("Advanced settings").click()
     for field, value in {"Name of the run": name, **SMALL}.items():
         page.get_by_role("textbox", name=field, exact=True).fill(value)
