@@ -96,7 +96,7 @@ def _one(plan: Plan) -> None:
     caption(readings.SWEEP_TABLE)
     with st.expander("All runs of this sweep"):
         st.dataframe(runs, hide_index=True, row_height=row_height(), alt="Runs of this sweep")
-        st.code(command_line(plan), language="bash", wrap_lines=True)
+        st.code(command_line(plan), language=None, wrap_lines=True)
     export_bar("sweep", {"Table": lambda: _flat(plan, version, baseline or ""), "Runs": runs})
 
 
