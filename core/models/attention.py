@@ -211,11 +211,6 @@ class Attention(nn.Module):
         out, maps = attend_explicit(q, k, v, c, keys, support)
         return out, replace(seen, maps=maps, support=support)
 
-    @staticmethod
-    def _closes(log_gate: Tensor) -> bool:
-        """Only an intervention closes a gate, and it has no gradient: training never asks."""
-        return not log_gate.requires_grad and bool(log_gate.isneginf().any())
-
     def _terms(self, reading: Reading, intervene: Intervention | None) -> dict[str, Tensor]:
         if self.lexical is None:
             return {}
