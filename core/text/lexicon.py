@@ -7,7 +7,7 @@ lambda_k = (c_k + 1) / (sum of c + 3).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,10 @@ class Lexicon:
         if not entries:
             raise DataError("nothing of the lexicon is left after normalising", file=config.lexicon)
         return cls(entries)
+
+    def among(self, words: Set[str]) -> Lexicon:
+        """The entries with at least one of these words: where all others are unknown, only they can be found."""
+        return Lexicon({entry: counts for entry, counts in self.entries.items() if words & set(split_words(entry))})
 
     def of_words(self, text: str, spans: Sequence[tuple[int, int]]) -> dict[int, Counts]:
         """Counts by number of the word, for the words of a normalised text that stand in the lexicon.

@@ -245,6 +245,10 @@ class WordTokenizer(Tokenizer):
         """The word of an id."""
         return SPECIALS[token] if token < FIRST else self._words[token - FIRST]
 
+    def words(self) -> set[str]:
+        """The vocabulary, lower-cased."""
+        return {word.lower() for word in self._words}
+
     def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         found = list(word_pattern().finditer(text))
         return [self._ids.get(match[0], UNKNOWN) for match in found], [match.span() for match in found]
@@ -276,7 +280,9 @@ def fit_tokenizer(texts: Iterable[str], config: TextConfig) -> Tokenizer:
     tokenizer.tagger, tokenizer.notes = annotate.choose_tagger(texts, config)
     if config.tokenizer_fit == "all":
         tokenizer.notes += (LEAK,)
-    tokenizer.lexicon = Lexicon.fitted(config) if config.lexicon else None
+    if config.lexicon:
+        lexicon = Lexicon.fitted(config)
+        tokenizer.lexicon = lexicon.among(tokenizer.words()) if isinstance(tokenizer, WordTokenizer) else lexicon
     tokenizer.counts = annotate.counts_by_token(tokenizer)
     return tokenizer
 

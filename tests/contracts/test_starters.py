@@ -11,7 +11,8 @@ import pytest
 
 from core.data.sources.builtin import generate
 from core.evaluation.predict import predict_texts
-from core.interpret.sentence import inspect_text
+from core.interpret.sentence import CLASS_TOKEN, inspect_text
+from core.models.presets import PAPERS, PRESETS
 from core.runs import projections
 from core.runs.load import load_run
 from core.runs.record import CHECKPOINT, EMBEDDINGS, EVALUATION, PREDICTIONS
@@ -19,13 +20,15 @@ from core.runs.store import RunStore
 from core.training.history import read_history
 
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
-STARTERS = {"vanilla", "differential", "ndt-01-n3", "ndt-pm1-n2"}
-MEGABYTES = 10
+NDT = ("vanilla", "differential", "ndt-01-n3", "ndt-pm1-n2")
+STARTERS = {*NDT, "sentiformer", "tweet-v1-p2", "lexical-last", "inceptive-16"}
+MEGABYTES = 16
 STORE = RunStore(TRAINED)
 EVERY = pytest.mark.parametrize("run", sorted(f"starter-{preset}" for preset in STARTERS))
 
 
-def test_there_is_one_for_each_family_and_together_they_are_small():
+def test_there_is_one_for_each_paper_and_together_they_are_small():
+    assert {PRESETS[preset].paper for preset in STARTERS} == set(PAPERS) - {"baseline"}
     found = sorted(TRAINED.glob("starter-*"))
     assert {path.name for path in found} >= {f"starter-{preset}" for preset in STARTERS}
     files = [file for path in found for file in path.rglob("*") if file.is_file()]
@@ -57,7 +60,9 @@ def test_its_weights_say_what_its_predictions_say(run):
     lambdas = [layer.tolist() for layer in loaded.model.lambdas()]
     assert np.allclose(np.squeeze(lambdas, -1) if lambdas else [], loaded.record.results.get("lambda", []), atol=1e-6)
     view = inspect_text(loaded.model, loaded.tokenizer, loaded.record.classes, "not bad at all")
-    assert len(view.layers) == 2 and view.tokens == ("not", "bad", "at", "all")
+    assert len(view.layers) == loaded.record.config.model.layers
+    words = tuple(token.strip() for token in view.tokens if token != CLASS_TOKEN)
+    assert words == ("not", "bad", "at", "all")
 
 
 @EVERY

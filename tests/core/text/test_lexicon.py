@@ -234,3 +234,15 @@ def test_a_tokenizer_of_before_these_settings_still_loads():
 
 def test_a_long_text_of_one_word_is_read_in_no_time():
     assert Lexicon({"a a": (1.0, 0.0, 0.0)}).of_words("a" * 10, [(0, 10)]) == {}
+
+
+def test_only_entries_with_a_word_of_the_vocabulary_are_kept_and_nothing_is_read_differently(monkeypatch):
+    texts = ["A GREAT film", "not bad at all :)", "the end"] * 3
+    config = TextConfig(normaliser="none", min_freq=1, lexicon="vader")
+    kept = fit_tokenizer(texts, config)
+    monkeypatch.setattr(Lexicon, "among", lambda self, words: self)
+    whole = fit_tokenizer(texts, config)
+    assert {"great", "bad", ":)"} <= kept.lexicon.entries.keys()
+    assert len(kept.lexicon.entries) < 0.1 * len(whole.lexicon.entries)
+    for text in [*texts, "Great! awful and bad :( :) the GREAT unknown", ""]:
+        assert kept.encode(text).polarity == whole.encode(text).polarity
