@@ -414,7 +414,8 @@ def _show_inside(result: dict[str, Any]) -> None:
     out.print("tokens: " + visible(" | ".join(result["tokens"])), markup=False, highlight=False)
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])
-        out.print(f"layer {number}: {components} components x {heads} heads; --json or --html F shows the maps")
+        maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"
+        out.print(f"layer {number}: {components} components x {heads} heads; {maps}")
 
 
 def _show_presets(result: dict[str, Any]) -> None:

@@ -39,8 +39,11 @@ def page(view: SentenceView, *, run: str, model: str, answer: str = "") -> str:
     chances = "".join(f"<li>P({escape(name)}) = {value:.3f}</li>" for name, value in view.probabilities.items())
     tokens = " ".join(_token(*pair) for pair in zip(view.tokens, view.unknown, strict=True))
     full = _full_colour(view)
-    layers = "".join(_layer(view, layer, number, full) for number, layer in enumerate(view.layers, start=1))
-    inside = layers or '<p class="note">This model has no attention to show.</p>'
+    if view.too_long or not view.layers:
+        why = "The text is too long for maps of all pairs." if view.layers else "This model has no attention to show."
+        inside = f'<p class="note">{why}</p>'
+    else:
+        inside = "".join(_layer(view, layer, number, full) for number, layer in enumerate(view.layers, start=1))
     cut = f'<p class="note">{view.truncated} tokens were cut off at the end.</p>' if view.truncated else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'

@@ -56,6 +56,13 @@ def test_a_text_without_tokens_has_a_prediction_and_empty_maps(text):
     assert page(view, run="r", model="m").startswith("<!doctype html>")
 
 
+def test_the_page_of_a_text_too_long_for_maps_says_so(monkeypatch):
+    monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
+    attention = dataclasses.replace(PRESETS["ndt-pm1-n3"].model.attention, window=2)
+    view = inspect_text(model(attention=attention), TOKENIZER, CLASSES, "not a good film at all")
+    assert view.too_long and "too long for maps" in page(view, run="r", model="m")
+
+
 def test_a_class_token_stands_first_in_tokens_and_maps():
     view = inspect_text(model(pooling="cls"), TOKENIZER, CLASSES, "good film")
     assert view.tokens == (CLASS_TOKEN, "good", "film") and view.layers[0].combined.shape == (2, 3, 3)
