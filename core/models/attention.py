@@ -136,7 +136,7 @@ class Attention(nn.Module):
             hidden=y,
             head_outputs=out,
             gates=None if log_gate is None else log_gate.exp() * ~closed,
-            terms=self._terms(reading, intervene),
+            terms={} if seen.maps is None else self._terms(reading, intervene),
             temperature=self.temperature,
         )
 

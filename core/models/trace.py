@@ -50,7 +50,8 @@ class LayerTrace:
     gates: Tensor | None = None
     """(B, L): key gates, interventions included, where the model has them; 1 at a class token."""
     terms: dict[str, Tensor] = field(default_factory=dict)
-    """What a lexicon does to the scores, (B, H, L, L): `lexical` is added, `lexical_factor` multiplied."""
+    """What a lexicon does to the scores, (B, H, L, L): `lexical` is added, `lexical_factor` multiplied.
+    Empty where there are no maps."""
     temperature: Tensor | None = None
     """(1,): factor of the cosines, where queries and keys are normalised."""
     support: Tensor | None = None

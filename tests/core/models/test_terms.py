@@ -292,6 +292,14 @@ def test_a_long_text_is_traced_without_maps(monkeypatch, batch):
         _ = trace.layers[0].combined
 
 
+def test_a_long_text_is_traced_without_any_square_of_its_length(monkeypatch):
+    monkeypatch.setattr(attention_module, "DENSE_TRACE", 4)
+    attention = layer(lexical="add", window=2)
+    assert run(attention, trace=True)[1].terms == {}
+    monkeypatch.setattr(attention_module, "DENSE_TRACE", 1024)
+    assert set(run(attention, trace=True)[1].terms) == {"lexical"}
+
+
 def test_learned_numbers_are_told_by_name():
     part = AttentionConfig(gate=True, lexicon_gate=True, qk_norm=True, lexical="add", learn_strength=True)
     config = ModelConfig(width=16, attention=part, position="polarity-aware", pos_tags=False)
