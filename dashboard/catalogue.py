@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -18,19 +18,20 @@ from core.runs import projections
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 from core.training.history import read_history
-from dashboard.charts import attention, lambdas, multilabel, performance, scores, training
+from dashboard.charts import attention, lambdas, multilabel, parts, performance, scores, training
 from dashboard.charts import embeddings as maps
 from dashboard.charts.numbers import count
 from dashboard.charts.theme import Look, class_colours
 from dashboard.views import embeddings as map_views
 from dashboard.views import multilabel as label_views
+from dashboard.views import parts as part_views
 from dashboard.views import readings
 from dashboard.views import scores as score_views
 from dashboard.views.lambdas import has_lambda, head_lines, other_seeds, reported_places
 from dashboard.views.results import Report, make_report, yardstick_phenomena
 from dashboard.views.scores import ANSWER, Decision, decide
 from dashboard.views.sentence import map_rows, subtracts
-from dashboard.views.training import history_curves, shown_metric
+from dashboard.views.training import history_curves, shown_metric, steps_per_epoch
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -287,6 +288,58 @@ def _coefficients(source: Source) -> Drawn:
     return Drawn("Weights of the components", chart, f"in {source.quoted}", readings.WEIGHTS)
 
 
+def _numbers(source: Source) -> Drawn:
+    history, record = read_history(source.store.path(source.run) / HISTORY), source.record
+    epochs = record.config.training.epochs
+    per_epoch = steps_per_epoch(history, epochs, int(record.progress.get("steps") or 0))
+    lines = part_views.number_lines(history, per_epoch)
+    if not lines:
+        raise NotAvailable(f"{record.preset} learns no number with a meaning of its own")
+    chart = parts.numbers_course(lines, epochs, source.look)
+    return Drawn("Other learned numbers", chart, "by layer", readings.COURSE_NUMBERS)
+
+
+def _of_tokens(
+    source: Source, part: str, rows: Callable[[SentenceView], list[parts.TokenRow]], drawn: TokenFigure
+) -> Drawn:
+    """A figure with a row of cells, one for each token; `part` is its name among what models provide."""
+    if part not in provides(source.record.config.model):
+        raise NotAvailable(f"{source.record.preset} has no {part}")
+    view, (title, label, reading, top, zero) = source.view, drawn
+    chart = parts.token_rows(rows(view), view.tokens, source.look, label=label, top=top, zero=zero)
+    return Drawn(title, chart, f"in {source.quoted}", reading)
+
+
+def _token_lambda(source: Source) -> Drawn:
+    drawn = TokenFigure("Lambda of each token", "coefficient", readings.TOKEN_LAMBDA)
+    return _of_tokens(source, "token-lambda", partial(part_views.lambda_rows, minus=subtracts(source.record)), drawn)
+
+
+def _last_layer(source: Source, title: str, found: Callable[..., attention.MapRow | None], reading: str) -> Drawn:
+    """A map of all pairs in the last layer that is no attention."""
+    view = source.view
+    row = found(view, len(view.layers) - 1)
+    if row is None:
+        raise NotAvailable(f"{source.record.preset} has none")
+    chart = attention.map_grid([row], view.tokens, source.look, label=row.name, numbered=False)
+    return Drawn(title, chart, f"last layer, {source.quoted}", reading)
+
+
+class TokenFigure(NamedTuple):
+    """How a row of cells is drawn."""
+
+    title: str
+    label: str
+    reading: str
+    top: float = 0
+    zero: float = 0
+
+
+_GATES = TokenFigure("Gates", "gate", readings.GATES, 1)
+_POLARITY = TokenFigure("Polarity of each token", "polarity", readings.POLARITY, 2 / 3, part_views.NEUTRAL)
+_BRANCHES = TokenFigure("Convolutions of the head", "mean activation", readings.BRANCHES)
+_HEAD = TokenFigure("Attention of the head", "is read", readings.HEAD_READING)
+
 FIGURES: dict[str, Callable[[Source], Drawn]] = {
     "learning": _learning,
     "lambdas": _lambdas,
@@ -303,7 +356,15 @@ FIGURES: dict[str, Callable[[Source], Drawn]] = {
     **{f"map-{name}": partial(_map, method=name, dimensions=2) for name in METHODS},
     **{f"map-{name}-3d": partial(_map, method=name, dimensions=3) for name in METHODS},
     **{f"silhouettes-{name}": partial(_silhouettes, method=name) for name in METHODS},
+    "numbers": _numbers,
     "grid": _grid,
     "coefficients": _coefficients,
+    "token-lambda": _token_lambda,
+    "gates": partial(_of_tokens, part="gates", rows=part_views.gate_rows, drawn=_GATES),
+    "polarity": partial(_of_tokens, part="polarity", rows=part_views.polarity_rows, drawn=_POLARITY),
+    "sigma": partial(_last_layer, title="Sigma", found=part_views.sigma, reading=readings.SIGMA),
+    "support": partial(_last_layer, title="Who may see whom", found=part_views.seen, reading=readings.SUPPORT),
+    "branches": partial(_of_tokens, part="branches", rows=part_views.branch_rows, drawn=_BRANCHES),
+    "head-reading": partial(_of_tokens, part="head-maps", rows=part_views.head_reading, drawn=_HEAD),
 }
 """Every figure by name, in the order of the pages."""
