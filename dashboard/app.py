@@ -19,7 +19,7 @@ from core.exceptions import SentiscopeError
 from dashboard import data, state
 from dashboard.widgets.messages import problem
 from dashboard.widgets.runs import run_picker
-from dashboard.widgets.style import style
+from dashboard.widgets.style import follow_theme, style
 
 PAGES = (
     ("overview", "Overview", "grid_view"),
@@ -50,6 +50,7 @@ try:
     with st.sidebar:
         run_picker()
         st.toggle("Projector", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
+        follow_theme()
     page.run()
     data.freeze_once()
 except SentiscopeError as error:

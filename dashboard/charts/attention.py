@@ -68,13 +68,21 @@ def _blocks(weights: Floats, size: int) -> Floats:
     return np.where(-low > high, low, high)
 
 
+DUST = 1e-5
+"""Below this share of the largest weight a difference is rounding."""
+
+
 def full_colour(rows: Sequence[MapRow]) -> float:
     """The weight that gets the strongest colour: the 98.5th percentile of |weight| of what is shown together.
 
-    A fixed 0 to 1 makes long sentences look blank; one scale for each map makes noise look like signal.
+    A fixed 0 to 1 makes long sentences look blank; one scale for each map makes noise look like signal. Where nearly
+    all weights are 0 but for rounding, it is the largest.
     """
     weights = np.concatenate([np.abs(row.weights).ravel() for row in rows]) if rows else np.zeros(1)
-    return float(np.quantile(weights, 0.985)) or float(weights.max()) or 1.0
+    usual, most = float(np.quantile(weights, 0.985)), float(weights.max())
+    if most < DUST:
+        return 1.0
+    return usual if usual > DUST * most else most
 
 
 def coefficient_names(components: int, subtracts: bool) -> list[str]:

@@ -69,7 +69,7 @@ def members(cells: Sequence[Cell], metric: str, look: Look) -> go.Figure:
         customdata=[escape(run) for cell in cells for run in cell.runs],
         hovertemplate="%{customdata}: %{x:.3f}<extra></extra>",
     )
-    figure.update_xaxes(title_text=escape(metric), showgrid=True)
+    figure.update_xaxes(title_text=escape(metric), showgrid=True, tickformat=".3f", nticks=8)
     figure.update_yaxes(
         tickvals=places,
         ticktext=[escape(_short(cell.label)) for cell in cells],

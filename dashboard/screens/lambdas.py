@@ -29,6 +29,7 @@ from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, problem
+from dashboard.widgets.parts import number_list
 from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.style import look, row_height
 
@@ -153,8 +154,7 @@ def _other_numbers(record: RunRecord) -> dict[str, Table]:
     table = record_numbers(record)
     if len(table):
         heading("Where they ended", "numbers", note="the epoch that was kept")
-        st.dataframe(table, hide_index=True, row_height=row_height(), width="content", alt="Learned numbers")
-        caption(readings.NUMBERS)
+        number_list(table)
     return {"Learned numbers": table, "Course of numbers": numbers_table(lines)}
 
 

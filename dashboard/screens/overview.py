@@ -22,6 +22,11 @@ TABLE = (
     "one line for each layer and component."
 )
 
+LIVE = (
+    ("running", "{} is learning", "Its curves move as it goes."),
+    ("queued", "{} waits for a free place", "It starts by itself; its curves move as soon as it learns."),
+)
+
 
 def page() -> None:
     """Next step, then the runs."""
@@ -51,15 +56,9 @@ def page() -> None:
 
 def _advice(records: list[RunRecord], done: list[RunRecord]) -> tuple[str, str, str, str, str]:
     """Title, text, button, page and run of the one thing to do next."""
-    live = next((record for record in records if record.status in ("running", "queued")), None)
-    if live is not None:
-        return (
-            f"{live.run} is learning",
-            "Its curves and lambdas move as it goes.",
-            "Watch it",
-            "train",
-            live.run,
-        )
+    for status, title, text in LIVE:
+        if live := next((record.run for record in records if record.status == status), ""):
+            return title.format(live), text, "Watch it", "train", live
     if not done:
         return (
             "No training has finished yet",

@@ -22,6 +22,7 @@ from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, selection_note
+from dashboard.widgets.parts import number_list
 from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.several import several
 from dashboard.widgets.stats import stats
@@ -74,9 +75,8 @@ def page() -> None:
     tables |= _details(record, split, report, decision)
     learned = record_numbers(record)
     if len(learned):
-        heading("Learned numbers", "numbers", note="of the epoch that was kept")
-        st.dataframe(learned, hide_index=True, row_height=row_height(), width="content", alt="Learned numbers")
-        caption(readings.NUMBERS)
+        heading("Numbers inside", "numbers", note="of the epoch that was kept")
+        number_list(learned)
         tables |= {"Learned numbers": learned}
     export_bar("performance", {**tables, "Sentences": report.examples})
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -77,7 +79,13 @@ def _one(plan: Plan) -> None:
             required=True,
         )
         baseline = st.selectbox(
-            "Compare with", labels, index=None, placeholder="TF-IDF only", key=state.BASELINE, bind="query-params"
+            "Compare with",
+            labels,
+            index=None,
+            placeholder="TF-IDF only",
+            key=state.BASELINE,
+            bind="query-params",
+            width=320,
         )
     cells = chart_cells(whole, named[title])
     if cells:
@@ -92,12 +100,24 @@ def _one(plan: Plan) -> None:
     table = data.sweep_table(plan, version, (named[title],), baseline or "")
     frame, runs = table_frame(table), member_frame(whole)
     heading("Table", "sweep-table", note=f"{count(len(frame))} cells")
-    st.dataframe(frame, hide_index=True, row_height=row_height(), alt="Means and deviations by cell")
+    st.dataframe(
+        frame,
+        hide_index=True,
+        row_height=row_height(),
+        column_config={name: _column(name) for name in frame.columns},
+        alt="Means and deviations by cell",
+    )
     caption(readings.SWEEP_TABLE)
     with st.expander("All runs of this sweep"):
         st.dataframe(runs, hide_index=True, row_height=row_height(), alt="Runs of this sweep")
         st.code(command_line(plan), language=None, wrap_lines=True)
     export_bar("sweep", {"Table": lambda: _flat(plan, version, baseline or ""), "Runs": runs})
+
+
+def _column(name: str) -> Any:
+    """A column under its name with a capital; all but the first hold numbers."""
+    titled = name[:1].upper() + name[1:]
+    return st.column_config.TextColumn(titled, alignment="left" if name == "cell" else "right")
 
 
 def _flat(plan: Plan, version: str, baseline: str) -> pd.DataFrame:

@@ -28,6 +28,8 @@ NUMBERS = {
 """By name in a record: the sign on the page and what it means."""
 NEUTRAL = 1 / 3
 """Polarity of an unknown word, and sigma of it with any other."""
+NEUTRAL_TOKENS = "neutral tokens"
+"""The row of a record's numbers that is counted, not learned."""
 POLARITIES = ("positive", "neutral", "negative")
 
 
@@ -117,7 +119,7 @@ def record_numbers(record: RunRecord) -> pd.DataFrame:
     shares = {split: share for split, share in (record.results.get("neutral_share") or {}).items() if share is not None}
     if shares:
         said = ", ".join(f"{split} {100 * share:.1f} %" for split, share in shares.items())
-        table.loc[len(table)] = ["neutral tokens", "share of running tokens of which the lexicon says nothing", said]
+        table.loc[len(table)] = [NEUTRAL_TOKENS, "share of running tokens of which the lexicon says nothing", said]
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -16,6 +17,9 @@ from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.style import look, row_height
 
 if TYPE_CHECKING:
+    import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
+
     from core.interpret.sentence import SentenceView
 
 
@@ -46,13 +50,33 @@ def _numbers(view: SentenceView) -> None:
     table = parts.number_table(parts.view_scalars(view))
     if len(table):
         heading("Learned numbers", "numbers", note="of the model, the same for every text")
-        st.dataframe(table, hide_index=True, row_height=row_height(), width="content", alt="Learned numbers")
+        number_list(table)
+
+
+def number_list(table: pd.DataFrame) -> None:
+    """The table of `views.parts.number_table`, or of a record, with how to read it."""
+    titles = {"number": "Number", "what it is": "What it is", "learned": "Value"}
+    st.dataframe(
+        table,
+        hide_index=True,
+        row_height=row_height(),
+        width="content",
+        column_config={name: st.column_config.TextColumn(title) for name, title in titles.items()},
+        alt="Learned numbers",
+    )
+    if set(table["number"]) - {parts.NEUTRAL_TOKENS}:
         caption(readings.NUMBERS)
+
+
+def _pair(name: str) -> list[DeltaGenerator]:
+    """Two columns, below each other where the page is narrow: a cell with its value needs its room."""
+    with st.container(key=f"pair-{name}"):
+        return st.columns([6, 5], gap="large")
 
 
 def _gates(view: SentenceView, layer: int) -> None:
     rows = parts.gate_rows(view)
-    left, right = st.columns([6, 5], gap="large")
+    left, right = _pair("gates")
     with left:
         chart = token_rows(rows, view.tokens, look(), label="gate", top=1)
         figure("Gates", chart, "gates", note="every layer", reading=readings.GATES, about=readings.GATES_HOW)
@@ -63,7 +87,7 @@ def _gates(view: SentenceView, layer: int) -> None:
 
 def _polarity(view: SentenceView, layer: int) -> None:
     term = parts.sigma(view, layer)
-    left, right = st.columns([6, 5], gap="large")
+    left, right = _pair("polarity")
     with left:
         chart = token_rows(
             parts.polarity_rows(view), view.tokens, look(), label="polarity", top=2 / 3, zero=parts.NEUTRAL
@@ -74,20 +98,20 @@ def _polarity(view: SentenceView, layer: int) -> None:
         )  # fmt: skip
     if term is not None:
         with right:
-            chart = map_grid([term], view.tokens, look(), label="σ − neutral", numbered=False)
+            chart = map_grid([replace(term, name="")], view.tokens, look(), label="σ − neutral", numbered=False)
             figure("Sigma", chart, "sigma", note=f"{term.name}, last head", reading=readings.SIGMA)
 
 
 def _support(view: SentenceView, layer: int) -> None:
     row = parts.seen(view, layer)
     if row is not None:
-        with st.columns([5, 6], gap="large")[0]:
-            chart = map_grid([row], view.tokens, look(), top=1, label="may see", numbered=False)
+        with _pair("support")[0]:
+            chart = map_grid([replace(row, name="")], view.tokens, look(), top=1, label="may see", numbered=False)
             figure("Who may see whom", chart, "support", note=f"layer {layer + 1}", reading=readings.SUPPORT)
 
 
 def _head(view: SentenceView) -> None:
-    left, right = st.columns([6, 5], gap="large")
+    left, right = _pair("head")
     with left:
         if rows := parts.branch_rows(view):
             chart = token_rows(rows, view.tokens, look(), label="mean activation")

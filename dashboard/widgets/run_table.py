@@ -15,6 +15,7 @@ from dashboard.widgets.messages import selection_note
 from dashboard.widgets.run_files import export_button
 from dashboard.widgets.style import look, row_height
 
+COLUMNS = ("run", "status", "data", "model", "accuracy", "interval", "tfidf")
 AXIS = (0.5, 1.0)
 ACCURACY = "± is half of the 95 % interval. Of several labels a text: F1, the plain mean over the labels"
 TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
@@ -23,21 +24,20 @@ TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training"
 def run_table(records: Sequence[RunRecord]) -> None:
     """One row a run; a chosen row offers its pages."""
     tokens = look().tokens
-    frame = run_frame(records).assign(
-        interval=[_interval(record, tokens) for record in records],
-        course=[_course(record, tokens) for record in records],
-    )
+    courses = [_course(record, tokens) for record in records]
+    frame = run_frame(records).assign(interval=[_interval(record, tokens) for record in records], course=courses)
+    moved = any(course != marks.blank() for course in courses)
     text = st.column_config.TextColumn
     event = st.dataframe(
         frame,
         hide_index=True,
         row_height=row_height(),
-        column_order=["run", "status", "data", "model", "accuracy", "interval", "tfidf", "course"],
+        column_order=[*COLUMNS, "course"] if moved else COLUMNS,
         column_config={
-            "run": text("Run", width=138),
+            "run": text("Run", width=138 if moved else 190),
             "status": text("Status", width=76),
             "data": text("Data", width=68),
-            "model": text("Model", width=88),
+            "model": text("Model", width=88 if moved else 110),
             "accuracy": text("Accuracy, test", width=104, help=ACCURACY),
             "interval": st.column_config.ImageColumn(
                 "0.5 to 1", width=92, help="The interval drawn; the ring is TF-IDF"

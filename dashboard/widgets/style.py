@@ -20,6 +20,11 @@ def asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
+_theme = st.components.v2.component(
+    "sentiscope_theme", html='<div class="theme"></div>', css=asset("theme.css"), js=asset("theme.js")
+)
+
+
 def look() -> Look:
     """How figures are to be drawn for this visitor."""
     return Look(dark=st.context.theme.type == "dark", projector=state.projector())
@@ -35,6 +40,11 @@ def style() -> None:
     colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
     root = "html{font-size:21px}" if state.projector() else ""
     st.html(f"<style>:root{{{colours}}}{root}{asset('page.css')}</style>")
+
+
+def follow_theme() -> None:
+    """Draw the figures anew when a person switches the theme; the style sheet alone does not reach into them."""
+    _theme(key="theme", data={"dark": look().dark}, on_changed_change=lambda: None)
 
 
 def row_height() -> int:

@@ -81,10 +81,10 @@ def queue(records: Sequence[RunRecord], beside: str = "") -> None:
         place = jobs.position(records, record.run)
         with st.container(key=f"queued-{record.run}", horizontal=True, vertical_alignment="center", gap="small"):
             selection_note(record.run, f"number {place} in the queue" if place else "running")
-            name, run = f"Watch {record.run}", record.run
+            name, run = f"Watch *{record.run}*", record.run  # the name is for those who hear the page
             if st.button(name, on_click=state.choose_run, args=(run,), type="tertiary", key=f"watch-{run}"):
                 st.rerun()  # the whole page speaks of another run now
-            st.button(f"Cancel {run}", on_click=_stop, args=(run, False), type="tertiary", key=f"cancel-{run}")
+            st.button(f"Cancel *{run}*", on_click=_stop, args=(run, False), type="tertiary", key=f"cancel-{run}")
 
 
 def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:

@@ -128,3 +128,12 @@ def test_a_theme_switched_on_an_open_page_leaves_nothing_dark_on_dark(browser, s
     expect(title).to_have_css("color", "rgb(34, 38, 43)", timeout=60_000)  # ink of the light theme
     page.emulate_media(color_scheme="dark")
     expect(title).to_have_css("color", "rgb(233, 231, 226)", timeout=10_000)
+
+
+def test_a_theme_switched_on_an_open_page_reaches_its_figures(browser, server):
+    page, _ = visit(browser, server)
+    page.goto(f"{server}/performance?run=finished")
+    drawn = page.locator(".js-plotly-plot .main-svg").first
+    expect(drawn).to_have_css("background-color", "rgb(253, 252, 250)", timeout=60_000)  # paper of the light theme
+    page.emulate_media(color_scheme="dark")
+    expect(drawn).to_have_css("background-color", "rgb(21, 24, 28)", timeout=20_000)

@@ -84,6 +84,13 @@ def test_full_colour_is_the_985_per_mille_weight_and_never_zero():
     assert full_colour([MapRow("a", lonely)]) == 0.4
 
 
+def test_rounding_is_not_stretched_to_full_colour():
+    rounding = np.full((1, 20, 20), 3e-8)
+    assert full_colour([MapRow("a", rounding)]) == 1.0
+    rounding[0, 4, 4] = 0.09
+    assert full_colour([MapRow("a", rounding)]) == 0.09
+
+
 def test_coefficients_have_a_dot_for_each_value_and_keep_their_sign():
     per_token = np.stack([np.ones((2, 3)), np.array([[-0.1, -0.2, -0.3], [-0.1, -0.2, -0.3]])])
     figure = coefficients([MINUS, per_token], True, Look())
