@@ -12,7 +12,7 @@ from typing import Any
 
 from core.data.config import DataConfig
 from core.exceptions import ConfigError
-from core.models.config import ModelConfig
+from core.models.config import DENSE_TRACE, ModelConfig
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.training.config import TrainingConfig
@@ -43,6 +43,11 @@ class RunConfig:
             raise ConfigError(
                 f"training.diversity={self.training.diversity}: pushes the maps of a head apart, and there are no two; "
                 "choose training.diversity=0, or model.attention.mixing=additive and model.attention.components=2"
+            )
+        if self.training.diversity and model.attention.window and self.text.max_length > DENSE_TRACE:
+            raise ConfigError(
+                f"training.diversity={self.training.diversity}: needs maps, and with a window there are none beyond "
+                f"{DENSE_TRACE} tokens; choose text.max_length={DENSE_TRACE}, or model.attention.window=0"
             )
 
 

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from core.models.attend import attend_explicit, attend_fused
 from core.models.banded import attend_banded
+from core.models.config import DENSE_TRACE
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
 from core.models.support import global_positions, support_mask
 from core.models.terms import KeyGate, LexicalTerm, rotate
@@ -18,8 +19,6 @@ from core.models.trace import Intervention, LayerTrace
 
 Mixing = Single | Differential | DifferentialV2 | Additive
 
-DENSE_TRACE = 1024
-"""With a window: longer texts have no maps, and are computed in linear time also when traced."""
 DENSE = 256
 """With a window: up to here a masked dense call is faster than the banded one."""
 

@@ -14,6 +14,8 @@ Family = Literal["encoder", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-
 Lexical = Literal["none", "add", "hadamard"]
 Position = Literal["none", "sinusoidal", "polarity-aware"]
 
+DENSE_TRACE = 1024
+"""With a window: longer texts have no maps, and are computed in linear time also when traced."""
 LARGEST = {"width": 8192, "ff_width": 65_536, "layers": 128}
 """Far above what trains here: a slip of the finger is refused before it takes the machine's memory."""
 
@@ -95,6 +97,12 @@ class AttentionConfig:
             )
         if self.mixing == "additive" and not 1 <= self.components <= 16:
             raise ConfigError(f"model.attention.components={self.components}: 1 to 16 for mixing 'additive'")
+        if self.constraint != "01" and self.mixing != "additive":
+            raise ConfigError(
+                f"model.attention.constraint={self.constraint}: only mixing 'additive' has it; choose mixing=additive"
+            )
+        if self.row_norm and self.components == 1:
+            raise ConfigError("model.attention.row_norm: one map needs none; choose components=2 and mixing=additive")
         if self.learn_beta and self.mixing != "additive":
             raise ConfigError("model.attention.learn_beta: only mixing 'additive' has a beta; choose mixing=additive")
         if self.lambda_per_head and self.mixing not in ("differential", "additive"):
@@ -267,6 +275,8 @@ class ModelConfig:
                 )
 
     def _check_parts(self) -> None:
+        if self.norm == "none" and self.norm_place != "pre":
+            raise ConfigError(f"model.norm_place={self.norm_place}: no effect without a norm; choose model.norm=layer")
         for name in ("recency", "pos_tags"):
             if self.position != "polarity-aware" and not getattr(self, name):
                 raise ConfigError(

@@ -98,8 +98,7 @@ class Experiment(Events):
 
     def _by_steps(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
         self._note("tokenizer")
-        tokenizer = fit_tokenizer(_texts_to_fit(dataset, self.config.text), self.config.text)
-        write_text(self.folder / TOKENIZER, tokenizer.to_json())
+        tokenizer = self._tokenizer(dataset)
         torch.manual_seed(self.config.training.seed)
         model = build(
             self.config.model,
@@ -134,6 +133,15 @@ class Experiment(Events):
         self._update(seconds=outcome.seconds)
         self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
         return model, tokenizer
+
+    def _tokenizer(self, dataset: Dataset) -> Tokenizer:
+        """Fitted; a training that goes on keeps its own, since the file of a lexicon may have changed or gone."""
+        path = self.folder / TOKENIZER
+        if (self.folder / CHECKPOINT).is_dir() and path.is_file():
+            return Tokenizer.load(path)
+        tokenizer = fit_tokenizer(_texts_to_fit(dataset, self.config.text), self.config.text)
+        write_text(path, tokenizer.to_json())
+        return tokenizer
 
     def _plan(self, training: Training) -> None:
         """Say before the first step how many there are and on how much data; what a checkpoint knows stays."""

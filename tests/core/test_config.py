@@ -132,3 +132,15 @@ def test_what_parts_read_is_added_unless_a_person_has_said_otherwise(preset, set
 def test_what_parts_read_is_not_asked_of_a_model_that_cannot_be():
     with pytest.raises(ConfigError, match="choose gate=true"):
         inputs("vanilla", {"model.attention.lexicon_gate": "yes"})
+
+
+def test_the_penalty_on_maps_is_refused_where_long_texts_have_none():
+    settings = {
+        "training.diversity": 0.1,
+        "model.attention.window": 64,
+        "model.attention.mixing": "additive",
+        "model.attention.components": 2,
+    }
+    assert compose("vanilla", {**settings, "text.max_length": 1024}).training.diversity == 0.1
+    with pytest.raises(ConfigError, match=r"choose text\.max_length=1024"):
+        compose("vanilla", {**settings, "text.max_length": 1025})
