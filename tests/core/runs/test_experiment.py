@@ -140,6 +140,21 @@ def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny):
     assert {key: first[key] for key in same} == {key: second[key] for key in same}
 
 
+def test_a_training_goes_on_without_the_file_of_its_lexicon(store, tiny, tmp_path):
+    words = tmp_path / "words.csv"
+    words.write_text("word,polarity\ngood,1\nbad,-1\n")
+    settings = {"text.lexicon": str(words), "model.attention.lexical": "add"}
+    run = store.create(tiny("vanilla", **settings), "vanilla").run
+
+    def cancel(event):
+        if event["kind"] == "step" and event["step"] == 9:
+            (store.path(run) / CANCEL).touch()
+
+    assert execute(store, run, on_event=cancel).status == "cancelled"
+    words.unlink()
+    assert execute(store, run).status == "done"
+
+
 @pytest.mark.parametrize(("keep", "hint"), [(True, "continues it"), (False, "begins it anew")])
 def test_a_run_that_is_cancelled_for_good_keeps_no_checkpoint(store, tiny, keep, hint):
     run = store.create(tiny(), "ndt-01-n3").run
