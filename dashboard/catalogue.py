@@ -315,6 +315,15 @@ def _token_lambda(source: Source) -> Drawn:
     return _of_tokens(source, "token-lambda", partial(part_views.lambda_rows, minus=subtracts(source.record)), drawn)
 
 
+def _gate_bars(source: Source) -> Drawn:
+    if "gates" not in provides(source.record.config.model):
+        raise NotAvailable(f"{source.record.preset} has no gates")
+    view = source.view
+    row = part_views.gate_rows(view)[-1]
+    chart = parts.token_bars(row, view.tokens, source.look, label="gate")
+    return Drawn("Gates of one layer", chart, f"{row.name}, in {source.quoted}", readings.GATE_BARS)
+
+
 def _last_layer(source: Source, title: str, found: Callable[..., attention.MapRow | None], reading: str) -> Drawn:
     """A map of all pairs in the last layer that is no attention."""
     view = source.view
@@ -356,11 +365,12 @@ FIGURES: dict[str, Callable[[Source], Drawn]] = {
     **{f"map-{name}": partial(_map, method=name, dimensions=2) for name in METHODS},
     **{f"map-{name}-3d": partial(_map, method=name, dimensions=3) for name in METHODS},
     **{f"silhouettes-{name}": partial(_silhouettes, method=name) for name in METHODS},
-    "numbers": _numbers,
+    "numbers-course": _numbers,
     "grid": _grid,
     "coefficients": _coefficients,
     "token-lambda": _token_lambda,
     "gates": partial(_of_tokens, part="gates", rows=part_views.gate_rows, drawn=_GATES),
+    "gate-bars": _gate_bars,
     "polarity": partial(_of_tokens, part="polarity", rows=part_views.polarity_rows, drawn=_POLARITY),
     "sigma": partial(_last_layer, title="Sigma", found=part_views.sigma, reading=readings.SIGMA),
     "support": partial(_last_layer, title="Who may see whom", found=part_views.seen, reading=readings.SUPPORT),

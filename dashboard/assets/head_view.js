@@ -34,7 +34,8 @@ export default function ({ data, parentElement }) {
   const build = () => {
     const focused = root.getRootNode().activeElement?.dataset?.id;
     const width = Math.max(340, root.clientWidth);
-    const cell = Math.min(size * 1.9, width * 0.055), name = Math.min(width * 0.24, size * 7);
+    const cell = Math.max(13, Math.min(size * 1.9, width * 0.055, (width * 0.34) / H - 3)); // the lines keep their room
+    const name = Math.min(width * 0.24, size * 7);
     const xl = name, xc = width - H * (cell + 3) - 4, xr = xc - name * 0.95;
     const svg = document.createElementNS(NS, "svg");
     for (const [k, v] of Object.entries({ viewBox: `0 0 ${width} ${above + L * row + 4}`, role: "group", "aria-label": data.label })) {

@@ -176,6 +176,10 @@ def map_grid(
     return go.Figure({"data": traces, "layout": layout})  # in one go: adding part by part takes ten times as long
 
 
+SPELT = 6
+"""Heads up to which each map is titled `head 1`, `head 2` …; of more, all but the first have their number alone."""
+
+
 def _part(index: int, count: int) -> list[float]:
     """The place of one of `count` panels along an axis, with gaps between them."""
     gap = 0.03
@@ -187,7 +191,8 @@ def _notes(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str,
     """The head's number above the first row, and `off` in the map of a head that is."""
     panel = {"xref": f"x{axis} domain", "yref": f"y{axis} domain"}
     font = {"color": look.tokens.ink, "size": look.size(15)}
-    title = {"x": 0, "y": 1, "yshift": 4, "xanchor": "left", "yanchor": "bottom", "text": f"head {h + 1}", "font": font}
+    said = f"head {h + 1}" if h == 0 or len(row.weights) <= SPELT else str(h + 1)
+    title = {"x": 0, "y": 1, "yshift": 4, "xanchor": "left", "yanchor": "bottom", "text": said, "font": font}
     middle = {"x": 0.5, "y": 0.5, "text": "off"}
     return [{**note, **panel} for note, wanted in ((title, r == 0), (middle, h in row.off)) if wanted]
 

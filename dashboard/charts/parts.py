@@ -145,7 +145,7 @@ def numbers_course(lines: Mapping[str, Sequence[NumberLine]], epochs: int, look:
         for i in range(0, len(names), PER_ROW)
     ]
     figure = panels(
-        look, titles, height=40 + 200 * len(titles), horizontal_spacing=0.09, vertical_spacing=0.3 / len(titles)
+        look, titles, height=40 + 220 * len(titles), horizontal_spacing=0.09, vertical_spacing=0.44 / len(titles)
     )
     for index, (name, layers) in enumerate(lines.items()):
         at = {"row": index // PER_ROW + 1, "col": index % PER_ROW + 1}

@@ -18,8 +18,7 @@ from dashboard.widgets.runs import damaged
 QUESTION = "What has been trained here, and how well does each model do?"
 TABLE = (
     "± is half of the 95 % interval on the test sentences. In the drawn interval the ring marks TF-IDF with logistic "
-    "regression on the same data: a model inside its interval cannot be told apart from it. λ: change since the start, "
-    "one line for each layer and component."
+    "regression on the same data: a model inside its interval cannot be told apart from it."
 )
 
 LIVE = (

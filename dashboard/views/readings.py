@@ -102,10 +102,8 @@ GRID_HOW = (
 )
 WEIGHTS = "Every component beside the first enters the sum with this coefficient; a negative one takes attention away."
 
-NUMBERS = (
-    "τ and strengths have one value for each layer, from the first to the last; α, β and γ belong to the whole model."
-)
-GATES = "Dark: other tokens may look at this one freely. Pale: it is hardly looked at, by any head."
+NUMBERS = "Several values are those of the layers, from the first to the last; a single one belongs to the whole model."
+GATES = "The stronger the colour, the more freely other tokens look at this one; near the page colour, hardly at all."
 GATES_HOW = (
     "Sigmoid of a learned linear map of the token's vector in that layer; its logarithm is added to every score in "
     "which the token is read (SentiFormer, equation 4). A class token has the gate 1."

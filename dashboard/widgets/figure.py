@@ -24,7 +24,7 @@ def heading(title: str, name: str, *, note: str = "", about: str = "") -> None:
 
 def caption(text: str) -> None:
     """One sentence on how to read what stands above."""
-    st.html(f'<p class="s-cap">{escape(text)}</p>')
+    st.html(f'<p class="s-cap">{escape(text).replace(" %", "&nbsp;%")}</p>')  # a number keeps its unit
 
 
 def figure(

@@ -34,11 +34,11 @@ def run_table(records: Sequence[RunRecord]) -> None:
         row_height=row_height(),
         column_order=[*COLUMNS, "course"] if moved else COLUMNS,
         column_config={
-            "run": text("Run", width=138 if moved else 190),
+            "run": text("Run", width=138 if moved else 170),
             "status": text("Status", width=76),
             "data": text("Data", width=68),
-            "model": text("Model", width=88 if moved else 110),
-            "accuracy": text("Accuracy, test", width=104, help=ACCURACY),
+            "model": text("Model", width=88 if moved else 104),
+            "accuracy": text("Accuracy, test", width=104 if moved else 132, help=ACCURACY),
             "interval": st.column_config.ImageColumn(
                 "0.5 to 1", width=92, help="The interval drawn; the ring is TF-IDF"
             ),

@@ -149,10 +149,9 @@ def past(record: RunRecord) -> None:
         _figures(curves, skipped)
         export_bar("train", curve_tables(curves))
     elif record.status == "done":
-        finding(
-            "There are no curves to show",
-            f"{record.preset} is not trained step by step: it is solved in one go. Its numbers are on Performance.",
-        )
+        by_steps = record.config.model.by_steps
+        why = "has no readable history left" if by_steps else "is not trained step by step: it is solved in one go"
+        finding("There are no curves to show", f"{record.preset} {why}. Its numbers are on Performance.")
 
 
 def _stands(record: RunRecord) -> str:
