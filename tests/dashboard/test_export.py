@@ -45,6 +45,8 @@ def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
         *(f"map-{method}{deep}" for method in ("tsne", "umap") for deep in ("", "-3d")),
         "silhouettes-tsne",
         "silhouettes-umap",
+        *("numbers-course", "token-lambda", "gates", "gate-bars", "polarity", "sigma", "support"),
+        *("branches", "head-reading"),
     }
     assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]
 

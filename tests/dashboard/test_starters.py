@@ -22,10 +22,17 @@ SAID = {
     "lambdas": "Upwards: how far lambda has moved",
 }
 NO_LAMBDA = "has no lambda"
-OF_SOME = {"numbers", "token-lambda", "gates", "polarity", "sigma", "support", "branches", "head-reading"}
+OF_SOME = {
+    *("numbers-course", "token-lambda", "gates", "gate-bars", "polarity", "sigma", "support"),
+    *("branches", "head-reading"),
+}
 HAS = {
-    "sentiformer": {"numbers", "gates"},  # a window covers a short sentence, so there is no support to draw
-    "tweet-v1-p2": {"numbers"},
+    "sentiformer": {
+        "numbers-course",
+        "gates",
+        "gate-bars",
+    },  # a window covers a short sentence, so there is no support to draw
+    "tweet-v1-p2": {"numbers-course"},
     "lexical-last": {"polarity", "sigma"},
     "inceptive-16": {"branches", "head-reading"},
 }
