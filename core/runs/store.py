@@ -84,7 +84,7 @@ class RunStore:
             RunNotFound: no such run.
             RunDamaged: its record cannot be read; the message names the file and the reason.
         """
-        return _as_it_is(_parse(self.path(run)))
+        return _as_it_is(self.path(run))
 
     def list(self) -> list[RunRecord]:
         """Every run, newest first. A damaged one has status `damaged` and its reason, and default settings."""
@@ -94,7 +94,7 @@ class RunStore:
         for path in self.folder.iterdir():
             if _NAME.fullmatch(path.name) and path.is_dir():
                 try:
-                    records.append(_as_it_is(_parse(path)))
+                    records.append(_as_it_is(path))
                 except RunDamaged as error:
                     records.append(_damaged(path, str(error)))
         return sorted(records, key=lambda record: (record.created, record.run), reverse=True)
@@ -169,8 +169,13 @@ def resume_hint(run: str) -> str:
     return f"`sentiscope train --resume {run}` continues it"
 
 
-def _as_it_is(record: RunRecord) -> RunRecord:
+def _as_it_is(path: Path) -> RunRecord:
+    record = _parse(path)
     if record.status != "running" or alive(record.process):
+        return record
+    # It may have written its end and gone between our two looks.
+    record = _parse(path)
+    if record.status != "running":
         return record
     number = f" (number {record.process.pid})" if record.process else ""
     reason = f"its process{number} ended before it was done; {resume_hint(record.run)}"

@@ -250,3 +250,15 @@ def test_looking_at_runs_and_waiting_in_the_queue_load_nothing_heavy():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_a_process_that_writes_its_end_and_goes_between_two_looks_is_believed(store, monkeypatch):
+    run = store.create(compose("vanilla"), "vanilla").run
+    store.update(run, status="running", process=this_process())
+
+    def ends(process):
+        store.update(run, status="done")
+        return False
+
+    monkeypatch.setattr("core.runs.store.alive", ends)
+    assert store.read(run).status == "done"
