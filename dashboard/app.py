@@ -15,7 +15,7 @@ import streamlit as st
 if importlib.util.find_spec("dashboard") is None:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from core.exceptions import SentiscopeError
+from core.exceptions import RunDamaged, SentiscopeError
 from dashboard import data, state
 from dashboard.widgets.messages import problem
 from dashboard.widgets.runs import run_picker
@@ -53,5 +53,7 @@ try:
         follow_theme()
     page.run()
     data.freeze_once()
+except RunDamaged as error:
+    problem("This page cannot go on", f"{error}\nBring the file back, or choose another run in the sidebar.")
 except SentiscopeError as error:
     problem("This page cannot go on", str(error))

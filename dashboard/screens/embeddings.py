@@ -55,7 +55,9 @@ def page() -> None:
         header("Map", QUESTION, facts(record))
         _nothing(record)
         return
-    head = st.container()
+    head = st.empty()
+    with head:  # until it is known how many examples there are, and where they cannot be read
+        header("Map", QUESTION, facts(record))
     split, config, way = _choices(record, splits)
     files, points = data.map_files(record.run, split, config), data.points(record, split)
     with head:

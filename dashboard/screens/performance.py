@@ -47,7 +47,9 @@ def page() -> None:
         return
     state.keep_to(state.SPLIT, splits)
     state.initial(state.SPLIT, "test" if "test" in splits else splits[-1])
-    head = st.container()
+    head = st.empty()
+    with head:  # until it is known how many examples there are, and where they cannot be read
+        header("Performance", QUESTION, facts(record))
     about = "Choose a model on validation, report it on test"
     split = (
         st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True, help=about)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.exceptions import SentiscopeError
+from core.exceptions import RunDamaged, SentiscopeError
 from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import data, state
@@ -70,6 +70,8 @@ def _below(record: RunRecord, others: Mapping[str, RunRecord]) -> None:
     )
     try:
         _reading(record, others, text or "")
+    except RunDamaged as error:
+        problem("This page cannot go on", f"{error}\nBring the file back, or choose another run in the sidebar.")
     except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
         problem("This page cannot go on", str(error))
 
