@@ -35,7 +35,7 @@ def streamlit_command(script: Path, port: int, address: str, names: Sequence[str
     ]
     if names or not _loopback(address):
         options += [f"--server.allowedHosts={host}" for host in allowed_hosts(address, names)]
-    return [sys.executable, "-m", "streamlit", "run", str(script), *options]
+    return [sys.executable, "-m", "dashboard.warm", "run", str(script), *options]
 
 
 def allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:

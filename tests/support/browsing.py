@@ -41,12 +41,12 @@ def opened_browser(program: str) -> Iterator[Browser]:
 
 
 @contextmanager
-def served(script: str | Path, **environment: str) -> Iterator[str]:
+def served(script: str | Path, module: str = "streamlit", **environment: str) -> Iterator[str]:
     """A Streamlit script on a free port; its address, as soon as it answers."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", str(script), f"--server.port={port}"]
+    command = [sys.executable, "-m", module, "run", str(script), f"--server.port={port}"]
     process = subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
@@ -61,7 +61,8 @@ def served(script: str | Path, **environment: str) -> Iterator[str]:
 @contextmanager
 def dashboard(runs: Path) -> Iterator[str]:
     """The dashboard on these runs."""
-    with served("dashboard/app.py", SENTISCOPE_RUNS=str(runs), SENTISCOPE_CACHE=str(runs.parent / "cache")) as address:
+    folders = {"SENTISCOPE_RUNS": str(runs), "SENTISCOPE_CACHE": str(runs.parent / "cache")}
+    with served("dashboard/app.py", "dashboard.warm", **folders) as address:
         yield address
 
 

@@ -1,0 +1,24 @@
+"""Streamlit's own command, with what the first page needs read while the browser is still on its way.
+
+Streamlit runs the app's code only when somebody opens it; the visitor would wait for pandas then.
+"""
+
+from __future__ import annotations
+
+import importlib
+import threading
+
+from streamlit.web import cli
+
+FIRST = ("pandas", "streamlit.dataframe_util", "plotly.subplots", "dashboard.charts.marks", "dashboard.views.results")
+"""Modules that the first page needs. Those with caches are not among them: they want a server that is there."""
+
+
+def _read() -> None:
+    for name in FIRST:
+        importlib.import_module(name)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=_read, daemon=True).start()
+    cli.main()
