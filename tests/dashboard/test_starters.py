@@ -10,6 +10,8 @@ from core import verbs
 from core.runs.store import RunStore
 from dashboard import datasets
 
+pytestmark = pytest.mark.slow
+
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
 STARTERS = sorted(path.parent.name for path in TRAINED.glob("starter-*/run.json"))
 SAID = {
