@@ -229,10 +229,10 @@ def _said(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, An
 
 
 def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | None = None) -> dict[str, Any]:
-    """One text with its tokens, prediction and every map and coefficient; `html` also writes a page of it."""
+    """One text with its tokens, prediction and everything inside the model; `html` also writes a page of it."""
     from core.evaluation.multilabel import NOTHING
     from core.interpret.html import page
-    from core.interpret.sentence import inspect_text
+    from core.interpret.sentence import inside, inspect_text
     from core.runs.load import load_run
 
     loaded = load_run(store or RunStore(), run)
@@ -255,15 +255,7 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
         "unknown": list(view.unknown),
         "truncated": view.truncated,
         "prediction": {**said, "probabilities": view.probabilities},
-        "layers": [
-            {
-                "components": layer.components.tolist(),
-                "coefficients": layer.coefficients.tolist(),
-                "combined": layer.combined.tolist(),
-                "gates": None if layer.gates is None else layer.gates.tolist(),
-            }
-            for layer in view.layers
-        ],
+        **inside(view),
     }
 
 

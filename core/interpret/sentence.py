@@ -159,6 +159,33 @@ def _beside(trace: Trace | None, length: int) -> dict[str, Any]:
     }
 
 
+def inside(view: SentenceView) -> dict[str, Any]:
+    """What a reading shows of the inside as plain data for JSON; null or empty where the model has no such part."""
+
+    def plain(values: np.ndarray | None) -> Any:
+        return None if values is None else values.tolist()
+
+    return {
+        "tags": None if view.tags is None else list(view.tags),
+        "polarity": plain(view.polarity),
+        "positions": view.positions,
+        "branches": {str(width): plain(values) for width, values in view.branches.items()},
+        "head_maps": plain(view.head_maps),
+        "layers": [
+            {
+                "components": plain(layer.components),
+                "coefficients": plain(layer.coefficients),
+                "combined": plain(layer.combined),
+                "gates": plain(layer.gates),
+                "temperature": layer.temperature,
+                "terms": {name: plain(term) for name, term in layer.terms.items()},
+                "support": plain(layer.support),
+            }
+            for layer in view.layers
+        ],
+    }
+
+
 def _array(tensor: Tensor) -> np.ndarray:
     with torch.inference_mode():
         return tensor.detach().float().cpu().numpy().copy()

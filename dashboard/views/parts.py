@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from core.runs.record import RunRecord
+from core.text.lexicon import NEUTRAL
 from core.text.tags import TAGS
 from core.training.history import History
 from dashboard.charts.attention import MapRow, coefficient_names
@@ -26,8 +27,6 @@ NUMBERS = {
     "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
 }
 """By name in a record: the sign on the page and what it means."""
-NEUTRAL = 1 / 3
-"""Polarity of an unknown word, and sigma of it with any other."""
 NEUTRAL_TOKENS = "neutral tokens"
 """The row of a record's numbers that is counted, not learned."""
 POLARITIES = ("positive", "neutral", "negative")

@@ -13,6 +13,7 @@ from core.runs.sweep import Plan, parse_grid
 from dashboard import data, datasets, state
 from dashboard.charts.numbers import count
 from dashboard.views.sweeps import command_line, time_said
+from dashboard.widgets.data_picker import data_picker
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem
 
@@ -24,15 +25,7 @@ def sweep_form() -> None:
     """What is varied, how often, on how much data; what it costs; the button."""
     with st.container(key="sweep-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.multiselect("Models", list(PRESETS), default=MODELS, key=_key("models"), width=360)
-        st.selectbox(
-            "Data",
-            datasets.names(here=True),
-            key=state.DATA,
-            bind="query-params",
-            width=180,
-            accept_new_options=True,
-            help="A known name, or the path of a file or folder on this machine",
-        )
+        data_picker()
         st.number_input("Seeds", 1, 20, SEEDS, key=_key("seeds"), width=110, help="Every cell is trained so often")
         st.number_input(
             "Training rows", 0, 10_000_000, LIMIT, 1000, key=_key("limit"), width=150, help="At most; 0: all"

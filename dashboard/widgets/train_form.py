@@ -18,6 +18,7 @@ from dashboard import data, datasets, state
 from dashboard.views.composing import composed_said, size_said
 from dashboard.views.planning import command_line, time_said
 from dashboard.widgets.composer import composed, composer
+from dashboard.widgets.data_picker import data_picker
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem
 from dashboard.widgets.preset_picker import preset_picker
@@ -47,15 +48,7 @@ def train_form() -> None:
     """Three choices, one button; every setting below, folded."""
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         preset_picker(MODEL, help="The Models page shows what each is made of")
-        st.selectbox(
-            "Data",
-            datasets.names(here=True),
-            key=state.DATA,
-            bind="query-params",
-            width=180,
-            accept_new_options=True,
-            help="A known name, or the path of a file or folder on this machine; the Data page shows what is in it",
-        )
+        data_picker(more="; the Data page shows what is in it")
         st.segmented_control(
             "Time",
             list(TIMES),

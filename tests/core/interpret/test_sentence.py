@@ -91,3 +91,32 @@ def test_the_page_is_self_contained_and_escapes_what_was_typed():
     assert "http" not in shown and "src=" not in shown
     # 2 layers, 2 heads, 3 components and the combined map
     assert shown.count("<figure>") == 2 * 2 * 4
+
+
+def test_the_inside_as_plain_data_holds_every_part_that_the_model_has():
+    import json
+
+    from small_models import make, small
+
+    from core.interpret.sentence import inside
+    from core.models.presets import PRESETS
+    from core.text.config import TextConfig
+    from core.text.tokenizers import fit_tokenizer
+
+    has = {
+        "sentiformer": {"tags", "positions", "gates"},
+        "tweet-v1-p2": {"temperature"},
+        "lexical-last": {"polarity", "terms"},
+        "inceptive-16": {"branches", "head_maps"},
+    }
+    for preset, wanted in has.items():
+        config = small(PRESETS[preset].model)
+        text = TextConfig(
+            min_freq=1, tagger="en" if config.needs_tags else "none", lexicon="vader" if config.needs_lexicon else ""
+        )
+        tokenizer = fit_tokenizer(["not a bad film"], text)
+        view = inspect_text(make(config, torch.float32), tokenizer, ("a", "b", "c"), "not a bad film")
+        data = json.loads(json.dumps(inside(view), allow_nan=False))
+        parts = {**data["layers"][0], **{name: value for name, value in data.items() if name != "layers"}}
+        optional = {"tags", "polarity", "positions", "branches", "head_maps", "gates", "temperature", "terms"}
+        assert {name for name in optional if parts[name]} == wanted

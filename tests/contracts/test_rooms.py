@@ -1,0 +1,11 @@
+"""What two rooms that may not import each other say alike."""
+
+from __future__ import annotations
+
+from core.models import positions, terms
+from core.text import lexicon, tags
+
+
+def test_text_and_models_mean_the_same_by_tags_and_by_a_neutral_word():
+    assert len(tags.TAGS) == positions.TAGS
+    assert lexicon.NEUTRAL == terms.NEUTRAL
