@@ -216,10 +216,17 @@ def _classified(config: ModelConfig, vector: str, words: str) -> Iterator[Line]:
         yield Line(rf"\mathrm{{logits}} = W\,{vector} + b", words)
 
 
+def _above(layers: int) -> str:
+    return f", in the top one of {layers} layers" if layers > 1 else ""
+
+
 def _baseline(config: ModelConfig) -> tuple[Line, ...]:
     if config.family == "bilstm":
         states = r"h = \big[\overrightarrow{\mathrm{LSTM}}(x)_T;\ \overleftarrow{\mathrm{LSTM}}(x)_1\big]"
-        return (Line(states, "The last state of each direction."), *_classified(config, "h", "A linear map."))
+        return (
+            Line(states, f"The last state of each direction{_above(config.layers)}."),
+            *_classified(config, "h", "A linear map."),
+        )
     if config.family == "cnn":
         kernels = r",\,".join(map(str, config.head.widths()))
         return (

@@ -253,10 +253,10 @@ PRESETS: dict[str, Preset] = {
         **{**INCEPTIVE_HEAD, "kernels": "3"},
     ),
     "bilstm": Preset(
-        ModelConfig(family="bilstm", width=300, layers=1, ff_width=256, dropout=0.5),
+        ModelConfig(family="bilstm", width=300, layers=2, ff_width=256, dropout=0.5),
         "baseline",
-        f"{SENTIFORMER}, Table I (BiLSTM, 2 x 256); its dropout is not stated",
-        "Reads the words one after the other in both directions, and answers from the two last states.",
+        f"{SENTIFORMER}, section V (BiLSTM, 2 layers of 256); its dropout is not stated",
+        "Two layers read the words one after the other in both directions; the last state of each answers.",
         {"training.lr": 1e-3},
     ),
     "cnn": Preset(

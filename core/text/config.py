@@ -7,7 +7,7 @@ from typing import Literal
 
 from core.exceptions import ConfigError
 
-Normaliser = Literal["none", "lower", "tweet", "tweet-clean"]
+Normaliser = Literal["none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released"]
 TokenizerKind = Literal["word", "bpe"]
 TaggerKind = Literal["none", "auto", "en", "de", "nl"]
 
@@ -18,7 +18,9 @@ class TextConfig:
 
     normaliser: Normaliser = "lower"
     """none: only white space is folded · lower: also lower-cased · tweet: also URL and @name marked ·
-    tweet-clean: lower-cased, URL, @name, digits and every mark removed, emoji and apostrophes too."""
+    tweet-clean: lower-cased, URL, @name, digits and every mark removed, emoji and apostrophes too ·
+    tweet-clean-as-released: as the released code of 7ess-Xin, which takes any http or www for a link, also inside a
+    word (awwww becomes a), and removes all from an @ to the next blank."""
     mark_elongation: bool = False
     """Shorten drawn-out words and put a mark behind them: soooo becomes so xxlong, coooool becomes cool xxlong."""
     mark_capitals: bool = False

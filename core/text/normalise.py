@@ -20,19 +20,24 @@ LONG_MARK, CAPITALS_MARK = "xxlong", "xxcaps"
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# Not every "www." is a link: "awww... so sweet".
+_LINK = r"(?:https?://|(?<!\w)www\.(?=\w))\S+"
 # The last branch is how TweetEval writes a link it has removed.
-_URL = re.compile(r"(?:https?://|www\.)\S+|\bhttps?\b", re.IGNORECASE)
+_URL = re.compile(rf"{_LINK}|\bhttps?\b", re.IGNORECASE)
 _USER = re.compile(r"(?<!\w)@[A-Za-z0-9_]+")
 _HASHTAG = re.compile(r"(?<!\w)#([^\s#]+)")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-# As the released cleaning writes them: no word boundary in front, and digits go after everything else.
-_ANY_URL = re.compile(r"(?:http|www)\S+", re.IGNORECASE)
-_ANY_USER = re.compile(r"@\w+")
+# The cleaning of 7ess-Xin, section III-A: `http://`, `https://` or `www.` links, and handles `@username`.
+_PAPER_URL = re.compile(_LINK, re.IGNORECASE)
+_PAPER_USER = re.compile(r"@\w+")
+# As its released code finds them: also inside a word ("awwww"), and up to the next blank.
+_RELEASED_URL = re.compile(r"(?:http|www)\S+", re.IGNORECASE)
+_RELEASED_USER = re.compile(r"@\S+")
 _TAG = re.compile(r"#(\w+)")
 _NO_WORD = re.compile(r"[^\w\s]")
 _DIGITS = re.compile(r"\d+")
 # Addresses and names are no words: the first branch takes them out of the way of the second.
-_WORD_OUTSIDE = re.compile(r"(?:https?://|www\.)\S+|@\w+|(?<!\w)([^\W\d_]+(?:['’][^\W\d_]+)*)(?!\w)", re.IGNORECASE)
+_WORD_OUTSIDE = re.compile(rf"{_LINK}|@\w+|(?<!\w)([^\W\d_]+(?:['’][^\W\d_]+)*)(?!\w)", re.IGNORECASE)
 _RUN = re.compile(r"([^\W\d_])\1{2,}(\Z)?", re.IGNORECASE)
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
 
@@ -73,11 +78,19 @@ def _straighten_quotes(text: str) -> str:
 
 
 def _drop_links(text: str) -> str:
-    return _ANY_URL.sub("", text)
+    return _PAPER_URL.sub("", text)
 
 
 def _drop_users(text: str) -> str:
-    return _ANY_USER.sub("", text)
+    return _PAPER_USER.sub("", text)
+
+
+def _drop_released_links(text: str) -> str:
+    return _RELEASED_URL.sub("", text)
+
+
+def _drop_released_users(text: str) -> str:
+    return _RELEASED_USER.sub("", text)
 
 
 def _unwrap_hashtags(text: str) -> str:
@@ -122,6 +135,22 @@ _LOWER = ("lower case", str.lower)
 _ELONGATION = ("drawn-out words marked", _mark_elongation)
 _CAPITALS = ("words in capitals marked", _mark_capitals)
 
+
+def _cleaned(drop_links: Step, drop_users: Step) -> tuple[tuple[str, Step], ...]:
+    """The cleaning of the tweet encoder family, in its order; only the first two steps are ours."""
+    return (
+        _FOLD,
+        _COMPOSE,
+        _LOWER,
+        ("links removed", drop_links),
+        ("user names removed", drop_users),
+        ("hash signs removed", _unwrap_hashtags),
+        ("only letters, digits and underscores", _keep_words),
+        ("digits removed", _drop_digits),
+        _FOLD,
+    )
+
+
 NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
     "none": (_FOLD, _COMPOSE),
     "lower": (_FOLD, _LOWER, _COMPOSE),
@@ -137,18 +166,8 @@ NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
         _COMPOSE,
         _FOLD,
     ),
-    # The cleaning of the tweet encoder family, in its order; only the first two steps, which it needs not, are ours.
-    "tweet-clean": (
-        _FOLD,
-        _COMPOSE,
-        _LOWER,
-        ("links removed", _drop_links),
-        ("user names removed", _drop_users),
-        ("hash signs removed", _unwrap_hashtags),
-        ("only letters, digits and underscores", _keep_words),
-        ("digits removed", _drop_digits),
-        _FOLD,
-    ),
+    "tweet-clean": _cleaned(_drop_links, _drop_users),
+    "tweet-clean-as-released": _cleaned(_drop_released_links, _drop_released_users),
 }
 
 

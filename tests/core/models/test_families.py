@@ -10,15 +10,19 @@ from core.models.build import build
 from core.models.config import READS, AttentionConfig, HeadConfig, ModelConfig
 from core.models.presets import PRESETS
 from core.models.provides import provides
+from core.text.config import TextConfig
 
 CNN = {"family": "cnn", "head": HeadConfig(kernels="3,4,5", channels=100)}
 
 
 def test_the_bilstm_has_the_size_of_its_description():
-    """300-d embeddings, 2 × 256 states (four gates, two biases each, both directions), states to classes."""
-    model = build(PRESETS["bilstm"].model, vocabulary=1000, classes=5)
-    expected = 1000 * 300 + 2 * 4 * 256 * (300 + 256 + 2) + 512 * 5 + 5
-    assert sum(each.numel() for each in model.parameters()) == expected
+    """300-d embeddings; two layers of 2 × 256 states (four gates, two biases each, both ways), the upper to classes."""
+    config = PRESETS["bilstm"].model
+    model = build(config, vocabulary=1000, classes=5)
+    layers = 2 * 4 * 256 * (300 + 256 + 2) + 2 * 4 * 256 * (2 * 256 + 256 + 2)
+    assert sum(each.numel() for each in model.parameters()) == 1000 * 300 + layers + 512 * 5 + 5
+    model = build(config, vocabulary=TextConfig().max_vocab, classes=2)
+    assert sum(each.numel() for each in model.parameters()) == 11_720_770
 
 
 def test_the_cnn_has_the_size_of_its_description():

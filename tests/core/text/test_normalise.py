@@ -49,8 +49,35 @@ def test_each_normaliser_changes_exactly_its_part(kind, text, expected):
         ("!!! 123 😀", ""),
     ],
 )
-def test_tweet_clean_follows_the_released_rules_in_their_order(text, expected):
+def test_tweet_clean_follows_the_papers_rules_in_their_order(text, expected):
     assert normalise(text, "tweet-clean") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "paper", "released"),
+    [
+        ("awwww so sweet", "awwww so sweet", "a so sweet"),
+        ("ewwww, gross", "ewwww gross", "e gross"),
+        ("Awww... so sweet", "awww so sweet", "a so sweet"),
+        ("www... what", "www what", "what"),
+        ("the http error", "the http error", "the http error"),
+        ("httpd is down", "httpd is down", "is down"),
+        ("look:www.a.b/c, now", "look now", "look now"),
+        ("seehttps://t.co/x now", "see now", "see now"),
+        ("@ann:great! film", "great film", "film"),
+        ("@joe's mate", "s mate", "mate"),
+        ("joe@site.org", "joeorg", "joe"),
+    ],
+)
+def test_links_and_handles_as_the_paper_writes_them_and_as_the_released_code_finds_them(text, paper, released):
+    assert normalise(text, "tweet-clean") == paper
+    assert normalise(text, "tweet-clean-as-released") == released
+
+
+@pytest.mark.parametrize("text", ["awww... so sweet", "ewww.gross", "www..."])
+def test_a_drawn_out_word_is_no_link_in_tweets_either(text):
+    assert "<url>" not in normalise(text, "tweet")
+    assert normalise("www.a.b", "tweet") == "<url>"
 
 
 @pytest.mark.parametrize(
@@ -116,5 +143,5 @@ def test_steps_lists_only_what_changed_and_ends_at_the_result():
 
 
 def test_an_unknown_normaliser_is_named_with_the_known_ones():
-    with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean"):
+    with pytest.raises(ConfigError, match="'upper': one of none, lower, tweet, tweet-clean, tweet-clean-as-released"):
         normalise("a", "upper")
