@@ -10,6 +10,8 @@ from pathlib import Path
 
 from core.exceptions import StorageError
 
+ENDING = ".new"
+"""Of a file or folder that is not complete; one that nobody works on any more may be cleared away."""
 _REASONS = {
     errno.ENOSPC: "the disk is full; free some space and try again",
     errno.EDQUOT: "your disk quota is used up; free some space and try again",
@@ -36,7 +38,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     Raises:
         StorageError: the disk is full or read-only; the old file is untouched.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    temporary = beside(path)
     with storage_errors(path):
         try:
             with temporary.open("wb") as stream:
@@ -49,6 +51,15 @@ def write_bytes(path: Path, content: bytes) -> None:
                 temporary.unlink()
             raise
         _sync_folder(path.parent)
+
+
+def beside(path: Path) -> Path:
+    """A name in the same folder for what is to become `path`, of its own for every call of every thread.
+
+    It keeps the file's name as far as 255 bytes allow.
+    """
+    name = path.name.encode("utf-8", "surrogateescape")[:200].decode("utf-8", "ignore")
+    return path.with_name(f".{name}.{os.getpid()}-{os.urandom(8).hex()}{ENDING}")
 
 
 def write_text(path: Path, content: str) -> None:

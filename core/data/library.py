@@ -6,21 +6,26 @@ FOLDER/choices/ID.json       which file, which columns, which encoding: what a t
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
+import os
 import re
+import shutil
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.atomic import storage_errors, write_bytes, write_text
+from core.atomic import beside, storage_errors, write_bytes, write_text
 from core.data.config import DataConfig
+from core.exceptions import StorageError
 from core.fingerprint import fingerprint
 
 CHOSEN = ("name", "text", "label", "separator", "delimiter", "encoding", "header")
 """The settings of a `DataConfig` that a choice holds."""
 LONGEST_NAME = 80
+FILES = "files"
 
 _ID = re.compile(r"[\w.-]{1,120}")
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -49,14 +54,41 @@ def keep_file(folder: Path, name: str, content: bytes) -> Path:
     Raises:
         StorageError: the disk is full or read-only.
     """
-    home = folder / "files" / hashlib.sha256(content).hexdigest()
-    with storage_errors(home):
-        home.mkdir(parents=True, exist_ok=True)
-        kept = next((path for path in home.iterdir() if not path.name.startswith(".")), None)
+    home = folder / FILES / hashlib.sha256(content).hexdigest()
+    if (kept := _kept(home)) is None:
+        _lay_down(home, safe_name(name), content)
+        kept = _kept(home)
     if kept is None:
-        kept = home / safe_name(name)
-        write_bytes(kept, content)
+        raise StorageError(f"{home}: the file has just been cleared away; upload it again")
+    with storage_errors(kept):
+        os.utime(home)  # used today, so that it is not swept as left over
     return kept
+
+
+def _kept(home: Path) -> Path | None:
+    """The file that lies in its folder; None where there is none yet."""
+    with contextlib.suppress(FileNotFoundError):
+        return next((path for path in home.iterdir() if not path.name.startswith(".")), None)
+    return None
+
+
+def _lay_down(home: Path, name: str, content: bytes) -> None:
+    """Make the folder of a file whole elsewhere and move it in; of several at once the first stays."""
+    new = beside(home)
+    try:
+        with storage_errors(home):
+            new.mkdir(parents=True)
+        write_bytes(new / name, content)
+        with storage_errors(home):
+            with contextlib.suppress(OSError):
+                home.rmdir()  # empty: left by a process that was killed
+            try:
+                new.rename(home)
+            except OSError:
+                if _kept(home) is None:
+                    raise
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
 
 
 def keep_choice(folder: Path, config: DataConfig) -> Choice:

@@ -1,9 +1,12 @@
 import errno
 import os
+import threading
 
 import pytest
 
 from core import atomic
+from core.data.config import DataConfig
+from core.data.library import choices, keep_choice, keep_file, read_choice
 from core.exceptions import StorageError
 
 
@@ -42,3 +45,60 @@ def test_a_disk_that_refuses_leaves_the_old_file_and_says_what_to_do(tmp_path, m
 def test_other_errors_stay_what_they_are(tmp_path):
     with pytest.raises(FileNotFoundError):
         atomic.write_text(tmp_path / "none" / "run.json", "new")
+
+
+def at_once(threads, work):
+    """Call `work(number)` in many threads behind one barrier; what any of them raised."""
+    start, failed = threading.Barrier(threads), []
+
+    def begin(number):
+        start.wait()
+        try:
+            work(number)
+        except Exception as error:
+            failed.append(error)
+
+    workers = [threading.Thread(target=begin, args=(number,)) for number in range(threads)]
+    for each in workers:
+        each.start()
+    for each in workers:
+        each.join()
+    return failed
+
+
+def test_thirty_threads_write_one_file_and_none_fails_or_reads_half_of_it(tmp_path):
+    path, torn = tmp_path / "choice.json", []
+    atomic.write_bytes(path, b"0" * 50_000)
+
+    def write(number):
+        for _ in range(3):
+            atomic.write_bytes(path, bytes([48 + number]) * 50_000)
+            found = path.read_bytes()
+            if len(found) != 50_000 or len(set(found)) != 1:
+                torn.append(found)
+
+    assert at_once(30, write) == []
+    assert torn == []
+    assert [each.name for each in tmp_path.iterdir()] == ["choice.json"]
+
+
+def test_thirty_threads_keep_one_upload_and_its_choice(tmp_path):
+    content, kept = b"text,label\n" * 5_000, [None] * 30
+
+    def keep(number):
+        kept[number] = keep_file(tmp_path, f"student-{number}.csv", content)
+        choice = keep_choice(tmp_path, DataConfig(str(kept[number]), text="text", label="label"))
+        assert read_choice(tmp_path, choice.id) == choice
+
+    assert at_once(30, keep) == []
+    assert len(set(kept)) == 1
+    assert kept[0].read_bytes() == content
+    assert [each.name for each in (tmp_path / "files").iterdir()] == [kept[0].parent.name]
+    assert len(choices(tmp_path)) == 1
+
+
+def test_a_name_as_long_as_a_file_system_allows_can_be_replaced(tmp_path):
+    path = tmp_path / ("ä" * 127)
+    atomic.write_text(path, "old")
+    atomic.write_text(path, "new")
+    assert [each.read_text() for each in tmp_path.iterdir()] == ["new"]
