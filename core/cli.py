@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 import core
 from core import verbs
-from core.cli_print import Json, Set, decimals, emit, err, out, show_tree, tabulate, visible
+from core.cli_print import Json, Set, decimals, emit, err, say, show_tree, tabulate
 from core.cli_progress import Progress
 from core.cli_sweep import sweep, sweeps_app
 from core.config import parse_settings
@@ -46,7 +45,7 @@ def main() -> None:
     try:
         app()
     except SentiscopeError as error:
-        err.print(f"[bold]sentiscope:[/bold] {escape(visible(str(error)))}", highlight=False, soft_wrap=True)
+        say(f" {error}", head="sentiscope:", console=err)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader of our output has gone (`| head`); nothing is left to tell anybody.
@@ -140,7 +139,7 @@ def project(
         nonlocal last
         line = what if share is None else f"{what}: {share:.0%}"
         if line != last:
-            err.print(line, highlight=False, markup=False)
+            say(line, console=err)
         last = line
 
     made = verbs.project(run, split=split, method=method, dimensions=dimensions, rows=rows, seed=seed, on_progress=tell)
@@ -264,7 +263,7 @@ def runs_remove(run: Run, as_json: Json = False) -> None:
 
 @app.command()
 def dashboard(
-    port: Annotated[int, typer.Option(help="Port to serve on.")] = 8501,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve on.")] = 8501,
     address: Annotated[
         str, typer.Option(help="Address to serve on; other machines need more than loopback.")
     ] = "127.0.0.1",
@@ -305,10 +304,10 @@ def _pairs(texts: list[str]) -> dict[str, str]:
 
 
 def _show_training(result: dict[str, Any]) -> None:
-    out.print(f"[bold]{escape(result['run'])}[/bold]: {result['status']} in {result['seconds']:.0f} s")
+    say(f": {result['status']} in {result['seconds']:.0f} s", head=result["run"])
     (_several_trained if result["task"] == "multi" else _single_trained)(result)
     if result["status"] == "done":
-        out.print(f'Look inside: sentiscope inspect {result["run"]} "not bad at all"', markup=False, highlight=False)
+        say(f'Look inside: sentiscope inspect {result["run"]} "not bad at all"')
 
 
 def _several_trained(result: dict[str, Any]) -> None:
@@ -348,7 +347,7 @@ def _single_trained(result: dict[str, Any]) -> None:
 
 
 def _show_evaluation(result: dict[str, Any]) -> None:
-    out.print(f"{result['run']} on {result['data']}, {result['split']}, n = {result['n']}", markup=False)
+    say(f"{result['run']} on {result['data']}, {result['split']}, n = {result['n']}")
     if result["task"] == "multi":
         _show_several(result)
         return
@@ -395,54 +394,56 @@ def _show_predictions(result: dict[str, Any]) -> None:
 
 def _show_map(result: dict[str, Any]) -> None:
     what = f"{result['method']}, {result['dimensions']}-D, {result['split']}, n = {result['n']}"
-    out.print(f"{what}{'' if result['computed'] else ' (was there)'}: {result['file']}", markup=False, highlight=False)
+    say(f"{what}{'' if result['computed'] else ' (was there)'}: {result['file']}")
     quality = {key: value for key, value in result["quality"].items() if isinstance(value, float)}
     tabulate([{"quality": key, "value": decimals(value)} for key, value in quality.items()], ("quality", "value"))
     if reason := result["quality"]["reason"]:
-        out.print(f"no silhouette: {reason}", markup=False)
+        say(f"no silhouette: {reason}")
 
 
 def _show_figures(result: dict[str, Any]) -> None:
     tabulate(result["files"], ("name", "title", "file"))
     for name, reason in result["left_out"].items():
-        out.print(f"without {name}: {reason}", markup=False, highlight=False, soft_wrap=True)
+        say(f"without {name}: {reason}")
 
 
 def _show_inside(result: dict[str, Any]) -> None:
     prediction = result["prediction"]
-    out.print(_answer(prediction), markup=False)
-    out.print("tokens: " + visible(" | ".join(result["tokens"])), markup=False, highlight=False)
+    say(_answer(prediction))
+    say("tokens: " + " | ".join(result["tokens"]))
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])
         maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"
-        out.print(f"layer {number}: {components} components x {heads} heads; {maps}")
+        say(f"layer {number}: {components} components x {heads} heads; {maps}")
 
 
 def _show_presets(result: dict[str, Any]) -> None:
     rows = [{**each, "parameters": f"{each['parameters']:,}"} for each in result["presets"]]
     tabulate(rows, ("name", "parameters", "line", "source"))
-    out.print(f"parameters with {result['vocabulary']:,} tokens and {result['classes']} classes", markup=False)
+    say(f"parameters with {result['vocabulary']:,} tokens and {result['classes']} classes")
 
 
 def _show_preset(result: dict[str, Any]) -> None:
-    out.print(f"[bold]{escape(result['name'])}[/bold]: {escape(result['line'])}")
+    say(f": {result['line']}", head=result["name"])
     said = f"{result['parameters']:,} with {result['vocabulary']:,} tokens and {result['classes']} classes"
     for what, value in (("paper", result["title"]), ("source", result["source"]), ("parameters", said)):
-        out.print(f"{what}: {value}", markup=False, highlight=False, soft_wrap=True)
+        say(f"{what}: {value}")
     recipe = " ".join(f"--set {key}={value}" for key, value in result["settings"].items())
-    out.print(f"trained with: {recipe or 'the defaults'}\n", markup=False, highlight=False, soft_wrap=True)
+    say(f"trained with: {recipe or 'the defaults'}")
+    say("")
     rows = []
     for part in result["diagram"]:
         times = f"{part['times']} x " if part["times"] > 1 else ""
         rows.append({**part, "parameters": f"{times}{part['parameters']:,}" if part["parameters"] else ""})
         rows += [{"part": f"  {term['name']}", "detail": term["detail"]} for term in part["terms"]]
     tabulate(rows, ("part", "detail", "parameters"))
-    out.print()
+    say("")
     for line in result["equation"]:
-        out.print(f"{line['latex']}    {line['words']}", markup=False, highlight=False, soft_wrap=True)
-    out.print(f"\nfrom its nearest relative, {result['nearest']}:", markup=False, highlight=False)
+        say(f"{line['latex']}    {line['words']}")
+    say("")
+    say(f"from its nearest relative, {result['nearest']}:")
     tabulate(result["differences"], ("setting", "what", "here", result["nearest"]))
-    out.print(f"Train it: sentiscope train --model {result['name']}", markup=False, highlight=False)
+    say(f"Train it: sentiscope train --model {result['name']}")
 
 
 if __name__ == "__main__":

@@ -10,10 +10,12 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-out, err = Console(), Console(stderr=True)
+# What is printed stands there as it is: a run may be called :x:, and a text may hold [red].
+PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
+out, err = Console(**PLAIN), Console(stderr=True, **PLAIN)
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, logs on stderr.")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="A setting; repeat for more.")]
@@ -28,14 +30,19 @@ def emit(result: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]],
         show(result)
 
 
+def say(text: str, *, head: str = "", console: Console = out) -> None:
+    """One line as it is, whoever wrote it; `head` stands before it in bold."""
+    console.print(Text.assemble((visible(head), "bold"), visible(text)), soft_wrap=True)
+
+
 def tabulate(rows: list[dict[str, Any]], columns: tuple[str, ...], whole: str = "") -> None:
     """Rows by column name; lists with commas, what is not there as nothing. The column `whole` is never cut short."""
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
-        table.add_column(column, no_wrap=column == whole)
+        table.add_column(visible(column), no_wrap=column == whole)
     for row in rows:
         cells = (row.get(column, "") for column in columns)
-        table.add_row(*(escape(visible(", ".join(cell) if isinstance(cell, list) else str(cell))) for cell in cells))
+        table.add_row(*(visible(", ".join(cell) if isinstance(cell, list) else str(cell)) for cell in cells))
     out.print(table)
 
 

@@ -19,7 +19,7 @@ class Progress:
         """`console` is where to write; on a terminal it gets a bar."""
         self.console = console
         columns = (
-            rich.progress.TextColumn("{task.description}"),
+            rich.progress.TextColumn("{task.description}", markup=False),
             rich.progress.BarColumn(),
             rich.progress.TextColumn("{task.percentage:>3.0f} %"),
             rich.progress.TimeRemainingColumn(),
@@ -46,13 +46,13 @@ class Progress:
             self._advance(event)
         elif kind == "epoch":
             shown = ", ".join(f"{name} {value:.3f}" for name, value in event["validation"].items() if value is not None)
-            self.console.print(f"epoch {event['epoch'] + 1}: validation {shown}", highlight=False)
+            self.console.print(f"epoch {event['epoch'] + 1}: validation {shown}")
         elif kind == "training":
             self.steps = event["steps"]
         elif kind == "queued":
-            self.console.print(f"run {event['run']}", highlight=False, markup=False)
+            self.console.print(f"run {event['run']}")
         else:
-            self.console.print(kind, highlight=False, markup=False)
+            self.console.print(kind)
 
     def _advance(self, row: dict[str, Any]) -> None:
         if not self.console.is_terminal or not self.steps:
@@ -70,7 +70,7 @@ class SweepProgress:
         self.console, self.as_json = console, as_json
         self.drawn = console.is_terminal and not as_json
         columns = (
-            rich.progress.TextColumn("{task.description}"),
+            rich.progress.TextColumn("{task.description}", markup=False),
             rich.progress.BarColumn(),
             rich.progress.TextColumn("{task.percentage:>3.0f} %  {task.fields[left]}"),
         )
@@ -108,7 +108,7 @@ class SweepProgress:
             )
         elif line != self.last:
             left = spoken_time(event["seconds_left"], event["unknown"])
-            self.console.print(f"{line}; {left}", markup=False, highlight=False, soft_wrap=True)
+            self.console.print(f"{line}; {left}", soft_wrap=True)
         self.last = line
 
 

@@ -12,7 +12,8 @@ import typer
 
 from core import verbs
 from core.atomic import write_text
-from core.cli_print import Json, Set, decimals, emit, err, out, tabulate
+from core.cells import no_formula
+from core.cli_print import Json, Set, decimals, emit, err, say, tabulate
 from core.cli_progress import SweepProgress, spoken_time
 from core.config import parse_settings
 from core.exceptions import InputError
@@ -94,13 +95,13 @@ def sweeps_show(
 @sweeps_app.command("cancel")
 def sweeps_cancel(name: Name, as_json: Json = False) -> None:
     """Stop a sweep; what trains saves a checkpoint, and `sentiscope sweep NAME` goes on."""
-    emit(verbs.sweeps_cancel(name), as_json, lambda r: out.print(f"{r['runs']} runs asked to stop"))
+    emit(verbs.sweeps_cancel(name), as_json, lambda r: say(f"{r['runs']} runs asked to stop"))
 
 
 @sweeps_app.command("rm")
 def sweeps_remove(name: Name, as_json: Json = False) -> None:
     """Delete a sweep with all its runs."""
-    emit(verbs.sweeps_remove(name), as_json, lambda r: out.print(f"removed, with {r['runs']} runs"))
+    emit(verbs.sweeps_remove(name), as_json, lambda r: say(f"removed, with {r['runs']} runs"))
 
 
 def _keep(result: dict[str, Any], file: Path | None) -> None:
@@ -109,9 +110,9 @@ def _keep(result: dict[str, Any], file: Path | None) -> None:
     from core.runs.sweep_table import flat
 
     stream, rows = io.StringIO(), flat(result)
-    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(stream, lineterminator="\n")
+    for cells in (rows[0], *(row.values() for row in rows)):
+        writer.writerow([no_formula(cell) for cell in cells])
     try:
         write_text(file, stream.getvalue())
     except OSError as error:
@@ -121,16 +122,16 @@ def _keep(result: dict[str, Any], file: Path | None) -> None:
 def _show_plan(result: dict[str, Any]) -> None:
     plan, told = result["plan"], result["progress"]
     folds = f" x {plan['folds']} folds" if plan["folds"] else ""
-    out.print(f"{told['runs']} runs: {len(result['cells'])} cells x {len(plan['seeds'])} seeds{folds}", highlight=False)
+    say(f"{told['runs']} runs: {len(result['cells'])} cells x {len(plan['seeds'])} seeds{folds}")
     for cell in result["cells"]:
-        out.print(f"  {cell}", markup=False, highlight=False)
-    out.print(f"{told['done']} are done; {_left(told)}", markup=False, highlight=False)
+        say(f"  {cell}")
+    say(f"{told['done']} are done; {_left(told)}")
 
 
 def _show_detached(result: dict[str, Any]) -> None:
     told = f"{result['progress']['runs']} runs in the background; {_left(result['progress'])}"
-    out.print(told, markup=False, highlight=False)
-    out.print(f"Look: sentiscope sweeps show {result['sweep']}", markup=False, highlight=False)
+    say(told)
+    say(f"Look: sentiscope sweeps show {result['sweep']}")
 
 
 def _left(told: dict[str, Any]) -> str:
@@ -141,7 +142,7 @@ def _show_table(result: dict[str, Any]) -> None:
     """The first metric with all that is compared, the others as they are."""
     told = result["progress"]
     counts = ", ".join(f"{told[state]} {state}" for state in STATES if told[state])
-    out.print(f"[bold]{result['sweep']}[/bold]: {told['runs']} runs, {counts}", highlight=False)
+    say(f": {told['runs']} runs, {counts}", head=result["sweep"])
     first, *others = result["metrics"]
     compared = ["to baseline"] if result["baseline"] else []
     titles = {metric["name"]: metric["title"] for metric in result["metrics"]}
@@ -162,15 +163,12 @@ def _show_table(result: dict[str, Any]) -> None:
         )
     shown = (first["title"], "TF-IDF", "difference", *compared, *(titles[each["name"]] for each in others))
     tabulate(rows, ("cell", "runs", *shown, "parameters", "seconds"), whole="cell")
-    out.print(
+    say(
         f"On the test split: mean ± sample deviation of the runs. Differences ({first['title']}) with * are "
         "significant at 5 %; --json names the tests.",
-        markup=False,
-        highlight=False,
-        soft_wrap=True,
     )
     for failure in told["failures"]:
-        out.print(f"{failure['run']}: {failure['reason']}", markup=False, highlight=False, soft_wrap=True)
+        say(f"{failure['run']}: {failure['reason']}")
 
 
 def _spread(summary: dict[str, Any] | None) -> str:

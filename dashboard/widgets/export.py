@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
+from core.cells import no_formula
 from dashboard import state
 from dashboard.widgets.style import asset
 
@@ -54,10 +55,7 @@ def _made(table: Callable[[], pd.DataFrame]) -> str:
 
 
 def csv_text(frame: pd.DataFrame) -> str:
-    """The table as CSV; a text that a spreadsheet would take for a formula gets a leading apostrophe."""
-
-    def harmless(cell: object) -> object:
-        return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
-
+    """The table as CSV; what a spreadsheet would take for a formula gets a leading apostrophe, names of columns too."""
     text = frame.select_dtypes(include=["str", "object", "category"]).columns
-    return frame.assign(**{name: frame[name].astype(object).map(harmless) for name in text}).to_csv(index=False)
+    guarded = frame.assign(**{name: frame[name].astype(object).map(no_formula) for name in text})
+    return guarded.set_axis([no_formula(name) for name in frame.columns], axis=1).to_csv(index=False)

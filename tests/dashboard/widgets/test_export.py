@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import csv
+import io
+import tomllib
+from pathlib import Path
 
+import pandas as pd
+import pytest
+import streamlit.config
+
+import dashboard
 from dashboard.widgets.export import csv_text
 
 
@@ -18,3 +26,32 @@ def test_the_table_itself_is_not_changed():
     frame = pd.DataFrame({"text": ["=1"]})
     csv_text(frame)
     assert frame["text"].tolist() == ["=1"]
+
+
+PLAIN = ["=1+1", "+a", "-b", "@c"]
+AFTER_BLANKS = ["\n=1+1", "\r\n=1", "\t=1", "  =1", "\xa0@x", "\ufeff=1", "\n", "\ttab", "\uff1d1+1", "\x00=1"]
+
+
+@pytest.mark.parametrize("text", [*PLAIN, *AFTER_BLANKS])
+def test_cells_and_names_of_columns_are_no_formulas_whatever_stands_before_the_sign(text):
+    frame = pd.DataFrame({text: [text], "kind": pd.Categorical([text])})
+    header, row = csv.reader(io.StringIO(csv_text(frame), newline=""))
+    assert header == [f"'{text}", "kind"]
+    assert row == [f"'{text}", f"'{text}"]
+
+
+@pytest.mark.parametrize("text", ["good = bad", "a-b", "'=1", "", " ", "not bad", "😀"])
+def test_other_texts_stay_as_they_are(text):
+    assert next(csv.reader([csv_text(pd.DataFrame({text: [1]})).splitlines()[0]])) == ([text] if text else [""])
+
+
+def test_two_columns_of_one_name_stay_two():
+    frame = pd.DataFrame([["=1", 2.0]], columns=["a", "a"])
+    assert csv_text(frame).splitlines() == ["a,a", "'=1,2.0"]
+
+
+def test_tables_offer_no_csv_of_their_own():
+    """That of Streamlit's toolbar is made in the browser and guards nothing."""
+    config = tomllib.loads((Path(dashboard.__file__).parent / ".streamlit" / "config.toml").read_text())
+    assert config["client"]["disableDataExport"] is True
+    assert "client.disableDataExport" in streamlit.config.get_config_options()

@@ -1,0 +1,68 @@
+"""What the terminal shows is what stands in the data: no emoji codes, no markup, no control characters."""
+
+import io
+import sys
+
+import pytest
+from rich.console import Console
+
+from core import cli_print
+from core.cli import main
+from core.cli_print import say, tabulate
+from core.cli_progress import Progress
+
+TEXTS = ["root:x:0:0", ":smile:", "[red]x[/red]", "[/]", "[bold]", r"\[red]", "a\\", "[link=file:etc]x[/link]"]
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    def call(*arguments):
+        monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
+        monkeypatch.setenv("COLUMNS", "200")
+        monkeypatch.setattr(sys, "argv", ["sentiscope", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return ended.value.code
+
+    return call
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_line_a_cell_and_a_column_are_printed_as_they_are(capsys, text):
+    say(f"before {text}", head=f"head {text} ")
+    tabulate([{"what": text, text: "x"}], ("what", text))
+    line, header, row = capsys.readouterr().out.splitlines()
+    assert line == f"head {text} before {text}"
+    assert header.split() == ["what", *text.split()]
+    assert row.split() == [*text.split(), "x"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_an_error_quotes_what_was_typed(run, capsys, text):
+    assert run("data", "check", text) == 2
+    assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_word_too_many_is_quoted_as_it_was_typed(run, capsys, text):
+    assert run("train", text) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_progress_is_printed_as_it_is():
+    stream = io.StringIO()
+    told = Progress(Console(file=stream, **cli_print.PLAIN))
+    told.tell({"kind": "queued", "run": ":x:"})
+    told.tell({"kind": "epoch", "epoch": 0, "validation": {"f1[red]:x:": 0.5}})
+    assert stream.getvalue() == "run :x:\nepoch 1: validation f1[red]:x: 0.500\n"
+
+
+def test_nothing_steers_the_terminal(capsys):
+    say("a\x1b[31mb\rc\nd\ud800")
+    assert capsys.readouterr().out == "a\\x1b[31mb\\rc\\nd\\ud800\n"
+
+
+@pytest.mark.parametrize("port", ["0", "-1", "99999999", "1e400"])
+def test_a_port_that_no_server_can_have_is_refused(run, capsys, port):
+    assert run("dashboard", "--port", port, "--no-browser") == 2
+    assert "--port" in capsys.readouterr().err
