@@ -13,7 +13,7 @@ import psutil
 from core.atomic import storage_errors
 from core.config import RunConfig
 from core.exceptions import InputError, SentiscopeError
-from core.runs.queue import only_process
+from core.runs import queue
 from core.runs.record import CANCEL, DISCARD, LOG, Process, RunRecord
 from core.runs.store import RunStore, alive, resume_hint, this_process
 
@@ -22,7 +22,12 @@ DYING_SECONDS = 5.0
 
 
 def submit(store: RunStore, config: RunConfig, preset: str, name: str = "") -> RunRecord:
-    """Create a run and start its process, which waits in the queue until a slot is free."""
+    """Create a run and start its process, which waits in the queue until a slot is free.
+
+    Raises:
+        InputError: as many wait as this server allows; nothing was created.
+    """
+    queue.check_room(store.folder)
     return start(store, store.create(config, preset, name).run)
 
 
@@ -30,11 +35,12 @@ def start(store: RunStore, run: str) -> RunRecord:
     """Start (again) the process of a run that nobody trains; it outlives this one.
 
     Raises:
-        InputError: the run is done or a living process has it.
+        InputError: the run is done, a living process has it, or as many wait as this server allows.
     """
+    queue.check_room(store.folder)
     # The new process waits for this lock, so that the record tells its number before it writes itself.
     folder = store.path(run)
-    with only_process(folder, DYING_SECONDS):
+    with queue.only_process(folder, DYING_SECONDS):
         record = store.read(run)
         if record.status == "done" or (record.status in ("queued", "running") and alive(record.process)):
             raise InputError(f"run '{run}' is {record.status}: there is nothing to start")
@@ -42,7 +48,7 @@ def start(store: RunStore, run: str) -> RunRecord:
             (folder / CANCEL).unlink(missing_ok=True)
             with (folder / LOG).open("ab") as log:
                 process = subprocess.Popen(
-                    command(run),
+                    queue.in_turn(command(run), store.folder, run, record.created, queue.TRAINING, folder, CANCEL),
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,

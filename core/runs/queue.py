@@ -1,23 +1,38 @@
 """A queue without a daemon: locked files, which the operating system frees when a process dies, however it dies.
 
 `<runs>/.queue/` holds one file per waiting process, named so that the oldest run sorts first, and one file per slot.
-A process trains while it holds the lock of a slot. Tried on POSIX systems; Windows uses msvcrt's locks in their place.
+A process trains while it holds the lock of a slot. What takes seconds (maps, yardsticks) has slots of its own.
+
+Who waits is a bare interpreter that knows this module and nothing else (`in_turn`, 5 MB). It becomes what it waited for
+by exec: the process number stays, and so do the locks, whose handles it leaves to the new program. Tried on POSIX
+systems; Windows uses msvcrt's locks, and there, where no process can become another, trainings wait in their worker
+and what takes seconds begins at once.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from core import limits
 from core.atomic import storage_errors
-from core.exceptions import Cancelled, ConfigError, InputError
+from core.exceptions import Cancelled, ConfigError, InputError, SentiscopeError
 
 POLL_SECONDS = 0.3
+SLOWEST_SECONDS = 2.0
+"""Between two looks of those far behind: six hundred that wait must not keep a core busy."""
+START_SECONDS = 10.0
+"""How long a new process waits for its starter to have written the record."""
 FOLDER = ".queue"
+TRAINING, SHORT = "", "short-"
+"""Kinds of work, each with tickets and slots of its own: a map need not wait for a training of an hour."""
+HELD = "SENTISCOPE_HELD"
+"""Numbers of the locked handles that a process which waited leaves to the program that it becomes."""
 
 
 def cores() -> int:
@@ -45,8 +60,8 @@ def threads() -> int:
 
 
 @contextlib.contextmanager
-def only_process(run: Path, wait: float = 0.0) -> Iterator[None]:
-    """Hold a run's directory for this process, waiting at most `wait` seconds.
+def only_process(run: Path, wait: float = 0.0) -> Iterator[int]:
+    """Hold a run's directory for this process, waiting at most `wait` seconds; gives the handle of its lock.
 
     Raises:
         InputError: another process has it.
@@ -57,31 +72,120 @@ def only_process(run: Path, wait: float = 0.0) -> Iterator[None]:
             if time.monotonic() >= until:
                 raise InputError(f"run '{run.name}' is already in the hands of another process")
             time.sleep(0.05)
-        yield
+        yield handle
 
 
 @contextlib.contextmanager
-def slot(runs: Path, run: str, created: str, stopped: Callable[[], bool]) -> Iterator[None]:
+def slot(
+    runs: Path, run: str, created: str, stopped: Callable[[], bool] = lambda: False, kind: str = TRAINING
+) -> Iterator[int]:
     """Wait until this run may train, the oldest first, and hold one of `limit()` slots.
 
     Args:
         runs: directory of all runs.
         run: name of this one.
         created: ISO time in UTC; decides the order.
-        stopped: asked while waiting.
+        stopped: asked before anything else and while waiting.
+        kind: of the work.
+
+    Yields:
+        The handle of the slot's lock.
 
     Raises:
         Cancelled: `stopped` said so.
     """
     folder = _folder(runs)
-    ticket = folder / f"ticket-{''.join(filter(str.isdigit, created))}-{run}"
+    ticket = folder / f"{kind}ticket-{''.join(filter(str.isdigit, created))}-{run}"
     with contextlib.ExitStack() as held:
-        with _ticket(ticket):
-            while not (_first(ticket) and _take(folder, held)):
-                if stopped():
-                    raise Cancelled("cancelled while waiting in the queue")
-                time.sleep(POLL_SECONDS)
-        yield
+        mine = _left_to_us(folder, kind, held)
+        if mine is None:
+            with _ticket(ticket):
+                mine = _wait(ticket, kind, stopped, held)
+        yield mine
+
+
+def check_room(runs: Path, kind: str = TRAINING) -> None:
+    """Refuse to let more wait than the server allows.
+
+    Raises:
+        InputError: as many wait as may.
+    """
+    allowed = limits.WAITING if kind == TRAINING else limits.SHORT_WAITING
+    if (waiting := len(_tickets(runs / FOLDER, kind))) < allowed():
+        return
+    clear(runs)
+    if (waiting := len(_tickets(runs / FOLDER, kind))) >= allowed():
+        raise InputError(
+            f"{waiting} {allowed.what}, and this server allows {allowed()} ({allowed.variable}); "
+            "try again when some have begun, or cancel some"
+        )
+
+
+def clear(runs: Path) -> None:
+    """Take away tickets that nobody holds and slots that are no longer among those allowed."""
+    folder = runs / FOLDER
+    for kind in (TRAINING, SHORT):
+        most = {f"{kind}slot-{number}" for number in range(limit())}
+        for path in [
+            *_tickets(folder, kind),
+            *(each for each in folder.glob(f"{kind}slot-*") if each.name not in most),
+        ]:
+            _clear_away(path)
+
+
+def in_turn(
+    command: Sequence[str], runs: Path, name: str, created: str, kind: str, run: Path | None = None, wish: str = ""
+) -> list[str]:
+    """The command line of a small process that waits for its turn and then becomes `command`.
+
+    Args:
+        command: a program with its arguments.
+        runs: directory of all runs.
+        name: of the ticket.
+        created: as for `slot`.
+        kind: of the work.
+        run: directory that the process holds from the beginning (`only_process`), if any.
+        wish: name of a file in it; when it appears, `command` begins out of turn and without a slot, to write down
+            that it was cancelled. SIGTERM makes that file.
+    """
+    if os.name == "nt":
+        return list(command)
+    code = f"import sys; sys.path.append({str(Path(__file__).parents[2])!r}); import core.runs.queue as q; q.become()"
+    return [sys.executable, "-I", "-S", "-c", code, str(runs), name, created, kind, str(run or ""), wish, *command]
+
+
+def become() -> None:
+    """What the process of `in_turn` does."""
+    runs, name, created, kind, run, wish, *command = sys.argv[1:]
+    cancel = Path(run) / wish if wish else None
+    if cancel:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: cancel.touch())
+    held: list[int] = []
+    with contextlib.ExitStack() as kept:
+        try:
+            if run:
+                held.append(kept.enter_context(only_process(Path(run), START_SECONDS)))
+            with contextlib.suppress(Cancelled):
+                stopped = cancel.exists if cancel else lambda: False
+                held.append(kept.enter_context(slot(Path(runs), name, created, stopped, kind)))
+        except SentiscopeError as error:
+            sys.exit(f"sentiscope: {error}")
+        for handle in held:
+            os.set_inheritable(handle, True)
+        os.environ[HELD] = " ".join(map(str, held))
+        os.execv(command[0], command)
+
+
+def _wait(ticket: Path, kind: str, stopped: Callable[[], bool], held: contextlib.ExitStack) -> int:
+    """The slot, locked for as long as `held` is open, once it is this ticket's turn."""
+    while True:
+        if stopped():
+            raise Cancelled("cancelled while waiting in the queue")
+        place = _place(ticket, kind)
+        if place == 0 and (mine := _take(ticket.parent, kind, held)) is not None:
+            return mine
+        time.sleep(min(SLOWEST_SECONDS, POLL_SECONDS * (1 + place / 8)))
 
 
 @contextlib.contextmanager
@@ -91,7 +195,7 @@ def _ticket(path: Path) -> Iterator[None]:
         with opened(path) as handle:
             while not try_lock(handle):
                 time.sleep(0.01)
-            if not (path.exists() and os.path.samestat(os.fstat(handle), path.stat())):
+            if not _is_there(handle, path):
                 continue
             try:
                 yield
@@ -101,27 +205,66 @@ def _ticket(path: Path) -> Iterator[None]:
             return
 
 
-def _first(ticket: Path) -> bool:
-    """Whether no older ticket is held; those of dead processes are cleared away."""
-    for other in sorted(ticket.parent.glob("ticket-*")):
-        if other.name >= ticket.name:
-            return True
-        with contextlib.suppress(OSError), opened(other) as handle:
+def _tickets(folder: Path, kind: str) -> list[Path]:
+    """Of those who wait, the oldest first; some may have died."""
+    return sorted(folder.glob(f"{kind}ticket-*"))
+
+
+def _place(ticket: Path, kind: str) -> int:
+    """How many tickets are older, 0 only where none of them is held; those of dead processes are cleared away."""
+    older = [other for other in _tickets(ticket.parent, kind) if other.name < ticket.name]
+    return 0 if all(_clear_away(other) for other in older) else len(older)
+
+
+def _clear_away(path: Path) -> bool:
+    """Take away a file that nobody holds; whether it is gone."""
+    try:
+        with opened(path) as handle:
             if not try_lock(handle):
                 return False
-            other.unlink()
+            path.unlink()
+    except OSError:
+        pass
     return True
 
 
-def _take(folder: Path, held: contextlib.ExitStack) -> bool:
+def _is_there(handle: int, path: Path) -> bool:
+    """Whether this open file is still the one of that name."""
+    with contextlib.suppress(OSError):
+        return os.path.samestat(os.fstat(handle), path.stat())
+    return False
+
+
+def _take(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
     """Lock a free slot for as long as `held` is open."""
     for number in range(limit()):
-        own = contextlib.ExitStack()
-        if try_lock(own.enter_context(opened(folder / f"slot-{number}"))):
+        own, path = contextlib.ExitStack(), folder / f"{kind}slot-{number}"
+        handle = own.enter_context(opened(path))
+        if try_lock(handle) and _is_there(handle, path):
             held.push(own)
-            return True
+            return handle
         own.close()
-    return False
+    return None
+
+
+def _left_to_us(folder: Path, kind: str, held: contextlib.ExitStack) -> int | None:
+    """The slot that this process got before it became this program, if it did."""
+    for path in folder.glob(f"{kind}slot-*"):
+        if (handle := _inherited(path)) is not None:
+            held.callback(os.close, handle)
+            return handle
+    return None
+
+
+def _inherited(path: Path) -> int | None:
+    """The handle of a file among those that were left to this program; from now on children get none of it."""
+    left = os.environ.get(HELD, "").split()
+    for number in left:
+        if number.isdecimal() and _is_there(int(number), path):
+            os.environ[HELD] = " ".join(other for other in left if other != number)
+            os.set_inheritable(int(number), False)
+            return int(number)
+    return None
 
 
 def _folder(runs: Path) -> Path:
@@ -133,9 +276,10 @@ def _folder(runs: Path) -> Path:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[int]:
-    """A file's handle; closing it frees its lock."""
+    """A file's handle, the one left to this program if there is one; closing it frees its lock."""
     with storage_errors(path):
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        left = _inherited(path)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644) if left is None else left
     try:
         yield handle
     finally:

@@ -17,12 +17,10 @@ from types import FrameType
 from typing import Any
 
 from core.exceptions import Cancelled, InputError, SentiscopeError, StorageError
-from core.runs.queue import only_process, slot
+from core.runs.queue import START_SECONDS, only_process, slot
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, LOG, RunRecord
 from core.runs.store import RunStore, resume_hint, this_process
 
-START_SECONDS = 10.0
-"""How long a new process waits for its starter to have written the record."""
 SPINS = "1000"
 """How often a thread of GNU OpenMP looks whether the others are ready before it sleeps.
 

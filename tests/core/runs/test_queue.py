@@ -6,12 +6,14 @@ import sys
 import threading
 import time
 
+import psutil
 import pytest
 
 from core.exceptions import Cancelled, ConfigError, InputError
 from core.runs import queue
 from core.runs.queue import limit, only_process, slot, threads
 
+posix = pytest.mark.skipif(os.name == "nt", reason="no process can become another one there")
 HOLD = """
 import sys, time
 from pathlib import Path
@@ -128,3 +130,149 @@ def test_an_error_while_training_frees_the_slot(tmp_path):
         raise ZeroDivisionError
     with slot(tmp_path, "b", "2026", never):
         pass
+
+
+def test_a_handed_over_slot_is_used_out_of_turn_and_once(tmp_path, monkeypatch):
+    with only_process(tmp_path) as own, slot(tmp_path, "a", "2025", never) as mine:
+        monkeypatch.setenv(queue.HELD, f"{os.dup(own)} {os.dup(mine)}")
+        # A run that is older than ours waits; whoever has a slot already does not queue behind it.
+        with queue.opened(tmp_path / queue.FOLDER / "ticket-1999-old") as ticket:
+            assert queue.try_lock(ticket)
+            with only_process(tmp_path), slot(tmp_path, "a", "2025", never):
+                assert os.environ[queue.HELD] == ""
+
+
+@pytest.mark.parametrize("left", ["", "x", "-1", "99999", "٣", "0 1 2"])
+def test_handles_that_are_not_those_of_the_lock_are_left_alone(tmp_path, monkeypatch, left):
+    monkeypatch.setenv(queue.HELD, left)
+    with slot(tmp_path, "a", "2025", never):
+        assert os.environ[queue.HELD] == left
+
+
+def test_work_of_seconds_does_not_wait_for_a_training(tmp_path):
+    asked = iter([False, True])
+    with slot(tmp_path, "training", "2020", never), slot(tmp_path, "map", "2026", never, queue.SHORT):
+        with pytest.raises(Cancelled), slot(tmp_path, "b", "2027", lambda: next(asked), queue.SHORT):
+            pytest.fail("both maps at once")
+
+
+SAY = "import os, sys; print(os.getpid(), flush=True); sys.stdin.read()"
+
+
+@pytest.fixture
+def waiting(tmp_path):
+    """Small processes that wait and then say their number: waiting(name, created, **more)."""
+    started = []
+
+    def wait(name, created="2026", kind=queue.TRAINING, run=None, wish=""):
+        line = queue.in_turn([sys.executable, "-c", SAY], tmp_path, name, created, kind, run, wish)
+        process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        started.append(process)
+        return process
+
+    yield wait
+    for process in started:
+        process.kill()
+        process.wait()
+        process.stdin.close()
+        process.stdout.close()
+
+
+def until(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def has_ticket(folder, name):
+    return bool(list((folder / queue.FOLDER).glob(f"*ticket-*-{name}")))
+
+
+@posix
+def test_a_process_that_waits_costs_less_than_ten_megabytes(tmp_path, waiting):
+    with slot(tmp_path, "busy", "2020", never):
+        process = waiting("small")
+        until(lambda: has_ticket(tmp_path, "small"))
+        used = psutil.Process(process.pid).memory_full_info().uss
+    assert used < 10e6
+
+
+@posix
+def test_what_waited_becomes_its_command_under_the_same_number_and_keeps_its_locks(tmp_path, waiting):
+    run = tmp_path / "run"
+    run.mkdir()
+    with slot(tmp_path, "busy", "2020", never):
+        process = waiting("run", run=run, wish="CANCEL")
+        until(lambda: has_ticket(tmp_path, "run"))
+        began = psutil.Process(process.pid).create_time()
+    assert process.stdout.readline() == f"{process.pid}\n"
+    assert psutil.Process(process.pid).create_time() == began
+    assert not has_ticket(tmp_path, "run")
+    asked = iter([False, True])
+    with pytest.raises(Cancelled), slot(tmp_path, "mine", "2020", lambda: next(asked)):
+        pytest.fail("the slot went lost on the way")
+    with pytest.raises(InputError), only_process(run):
+        pytest.fail("the run went lost on the way")
+    process.kill()
+    process.wait()
+    with only_process(run, 1), slot(tmp_path, "mine", "2020", never):
+        pass
+
+
+@posix
+def test_processes_begin_in_the_order_of_their_runs(tmp_path, waiting):
+    with slot(tmp_path, "busy", "2020", never):
+        later, first = waiting("later", "2022"), waiting("first", "2021")
+        until(lambda: has_ticket(tmp_path, "later") and has_ticket(tmp_path, "first"))
+    assert first.stdout.readline() == f"{first.pid}\n"
+    assert has_ticket(tmp_path, "later")
+    first.stdin.close()
+    assert later.stdout.readline() == f"{later.pid}\n"
+
+
+@posix
+def test_a_killed_process_that_waited_frees_its_run_and_its_place(tmp_path, waiting):
+    run = tmp_path / "run"
+    run.mkdir()
+    with slot(tmp_path, "busy", "2020", never):
+        process = waiting("run", "2021", run=run, wish="CANCEL")
+        until(lambda: has_ticket(tmp_path, "run"))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with only_process(run), slot(tmp_path, "mine", "2026", never):
+        assert not has_ticket(tmp_path, "run")
+
+
+@posix
+@pytest.mark.parametrize("how", ["wish", "SIGTERM"])
+def test_one_that_is_cancelled_while_waiting_begins_without_a_slot(tmp_path, waiting, how):
+    run = tmp_path / "run"
+    run.mkdir()
+    with slot(tmp_path, "busy", "2020", never):
+        process = waiting("run", run=run, wish="CANCEL")
+        until(lambda: has_ticket(tmp_path, "run"))
+        if how == "wish":
+            (run / "CANCEL").touch()
+        else:
+            process.terminate()
+        assert process.stdout.readline() == f"{process.pid}\n"
+        assert (run / "CANCEL").exists()
+        assert not has_ticket(tmp_path, "run")
+
+
+def test_no_more_wait_than_allowed_and_dead_ones_do_not_count(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "2")
+    folder = tmp_path / queue.FOLDER
+    queue.check_room(tmp_path)
+    folder.mkdir()
+    for name in ("ticket-1-dead", "ticket-2-dead", "slot-7"):
+        (folder / name).touch()
+    queue.check_room(tmp_path)
+    assert list(folder.iterdir()) == []
+    with contextlib.ExitStack() as held:
+        for number in range(2):
+            assert queue.try_lock(held.enter_context(queue.opened(folder / f"ticket-{number}-waits")))
+        with pytest.raises(InputError, match=r"2 trainings that wait.*allows 2 \(SENTISCOPE_MOST_WAITING\)"):
+            queue.check_room(tmp_path)
+        queue.check_room(tmp_path, queue.SHORT)

@@ -1,0 +1,41 @@
+"""How much of one thing a server keeps or does at once: every limit, its variable and what it is for.
+
+The standard library only, since a waiting process reads these too.
+"""
+
+from __future__ import annotations
+
+import os
+
+from core.exceptions import ConfigError
+
+
+class Limit:
+    """A whole number that the environment may change."""
+
+    def __init__(self, variable: str, default: int, what: str) -> None:
+        """The environment variable, what holds without it, and what is limited, for a person."""
+        self.variable, self.default, self.what = variable, default, what
+
+    def __call__(self) -> int:
+        """The number that holds now.
+
+        Raises:
+            ConfigError: the variable is not a positive whole number.
+        """
+        chosen = os.environ.get(self.variable, "")
+        if not chosen:
+            return self.default
+        if not (chosen.isascii() and chosen.isdecimal() and len(chosen) <= 12 and int(chosen) > 0):
+            raise ConfigError(f"{self.variable}={chosen[:60]!r}: a whole number, at least 1")
+        return int(chosen)
+
+
+# A class of thirty with twenty runs each stays below all of them.
+WAITING = Limit("SENTISCOPE_MOST_WAITING", 600, "trainings that wait in the queue")
+SHORT_WAITING = Limit("SENTISCOPE_MOST_SHORT", 60, "maps and TF-IDF yardsticks that wait")
+SWEEPS = Limit("SENTISCOPE_MOST_SWEEPS", 40, "sweeps that go on at once")
+UPLOADS = Limit("SENTISCOPE_MOST_UPLOADS", 2_000, "uploaded files that are kept")
+UPLOADS_MB = Limit("SENTISCOPE_UPLOADS_MB", 10_000, "MB that uploaded files take together")
+IMPORTED_MB = Limit("SENTISCOPE_IMPORTED_MB", 10_000, "MB that imported runs take together")
+ALL = (WAITING, SHORT_WAITING, SWEEPS, UPLOADS, UPLOADS_MB, IMPORTED_MB)
