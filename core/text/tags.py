@@ -19,7 +19,7 @@ UNTAGGED = 0
 
 MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
 NAMES = {"en": "English", "de": "German", "nl": "Dutch"}
-SCHEME = 1
+SCHEME = 2
 """Raised whenever the same words would be given other tags."""
 LONGEST = 40
 """Characters: of a longer word the tagger, whose time grows with their cube, reads the end, where the inflection is."""

@@ -1,5 +1,6 @@
 """Parts of speech: twelve tags, the same for the same words, aligned to tokens, kept, and off where unknown."""
 
+import hashlib
 import sqlite3
 
 import numpy as np
@@ -25,6 +26,26 @@ def cache(tmp_path, monkeypatch):
 
 def named(words, language="en"):
     return [TAGS[each - 1] for each in Tagger(language).tag(words.split())]
+
+
+FIXED = {
+    "en": "I didn't think she'd say it's fine , but they've won and we'll leave . Don’t ! Isn't that the dogs' ? "
+    "YOU'RE so 2nd - rate … not bad at all <user> 😀 $ unputdownable pseudo-intellectual x",
+    "de": "Ich hab's nicht gewußt , aber das war Omas bester Film . Geht's Dir gut ? 3 Sterne ! „ Nein “ zum Anschauen",
+    "nl": "'t Was niet slecht , maar z'n baby's huilden . Da's jammer ! 2 sterren … zo'n mooie dag heb ik nooit gezien",
+}
+DIGESTS = {2: "75c6ffa0bbad557b"}
+"""By `SCHEME`: of the tags of `FIXED`. A line is added, none is changed."""
+
+
+def test_words_are_never_tagged_otherwise_under_the_same_scheme():
+    found = {language: named(words, language) for language, words in FIXED.items()}
+    digest = hashlib.sha256(repr(found).encode()).hexdigest()[:16]
+    assert digest == DIGESTS.get(tags.SCHEME), (
+        "the same words get other tags than before. Raise SCHEME in core/text/tags.py, so that tags kept before "
+        f"are not taken for these, add a line with {digest} to DIGESTS here, and make trained/starter-sentiformer anew "
+        f"with its command in trained/README.md. The tags: {found}"
+    )
 
 
 def test_words_get_universal_tags():
