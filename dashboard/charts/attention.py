@@ -17,7 +17,7 @@ from dashboard.charts.theme import Look, diverging, sequential, template
 Floats = NDArray[np.floating]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # two arrays are not equal or unequal as a whole
 class MapRow:
     """One row of the grid: the signed weights (H, L, L) of all heads under one name; rows of a map are readers."""
 
@@ -41,10 +41,12 @@ def scaled(row: MapRow, scale: str) -> MapRow:
     Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
     whose rows sum to 1, and weight × tokens − λ for a map that enters with λ.
     """
+    if scale == "absolute":
+        return row
     w = row.weights
     if scale == "per row":
         w = w / np.maximum(np.abs(w).max(-1, keepdims=True), np.finfo(np.float32).tiny)
-    elif scale == "against uniform":
+    else:
         w = w * w.shape[-1] - w.sum(-1, keepdims=True)
     return replace(row, weights=w)
 

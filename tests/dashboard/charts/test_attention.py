@@ -126,7 +126,7 @@ def test_against_uniform_a_weighted_map_is_held_against_its_own_even_spread():
 
 def test_absolute_weights_stay_and_every_scale_has_a_label():
     row = MapRow("a", MAPS[0], frozenset({0}))
-    assert scaled(row, "absolute") == row
+    assert scaled(row, "absolute") is row
     for name, label in SCALES.items():
         figure = map_grid([scaled(row, name)], ["not", "bad"], Look(), label=label)
         assert figure.layout.coloraxis.colorbar.title.text == label
