@@ -389,7 +389,8 @@ def data_check(data: str, settings: Mapping[str, Any] | None = None) -> dict[str
 
 
 def runs_list(store: RunStore | None = None) -> dict[str, Any]:
-    """All runs, newest first, damaged ones included."""
+    """All runs, newest first, damaged ones and those that come with Sentiscope (`starter`) included."""
+    store = store or RunStore()
     return {
         "runs": [
             {
@@ -400,9 +401,10 @@ def runs_list(store: RunStore | None = None) -> dict[str, Any]:
                 "status": record.status,
                 "reason": record.reason,
                 "created": record.created,
+                "starter": store.is_starter(record.run),
                 "metrics": record.results.get("metrics", {}),
             }
-            for record in (store or RunStore()).list()
+            for record in store.list()
         ]
     }
 

@@ -189,7 +189,7 @@ def map_files(run: str, split: str, config: ProjectionConfig) -> projections.Map
     """Where a map of this split is kept, or will be."""
     folder = store().path(run) / EVALUATION / split
     versions = file_version(folder / projections.EMBEDDINGS), file_version(folder / PREDICTIONS)
-    return _map_files(str(store().folder), run, split, config, versions)
+    return _map_files(str(store().path(run).parent), run, split, config, versions)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
@@ -238,7 +238,7 @@ def place(record: RunRecord, files: projections.MapFiles, made: Projection, text
         RunDamaged: the weights or the tokenizer cannot be read.
     """
     key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    vector = _pooled(str(store().folder), record.run, weights_fingerprint(record.run), key, text)
+    vector = _pooled(str(store().path(record.run).parent), record.run, weights_fingerprint(record.run), key, text)
     vectors = _vectors(files, record.classes)[0]
     if files.config.method == "pca":
         return fit_pca(vectors, files.config.dimensions).transform(vector[None])[0]
@@ -272,7 +272,7 @@ def sentence(run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
     key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return _sentence(str(store().folder), run, weights_fingerprint(run), key, edits, text)
+    return _sentence(str(store().path(run).parent), run, weights_fingerprint(run), key, edits, text)
 
 
 @st.cache_resource(max_entries=48, show_spinner=False)  # read only; arrays of L × L are not worth copying

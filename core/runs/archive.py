@@ -21,6 +21,7 @@ from typing import IO
 
 from core.atomic import storage_errors, write_bytes
 from core.exceptions import InputError, RunDamaged
+from core.runs.folders import STARTER
 from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore, slug
 
@@ -73,7 +74,8 @@ def import_run(store: RunStore, source: Path) -> str:
     """Take in a run directory or a zip file.
 
     Returns:
-        The name that the run has here; one that is taken gets a number behind it.
+        The name that the run has here; one that is taken gets a number behind it. A starter that comes back is a run
+        like any other.
 
     Raises:
         InputError: it is no run, or one that is not to be trusted; the message says why. Nothing was written.
@@ -189,7 +191,7 @@ def _copy_folder(source: Path, landing: Path) -> None:
 def _landing(store: RunStore, name: str) -> Iterator[Path]:
     """A hidden directory of the same file system, gone afterwards whatever happens."""
     hidden = store.folder / f".import-{os.getpid()}-{os.urandom(4).hex()}"
-    landing = hidden / (slug(name) or "imported")
+    landing = hidden / (slug(slug(name).removeprefix(STARTER)) or "imported")
     with storage_errors(store.folder):
         try:
             landing.mkdir(parents=True)

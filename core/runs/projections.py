@@ -1,5 +1,7 @@
 """Maps of a run's embeddings: files of the run directory, and processes that compute them. Imports nothing heavy.
 
+What is computed of a starter run, which nobody changes, is kept under the same names in `maps` of the cache.
+
 projections/<hash>.npy            a record per placed row: row, place, measured, silhouette in the space and on the map
 projections/<hash>.json           everything the map depends on in clear, its quality, the SHA-256 of the .npy
 projections/<hash>.progress.json  only while it is computed, or after it failed: who does it, and how far they are
@@ -26,8 +28,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import psutil
 
 from core.atomic import storage_errors, write_bytes, write_text
+from core.cache import cache_folder
 from core.exceptions import InputError, RunDamaged, SentiscopeError
 from core.fingerprint import file_fingerprint, fingerprint
+from core.runs.folders import is_starter
 from core.runs.record import LABEL, Process
 from core.runs.store import RunStore, alive, this_process
 
@@ -48,12 +52,13 @@ class MapFiles:
     run: Path
     split: str
     config: ProjectionConfig
+    folder: Path
     stem: str
     """The hash."""
 
     def path(self, ending: str) -> Path:
         """A file of this map: npy, json, progress.json or log."""
-        return self.run / FOLDER / f"{self.stem}.{ending}"
+        return self.folder / f"{self.stem}.{ending}"
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,10 @@ def map_files(store: RunStore, run: str, split: str, config: ProjectionConfig) -
         "embeddings": file_fingerprint(source / EMBEDDINGS),
         "predictions": file_fingerprint(source / PREDICTIONS),
     }
-    return MapFiles(folder, split, config, fingerprint(depends))
+    stem, home = fingerprint(depends), folder / FOLDER
+    if is_starter(folder) and not (home / f"{stem}.json").is_file():
+        home = cache_folder() / "maps"
+    return MapFiles(folder, split, config, home, stem)
 
 
 def embedded_splits(store: RunStore, run: str) -> list[str]:
@@ -133,8 +141,8 @@ def compute(store: RunStore, run: str, files: MapFiles, on_progress: OnProgress 
     from core.evaluation.projection import project
 
     began, told = time.time(), 0.0
-    with storage_errors(files.run):
-        (files.run / FOLDER).mkdir(exist_ok=True)
+    with storage_errors(files.folder):
+        files.folder.mkdir(parents=True, exist_ok=True)
 
     def tell(what: str, share: float | None) -> None:
         nonlocal told
@@ -225,8 +233,8 @@ def start(store: RunStore, run: str, files: MapFiles) -> None:
     """Compute a map in a process of its own, which outlives this one; nothing happens if somebody is at it."""
     if job(files).status == "running":
         return
-    with storage_errors(files.run):
-        (files.run / FOLDER).mkdir(exist_ok=True)
+    with storage_errors(files.folder):
+        files.folder.mkdir(parents=True, exist_ok=True)
         with files.path("log").open("ab") as log:
             process = subprocess.Popen(
                 command(run, files),

@@ -18,7 +18,6 @@ from typing import Any
 
 import psutil
 
-import core
 from core.atomic import storage_errors, write_text
 from core.config import RunConfig, from_dict
 from core.data.config import DataConfig
@@ -26,36 +25,32 @@ from core.data.sources import SOURCES
 from core.data.table import Task
 from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
 from core.fingerprint import fingerprint
+from core.runs.folders import STARTER, is_starter, refuse_reserved, runs_dir, starters, starters_dir
 from core.runs.record import CANCEL, RECORD, Process, RunRecord, Status
 
 SCHEMA = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
-def runs_dir() -> Path:
-    """Where runs live: SENTISCOPE_RUNS, else `trained` of the checkout that holds this package, else ./trained."""
-    if chosen := os.environ.get("SENTISCOPE_RUNS"):
-        return Path(chosen).expanduser().absolute()
-    checkout = Path(core.__file__).resolve().parent.parent
-    return (checkout if (checkout / "pyproject.toml").is_file() else Path.cwd()) / "trained"
-
-
 class RunStore:
-    """All runs of one directory. Holds no state: every call looks at the disk."""
+    """All runs of one directory, and the starters. Holds no state: every call looks at the disk."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """`folder` need not exist yet; without it, `runs_dir()`."""
+        """`folder` need not exist yet, its runs are all there are; without it: `runs_dir()`, and the starter runs."""
         self.folder = runs_dir() if folder is None else folder
+        self.starters = folder is None
 
     def create(self, config: RunConfig, preset: str, name: str = "", parent: str = "") -> RunRecord:
         """A new queued run, of the sweep `parent` if any; a `name` that is taken gets a number behind it.
 
         Raises:
+            InputError: the name is one that only a starter run can have.
             StorageError: the directory cannot be made.
         """
         config = dataclasses.replace(config, data=_anywhere(config.data))
         now = datetime.datetime.now(datetime.UTC)
         stem = slug(name) or slug(f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}")
+        refuse_reserved(stem)
         with storage_errors(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             for number in range(1, 100_000):
@@ -73,9 +68,34 @@ class RunStore:
         Raises:
             RunNotFound: there is none, or the name is none that a run can have.
         """
-        if not _NAME.fullmatch(run) or not (self.folder / run).is_dir():
+        path = self._place(run)
+        if not _NAME.fullmatch(run) or not path.is_dir():
             raise RunNotFound(f"no run '{run}' in {self.folder}; `sentiscope runs list` shows all")
-        return self.folder / run
+        return path
+
+    def is_starter(self, run: str) -> bool:
+        """Whether a run comes with Sentiscope and stays as it is."""
+        return is_starter(self._place(run))
+
+    def _place(self, run: str) -> Path:
+        """Where a run is, if it is anywhere: an own one hides the starter of its name."""
+        own = self.folder / run
+        return starters_dir() / run if self.starters and run.startswith(STARTER) and not own.is_dir() else own
+
+    def own(self, run: str) -> Path:
+        """The directory of a run that may be changed.
+
+        Raises:
+            RunNotFound: as `path`.
+            InputError: it is a starter run.
+        """
+        path = self.path(run)
+        if is_starter(path):
+            raise InputError(
+                f"run '{run}' comes with Sentiscope and stays as it is; train one of your own: "
+                f"`sentiscope train --model {run.removeprefix(STARTER)}`"
+            )
+        return path
 
     def read(self, run: str) -> RunRecord:
         """A run as it is now: one whose process has died is told as failed.
@@ -87,12 +107,15 @@ class RunStore:
         return _as_it_is(self.path(run))
 
     def list(self) -> list[RunRecord]:
-        """Every run, newest first. A damaged one has status `damaged` and its reason, and default settings."""
-        if not self.folder.is_dir():
-            return []
+        """Every run, newest first. A damaged one has status `damaged` and its reason, and default settings.
+
+        Of two runs of the same name the own one hides the starter.
+        """
+        own = self.folder.iterdir() if self.folder.is_dir() else ()
+        paths = {path.name: path for path in (*(starters() if self.starters else ()), *own)}
         records = []
-        for path in self.folder.iterdir():
-            if _NAME.fullmatch(path.name) and path.is_dir():
+        for name, path in paths.items():
+            if _NAME.fullmatch(name) and path.is_dir():
                 try:
                     records.append(_as_it_is(path))
                 except RunDamaged as error:
@@ -104,16 +127,17 @@ class RunStore:
 
         Raises:
             RunNotFound: the directory is gone.
+            InputError: it is a starter run.
             StorageError: the disk is full or the folder read-only; the old record stays.
         """
         tree = {"schema": SCHEMA, **dataclasses.asdict(record)}
         write_text(
-            self.path(record.run) / RECORD, json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+            self.own(record.run) / RECORD, json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         )
 
     def update(self, run: str, **changes: Any) -> RunRecord:
         """Change fields of the record on disk; returns the new record."""
-        record = dataclasses.replace(_parse(self.path(run)), **changes)
+        record = dataclasses.replace(_parse(self.own(run)), **changes)
         self.write(record)
         return record
 
@@ -121,9 +145,9 @@ class RunStore:
         """Delete a run with all its files.
 
         Raises:
-            InputError: it is being trained.
+            InputError: it is being trained, or a starter run.
         """
-        path = self.path(run)
+        path = self.own(run)
         with contextlib.suppress(RunDamaged):
             record = _parse(path)
             if record.status in ("queued", "running") and alive(record.process):

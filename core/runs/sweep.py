@@ -20,6 +20,7 @@ from core.atomic import storage_errors, write_text
 from core.config import RunConfig, compose
 from core.data.sources import SOURCES
 from core.exceptions import ConfigError, InputError, RunDamaged
+from core.runs.folders import refuse_reserved
 from core.runs.record import RunRecord
 from core.runs.store import RunStore, alive, slug
 
@@ -181,6 +182,7 @@ def save(store: RunStore, plan: Plan) -> Plan:
             )
         return known
     for member in members(plan):
+        refuse_reserved(member.run)
         if (store.folder / member.run).exists() and store.read(member.run).parent != plan.name:
             raise InputError(f"there is a run '{member.run}' that is not of this sweep; choose another name")
     plan = dataclasses.replace(plan, created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))

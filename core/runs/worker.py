@@ -44,7 +44,7 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
         SentiscopeError: it failed; the record and the log tell why.
     """
     tell = on_event or (lambda event: None)
-    folder = store.path(run)
+    folder = store.own(run)
     with only_process(folder, START_SECONDS), stop_signals() as signalled:
 
         def stopped() -> bool:

@@ -11,7 +11,7 @@ from dashboard import data
 from dashboard.charts.numbers import count, duration
 from dashboard.widgets.messages import problem, progress
 
-TAKES = "It is computed in a process of its own and kept with the run; you may leave the page or close the tab."
+TAKES = "It is computed in a process of its own and kept; you may leave the page or close the tab."
 
 
 def not_yet(run: str, files: MapFiles, sentences: int, damage: str = "") -> None:

@@ -28,6 +28,12 @@ TINY = {
 GOOD, BAD = ("good", "warm", "funny", "wise"), ("bad", "dull", "slow", "flat")
 
 
+@pytest.fixture(autouse=True)
+def own_runs_only(tmp_path, monkeypatch) -> None:
+    """Pages show the runs that a test made; tests of the starter runs ask for them."""
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "no-starters"))
+
+
 @pytest.fixture(scope="session")
 def table(tmp_path_factory) -> Path:
     """Eighty labelled sentences in a file."""

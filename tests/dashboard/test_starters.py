@@ -8,7 +8,6 @@ import pytest
 
 from core import verbs
 from core.runs.store import RunStore
-from dashboard import datasets
 
 pytestmark = pytest.mark.slow
 
@@ -48,10 +47,10 @@ def state_of(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 @pytest.fixture(autouse=True)
-def starters(tmp_path, monkeypatch):
-    """The starter runs themselves; what pages keep of data sets goes elsewhere."""
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(TRAINED))
-    monkeypatch.setattr(datasets, "library_folder", lambda: tmp_path / "own")
+def starters(own_runs_only, tmp_path, monkeypatch):
+    """The starter runs beside an empty folder for one's own."""
+    monkeypatch.delenv("SENTISCOPE_STARTERS")
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "own"))
     before = state_of(TRAINED)
     yield
     assert state_of(TRAINED) == before
@@ -94,7 +93,7 @@ def test_every_starter_run_brings_its_maps(app, run, method):
 
 def test_every_starter_run_brings_every_figure(tmp_path):
     for run in STARTERS:
-        made = verbs.figures(run, tmp_path / run, text="not bad at all", store=RunStore(TRAINED))
+        made = verbs.figures(run, tmp_path / run, text="not bad at all")
         lacking = {name for name in made["left_out"] if not name.endswith("-3d")} - {"labels", *OF_SOME}
         assert OF_SOME - set(made["left_out"]) == HAS.get(run.removeprefix("starter-"), set())
         plain = RunStore(TRAINED).read(run).config.model.attention.components == 1

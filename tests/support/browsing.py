@@ -51,7 +51,7 @@ def served(script: str | Path, module: str = "streamlit", **environment: str) ->
         command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     try:
-        _wait_for(f"http://127.0.0.1:{port}", process)
+        wait_for(f"http://127.0.0.1:{port}", process)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
@@ -62,11 +62,13 @@ def served(script: str | Path, module: str = "streamlit", **environment: str) ->
 def dashboard(runs: Path) -> Iterator[str]:
     """The dashboard on these runs."""
     folders = {"SENTISCOPE_RUNS": str(runs), "SENTISCOPE_CACHE": str(runs.parent / "cache")}
+    folders["SENTISCOPE_STARTERS"] = str(runs.parent / "no-starters")
     with served("dashboard/app.py", "dashboard.warm", **folders) as address:
         yield address
 
 
-def _wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
+    """Return when the server answers; say what it printed if it ends instead."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
         if process.poll() is not None:

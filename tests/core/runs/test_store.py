@@ -9,24 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-import core
 from core.config import RunConfig, compose
 from core.exceptions import InputError, RunDamaged, RunNotFound, StorageError
 from core.runs.record import RECORD, Process
-from core.runs.store import RunStore, alive, runs_dir, this_process
-
-
-def test_runs_live_where_the_variable_says_then_in_the_checkout_then_here(tmp_path, monkeypatch):
-    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "mine"))
-    assert runs_dir() == tmp_path / "mine"
-    monkeypatch.delenv("SENTISCOPE_RUNS")
-    assert runs_dir() == Path(core.__file__).parents[1] / "trained"
-    monkeypatch.setattr(core, "__file__", str(tmp_path / "site-packages" / "core" / "__init__.py"))
-    monkeypatch.chdir(tmp_path)
-    assert runs_dir() == tmp_path / "trained"
-    (tmp_path / "site-packages").mkdir()
-    (tmp_path / "site-packages" / "pyproject.toml").touch()
-    assert runs_dir() == tmp_path / "site-packages" / "trained"
+from core.runs.store import RunStore, alive, this_process
 
 
 def test_a_record_comes_back_with_every_field(store, created):

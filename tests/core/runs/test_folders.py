@@ -1,0 +1,156 @@
+"""Own runs are written to one place; the runs that come with Sentiscope are read beside them and never changed."""
+
+import io
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import core
+from core import verbs
+from core.atomic import write_text
+from core.cache import cache_folder
+from core.config import compose
+from core.evaluation.projection import ProjectionConfig
+from core.exceptions import InputError, RunNotFound
+from core.runs import jobs, projections
+from core.runs.archive import export_run, import_zip
+from core.runs.folders import is_starter, runs_dir, starters, starters_dir
+from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, RECORD
+from core.runs.store import RunStore
+from core.runs.sweep import Plan
+from core.runs.sweep import save as save_plan
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def brought(tmp_path, monkeypatch):
+    """A folder with `starter-small`, done and with embeddings, and a run that only lies beside it."""
+    folder = tmp_path / "brought"
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(folder))
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "own"))
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    making = RunStore(tmp_path / "making")
+    for name in ("small", "other"):
+        making.create(compose("vanilla"), "vanilla", name)
+        making.update(name, status="done", classes=("negative", "positive"))
+    split = making.path("small") / EVALUATION / "test"
+    split.mkdir(parents=True)
+    np.save(split / EMBEDDINGS, np.random.default_rng(0).normal(size=(40, 4)).astype("f4"))
+    pd.DataFrame({"label": ["negative", "positive"] * 20}).to_parquet(split / PREDICTIONS)
+    folder.mkdir()
+    (making.folder / "small").rename(folder / "starter-small")
+    (making.folder / "other").rename(folder / "other")
+    return folder
+
+
+@pytest.fixture
+def store(brought):
+    return RunStore()
+
+
+def test_own_runs_go_where_the_variable_says_or_below_the_working_directory(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "mine"))
+    assert runs_dir() == tmp_path / "mine"
+    monkeypatch.delenv("SENTISCOPE_RUNS")
+    monkeypatch.chdir(tmp_path)
+    assert runs_dir() == tmp_path / "trained"
+
+
+def test_starters_lie_in_the_installation_or_in_the_checkout(tmp_path, monkeypatch):
+    monkeypatch.delenv("SENTISCOPE_STARTERS", raising=False)
+    assert starters_dir() == Path(core.__file__).parents[1] / "trained"
+    assert len(starters()) >= 8
+    package = tmp_path / "site-packages" / "core"
+    (package / "starters" / "starter-one").mkdir(parents=True)
+    monkeypatch.setattr(core, "__file__", str(package / "__init__.py"))
+    assert starters() == [package / "starters" / "starter-one"]
+
+
+def test_own_runs_and_starters_are_listed_and_found_by_name(store, brought):
+    store.create(compose("vanilla"), "vanilla", "mine")
+    assert [record.run for record in store.list()] == ["mine", "starter-small"]
+    assert store.path("starter-small") == brought / "starter-small"
+    assert store.path("mine") == store.folder / "mine"
+    listed = {row["run"]: row["starter"] for row in verbs.runs_list()["runs"]}
+    assert listed == {"mine": False, "starter-small": True}
+    with pytest.raises(RunNotFound):
+        store.path("other")
+
+
+def test_a_folder_that_is_named_has_its_own_runs_only(brought, tmp_path):
+    assert RunStore(tmp_path / "own").list() == []
+
+
+def test_an_own_run_of_the_same_name_hides_the_starter(store, brought):
+    (store.folder / "starter-small").mkdir(parents=True)
+    write_text(store.folder / "starter-small" / RECORD, (brought / "starter-small" / RECORD).read_text())
+    assert [record.run for record in store.list()] == ["starter-small"]
+    store.remove("starter-small")
+    assert store.path("starter-small") == brought / "starter-small"
+
+
+def changes(store):
+    return {
+        "remove": lambda: store.remove("starter-small"),
+        "update": lambda: store.update("starter-small", preset="other"),
+        "write": lambda: store.write(store.read("starter-small")),
+        "start": lambda: jobs.start(store, "starter-small"),
+        "cancel": lambda: jobs.cancel(store, "starter-small"),
+        "resume": lambda: verbs.resume("starter-small", store=store),
+    }
+
+
+@pytest.mark.parametrize("change", changes(None))
+@pytest.mark.parametrize("named", [False, True], ids=["beside own runs", "its folder named"])
+def test_a_starter_is_never_changed(brought, change, named):
+    before = content(brought)
+    with pytest.raises(InputError, match=r"comes with Sentiscope|nothing to cancel"):
+        changes(RunStore(brought) if named else RunStore())[change]()
+    assert content(brought) == before
+
+
+@pytest.mark.parametrize("name", ["starter-small", "starter-", "/starter-mine"])
+def test_no_own_run_gets_the_name_of_a_starter(store, name):
+    if name == "starter-":
+        assert store.create(compose("vanilla"), "vanilla", name).run == "starter"
+        return
+    with pytest.raises(InputError, match="begin with 'starter-'"):
+        store.create(compose("vanilla"), "vanilla", name)
+    assert not store.folder.exists() or not list(store.folder.iterdir())
+
+
+def test_no_run_of_a_sweep_does_either(store):
+    with pytest.raises(InputError, match="begin with 'starter-'"):
+        save_plan(store, Plan("starter"))
+
+
+def test_a_starter_that_is_exported_comes_back_as_a_run_of_ones_own(store, brought):
+    packed = export_run(store, "starter-small")
+    assert zipfile.ZipFile(io.BytesIO(packed)).namelist()[0].startswith("starter-small/")
+    run = import_zip(store, io.BytesIO(packed), "starter-small.zip")
+    assert run == "small" and not is_starter(store.path(run))
+    assert verbs.runs_import(brought / "starter-small", store=store)["run"] == "small-2"
+    store.remove(run)
+
+
+def test_a_map_of_a_starter_is_kept_elsewhere_and_found_again(store, brought):
+    before = content(brought)
+    first = verbs.project("starter-small", method="pca", store=store)
+    assert first["computed"] and Path(first["file"]).is_relative_to(cache_folder())
+    assert not verbs.project("starter-small", method="pca", store=store)["computed"]
+    assert content(brought) == before
+
+
+def test_a_map_that_a_starter_brings_is_taken(store, brought, monkeypatch):
+    config = ProjectionConfig("pca", 2, 3000, 0)
+    with monkeypatch.context() as patch:
+        patch.setenv("SENTISCOPE_STARTERS", str(brought.parent / "none"))
+        made = verbs.project("starter-small", method="pca", store=RunStore(brought))
+    files = projections.map_files(store, "starter-small", "test", config)
+    assert str(files.path("npy")) == made["file"] and Path(made["file"]).is_relative_to(brought)
