@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from core.data import library
 from core.data.config import DataConfig
 from core.exceptions import DataError, NotAvailable
 from core.fingerprint import file_version, fingerprint
+from core.runs import queue
 from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.lexicon_files import VADER
@@ -166,26 +168,38 @@ def known_yardstick(data: Dataset) -> dict[str, Any] | None:
 
 
 def yardstick(data: Dataset, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Measure TF-IDF in a process of its own, which may import torch, and keep the outcome.
+    """Measure TF-IDF in a process of its own, which waits for its turn and may import torch, and keep the outcome.
 
     Raises:
+        InputError: as many wait as this server allows.
         NotAvailable: it could not be measured; says why.
     """
-    command = [sys.executable, "-m", "core.cli", "data", "card", "--json"]
-    command += [
-        part for name, value in settings.items() if name != "data.name" for part in ("--set", f"{name}={value}")
-    ]
-    command += ["--", settings["data.name"]]
+    runs, mine = RunStore().folder, f"tfidf-{data.fingerprint[:16]}"
+    queue.check_room(runs, queue.SHORT)
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, encoding="utf-8", timeout=LONGEST_YARDSTICK_S, check=False
+            queue.in_turn(card_command(settings), runs, mine, str(time.time_ns()), queue.SHORT),
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            timeout=LONGEST_YARDSTICK_S,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        raise NotAvailable("TF-IDF took more than half an hour and was stopped; limit the data") from None
+        raise NotAvailable(
+            "TF-IDF waited and worked for more than half an hour and was stopped; limit the data, or try again later"
+        ) from None
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["no reason was given"]
         raise NotAvailable(f"TF-IDF could not be measured: {said[-1]}")
     return _write_json(_kept("tfidf", data, None), json.loads(done.stdout)["yardstick"])
+
+
+def card_command(settings: Mapping[str, Any]) -> list[str]:
+    """The command line that measures TF-IDF; -P keeps a folder `core` of the working directory out of the way."""
+    chosen = [f"{name}={value}" for name, value in settings.items() if name != "data.name"]
+    words = [word for each in chosen for word in ("--set", each)]
+    return [sys.executable, "-P", "-m", "core.cli", "data", "card", "--json", *words, "--", settings["data.name"]]
 
 
 def inspect_upload(name: str, content: bytes, config: DataConfig) -> FileReport:

@@ -17,9 +17,10 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
+from core import limits
 from core.atomic import beside, storage_errors, write_bytes, write_text
 from core.data.config import DataConfig
-from core.exceptions import StorageError
+from core.exceptions import InputError, StorageError
 from core.fingerprint import fingerprint
 
 CHOSEN = ("name", "text", "label", "separator", "delimiter", "encoding", "header")
@@ -52,10 +53,12 @@ def keep_file(folder: Path, name: str, content: bytes) -> Path:
     """Keep an uploaded file under the SHA-256 of its content; the same content is kept once.
 
     Raises:
+        InputError: as many are kept, or as much, as this server allows.
         StorageError: the disk is full or read-only.
     """
     home = folder / FILES / hashlib.sha256(content).hexdigest()
     if (kept := _kept(home)) is None:
+        _check_room(folder / FILES, len(content))
         _lay_down(home, safe_name(name), content)
         kept = _kept(home)
     if kept is None:
@@ -63,6 +66,21 @@ def keep_file(folder: Path, name: str, content: bytes) -> Path:
     with storage_errors(kept):
         os.utime(home)  # used today, so that it is not swept as left over
     return kept
+
+
+def _check_room(files: Path, size: int) -> None:
+    """Hold what is kept to the limits of this server.
+
+    Raises:
+        InputError: another file of `size` bytes would be too much.
+    """
+    sizes = [each.stat().st_size for each in files.glob("*/*")]
+    for limit, found in ((limits.UPLOADS, len(sizes) + 1), (limits.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
+        if found > limit():
+            raise InputError(
+                f"this server keeps at most {limit():,} {limit.what} ({limit.variable}), and this one would be too "
+                "much; files that nothing uses are cleared away when the server starts a day later"
+            )
 
 
 def _kept(home: Path) -> Path | None:

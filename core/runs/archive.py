@@ -19,7 +19,8 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from core.atomic import storage_errors, write_bytes
+from core import limits
+from core.atomic import storage_errors, write_bytes, write_text
 from core.exceptions import InputError, RunDamaged
 from core.runs.folders import STARTER
 from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
@@ -29,6 +30,8 @@ LIMIT = 512 * 1024**2
 """Bytes that a run may take on the disk: ten times the largest one that this program makes by default."""
 FILES = 500
 """Entries that an archive may have."""
+IMPORTED = ".imported"
+"""File of a run that came from elsewhere: how many bytes came. It does not travel on."""
 KNOWN = {RECORD, HISTORY, TOKENIZER, WEIGHTS}
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _INSIDE = (
@@ -210,6 +213,7 @@ def _settle(store: RunStore, landing: Path) -> str:
     if record.status in ("queued", "running"):
         raise InputError(f"the run is {record.status} elsewhere; bring it here when it has ended")
     aside.write(dataclasses.replace(record, process=None))
+    _count(store, landing)
     for number in range(1, 100_000):
         run = landing.name if number == 1 else f"{landing.name}-{number}"
         with contextlib.suppress(FileExistsError):
@@ -220,3 +224,22 @@ def _settle(store: RunStore, landing: Path) -> str:
             store.update(run)  # its own name is in its record
             return run
     raise InputError(f"no free name for run '{landing.name}'")
+
+
+def _count(store: RunStore, landing: Path) -> None:
+    """Write down how much came in, and hold it to the limit of this server.
+
+    Raises:
+        InputError: with all that came in before it would be too much.
+    """
+    size = sum(path.stat().st_size for path in landing.rglob("*") if path.is_file())
+    before = 0
+    for mark in store.folder.glob(f"*/{IMPORTED}"):
+        with contextlib.suppress(OSError, ValueError):
+            before += int(mark.read_bytes())
+    if before + size > limits.IMPORTED_MB() * 1_000_000:
+        raise InputError(
+            f"this server takes in at most {limits.IMPORTED_MB():,} {limits.IMPORTED_MB.what} "
+            f"({limits.IMPORTED_MB.variable}), and {before // 1_000_000:,} are here; delete some first"
+        )
+    write_text(landing / IMPORTED, str(size))

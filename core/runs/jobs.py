@@ -13,7 +13,7 @@ import psutil
 from core.atomic import storage_errors
 from core.config import RunConfig
 from core.exceptions import InputError, SentiscopeError
-from core.runs import queue
+from core.runs import leftovers, queue
 from core.runs.record import CANCEL, DISCARD, LOG, Process, RunRecord
 from core.runs.store import RunStore, alive, resume_hint, this_process
 
@@ -88,11 +88,12 @@ def cancel(store: RunStore, run: str, *, keep: bool = True) -> RunRecord:
 
 
 def adopt(store: RunStore) -> list[RunRecord]:
-    """After a restart: start waiting runs whose process is gone, write down as failed those that died training.
+    """After a restart: clear leftovers away, start waiting runs whose process is gone, tell those that died as failed.
 
     Returns:
         The records that changed, oldest first.
     """
+    leftovers.clear(store)
     changed = []
     for record in reversed(store.list()):
         # One that cannot be written, or that another process has just taken, stays as it is and in the list.

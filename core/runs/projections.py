@@ -31,6 +31,7 @@ from core.atomic import storage_errors, write_bytes, write_text
 from core.cache import cache_folder
 from core.exceptions import InputError, RunDamaged, SentiscopeError
 from core.fingerprint import file_fingerprint, fingerprint
+from core.runs import queue
 from core.runs.folders import is_starter
 from core.runs.record import LABEL, Process
 from core.runs.store import RunStore, alive, this_process
@@ -230,14 +231,21 @@ def _write(files: MapFiles, made: Projection, seconds: float) -> None:
 
 
 def start(store: RunStore, run: str, files: MapFiles) -> None:
-    """Compute a map in a process of its own, which outlives this one; nothing happens if somebody is at it."""
+    """Compute a map in a process of its own, which waits for its turn and outlives this one.
+
+    Nothing happens if somebody is at it.
+
+    Raises:
+        InputError: as many wait as this server allows.
+    """
     if job(files).status == "running":
         return
+    queue.check_room(store.folder, queue.SHORT)
     with storage_errors(files.folder):
         files.folder.mkdir(parents=True, exist_ok=True)
         with files.path("log").open("ab") as log:
             process = subprocess.Popen(
-                command(run, files),
+                queue.in_turn(command(run, files), store.folder, f"map-{files.stem}", str(time.time_ns()), queue.SHORT),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -245,7 +253,7 @@ def start(store: RunStore, run: str, files: MapFiles) -> None:
                 start_new_session=True,
             )
     who = Process(process.pid, psutil.Process(process.pid).create_time(), this_process().host)
-    _write_progress(files, who, time.time(), "starting", None)
+    _write_progress(files, who, time.time(), "waiting for its turn", None)
 
 
 def command(run: str, files: MapFiles) -> list[str]:

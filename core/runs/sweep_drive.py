@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core import limits
 from core.atomic import storage_errors
 from core.exceptions import InputError, RunDamaged
 from core.runs import budget, jobs, queue, sweep
@@ -223,7 +224,7 @@ class _Driver:
     def _start(self, records: Sequence[RunRecord | None]) -> bool:
         """One more process if there is room; one more than may train, so that no slot stays empty."""
         waiting = self._waiting(records)
-        if not waiting or len(self._alive(records)) > queue.limit():
+        if not waiting or len(self._alive(records)) > queue.limit() or not self._room():
             return False
         member, record = waiting[0]
         self.begun.add(member.run)
@@ -231,6 +232,14 @@ class _Driver:
             self.store.create(member.config, member.cell.model, member.run, parent=self.plan.name)
         with contextlib.suppress(InputError, RunDamaged):  # started by somebody else just now; a damaged one stays so
             jobs.start(self.store, member.run)
+        return True
+
+    def _room(self) -> bool:
+        """Whether the queue takes one more; where it is full, the sweep waits."""
+        try:
+            queue.check_room(self.store.folder)
+        except InputError:
+            return False
         return True
 
     def _stop(self, records: Sequence[RunRecord | None]) -> None:
@@ -279,10 +288,16 @@ def detach(store: RunStore, name: str, at_once: int = 0) -> None:
         at_once: How many runs train at a time; 0: as SENTISCOPE_JOBS says.
 
     Raises:
-        InputError: a process drives it already, or the new one ended at once.
+        InputError: a process drives it already, as many go on as this server allows, or the new one ended at once.
     """
     if driven(store, name):
         raise InputError(f"sweep '{name}' is already driven by another process")
+    going = sum(driven(store, lock.stem) for lock in (store.folder / sweep.FOLDER).glob("*.lock"))
+    if going >= limits.SWEEPS():
+        raise InputError(
+            f"{going} {limits.SWEEPS.what}, as many as this server allows ({limits.SWEEPS.variable}); "
+            "start this one when another has ended"
+        )
     log = sweep.path(store, name, "log")
     own = {"SENTISCOPE_RUNS": str(store.folder.absolute()), **({"SENTISCOPE_JOBS": str(at_once)} if at_once else {})}
     with storage_errors(log), log.open("ab") as stream:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from core.evaluation.projection import NAMES
+from core.exceptions import SentiscopeError
 from core.runs import projections
 from core.runs.projections import Job, MapFiles
-from dashboard import data
+from dashboard import data, state
 from dashboard.charts.numbers import count, duration
 from dashboard.widgets.messages import problem, progress
 
@@ -27,6 +28,8 @@ def not_yet(run: str, files: MapFiles, sentences: int, damage: str = "") -> None
     if job.status == "running":
         st.fragment(_watch, run_every=1.0)(files, sentences)
         return
+    if text := state.take(state.MAP_PROBLEM):
+        problem(f"The {name} map was not begun", text)
     if damage:
         problem(f"This {name} map is damaged", f"{damage}\nCompute it again; nothing else is touched.")
     elif job.status == "failed":
@@ -41,7 +44,10 @@ def not_yet(run: str, files: MapFiles, sentences: int, damage: str = "") -> None
 
 def _start(run: str, files: MapFiles) -> None:
     projections.forget(files)
-    projections.start(data.store(), run, files)
+    try:
+        projections.start(data.store(), run, files)
+    except SentiscopeError as error:
+        state.put(state.MAP_PROBLEM, str(error))
 
 
 def _watch(files: MapFiles, sentences: int) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import types
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
-from core.exceptions import DataError
+from core.exceptions import DataError, InputError
+from core.runs import queue
 from dashboard import datasets, state
 
 
@@ -69,3 +74,38 @@ def test_the_page_train_refuses_a_path_of_the_server_and_starts_nothing(app, run
     shown = " ".join(element.proto.body for element in app.get("html"))
     assert "This training cannot start" in shown and "no data set, file or folder here is called" in shown
     assert len(list(runs.glob("*/run.json"))) == 3
+
+
+MEASURE = """
+import json, sys, time
+from pathlib import Path
+here = Path(sys.argv[1])
+with (here / "at-work").open("a") as log:
+    log.write("+")
+time.sleep(0.05)
+with (here / "at-work").open("a") as log:
+    log.write("-")
+print(json.dumps({"yardstick": {"splits": {}}}))
+"""
+
+
+def test_yardsticks_that_many_ask_for_are_measured_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+    monkeypatch.setattr(datasets, "card_command", lambda settings: [sys.executable, "-c", MEASURE, str(tmp_path)])
+    data = [types.SimpleNamespace(fingerprint=f"data {number}", classes=("a", "b")) for number in range(5)]
+    with ThreadPoolExecutor(5) as people:
+        found = list(people.map(lambda each: datasets.yardstick(each, {"data.name": "x"}), data))
+    assert found == [{"splits": {}}] * 5
+    assert (tmp_path / "at-work").read_text() == "+-" * 5
+    assert all(datasets.known_yardstick(each) == {"splits": {}} for each in data)
+
+
+def test_a_yardstick_is_refused_where_as_many_wait_as_may(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
+    monkeypatch.setenv("SENTISCOPE_MOST_SHORT", "1")
+    (tmp_path / queue.FOLDER).mkdir()
+    with queue.opened(tmp_path / queue.FOLDER / "short-ticket-1-other") as ticket:
+        assert queue.try_lock(ticket)
+        with pytest.raises(InputError, match="SENTISCOPE_MOST_SHORT"):
+            datasets.yardstick(types.SimpleNamespace(fingerprint="x", classes=()), {"data.name": "x"})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import stat
 import warnings
 import zipfile
@@ -63,7 +64,7 @@ KEPT = [
 def test_a_run_arrives_as_it_left_without_what_belongs_to_its_machine(store, finished, elsewhere, tmp_path):
     export_file(store, "first", tmp_path / "a.zip")
     assert import_run(elsewhere, tmp_path / "a.zip") == "first"
-    assert files(elsewhere.path("first")) == KEPT
+    assert files(elsewhere.path("first")) == [archive.IMPORTED, *KEPT]
     assert elsewhere.read("first") == store.read("first")
     assert (elsewhere.path("first") / "weights.safetensors").read_text() == "weights.safetensors"
 
@@ -74,7 +75,7 @@ def test_the_same_run_gives_the_same_bytes(store, finished):
 
 def test_a_directory_is_taken_in_as_well(finished, elsewhere):
     assert import_run(elsewhere, finished) == "first"
-    assert files(elsewhere.path("first")) == KEPT
+    assert files(elsewhere.path("first")) == [archive.IMPORTED, *KEPT]
 
 
 def test_a_taken_name_gets_a_number_and_the_old_run_stays(store, finished):
@@ -198,3 +199,19 @@ def test_a_run_that_is_under_way_neither_leaves_nor_arrives(store, created, else
 def test_a_run_that_is_not_there_cannot_be_exported(store):
     with pytest.raises(RunNotFound):
         export_run(store, "nobody")
+
+
+def test_imported_runs_are_limited_in_size_all_together_and_those_made_here_do_not_count(
+    store, finished, elsewhere, monkeypatch
+):
+    monkeypatch.setenv("SENTISCOPE_IMPORTED_MB", "1")
+    (finished / "weights.safetensors").write_bytes(os.urandom(600_000))
+    packed = export_run(store, "first")
+    (store.folder / "own").mkdir()
+    (store.folder / "own" / "weights.safetensors").write_bytes(bytes(2_000_000))
+    assert import_zip(elsewhere, io.BytesIO(packed), "a.zip") == "first"
+    with pytest.raises(InputError, match=r"at most 1 MB of imported runs \(SENTISCOPE_IMPORTED_MB\), and 0 are here"):
+        import_zip(elsewhere, io.BytesIO(packed), "a.zip")
+    assert sorted(path.name for path in elsewhere.folder.iterdir()) == ["first"]
+    elsewhere.remove("first")
+    assert import_zip(elsewhere, io.BytesIO(packed), "a.zip") == "first"

@@ -1,5 +1,6 @@
 import errno
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,10 +10,10 @@ import psutil
 import pytest
 
 from core.exceptions import InputError, RunNotFound, StorageError
-from core.runs import jobs
+from core.runs import jobs, queue
 from core.runs.queue import only_process
 from core.runs.record import CANCEL, LOG, Process
-from core.runs.store import this_process
+from core.runs.store import alive, this_process
 
 SLEEP = "import time; print('begun', flush=True); time.sleep(60)"
 
@@ -172,3 +173,48 @@ def test_the_place_in_the_queue_counts_waiting_runs_from_the_oldest(store, confi
     store.update("a", status="running", process=this_process())
     records = store.list()
     assert [jobs.position(records, name) for name in ("a", "b", "c", "none")] == [0, 1, 2, 0]
+
+
+def test_no_run_is_made_where_as_many_wait_as_may(store, config, sleeping, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
+    folder = store.folder / queue.FOLDER
+    folder.mkdir(parents=True)
+    with queue.opened(folder / "ticket-1-waits") as ticket:
+        assert queue.try_lock(ticket)
+        with pytest.raises(InputError, match="this server allows 1"):
+            jobs.submit(store, config, "ndt-01-n2", "mine")
+    assert store.list() == [] and sleeping == []
+    assert jobs.submit(store, config, "ndt-01-n2", "mine").status == "queued"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a training waits in its own process there")
+@pytest.mark.parametrize("how", ["wish", "SIGTERM"])
+def test_a_run_that_waits_is_small_is_believed_to_live_and_ends_as_cancelled(store, config, monkeypatch, how):
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+    with queue.slot(store.folder, "busy", "2020"):
+        record = jobs.submit(store, config, "ndt-01-n2", "mine")
+        until(lambda: list((store.folder / queue.FOLDER).glob("ticket-*-mine")))
+        process = psutil.Process(record.process.pid)
+        assert process.memory_full_info().uss < 10e6
+        assert store.read("mine") == record and alive(record.process)
+        if how == "wish":
+            jobs.cancel(store, "mine")
+        else:
+            process.terminate()
+        until(lambda: store.read("mine").status == "cancelled")
+        assert store.read("mine").process is None
+    assert not store.cancel_wished("mine")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a training waits in its own process there")
+def test_a_run_killed_while_it_waits_is_started_again_after_a_restart(store, config, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+    with queue.slot(store.folder, "busy", "2020"):
+        first = jobs.submit(store, config, "ndt-01-n2", "mine").process
+        until(lambda: list((store.folder / queue.FOLDER).glob("ticket-*-mine")))
+        os.kill(first.pid, signal.SIGKILL)
+        until(lambda: not alive(first))
+        (again,) = jobs.adopt(store)
+        assert again.process.pid != first.pid and alive(again.process)
+        jobs.cancel(store, "mine")
+        until(lambda: store.read("mine").status == "cancelled")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ import pytest
 from core import verbs
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from core.runs import projections
+from core.runs import projections, queue
 from core.runs.record import Process
 from core.runs.store import alive, this_process
 
@@ -144,6 +145,41 @@ def test_cancel_leaves_a_process_alone_that_only_has_the_same_number(store, eval
         projections.cancel(here)
         assert child.poll() is None
         child.kill()
+
+
+def test_a_map_waits_for_its_turn_in_a_small_process_and_can_be_cancelled_there(store, evaluated, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+    monkeypatch.setattr(projections, "command", lambda run, files: [sys.executable, "-c", "print('computed')"])
+    here = files(store, evaluated)
+    with queue.slot(store.folder, "another map", "2020", kind=queue.SHORT):
+        projections.start(store, evaluated, here)
+        found = projections.job(here)
+        assert (found.status, found.what) == ("running", "waiting for its turn")
+        projections.start(store, evaluated, here)  # nothing happens if somebody is at it
+        until(lambda: len(list((store.folder / queue.FOLDER).glob("short-ticket-*-map-*"))) == 1)
+        assert here.path("log").read_text() == ""
+        projections.cancel(here)
+        assert projections.job(here).status == "none"
+        projections.start(store, evaluated, here)
+    until(lambda: here.path("log").read_text() == "computed\n")
+
+
+def test_more_maps_than_may_wait_are_refused(store, evaluated, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_MOST_SHORT", "1")
+    folder = store.folder / queue.FOLDER
+    folder.mkdir()
+    with queue.opened(folder / "short-ticket-1-map") as ticket:
+        assert queue.try_lock(ticket)
+        with pytest.raises(InputError, match=r"1 maps and TF-IDF yardsticks that wait.*\(SENTISCOPE_MOST_SHORT\)"):
+            projections.start(store, evaluated, files(store, evaluated))
+    assert projections.job(files(store, evaluated)).status == "none"
+
+
+def until(condition):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from core.exceptions import InputError
-from core.runs import jobs, sweep, sweep_drive
+from core.runs import jobs, queue, sweep, sweep_drive
 from core.runs.store import this_process
 from core.runs.sweep import Plan, members
 
@@ -231,3 +231,28 @@ def test_a_detached_sweep_that_cannot_start_says_where_the_reason_is(store, monk
     with pytest.raises(InputError, match=r"study\.log tells why"):
         sweep_drive.detach(store, "study")
     assert "no disk" in sweep.path(store, "study", "log").read_text()
+
+
+def test_a_sweep_waits_where_the_queue_is_full_and_goes_on_when_there_is_room(store, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
+    saved = plan(store)
+    folder = store.folder / queue.FOLDER
+    folder.mkdir(parents=True)
+    with queue.opened(folder / "ticket-9-somebody") as ticket:
+        assert queue.try_lock(ticket)
+        driver = threading.Thread(target=sweep_drive.drive, args=(store, saved))
+        driver.start()
+        time.sleep(0.3)
+        assert states(store, saved) == ["waiting", "waiting"]
+    driver.join(30)
+    assert states(store, saved) == ["done", "done"]
+
+
+def test_no_more_sweeps_go_on_than_allowed(store, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_MOST_SWEEPS", "1")
+    plan(store)
+    plan(store, name="other")
+    with sweep_drive.holding(store, "other") as mine:
+        assert mine
+        with pytest.raises(InputError, match=r"1 sweeps that go on at once.*\(SENTISCOPE_MOST_SWEEPS\)"):
+            sweep_drive.detach(store, "study")

@@ -1,0 +1,53 @@
+"""Limits of a server: what the environment says, and that a class stays below."""
+
+from pathlib import Path
+
+import pytest
+
+from core import limits
+from core.data.library import keep_file
+from core.exceptions import ConfigError, InputError
+
+
+@pytest.mark.parametrize("limit", limits.ALL, ids=lambda limit: limit.variable)
+def test_the_environment_changes_a_limit_and_only_a_whole_number_does(monkeypatch, limit):
+    monkeypatch.delenv(limit.variable, raising=False)
+    assert limit() == limit.default
+    monkeypatch.setenv(limit.variable, "7")
+    assert limit() == 7
+    for wrong in ("0", "-1", "1.5", "²", "٣", "many", "1" * 400):
+        monkeypatch.setenv(limit.variable, wrong)
+        with pytest.raises(ConfigError, match=rf"{limit.variable}=.*a whole number, at least 1"):
+            limit()
+
+
+def test_thirty_people_with_twenty_runs_each_stay_below_all():
+    runs, megabytes = 30 * 20, 10
+    assert limits.WAITING.default >= runs
+    assert limits.UPLOADS.default >= runs
+    assert min(limits.UPLOADS_MB.default, limits.IMPORTED_MB.default) >= runs * megabytes
+    assert min(limits.SWEEPS.default, limits.SHORT_WAITING.default) >= 30
+
+
+def test_uploads_are_limited_in_number_and_the_same_file_comes_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_MOST_UPLOADS", "2")
+    first = keep_file(tmp_path, "a.csv", b"1")
+    keep_file(tmp_path, "b.csv", b"2")
+    with pytest.raises(InputError, match=r"at most 2 uploaded files \(SENTISCOPE_MOST_UPLOADS\)"):
+        keep_file(tmp_path, "c.csv", b"3")
+    assert keep_file(tmp_path, "a.csv", b"1") == first
+
+
+def test_uploads_are_limited_in_size(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_UPLOADS_MB", "1")
+    keep_file(tmp_path, "a.csv", b"1" * 600_000)
+    with pytest.raises(InputError, match=r"at most 1 MB of uploaded files \(SENTISCOPE_UPLOADS_MB\)"):
+        keep_file(tmp_path, "b.csv", b"2" * 600_000)
+    assert len(list((tmp_path / "files").iterdir())) == 1
+
+
+def test_the_readme_names_every_limit_with_its_number():
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    for limit in limits.ALL:
+        (row,) = (line for line in text.splitlines() if line.startswith("|") and f"`{limit.variable}`" in line)
+        assert f"{limit.default:,}" in row
