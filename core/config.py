@@ -176,14 +176,14 @@ def _convert(hint: Any, value: Any, name: str) -> Any:
     if typing.get_origin(hint) is typing.Literal:
         choices = typing.get_args(hint)
         if value not in choices:
-            raise ConfigError(f"{name}={value!r}: one of {', '.join(str(each) for each in choices if each != '')}")
+            raise ConfigError(f"{name}={value!r:.60}: one of {', '.join(str(each) for each in choices if each != '')}")
         return value
     if hint is bool:
         return _switch(value, name)
     if hint in (int, float):
         return _number(hint, value, name)
     if not isinstance(value, str):
-        raise ConfigError(f"{name}={value!r}: a text")
+        raise ConfigError(f"{name}={value!r:.60}: a text")
     return value
 
 
@@ -192,7 +192,7 @@ def _switch(value: Any, name: str) -> bool:
     if isinstance(value, bool):
         return value
     if str(value).lower() not in words:
-        raise ConfigError(f"{name}={value!r}: true or false")
+        raise ConfigError(f"{name}={value!r:.60}: true or false")
     return words[str(value).lower()]
 
 
@@ -201,8 +201,9 @@ def _number(kind: type[int] | type[float], value: Any, name: str) -> int | float
         return int(value)
     try:
         number = None if isinstance(value, (bool, float)) and kind is int else kind(value)
-    except (TypeError, ValueError):
-        number = None
-    if number is None or not math.isfinite(number):
-        raise ConfigError(f"{name}={value!r}: a {'whole ' if kind is int else ''}number")
+        finite = number is not None and math.isfinite(number)
+    except (TypeError, ValueError, OverflowError):
+        number, finite = None, False
+    if number is None or not finite:
+        raise ConfigError(f"{name}={value!r:.60}: a {'whole ' if kind is int else ''}number")
     return number

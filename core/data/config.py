@@ -8,6 +8,9 @@ from typing import Literal
 
 from core.exceptions import ConfigError
 
+LARGEST = {"seed": 2**63 - 1, "limit": 1_000_000_000, "folds": 1000}
+LONGEST = 4096
+"""Characters of a setting that is a text: the longest path of Linux."""
 ONE_LABEL = "none"
 """As `data.separator`: each cell is one label, whatever signs are in it."""
 
@@ -47,21 +50,27 @@ class DataConfig:
     def __post_init__(self) -> None:
         if not self.name:
             raise ConfigError("data.name is empty: give a registered name or a path")
-        if self.classes not in (2, 3, 5):
-            raise ConfigError(f"data.classes={self.classes}: 2, 3 or 5")
-        if self.seed < 0:
-            raise ConfigError(f"data.seed={self.seed}: 0 or more")
-        if self.limit < 0:
-            raise ConfigError(f"data.limit={self.limit}: 0 (all rows) or more")
-        if self.folds < 0 or self.folds == 1:
+        self._check_values()
+        if self.folds == 1:
             raise ConfigError(f"data.folds={self.folds}: 2 or more, or 0 for none")
         if not 0 <= self.fold < max(1, self.folds):
             allowed = f"0 to {self.folds - 1}" if self.folds else "0 without data.folds"
-            raise ConfigError(f"data.fold={self.fold}: {allowed}")
+            raise ConfigError(f"data.fold={self.fold!s:.40}: {allowed}")
         if self.split:
             self.shares()
             if self.folds:
                 raise ConfigError("data.folds and data.split both cut the rows: choose one")
+
+    def _check_values(self) -> None:
+        """Each for itself."""
+        for name in ("name", "text", "label", "separator", "delimiter", "encoding", "split"):
+            if "\0" in (text := getattr(self, name)) or len(text) > LONGEST:
+                raise ConfigError(f"data.{name}={text!r:.60}: at most {LONGEST} characters, and no NUL among them")
+        if self.classes not in (2, 3, 5):
+            raise ConfigError(f"data.classes={self.classes!s:.40}: 2, 3 or 5")
+        for name, most in LARGEST.items():
+            if not 0 <= getattr(self, name) <= most:
+                raise ConfigError(f"data.{name}={getattr(self, name)!s:.40}: 0 to {most}")
 
     def reading(self) -> dict[str, str]:
         """How a file is read: arguments of `inspect_file`, `read_file` and `read_folder`."""
@@ -79,5 +88,5 @@ class DataConfig:
         except ValueError:
             parts = ()
         if len(parts) != 3 or min(parts) <= 0 or not math.isclose(sum(parts), 1, abs_tol=1e-6):
-            raise ConfigError(f"data.split={self.split!r}: three positive shares with sum 1, such as 0.7/0.15/0.15")
+            raise ConfigError(f"data.split={self.split!r:.60}: three positive shares with sum 1, such as 0.7/0.15/0.15")
         return parts[0], parts[1], parts[2]

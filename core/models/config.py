@@ -14,8 +14,14 @@ Family = Literal["encoder", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-
 Lexical = Literal["none", "add", "hadamard"]
 Position = Literal["none", "sinusoidal", "polarity-aware"]
 
+WIDEST = 65_536
+"""A window beyond the longest text."""
+STRONGEST = 1000
+"""A factor on scores beyond which a softmax is a maximum."""
 DENSE_TRACE = 1024
 """With a window: longer texts have no maps, and are computed in linear time also when traced."""
+MOST_DROPOUT = 0.99
+"""Above that next to nothing is left, and what is kept would be scaled by more than a hundred."""
 LARGEST = {"width": 8192, "ff_width": 65_536, "layers": 128}
 """Far above what trains here: a slip of the finger is refused before it takes the machine's memory."""
 
@@ -85,18 +91,19 @@ class AttentionConfig:
         self._check_terms()
 
     def _check_mixing(self) -> None:
-        if self.heads < 1:
-            raise ConfigError(f"model.attention.heads={self.heads}: at least 1")
+        if not 1 <= self.heads <= 1024:
+            raise ConfigError(f"model.attention.heads={self.heads!s:.40}: 1 to 1024")
         if self.mixing == "single" and self.components != 1:
             raise ConfigError(
-                f"model.attention.components={self.components}: mixing 'single' has one; choose mixing=additive"
+                f"model.attention.components={self.components!s:.40}: mixing 'single' has one; choose mixing=additive"
             )
         if self.mixing.startswith("differential") and self.components != 2:
             raise ConfigError(
-                f"model.attention.components={self.components}: mixing '{self.mixing}' has two; choose components=2"
+                f"model.attention.components={self.components!s:.40}: mixing '{self.mixing}' has two; "
+                "choose components=2"
             )
         if self.mixing == "additive" and not 1 <= self.components <= 16:
-            raise ConfigError(f"model.attention.components={self.components}: 1 to 16 for mixing 'additive'")
+            raise ConfigError(f"model.attention.components={self.components!s:.40}: 1 to 16 for mixing 'additive'")
         if self.constraint != "01" and self.mixing != "additive":
             raise ConfigError(
                 f"model.attention.constraint={self.constraint}: only mixing 'additive' has it; choose mixing=additive"
@@ -119,15 +126,18 @@ class AttentionConfig:
     def _check_terms(self) -> None:
         if self.lexicon_gate and not self.gate:
             raise ConfigError("model.attention.lexicon_gate: there is no gate to guide; choose gate=true as well")
-        if self.window < 0 or self.window % 2:
+        if not 0 <= self.window <= WIDEST or self.window % 2:
             raise ConfigError(
-                f"model.attention.window={self.window}: an even number, half on each side (0: all see all); "
-                f"the nearest is {max(0, self.window + 1)}"
+                f"model.attention.window={self.window!s:.40}: an even number, half on each side (0: all see all); "
+                f"the nearest is {min(max(0, self.window + self.window % 2), WIDEST)}"
             )
-        if not 0 <= self.random_globals <= 64:
-            raise ConfigError(f"model.attention.random_globals={self.random_globals}: 0 to 64")
-        if self.support_seed < 0:
-            raise ConfigError(f"model.attention.support_seed={self.support_seed}: 0 or more")
+        for name, most in (("random_globals", 64), ("support_seed", 2**63 - 1)):
+            if not 0 <= getattr(self, name) <= most:
+                raise ConfigError(f"model.attention.{name}={getattr(self, name)!s:.40}: 0 to {most}")
+        if abs(self.lexical_strength) > STRONGEST:
+            raise ConfigError(
+                f"model.attention.lexical_strength={self.lexical_strength!s:.40}: -{STRONGEST} to {STRONGEST}"
+            )
         if not self.window:
             self._refuse_idle(
                 ("random_globals", "support_seed"), "window is 0, so all tokens see all; choose window=64"
@@ -139,14 +149,14 @@ class AttentionConfig:
             self._refuse_idle(("lexical_scaled", "learn_strength"), "lexical is 'hadamard'; choose lexical=add")
         if not -1 <= self.lexical_component < self.components:
             raise ConfigError(
-                f"model.attention.lexical_component={self.lexical_component}: -1 (all) to {self.components - 1}"
+                f"model.attention.lexical_component={self.lexical_component!s:.40}: -1 (all) to {self.components - 1}"
             )
 
     def _refuse_idle(self, names: tuple[str, ...], why: str) -> None:
         """A setting that would do nothing is a misunderstanding."""
         for name in names:
             if getattr(self, name) != _DEFAULTS[name]:
-                raise ConfigError(f"model.attention.{name}={getattr(self, name)}: no effect, because {why}")
+                raise ConfigError(f"model.attention.{name}={getattr(self, name)!s:.40}: no effect, because {why}")
 
 
 _DEFAULTS = {field.name: field.default for field in fields(AttentionConfig)}
@@ -172,7 +182,7 @@ class HeadConfig:
         for name, most in (("channels", 4096), ("attention_heads", 64), ("dense", 65_536)):
             low = 1 if name == "channels" else 0
             if not low <= getattr(self, name) <= most:
-                raise ConfigError(f"model.head.{name}={getattr(self, name)}: {low} to {most}")
+                raise ConfigError(f"model.head.{name}={getattr(self, name)!s:.40}: {low} to {most}")
         if not self.kernels and self.channels != 64:
             raise ConfigError(
                 f"model.head.channels={self.channels}: no effect without convolutions; choose kernels=2,3,5,7"
@@ -190,10 +200,10 @@ class HeadConfig:
             ConfigError: if they are not different whole numbers from 1 to 31.
         """
         parts = [part.strip() for part in self.kernels.split(",")] if self.kernels.strip() else []
-        if not all(part.isascii() and part.isdigit() and 1 <= int(part) <= 31 for part in parts) or len(
-            set(map(int, parts))
-        ) < len(parts):
-            raise ConfigError(f"model.head.kernels={self.kernels!r}: different widths from 1 to 31, such as 2,3,5,7")
+        known = all(part.isascii() and part.isdigit() and len(part) <= 2 and 1 <= int(part) <= 31 for part in parts)
+        if not known or len(set(map(int, parts))) < len(parts):
+            said = f"{self.kernels!r:.60}"
+            raise ConfigError(f"model.head.kernels={said}: different widths from 1 to 31, such as 2,3,5,7")
         return tuple(map(int, parts))
 
 
@@ -242,9 +252,9 @@ class ModelConfig:
             raise ConfigError("model.layers, model.ff_width and model.width must be positive")
         for name, most in LARGEST.items():
             if getattr(self, name) > most:
-                raise ConfigError(f"model.{name}={getattr(self, name)}: at most {most}")
-        if not 0 <= self.dropout < 1:
-            raise ConfigError(f"model.dropout={self.dropout}: 0 to below 1")
+                raise ConfigError(f"model.{name}={getattr(self, name)!s:.40}: at most {most}")
+        if not 0 <= self.dropout <= MOST_DROPOUT:
+            raise ConfigError(f"model.dropout={self.dropout!s:.40}: 0 to {MOST_DROPOUT}")
 
     def _check_family(self) -> None:
         """A setting that would do nothing is a misunderstanding."""

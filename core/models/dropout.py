@@ -30,6 +30,6 @@ class Dropout(nn.Module):
             return F.dropout(x, self.p)
         draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(2**63), None)
         bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
-        dropped = round(self.p * LEVELS)
+        dropped = min(round(self.p * LEVELS), LEVELS - 1)
         kept = (bits >= dropped - LEVELS // 2).to(x.dtype)
         return x * kept.mul_(LEVELS / (LEVELS - dropped))

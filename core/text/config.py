@@ -45,9 +45,10 @@ class TextConfig:
     """word: a token takes what the lexicon says of its whole word · contains: of every entry that has it as a token."""
 
     def __post_init__(self) -> None:
-        if self.max_vocab < 8:
-            raise ConfigError(f"text.max_vocab={self.max_vocab}: at least 8")
-        if self.min_freq < 1:
-            raise ConfigError(f"text.min_freq={self.min_freq}: at least 1")
+        for name, low, most in (("max_vocab", 8, 10_000_000), ("min_freq", 1, 1_000_000_000)):
+            if not low <= getattr(self, name) <= most:
+                raise ConfigError(f"text.{name}={getattr(self, name)!s:.40}: {low} to {most}")
+        if "\0" in self.lexicon or len(self.lexicon) > 4096:
+            raise ConfigError(f"text.lexicon={self.lexicon!r:.60}: vader, or the path of a file")
         if self.max_length != 0 and not 4 <= self.max_length <= 16_384:
-            raise ConfigError(f"text.max_length={self.max_length}: 0 (automatic) or 4 to 16384")
+            raise ConfigError(f"text.max_length={self.max_length!s:.40}: 0 (automatic) or 4 to 16384")

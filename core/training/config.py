@@ -9,8 +9,17 @@ from typing import Literal
 from core.data.table import Task
 from core.exceptions import ConfigError
 
-LARGEST = {"seed": 2**63 - 1, "threads": 1024}
-"""What every random generator takes, and what the threads of OpenMP survive."""
+LARGEST = {
+    "epochs": 1_000_000,
+    "batch_size": 1_000_000,
+    "patience": 1_000_000,
+    "threads": 1024,
+    "seed": 2**63 - 1,
+    "weight_decay": 1000,
+    "clip": 1e6,
+    "diversity": 1000,
+}
+"""Far above what helps; every random generator takes such a seed, and OpenMP survives so many threads."""
 
 LOWER_IS_BETTER = ("hamming_loss", "loss")
 NEAREST = {
@@ -85,12 +94,12 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         for name, low in (("epochs", 1), ("batch_size", 1), ("patience", 0), ("threads", 0), ("seed", 0)):
             if getattr(self, name) < low:
-                raise ConfigError(f"training.{name}={getattr(self, name)}: at least {low}")
+                raise ConfigError(f"training.{name}={getattr(self, name)!s:.40}: at least {low}")
         for name, most in LARGEST.items():
             if getattr(self, name) > most:
-                raise ConfigError(f"training.{name}={getattr(self, name)}: at most {most}")
-        if not re.fullmatch(r"auto|cpu|mps|cuda(:\d{1,3})?", self.device):
-            raise ConfigError(f"training.device={self.device!r}: auto, cpu, cuda, cuda:1 or mps")
+                raise ConfigError(f"training.{name}={getattr(self, name)!s:.40}: at most {most}")
+        if not re.fullmatch(r"auto|cpu|mps|cuda(:[0-9]{1,3})?", self.device):
+            raise ConfigError(f"training.device={self.device!r:.60}: auto, cpu, cuda, cuda:1 or mps")
         if not 0 < self.lr <= 1:
             raise ConfigError(f"training.lr={self.lr}: above 0, at most 1")
         if not 0 <= self.warmup < 1:

@@ -27,7 +27,8 @@ def choose_device(name: str) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         raise ConfigError(f"training.device={name!r}: auto, cpu, cuda, cuda:1 or mps") from None
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+    # The number as it was written: torch keeps eight bits of it, and would take cuda:256 for cuda:0.
+    if device.type == "cuda" and int(name.partition(":")[2] or 0) >= torch.cuda.device_count():
         raise ConfigError(
             f"training.device={name}: this machine has {torch.cuda.device_count()} CUDA devices; use auto or cpu"
         )

@@ -46,7 +46,7 @@ REFUSED = {
     "model.width=8196": "at most 8192",
     "model.layers=129": "at most 128",
     "model.attention.row_norm=maybe": "true or false",
-    "data.seed=-1": "0 or more",
+    "data.seed=-1": "0 to ",
     "data.folds=1": "2 or more, or 0 for none",
     "data.fold=1": "0 without data.folds",
 }

@@ -1,0 +1,75 @@
+"""Whatever is typed as a setting: it is taken, or a sentence of sane length says what is wrong with it."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from core.config import compose, flat, setting_names
+from core.exceptions import ConfigError
+from core.models.dropout import Dropout
+from core.models.presets import PRESETS
+from core.training.device import choose_device
+
+HUGE = 10**400
+NUMBERS = [0, -1, 1, 3, 2**31, 2**63, 2**64, HUGE, -HUGE]
+NUMBERS += [0.999999, -0.0, 5e-324, 1e15, 1e308, -1e308, float("nan"), float("inf")]
+TEXTS = ["", " ", "0", "-1", "0.999999", "1e308", "1e400", "nan", "inf", "-inf", "1_0", "²", "٣", "0x10", "true"]
+TEXTS += ["1" + "0" * 400, "9" * 5000, "x" * 100_000, "a\0b", "\ud800", "😀", "\n=1", "a,b,c", "../..", "/dev/zero"]
+OTHERS = [None, True, [], {}, b"x", [1], {"a": 1}]
+SOME = ("ndt-01-n3", "inceptive-64", "bilstm", "tfidf-logreg")
+LONGEST_SENTENCE = 500
+
+
+@pytest.mark.parametrize("name", setting_names())
+def test_an_odd_value_is_taken_or_refused_with_a_sentence(name):
+    draw = random.Random(name)
+    odd = [*NUMBERS, *TEXTS, *OTHERS, *(draw.choice("0123456789.eE+-_ \0x") * draw.randint(1, 9) for _ in range(10))]
+    for value in odd:
+        try:
+            taken = flat(compose(draw.choice(SOME), {name: value}))[name]
+        except ConfigError as error:
+            assert f"{name.split('.')[0]}." in str(error)
+            assert len(str(error)) < LONGEST_SENTENCE
+        else:
+            assert not isinstance(taken, (int, float)) or abs(taken) < 2**63
+            assert not isinstance(taken, str) or ("\0" not in taken and len(taken) <= 4096)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_odd_values_at_once_are_taken_or_refused(seed):
+    draw = random.Random(seed)
+    names, presets = setting_names(), sorted(PRESETS)
+    for _ in range(50):
+        chosen = {name: draw.choice([*NUMBERS, *TEXTS]) for name in draw.sample(names, 3)}
+        try:
+            compose(draw.choice(presets), chosen)
+        except ConfigError as error:
+            assert len(str(error)) < LONGEST_SENTENCE
+
+
+@pytest.mark.parametrize("value", ["0.999999", "0.9999999999999999", "1"])
+def test_a_dropout_that_leaves_next_to_nothing_is_refused(value):
+    with pytest.raises(ConfigError, match=r"model\.dropout=.*0 to 0\.99"):
+        compose("vanilla", {"model.dropout": value})
+
+
+def test_a_dropout_just_below_one_divides_by_no_zero():
+    import torch
+
+    x = torch.ones(1000)
+    assert torch.isfinite(Dropout(0.999999)(x)).all()
+
+
+@pytest.mark.parametrize("device", ["cuda:128", "cuda:256", "cuda:999"])
+def test_a_device_that_is_not_there_is_named_as_it_was_typed(device):
+    """torch keeps eight bits of the number: cuda:999 becomes cuda:-25 there, and cuda:256 cuda:0."""
+    compose("vanilla", {"training.device": device})
+    with pytest.raises(ConfigError, match=f"training.device={device}: this machine has"):
+        choose_device(device)
+
+
+def test_digits_of_other_scripts_are_no_device():
+    with pytest.raises(ConfigError, match=r"training\.device"):
+        compose("vanilla", {"training.device": "cuda:٣"})
