@@ -46,17 +46,36 @@ def watch(run: str) -> None:
             icon=":material/close:",
             key="cancel",
             type="tertiary",
-            on_click=_stop,
-            args=(run, False),
-            help="Ends it for good: its curves stay, its checkpoint does not",
+            on_click=state.put,
+            args=(state.CANCELLING, run),
+            help="Asks first, since it ends it for good",
         )
+    _confirm(record)
     _numbers(record, curves)
     if record.config.model.by_steps:
         # Empty at first: the browser fetches what draws it while the process that trains comes up.
         _figures(curves, skipped)
 
 
+def _confirm(record: RunRecord) -> None:
+    """Where cancelling was asked for: what it costs, and the button that does it."""
+    if state.draft(state.CANCELLING, "") != record.run:
+        return
+    run, name = record.run, f"*{record.run}*"  # for those who hear the page
+    if record.status == "running":
+        cost = "Its curves stay; its checkpoint is dropped, so that it can only begin anew. “Pause” would keep it."
+    elif data.has_checkpoint(run):
+        cost = "It waits to go on. Its curves stay; its checkpoint is dropped, so that it can only begin anew."
+    else:
+        cost = "It has not begun, so there is no checkpoint to lose; it leaves the queue."
+    with st.container(key=f"queued-confirm-{run}", horizontal=True, vertical_alignment="center", gap="small"):
+        selection_note(f"Cancel {run}?", cost)
+        st.button(f"Cancel it {name}", on_click=_stop, args=(run, False), type="primary", key=f"confirm-cancel-{run}")
+        st.button(f"Leave it {name}", on_click=state.take, args=(state.CANCELLING,), key=f"leave-{run}")
+
+
 def _stop(run: str, keep: bool) -> None:
+    state.take(state.CANCELLING)
     try:
         jobs.cancel(data.store(), run, keep=keep)
     except SentiscopeError:
@@ -64,6 +83,7 @@ def _stop(run: str, keep: bool) -> None:
 
 
 def _go_on(run: str) -> None:
+    state.take(state.CANCELLING)
     try:
         jobs.start(data.store(), run)
     except SentiscopeError as error:
@@ -84,7 +104,9 @@ def queue(records: Sequence[RunRecord], beside: str = "") -> None:
             name, run = f"Watch *{record.run}*", record.run  # the name is for those who hear the page
             if st.button(name, on_click=state.choose_run, args=(run,), type="tertiary", key=f"watch-{run}"):
                 st.rerun()  # the whole page speaks of another run now
-            st.button(f"Cancel *{run}*", on_click=_stop, args=(run, False), type="tertiary", key=f"cancel-{run}")
+            asked = (state.CANCELLING, run)
+            st.button(f"Cancel *{run}*", on_click=state.put, args=asked, type="tertiary", key=f"cancel-{run}")
+        _confirm(record)
 
 
 def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:

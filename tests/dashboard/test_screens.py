@@ -280,7 +280,36 @@ def test_waiting_runs_stand_in_their_order(app, runs):
     shown = text_of(opened(app, "train", run="finished"))
     assert shown.index("number 1 in the queue") < shown.index("number 2 in the queue")
     app.button(key="cancel-two").click().run()
+    app.button(key="confirm-cancel-two").click().run()
     assert store.cancel_wished("two") and not store.cancel_wished("one")
+
+
+@pytest.mark.parametrize(
+    ("status", "kept", "words"),
+    [
+        ("running", True, "its checkpoint is dropped, so that it can only begin anew. “Pause” would keep it"),
+        ("queued", True, "It waits to go on. Its curves stay; its checkpoint is dropped"),
+        ("queued", False, "there is no checkpoint to lose"),
+    ],
+)
+@pytest.mark.parametrize("beside", [False, True], ids=["its own page", "in the queue"])
+def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs, status, kept, words, beside):
+    store = RunStore(runs)
+    store.create(compose("vanilla"), "vanilla", "live")
+    store.update("live", status=status, process=this_process())
+    if kept:
+        (runs / "live" / "checkpoint").mkdir()
+    opened(app, "train", run="finished" if beside else "live")
+    asking = "cancel-live" if beside else "cancel"
+    app.button(key=asking).click().run()
+    assert words in text_of(app)
+    assert not store.cancel_wished("live")
+    app.button(key="leave-live").click().run()
+    assert words not in text_of(app)
+    app.button(key=asking).click().run()
+    app.button(key="confirm-cancel-live").click().run()
+    assert store.cancel_wished("live")
+    assert words not in text_of(app)
 
 
 def test_a_run_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
