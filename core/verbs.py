@@ -20,6 +20,7 @@ from core.data.sources import SOURCES
 from core.data.table import indicators
 from core.exceptions import DataError, InputError, NotAvailable, RunDamaged
 from core.papers.reported import counterpart
+from core.runs.queue import check_room
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.systems import CLASSES, VOCABULARY
@@ -58,9 +59,15 @@ def train(
     store: RunStore | None = None,
     on_event: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
-    """Train and evaluate in this process; see `summary` for what comes back."""
+    """Train and evaluate in this process; see `summary` for what comes back.
+
+    Raises:
+        InputError: as many trainings wait as this machine allows.
+    """
     store = store or RunStore()
-    record = store.create(configure(data, model, settings), model, name)
+    config = configure(data, model, settings)
+    check_room(store.folder)
+    record = store.create(config, model, name)
     return resume(record.run, store=store, on_event=on_event)
 
 

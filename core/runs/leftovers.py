@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core.atomic import ENDING
 from core.data.library import FILES
+from core.exceptions import SentiscopeError
 from core.runs import queue, sweep
 from core.runs.record import RECORD
 from core.runs.store import RunStore
@@ -29,7 +30,7 @@ def clear(store: RunStore) -> None:
     """Clear away what nobody needs any more; what cannot be removed stays."""
     if not store.folder.is_dir():
         return
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, SentiscopeError):
         queue.clear(store.folder)
     for path in [*_half_done(store.folder), *_unused(store.folder)]:
         if path.is_dir() and not path.is_symlink():

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from core import limits
+from core import limits, verbs
 from core.data.library import keep_file
 from core.exceptions import ConfigError, InputError
+from core.runs import queue
+from core.runs.store import RunStore
 
 
 @pytest.mark.parametrize("limit", limits.ALL, ids=lambda limit: limit.variable)
@@ -51,3 +53,13 @@ def test_the_readme_names_every_limit_with_its_number():
     for limit in limits.ALL:
         (row,) = (line for line in text.splitlines() if line.startswith("|") and f"`{limit.variable}`" in line)
         assert f"{limit.default:,}" in row
+
+
+def test_a_terminal_is_held_to_the_queue_too(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
+    (tmp_path / queue.FOLDER).mkdir()
+    with queue.opened(tmp_path / queue.FOLDER / "ticket-1-waits") as ticket:
+        assert queue.try_lock(ticket)
+        with pytest.raises(InputError, match="SENTISCOPE_MOST_WAITING"):
+            verbs.train(store=RunStore(tmp_path))
+    assert RunStore(tmp_path).list() == []
