@@ -138,7 +138,7 @@ def test_what_a_run_does_not_have_stays_outside(finished, elsewhere):
         "__MACOSX/a",
     ]
     packed = zipped([(name, (finished / RECORD).read_text()) for name in names])
-    assert files(elsewhere.path(import_zip(elsewhere, packed, "a.zip"))) == ["run.json"]
+    assert files(elsewhere.path(import_zip(elsewhere, packed, "a.zip"))) == [archive.IMPORTED, "run.json"]
 
 
 def test_an_archive_that_grows_is_refused_by_its_claim(finished, elsewhere, monkeypatch):
