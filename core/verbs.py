@@ -236,7 +236,10 @@ def _said(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, An
 
 
 def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | None = None) -> dict[str, Any]:
-    """One text with its tokens, prediction and everything inside the model; `html` also writes a page of it."""
+    """One text with its tokens, prediction and everything inside the model; `html` also writes a page of it.
+
+    The inside is that of `core.interpret.sentence.inside`.
+    """
     from core.evaluation.multilabel import NOTHING
     from core.interpret.html import page
     from core.interpret.sentence import inside, inspect_text

@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 
-from core.interpret.sentence import LayerView, SentenceView
+from core.interpret.sentence import LayerView, SentenceView, padding_name
 
 _STYLE = """
 body{font:17px/1.5 "Source Sans 3","Source Sans Pro",Helvetica,Arial,sans-serif;max-width:76rem;margin:2rem auto;
@@ -44,17 +44,31 @@ def page(view: SentenceView, *, run: str, model: str, answer: str = "") -> str:
         inside = f'<p class="note">{why}</p>'
     else:
         inside = "".join(_layer(view, layer, number, full) for number, layer in enumerate(view.layers, start=1))
+    padding = f'<p class="note">{_padding(view)}</p>' if view.filled else ""
     cut = f'<p class="note">{view.truncated} tokens were cut off at the end.</p>' if view.truncated else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(run)}: {escape(said)}</title><style>{_STYLE}</style></head><body>"
         f"<h1>{escape(said)}</h1><p>{escape(view.text)}</p><ul>{chances}</ul>"
-        f'<p>Read as: {tokens}</p>{cut}<p class="note">Run {escape(run)}, model {escape(model)}. Rows read, columns '
-        f"are read. Blue adds, orange takes away; full colour is a weight of {full:.3g}. "
+        f'<p>Read as: {tokens}</p>{cut}{padding}<p class="note">Run {escape(run)}, model {escape(model)}. '
+        f"Rows read, columns are read. Blue adds, orange takes away; full colour is a weight of {full:.3g}. "
         "A weight shows where a head looks; it is not an explanation of the prediction.</p>"
         f"{inside}</body></html>"
     )
+
+
+def _padding(view: SentenceView) -> str:
+    """How much of the attention lies on filled places, which the last row and column of each map stand for."""
+    places = view.filled or 0
+    said = f"{padding_name(places)} stands for {places} places of padding, which this model reads as text"
+    if view.too_long:
+        return f"{said}."
+    weights = "; ".join(
+        f"layer {number}: {', '.join(f'{weight:.3f}' for weight in view.padding_weight(number - 1))}"
+        for number in range(1, len(view.layers) + 1)
+    )
+    return f"{said}. Its column is the sum of their weights, its row their mean; mean weight on it by head: {weights}."
 
 
 def _token(token: str, unknown: bool) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -12,17 +13,28 @@ from torch import Tensor
 from core.data.table import Task
 from core.evaluation.predict import device_of, evaluating
 from core.models.build import Model
+from core.models.encoder import EncoderClassifier
 from core.models.trace import Intervention, LayerTrace, Trace
 from core.text.tokenizers import UNKNOWN, Tokenizer
 from core.training.batches import one_text
 from core.training.loss import probabilities
 
 CLASS_TOKEN = "[CLS]"
+PADDING = "[PAD]"
+
+
+def padding_name(places: int) -> str:
+    """The token that stands for all filled places of a text, last in its maps."""
+    return f"{PADDING} × {places}"
 
 
 @dataclass(frozen=True)
 class LayerView:
-    """One layer for one text; float32 arrays, queries in rows."""
+    """One layer for one text; float32 arrays, queries in rows.
+
+    Filled places are folded into one, the last of L: as a key it has the sum of their weights, so that rows of a map
+    sum to 1; as a query, and wherever else something is told of each token, it has their mean.
+    """
 
     components: np.ndarray
     """(N, H, L, L): softmax maps; (N, H, 0, 0) where the text is too long for maps."""
@@ -51,7 +63,8 @@ class SentenceView:
     read_as: str
     """After normalising: what the tokens are pieces of."""
     tokens: tuple[str, ...]
-    """One per row and column of the maps; a class token comes first where the model has one."""
+    """One per row and column of the maps; a class token comes first where the model has one, and last stands the
+    padding where the model reads it (`padding_name`)."""
     unknown: tuple[bool, ...]
     """True where the vocabulary lacks the token, so that the model saw only `<unk>`."""
     truncated: int
@@ -75,6 +88,24 @@ class SentenceView:
     """By kernel width, (L, c): the convolutions of the head, where it has any."""
     head_maps: np.ndarray | None
     """(h, L, L): the head's own attention, where it has one."""
+    filled: int | None = None
+    """Places of padding that the model read as text (`pad_mode` as_released), folded into the last token; None where
+    padding is masked."""
+
+    @property
+    def places(self) -> np.ndarray:
+        """(L,): how many places each token stands for; 1 but for the folded one."""
+        places = np.ones(len(self.tokens), np.float32)
+        if self.filled:
+            places[-1] = self.filled
+        return places
+
+    def padding_weight(self, layer: int) -> np.ndarray:
+        """(H,): how much of the combined map lies on padding, mean over all places that read; 0 where none is read."""
+        combined = self.layers[layer].combined
+        if not self.filled or not combined.size:
+            return np.zeros(len(combined), np.float32)
+        return np.average(combined[..., -1], axis=-1, weights=self.places).astype(np.float32)
 
     @property
     def too_long(self) -> bool:
@@ -107,8 +138,15 @@ def inspect_text(
         )
     chances = probabilities(output.logits[0].double(), task).tolist()
     tokens, unknown = list(encoding.tokens), [token == UNKNOWN for token in encoding.ids]
-    if output.trace is not None and output.trace.keep.shape[1] > batch.ids.shape[1]:
+    filled = None
+    if isinstance(model, EncoderClassifier) and model.class_token is not None:
         tokens, unknown = [CLASS_TOKEN, *tokens], [False, *unknown]
+    fold = Fold(len(tokens), 0)
+    if isinstance(model, EncoderClassifier) and model.fill:
+        filled = model.fill - len(tokens)
+        fold = Fold(len(tokens), filled)
+        if filled:
+            tokens, unknown = [*tokens, padding_name(filled)], [*unknown, False]
     return SentenceView(
         text=text,
         read_as=encoding.text,
@@ -119,53 +157,84 @@ def inspect_text(
         label=classes[int(np.argmax(chances))],
         probabilities=dict(zip(classes, chances, strict=True)),
         pooled=_array(output.pooled[0]),
-        layers=() if output.trace is None else _layers(output.trace, len(tokens)),
-        **_beside(output.trace, len(tokens)),
+        layers=() if output.trace is None else tuple(_layer(layer, fold) for layer in output.trace.layers),
+        **_beside(output.trace, fold),
+        filled=filled,
     )
 
 
-def _layers(trace: Trace, length: int) -> tuple[LayerView, ...]:
-    """The one text of a traced batch; padding (a text without tokens has one padded place) is cut."""
-    return tuple(_layer(layer, length) for layer in trace.layers)
+class Fold(NamedTuple):
+    """How a batch of one text is shown: masked padding is cut, filled places that the model reads become one.
+
+    A text without tokens has one masked place.
+    """
+
+    tokens: int
+    filled: int
+
+    def each(self, values: Tensor, axis: int) -> Tensor:
+        """Something told of each token: behind the tokens the mean over the filled places."""
+        return self._joined(values, axis, Tensor.mean)
+
+    def map(self, weights: Tensor) -> Tensor:
+        """(…, L, L): behind the keys the sum over the filled places, behind the queries the mean."""
+        return self.each(self._joined(weights, -1, Tensor.sum), -2)
+
+    def mask(self, allowed: Tensor) -> Tensor:
+        """(L, L) bool: a filled place among them is enough."""
+        return self._joined(self._joined(allowed, -1, Tensor.any), -2, Tensor.any)
+
+    def _joined(self, values: Tensor, axis: int, fold: Callable[..., Tensor]) -> Tensor:
+        kept = values.narrow(axis, 0, self.tokens)
+        if not self.filled:
+            return kept
+        rest = values.narrow(axis, self.tokens, self.filled)
+        return torch.cat([kept, fold(rest, dim=axis, keepdim=True)], axis)
 
 
-def _layer(layer: LayerTrace, length: int) -> LayerView:
+def _layer(layer: LayerTrace, fold: Fold) -> LayerView:
     _, n, h, _, _ = layer.coefficients.shape
-    maps = layer.coefficients.new_zeros(n, h, 0, 0) if layer.maps is None else layer.maps[0, ..., :length, :length]
-    combined = maps[0] if layer.maps is None else layer.combined[0, ..., :length, :length]
+    maps = layer.coefficients.new_zeros(n, h, 0, 0) if layer.maps is None else fold.map(layer.maps[0])
     return LayerView(
         components=_array(maps),
-        coefficients=_array(layer.coefficients[0, ..., :length, 0]),
-        combined=_array(combined),
-        head_outputs=_array(layer.head_outputs[0, :, :length]),
-        gates=None if layer.gates is None else _array(layer.gates[0, :length]),
-        terms={name: _array(term[0, :, :length, :length]) for name, term in layer.terms.items()},
+        coefficients=_array(fold.each(layer.coefficients[0, ..., 0], -1)),
+        combined=_array(maps[0] if layer.maps is None else fold.map(layer.combined[0])),
+        head_outputs=_array(fold.each(layer.head_outputs[0], 1)),
+        gates=None if layer.gates is None else _array(fold.each(layer.gates[0], 0)),
+        terms={name: _array(fold.map(term[0])) for name, term in layer.terms.items()},  # nowhere where padding is read
         temperature=None if layer.temperature is None else layer.temperature.item(),
-        support=None if layer.support is None else layer.support[0, :length, :length].cpu().numpy(),
+        support=None if layer.support is None else fold.mask(layer.support[0]).cpu().numpy(),
     )
 
 
-def _beside(trace: Trace | None, length: int) -> dict[str, Any]:
+def _beside(trace: Trace | None, fold: Fold) -> dict[str, Any]:
     """What a trace tells beside its layers, as fields of `SentenceView`."""
     head = None if trace is None else trace.head
     if trace is None:
         return {"positions": {}, "tags": None, "polarity": None, "branches": {}, "head_maps": None}
     return {
         "positions": {name: factor.item() for name, factor in trace.positions.items()},
-        "tags": None if trace.tags is None else tuple(trace.tags[0, :length].tolist()),
-        "polarity": None if trace.polarity is None else _array(trace.polarity[0, :length]),
-        "branches": {} if head is None else {k: _array(each[0, :length]) for k, each in head.branches.items()},
-        "head_maps": None if head is None or head.maps is None else _array(head.maps[0, :, :length, :length]),
+        "tags": None if trace.tags is None else tuple(trace.tags[0, : fold.tokens].tolist()),
+        "polarity": None if trace.polarity is None else _array(trace.polarity[0, : fold.tokens]),
+        "branches": {} if head is None else {k: _array(fold.each(part[0], 0)) for k, part in head.branches.items()},
+        "head_maps": None if head is None or head.maps is None else _array(fold.map(head.maps[0])),
     }
 
 
 def inside(view: SentenceView) -> dict[str, Any]:
-    """What a reading shows of the inside as plain data for JSON; null or empty where the model has no such part."""
+    """What a reading shows of the inside as plain data for JSON; null or empty where the model has no such part.
+
+    `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
+    row and column of every map and wherever there is something of each token; `weight` (layers, heads) is how much of
+    the combined map lies on it, mean over all places that read.
+    """
 
     def plain(values: np.ndarray | None) -> Any:
         return None if values is None else values.tolist()
 
+    weights = [view.padding_weight(layer).tolist() for layer in range(len(view.layers))]
     return {
+        "padding": None if view.filled is None else {"places": view.filled, "weight": weights},
         "tags": None if view.tags is None else list(view.tags),
         "polarity": plain(view.polarity),
         "positions": view.positions,

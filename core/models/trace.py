@@ -39,7 +39,7 @@ class LayerTrace:
     """One layer's attention, seen from outside. Tensors keep the graph; whoever reads them detaches."""
 
     maps: Tensor | None
-    """(B, N, H, L, L): softmax of each component; rows are queries. Padded keys weigh exactly 0. None where a model
+    """(B, N, H, L, L): softmax of each component; rows are queries. Masked keys weigh exactly 0. None where a model
     with a window reads more than `attention.DENSE_TRACE` tokens."""
     coefficients: Tensor
     """(B, N, H, L, 1): c of the combined map, interventions included; c_0 = 1 unless changed."""

@@ -25,6 +25,8 @@ class MapRow:
     weights: Floats
     off: frozenset[int] = frozenset()
     """Heads (from 0) that were switched off; their weights are 0."""
+    places: Floats | None = None
+    """(L,): how many places each row and column stands for, where one stands for many: folded padding."""
 
 
 SCALES = {
@@ -39,7 +41,8 @@ def scaled(row: MapRow, scale: str) -> MapRow:
     """The row of maps on one of `SCALES`; what stays 0 stays 0.
 
     Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
-    whose rows sum to 1, and weight × tokens − λ for a map that enters with λ.
+    whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column that stands for many places is
+    measured by each of them.
     """
     if scale == "absolute":
         return row
@@ -47,7 +50,8 @@ def scaled(row: MapRow, scale: str) -> MapRow:
     if scale == "per row":
         w = w / np.maximum(np.abs(w).max(-1, keepdims=True), np.finfo(np.float32).tiny)
     else:
-        w = w * w.shape[-1] - w.sum(-1, keepdims=True)
+        places = np.ones(w.shape[-1], w.dtype) if row.places is None else row.places
+        w = w * (places.sum() / places) - w.sum(-1, keepdims=True)
     return replace(row, weights=w)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from core.runs.record import RunRecord
@@ -67,7 +68,9 @@ def branch_rows(view: SentenceView) -> list[TokenRow]:
 
 def head_reading(view: SentenceView) -> list[TokenRow]:
     """How much each token is read by the head's own attention, mean over readers and heads."""
-    return [] if view.head_maps is None else [TokenRow("is read", view.head_maps.mean((0, 1)))]
+    if view.head_maps is None:
+        return []
+    return [TokenRow("is read", np.average(view.head_maps.mean(0), axis=0, weights=view.places))]
 
 
 def sigma(view: SentenceView, layer: int) -> MapRow | None:

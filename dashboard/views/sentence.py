@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 CLASS_TOKEN = "[CLS]"
 """As in core.interpret.sentence, which needs torch and so cannot be imported here; a test compares the two."""
+MASKED = "A single sentence needs no padding; in a batch, padded places weigh exactly 0."
+READ = "This model reads padding as text; this one leaves no place to fill."
 WINDOW = 40
 """Tokens of a head view: more lines than these would be a ball of wool."""
 
@@ -40,7 +43,12 @@ def map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANG
     rows = component_rows(found.components, found.coefficients, found.combined, minus)
     loud = np.array([head not in silent for head in heads], np.float32)[:, None, None]
     return [
-        MapRow(row.name, row.weights * loud, frozenset(heads) if i in away and i < len(found.components) else silent)
+        MapRow(
+            row.name,
+            row.weights * loud,
+            frozenset(heads) if i in away and i < len(found.components) else silent,
+            view.places if view.filled else None,
+        )
         for i, row in enumerate(rows)
     ]
 
@@ -48,12 +56,12 @@ def map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANG
 def combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
     """What the values are weighted with, one row for each layer."""
     lasts = [map_rows(view, layer, minus, edits)[-1] for layer in range(len(view.layers))]
-    return [MapRow(f"layer {i}", row.weights, row.off) for i, row in enumerate(lasts, start=1)]
+    return [replace(row, name=f"layer {i}") for i, row in enumerate(lasts, start=1)]
 
 
 def received(row: MapRow) -> list[float]:
-    """How much each token is read on average over readers and heads."""
-    return [float(value) for value in row.weights.mean((0, 1))]
+    """How much each token is read on average over readers and heads; folded padding reads as often as it has places."""
+    return [float(value) for value in np.average(row.weights.mean(0), axis=0, weights=row.places)]
 
 
 def watched(view: SentenceView) -> str:
@@ -62,9 +70,20 @@ def watched(view: SentenceView) -> str:
     return names[1] if len(names) == 2 else view.label
 
 
-def special_places(view: SentenceView) -> str:
-    """What is said of places in the maps that are no words."""
-    padding = "A single sentence needs no padding; in a batch, padded places weigh exactly 0."
+def special_tokens(view: SentenceView) -> list[str]:
+    """Tokens that are no words of the text: the class token in front, folded padding at the end."""
+    return [*(token for token in view.tokens[:1] if token == CLASS_TOKEN), *(view.tokens[-1:] if view.filled else ())]
+
+
+def special_places(view: SentenceView, layer: int) -> str:
+    """What is said of places in the maps that are no words, in one layer (0-based)."""
+    if view.filled:
+        weight = number(float(view.padding_weight(layer).mean()), 2)
+        places = f"{count(view.filled)} places of padding, weight {weight} (mean over readers and heads)"
+        return (
+            f"{view.tokens[-1]}: {places}, which this model reads as text. Its column is their sum, its row their mean."
+        )
+    padding = MASKED if view.filled is None else READ
     if CLASS_TOKEN not in view.tokens[:1]:
         return padding
     return f"{CLASS_TOKEN} is a learned place before the words, where the answer is read. {padding}"
@@ -74,18 +93,29 @@ def told_apart(first: SentenceView, second: SentenceView) -> tuple[str, str]:
     """In what two models read one text alike or differently: a heading and a sentence for each difference."""
     if bool(first.layers) != bool(second.layers):
         return "Only one of the two has attention", "The other reads the words without it."
-    a, b = first.tokens, second.tokens
+    a, b = _read_words(first), _read_words(second)
+    if a == b and (first.filled or 0) != (second.filled or 0):
+        behind = f"the first {_padding_read(first)}, the second {_padding_read(second)}"
+        return "The two models read padding differently", f"Both read the same {count(len(a))} tokens, {behind}."
     if a == b and first.unknown == second.unknown:
         return "", f"Both models read the same {count(len(a))} tokens."
     if a == b:
         lost = (_unknown_words(view) for view in (first, second))
         return "The two vocabularies differ", "Unknown to the first: {}. Unknown to the second: {}.".format(*lost)
     said = [
-        f"the {name} reads {count(len(view.tokens))} tokens"
+        f"the {name} reads {count(len(_read_words(view)))} tokens"
         + (f" and cuts {count(view.truncated)} off" if view.truncated else "")
         for name, view in (("first", first), ("second", second))
     ]
     return "The two models cut the text differently", f"{said[0].capitalize()}, {said[1]}: places do not correspond."
+
+
+def _read_words(view: SentenceView) -> tuple[str, ...]:
+    return view.tokens[:-1] if view.filled else view.tokens
+
+
+def _padding_read(view: SentenceView) -> str:
+    return f"with {count(view.filled)} places of padding behind them" if view.filled else "without padding"
 
 
 def _unknown_words(view: SentenceView) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,7 +14,14 @@ from dashboard.charts.attention import SCALES, MapRow, block, coefficients, full
 from dashboard.charts.numbers import count
 from dashboard.views import readings
 from dashboard.views.edits import Edits
-from dashboard.views.sentence import CLASS_TOKEN, WINDOW, map_rows, received, special_places, subtracts
+from dashboard.views.sentence import (
+    WINDOW,
+    map_rows,
+    received,
+    special_places,
+    special_tokens,
+    subtracts,
+)
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.head_view import head_view
 from dashboard.widgets.messages import finding
@@ -72,9 +79,9 @@ def inside(record: RunRecord, view: SentenceView, edits: Edits) -> int:
     top = full_colour(rows)
     with strip:
         weights, least = received(shown), "below an even share" if chosen.scale in SIGNS else "taken away"
-        special = (CLASS_TOKEN,)
+        special = special_tokens(view)
         token_strip(view.tokens, view.unknown, weights, top, look(), special=special, cut=view.cut, least=least)
-        caption(f"{STRIP} ({SCALES[chosen.scale]}). {special_places(view)}")
+        caption(f"{STRIP} ({SCALES[chosen.scale]}). {special_places(view, chosen.layer)}")
     with st.container(key="pair-main"):
         left, right = st.columns([6, 5], gap="large")
     with left:
@@ -96,7 +103,7 @@ def inside(record: RunRecord, view: SentenceView, edits: Edits) -> int:
 
 def _all_layers(view: SentenceView, minus: bool, edits: Edits, chosen: Chosen) -> list[MapRow]:
     rows = [map_rows(view, layer, minus, edits)[chosen.map] for layer in range(len(view.layers))]
-    named = [MapRow(f"layer {i}", row.weights, row.off) for i, row in enumerate(rows, start=1)]
+    named = [replace(row, name=f"layer {i}") for i, row in enumerate(rows, start=1)]
     return [scaled(row, chosen.scale) for row in named]
 
 

@@ -12,7 +12,7 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.charts.attention import MapRow, full_colour, map_grid
 from dashboard.views.edits import UNCHANGED, Edits
-from dashboard.views.sentence import CLASS_TOKEN, combined_rows, received, subtracts, told_apart
+from dashboard.views.sentence import combined_rows, received, special_tokens, subtracts, told_apart
 from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.messages import finding, problem
@@ -92,6 +92,7 @@ def _reading(record: RunRecord, view: SentenceView, rows: list[MapRow], top: flo
         caption("No attention to look into: only the answer can be compared.")
         return
     weights, name = received(rows[-1]), f"tokens of the {place} run"
-    token_strip(view.tokens, view.unknown, weights, top, look(), special=(CLASS_TOKEN,), cut=view.cut, name=name)
+    special = special_tokens(view)
+    token_strip(view.tokens, view.unknown, weights, top, look(), special=special, cut=view.cut, name=name)
     chart = map_grid(rows, view.tokens, look(), top=top)
     figure("Combined maps", chart, f"combined-{place}", note=record.run, reading=MAPS)

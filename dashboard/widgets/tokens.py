@@ -35,17 +35,17 @@ def token_strip(
         weights: L.
         top: The |weight| of full colour, that of the maps below, so that equal colour means equal value.
         look: Theme and size.
-        special: Tokens that are no words of the text, should the first be one of them.
+        special: Tokens that are no words of the text, should the first or the last be one of them.
         cut: The end of the text that was not read, struck through.
         least: What a negative weight means.
         name: Of the list, for a screen reader.
     """
     t = look.tokens
-    items = []
+    items, outer = [], (0, len(tokens) - 1)
     for place, (token, missing, weight) in enumerate(zip(tokens, unknown, weights, strict=True)):
         colour = shade(t, weight, top)
         about = "not in the vocabulary; " if missing else ""
-        kind = "s-unknown" if missing else "s-special" if place == 0 and token in special else ""
+        kind = "s-unknown" if missing else "s-special" if place in outer and token in special else ""
         items.append(
             f'<li class="{kind}" title="{about}is read {signed(weight, 3)}">'
             f'<b style="background:{colour};color:{readable(t, colour)}">{escape(token)}</b>'

@@ -171,6 +171,16 @@ def test_a_class_token_is_told(app, runs, table, tiny):
     assert "[CLS] is a learned place" in text
 
 
+def test_a_model_that_reads_padding_shows_how_much_of_the_attention_lies_on_it(app, runs, table, tiny):
+    changes = {"model.layers": 2, "model.pad_mode": "as_released", "text.max_length": 16, "training.epochs": 1}
+    verbs.train(str(table), "tweet-v1-p2", {**tiny, **changes}, name="released", store=RunStore(runs))
+    text = markup(opened(app, run="released", text="good film"))
+    said = " ".join(each.value for each in app.caption)
+    places = re.search(r"\[PAD\] × (\d+): (\d+) places of padding, weight 0\.\d\d", said)
+    assert places and places[1] == places[2] and f">[PAD] × {places[1]}</b>" in text
+    assert "exactly 0" not in said + text and "[CLS]" not in said + text
+
+
 @pytest.mark.parametrize(
     ("preset", "settings", "shows"),
     [

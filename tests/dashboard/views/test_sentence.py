@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from core.interpret.sentence import CLASS_TOKEN as CORE_CLASS_TOKEN
-from core.interpret.sentence import LayerView, SentenceView
+from core.interpret.sentence import LayerView, SentenceView, padding_name
+from dashboard.charts.attention import scaled
 from dashboard.views.edits import Edits
 from dashboard.views.sentence import (
     CLASS_TOKEN,
@@ -20,6 +21,7 @@ from dashboard.views.sentence import (
     prediction_table,
     received,
     special_places,
+    special_tokens,
     told_apart,
     watched,
 )
@@ -88,11 +90,41 @@ def test_of_several_classes_the_answer_is_followed():
 
 
 def test_places_that_are_no_words_are_told():
-    assert special_places(view()).startswith("A single sentence needs no padding")
-    said = special_places(view(tokens=(CLASS_TOKEN, "bad")))
+    assert special_places(view(), 0).startswith("A single sentence needs no padding")
+    said = special_places(view(tokens=(CLASS_TOKEN, "bad")), 0)
     assert said.startswith("[CLS] is a learned place")
     assert "weigh exactly 0" in said
     assert CLASS_TOKEN == CORE_CLASS_TOKEN
+    assert special_tokens(view()) == [] and special_tokens(view(tokens=(CLASS_TOKEN, "bad"))) == [CLASS_TOKEN]
+
+
+def test_padding_that_is_read_is_told_with_its_weight_and_nobody_says_that_it_weighs_nothing():
+    folded = dataclasses.replace(view(tokens=("bad", padding_name(3)), coefficients=(1.0, 0.0)), filled=3)
+    said = special_places(folded, 0)
+    # A reader of 1 place with 0.25 on padding, and one of 3 places with 0.5.
+    assert said.startswith("[PAD] × 3: 3 places of padding, weight 0.44 (mean over readers and heads)")
+    assert "exactly 0" not in said and "[CLS]" not in said
+    assert special_tokens(folded) == ["[PAD] × 3"]
+    full = dataclasses.replace(view(), filled=0)
+    assert "exactly 0" not in special_places(full, 0) and special_tokens(full) == []
+
+
+def test_folded_padding_reads_as_often_as_it_has_places():
+    folded = dataclasses.replace(view(tokens=("bad", padding_name(3))), filled=3)
+    rows = map_rows(folded, 0, False)
+    assert received(rows[0]) == pytest.approx([0.75 / 4 + 0.5 * 3 / 4, 0.25 / 4 + 0.5 * 3 / 4])
+    assert combined_rows(folded, False)[0].places.tolist() == [1, 3]
+    # An even spread over 4 places gives a word a quarter and the fold three.
+    even = dataclasses.replace(rows[0], weights=np.array([[[0.25, 0.75], [0.25, 0.75]]]))
+    assert scaled(even, "against uniform").weights == pytest.approx(0)
+
+
+def test_a_model_that_reads_padding_is_told_from_one_that_masks_it():
+    folded = dataclasses.replace(view(tokens=("not", "bad", padding_name(7)), unknown=(False,) * 3), filled=7)
+    assert told_apart(view(), folded) == (
+        "The two models read padding differently",
+        "Both read the same 2 tokens, the first without padding, the second with 7 places of padding behind them.",
+    )
 
 
 def test_two_models_that_read_alike_are_said_to():
