@@ -443,6 +443,12 @@ def _show_preset(result: dict[str, Any]) -> None:
     say("")
     say(f"from its nearest relative, {result['nearest']}:")
     tabulate(result["differences"], ("setting", "what", "here", result["nearest"]))
+    if result["departures"]:
+        say("")
+        say("departs from the paper, or chooses what it leaves open, in:")
+    for each in result["departures"]:
+        follow = f" (as the paper: --set {each['instead']})" if each["instead"] else ""
+        say(f"- {each['what']}: {each['paper'] or 'not stated'}. Here {each['here']}: {each['why']}{follow}")
     say(f"Train it: sentiscope train --model {result['name']}")
 
 

@@ -97,12 +97,27 @@ def whole(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) ->
         ],
         "equation": [{"latex": line.latex, "words": line.words} for line in equation(preset.model)],
         "settings": dict(preset.settings),
+        "departures": departed(name),
         "nearest": relative,
         "differences": [
             {"setting": each.setting, "what": each.words, "here": each.first, relative: each.second}
             for each in compared(name, relative)
         ],
     }
+
+
+def departed(name: str) -> list[dict[str, str]]:
+    """Where a preset departs from its paper, or chose what it leaves open (`paper` is empty).
+
+    Each with `what`, `paper`, `here`, `why`, and `instead`: the setting that follows the paper, where one does.
+    """
+    found = []
+    for each in PRESETS[name].departures:
+        value = settings()[name].get(each.setting)
+        here = each.ours or f"{each.setting}={str(value).lower() if isinstance(value, bool) else value}"
+        instead = f"{each.setting}={each.instead}" if each.instead else ""
+        found.append({"what": each.what, "paper": each.paper, "here": here, "why": each.why, "instead": instead})
+    return found
 
 
 def compared(first: str, second: str) -> tuple[Difference, ...]:

@@ -355,7 +355,7 @@ def presets(paper: str = "", *, vocabulary: int = VOCABULARY, classes: int = CLA
 
 
 def presets_show(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) -> dict[str, Any]:
-    """One preset whole: source, line, equation, parts, size, what sets it apart from its nearest relative.
+    """One preset whole: source, line, equation, parts, size, its nearest relative, where it departs from its paper.
 
     Raises:
         InputError: no such preset, or sizes that no model has.

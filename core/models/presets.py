@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.models import departures
 from core.models.config import AttentionConfig, Constraint, HeadConfig, ModelConfig
+from core.models.departures import Departure
 
 NDT = "NDT, arXiv 2603.20704"
 SENTIFORMER = "SentiFormer"
@@ -32,6 +34,8 @@ class Preset:
     source: str
     line: str
     settings: dict[str, Any] = field(default_factory=dict)
+    departures: tuple[Departure, ...] = ()
+    """Where it departs from its paper on purpose, and what it chose where the paper leaves something open."""
 
 
 def _ndt_body(attention: AttentionConfig) -> ModelConfig:
@@ -60,7 +64,7 @@ SENTIFORMER_RECIPE: dict[str, Any] = {
     "training.label_smoothing": 0.1,
     "training.metric": "loss",
 }
-"""Section 2 of the paper; what it leaves open as in `sentiformer.md` section 11."""
+"""Section 2 of the paper; what it leaves open is among the departures."""
 
 
 def _sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64, **changes: Any) -> Preset:
@@ -74,7 +78,14 @@ def _sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64,
         **{"position": "polarity-aware", **changes},
     )
     tags = {"text.tagger": "auto"} if model.needs_tags else {}
-    return Preset(model, "sentiformer", f"{SENTIFORMER}, {source}", line, {**SENTIFORMER_RECIPE, **tags})
+    own = (
+        *(departures.GATE if gate else ()),
+        *(departures.WINDOW if window else ()),
+        *((departures.RECENCY,) if model.position == "polarity-aware" and model.recency else ()),
+        *((departures.TAGGER,) if tags else ()),
+        *departures.SENTIFORMER,
+    )
+    return Preset(model, "sentiformer", f"{SENTIFORMER}, {source}", line, {**SENTIFORMER_RECIPE, **tags}, own)
 
 
 def _tweet(version: str, phase: int) -> Preset:
@@ -108,7 +119,20 @@ def _tweet(version: str, phase: int) -> Preset:
     }
     inside = "rotary positions, cosine scores with a learned temperature" if second else "sinusoidal positions"
     line = f"{_TWEET_NAMES[version]}: {layers} layers, width {width}, {heads} heads; {inside}."
-    return Preset(model, "tweet_encoder_7essxin", f"{TWEET}, Table I, {version.upper()}, phase {phase}", line, settings)
+    source = f"{TWEET}, Table I, {version.upper()}, phase {phase}"
+    return Preset(model, "tweet_encoder_7essxin", source, line, settings, _tweet_departures(version, width, ff_width))
+
+
+def _tweet_departures(version: str, width: int, ff_width: int) -> tuple[Departure, ...]:
+    own = [departures.V8_WIDTH] if version == "v8" else []
+    if ff_width == width and version != "v8":
+        own.append(departures.HALVED._replace(instead=str(2 * width)))
+    if version == "v5":
+        own.append(departures.V5_ROWS)
+    if released := _RELEASED_VOCABULARY.get(version):
+        said = departures.RELEASED_VOCABULARY.paper.format(f"{released:,}")
+        own.append(departures.RELEASED_VOCABULARY._replace(paper=said, instead=str(released)))
+    return (*departures.TWEET, *own)
 
 
 _TWEET = {
@@ -123,6 +147,7 @@ _TWEET = {
     "v9": (6, 128, 16, 128, 148, 64, 15),
     "v10": (6, 128, 4, 128, 256, 48, 15),
 }
+_RELEASED_VOCABULARY = {"v5": 20_000, **{f"v{version}": 35_000 for version in range(6, 11)}}
 _TWEET_NAMES = {
     "v1": "Baseline",
     "v2": "Deeper",
@@ -138,12 +163,14 @@ _TWEET_NAMES = {
 
 
 def _lexical(line: str, **attention: Any) -> Preset:
-    """The from-scratch backbone of `lexical_attention.md` section 9 with one way to bring the lexicon in."""
+    """A backbone from scratch with one way to bring the lexicon in."""
     model = ModelConfig(
         width=256, layers=4, attention=AttentionConfig(heads=4, **attention), ff_width=512, pooling="cls"
     )
     lexicon = {"text.lexicon": "vader"} if model.needs_lexicon else {}
-    return Preset(model, "lexical_attention", f"{LEXICAL}, Table 1", line, {"text.max_length": 128, **lexicon})
+    own = (*departures.LEXICAL, *departures.SIGMA) if lexicon else departures.LEXICAL
+    own = (*own, departures.HADAMARD) if model.attention.lexical == "hadamard" else own
+    return Preset(model, "lexical_attention", f"{LEXICAL}, Table 1", line, {"text.max_length": 128, **lexicon}, own)
 
 
 INCEPTIVE_RECIPE: dict[str, Any] = {
@@ -154,14 +181,17 @@ INCEPTIVE_RECIPE: dict[str, Any] = {
     "training.warmup": 0.0,
     "training.patience": 0,
 }
-"""Section 2 of the paper; the learning rate is that of encoders from scratch (`inceptive.md` section 9)."""
+"""Section 2 of the paper; the learning rate is that of encoders from scratch."""
 INCEPTIVE_HEAD: dict[str, Any] = {"kernels": "2,3,5,7", "channels": 64, "attention_heads": 8, "dense": 512}
 
 
 def _inceptive(line: str, *, source: str = "Table 7", **head: Any) -> Preset:
     """A small encoder under the paper's head."""
     model = ModelConfig(head=HeadConfig(**head))
-    return Preset(model, "inceptive", f"{INCEPTIVE}, {source}", line, INCEPTIVE_RECIPE)
+    own = (*departures.INCEPTIVE, *(departures.CONVOLUTIONS if model.head.kernels else ()))
+    own = (*own, departures.HEADS) if model.head.attention_heads else own
+    own = (*own, departures.NO_HEAD_DROPOUT) if model.head.linear else own
+    return Preset(model, "inceptive", f"{INCEPTIVE}, {source}", line, INCEPTIVE_RECIPE, own)
 
 
 TFIDF_SETTINGS: dict[str, Any] = {"text.max_vocab": 5_000_000}
@@ -172,24 +202,28 @@ PRESETS: dict[str, Preset] = {
         "ndt",
         f"{NDT}, section 2 (Vanilla)",
         "Plain transformer encoder: LayerNorm, ReLU 256, four heads.",
+        departures=departures.NDT,
     ),
     "vanilla-swiglu": Preset(
         _ndt_body(AttentionConfig()),
         "ndt",
         "control, not in the paper",
         "Plain attention in the body of NDT (RMSNorm, SwiGLU 384): separates attention from feed-forward.",
+        departures=departures.NDT,
     ),
     "differential": Preset(
         _ndt_body(AttentionConfig(heads=2, qk_width="half", components=2, mixing="differential", head_norm=True)),
         "ndt",
         "Differential Transformer, arXiv 2410.05258, as baseline of NDT; bidirectional",
         "Two maps, the second subtracted with a learned lambda; per-head norm.",
+        departures=departures.DIFFERENTIAL,
     ),
     "differential-v2": Preset(
         _ndt_body(AttentionConfig(heads=2, qk_width="half", components=2, mixing="differential-v2")),
         "ndt",
         "Differential Transformer V2 (official repository); bidirectional",
         "Two maps, lambda a sigmoid of the token, one per head; no per-head norm.",
+        departures=departures.DIFFERENTIAL,
     ),
     **{
         f"ndt-{constraint}-n{n}": Preset(
@@ -197,6 +231,7 @@ PRESETS: dict[str, Preset] = {
             "ndt",
             f"{NDT}, eqs. 2-7, {name}, N={n}",
             f"{n} maps added, lambda in {name}.",
+            departures=departures.ADDITIVE,
         )
         for constraint, name in _RANGES.items()
         for n in (2, 3, 4)
@@ -258,6 +293,7 @@ PRESETS: dict[str, Preset] = {
         f"{SENTIFORMER}, section V (BiLSTM, 2 layers of 256); its dropout is not stated",
         "Two layers read the words one after the other in both directions; the last state of each answers.",
         {"training.lr": 1e-3},
+        departures.BASELINE_TRAINING,
     ),
     "cnn": Preset(
         ModelConfig(family="cnn", width=300, head=HeadConfig(kernels="3,4,5", channels=100), dropout=0.5),
@@ -265,6 +301,7 @@ PRESETS: dict[str, Preset] = {
         f"{SENTIFORMER}, Table I (CNN, widths 3, 4, 5); Kim (2014)",
         "Looks for patterns of three to five words, wherever they stand.",
         {"training.lr": 1e-3},
+        (*departures.BASELINE_TRAINING, departures.FILTERS),
     ),
     "tfidf-logreg": Preset(
         ModelConfig(family="tfidf-logreg"),

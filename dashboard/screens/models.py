@@ -16,6 +16,7 @@ from dashboard.views.models import (
     ALL,
     USUAL,
     Sizes,
+    departure_frame,
     difference_frame,
     parts_frame,
     preset_frame,
@@ -28,6 +29,7 @@ from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.header import header
 from dashboard.widgets.preset_picker import preset_picker
 from dashboard.widgets.preset_table import preset_table
+from dashboard.widgets.style import row_height
 
 QUESTION = "Which models are there, what are they made of, and what sets one apart from another?"
 MODEL = "ndt-01-n3"
@@ -51,6 +53,7 @@ def page() -> None:
     caption("A chosen row is shown below. Parts: what a model has beside a plain transformer encoder.")
     tables: dict[str, Table] = {"Presets": frame, "Parts": parts_frame(name, sizes)}
     _whole(name, sizes, records)
+    tables |= _departures(name)
     tables["Differences"] = _compare(name)
     export_bar("models", tables)
 
@@ -96,6 +99,23 @@ def _whole(name: str, sizes: Sizes, records: list[RunRecord]) -> None:
                 with st.container(key=f"equation-{index}", gap=None):
                     st.latex(line.latex)
                     caption(line.words)
+
+
+def _departures(name: str) -> dict[str, Table]:
+    """Where it departs from its paper on purpose; nothing for a preset without a paper."""
+    frame = departure_frame(name)
+    if frame.empty:
+        return {}
+    heading("Departs from the paper in", "departures", note="and chooses, where the paper leaves it open")
+    titles = {"what": "What", "paper": "Paper", "here": "Here", "why": "Why", "instead": "To follow the paper, set"}
+    st.dataframe(
+        frame,
+        hide_index=True,
+        row_height=row_height(),
+        column_config={column: st.column_config.TextColumn(title) for column, title in titles.items()},
+        alt=f"Where {name} departs from its paper",
+    )
+    return {"Departures": frame}
 
 
 def _compare(name: str) -> Table:

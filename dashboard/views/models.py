@@ -79,6 +79,12 @@ def difference_frame(first: str, second: str) -> pd.DataFrame:
     return pd.DataFrame([(each.words, each.first, each.second, each.setting) for each in found], columns=columns)
 
 
+def departure_frame(name: str) -> pd.DataFrame:
+    """Where a preset departs from its paper, or chose what it leaves open: what, paper, here, why, to follow it."""
+    frame = pd.DataFrame(systems.departed(name), columns=["what", "paper", "here", "why", "instead"])
+    return frame.assign(paper=frame["paper"].replace("", "not stated"))
+
+
 def runs_of(name: str, records: Sequence[RunRecord]) -> list[str]:
     """The newest finished runs of a preset, at most `LINKED`."""
     return [record.run for record in records if record.preset == name and record.status == "done"][:LINKED]

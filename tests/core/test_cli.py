@@ -260,6 +260,10 @@ def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
     code, out, err = cli("presets", "tweet-v8-p2", "--vocabulary", "35000")
     assert code == 0, err
     assert "7,835,911 with 35,000 tokens" in out and r"\tau" in out and found["nearest"] in out
+    width = next(each for each in found["departures"] if each["what"] == "feed-forward width")
+    assert width["here"] == "model.ff_width=192" and width["instead"] == "model.ff_width=288"
+    assert "feed-forward width: ff_expansion=3, effective 1.5 of the width. Here model.ff_width=192" in out
+    assert "(as the paper: --set model.ff_width=288)" in out
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_the_formula_counts_further_settings(name, settings):
     assert parameters(config, vocabulary=50, classes=2) == built(config, 50, 2)
 
 
-# tweet_encoder_7essxin.md section 3: parameters with 30,000 tokens of phase 1 and 2; V8 is 7,835,911 with 35,000.
+# parameters with 30,000 tokens of phase 1 and 2; V8 is 7,835,911 with 35,000.
 TWEETS = {
     "v1": (4_139_010, 4_139_013),
     "v2": (4_437_762, 4_437_768),
@@ -99,7 +99,7 @@ def of_key(config: ModelConfig, key: str, vocabulary: int = 67_400, classes: int
 
 
 def test_a_block_of_sentiformer_has_789_760_numbers_and_a_gate():
-    """sentiformer.md section 3."""
+    """What the blocks and their tables of SentiFormer add up to."""
     config = PRESETS["sentiformer"].model
     plain = PRESETS["sentiformer-no-gate"].model
     assert of_key(plain, "attention") == [263_168]
@@ -113,7 +113,7 @@ def test_a_block_of_sentiformer_has_789_760_numbers_and_a_gate():
 
 
 def test_sentiformer_without_its_embedding():
-    """sentiformer.md section 3 says about 8.2k beside the blocks, which needs a table of 18 tags.
+    """About 8.2k are expected beside the blocks, which needs a table of 18 tags.
 
     Section 11 asks for 12 tags, class token and padding: 14 rows, and so 7,182 numbers beside the blocks.
     """

@@ -82,3 +82,14 @@ def test_every_kind_of_model_has_its_parts_and_equation(opened, name):
     app = opened(model=name)
     assert app.latex
     assert "logits" in " ".join(each.value for each in app.latex)
+
+
+def test_where_a_preset_departs_from_its_paper_is_listed_and_a_baseline_without_one_lists_nothing(opened):
+    app = opened(model="tweet-v8-p2")
+    assert "Departs from the paper in" in words(app)
+    rows = table(app, "Where tweet-v8-p2 departs").set_index("what")
+    assert rows.loc["feed-forward width", "here"] == "model.ff_width=192"
+    assert rows.loc["feed-forward width", "instead"] == "model.ff_width=288"
+    app.selectbox(key=state.PAPER).set_value("Baselines").run()
+    app.selectbox(key=state.PRESET).set_value("tfidf-svm").run()
+    assert not app.exception and "Departs from the paper in" not in words(app)

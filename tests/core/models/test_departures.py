@@ -1,0 +1,85 @@
+"""Departures from the papers as data: tied to the settings they speak of, so that they cannot go stale."""
+
+from __future__ import annotations
+
+import pytest
+from small_models import example, make, small
+
+from core import systems
+from core.config import compose, flat
+from core.models.build import build
+from core.models.presets import PRESETS
+
+EACH = [(name, each) for name, preset in PRESETS.items() for each in preset.departures]
+FREE = {name for name, preset in PRESETS.items() if name.startswith("tfidf") or name == "lexicon"}
+
+
+def test_every_preset_of_a_paper_says_where_it_departs_from_it():
+    assert {name for name, preset in PRESETS.items() if not preset.departures} == FREE
+
+
+@pytest.mark.parametrize("name", sorted(set(PRESETS) - FREE))
+def test_what_a_departure_says_is_so(name):
+    """It names a setting that exists, and one that follows the paper is another value and a valid model."""
+    own = flat(compose(name))
+    for each in PRESETS[name].departures:
+        assert each.what and each.why and bool(each.setting) != bool(each.ours), each
+        assert not each.setting or each.setting in own, each
+        if each.instead:
+            assert each.paper, each
+            changed = flat(compose(name, {each.setting: each.instead}))
+            assert [key for key in own if own[key] != changed[key]] == [each.setting], each
+    said = [each.what for each in PRESETS[name].departures]
+    assert len(said) == len(set(said))
+
+
+def test_what_is_done_here_is_read_from_the_preset():
+    rows = {row["what"]: row for row in systems.departed("inceptive-64")}
+    assert rows["learning rate"]["here"] == f"training.lr={compose('inceptive-64').training.lr}" == "training.lr=0.0005"
+    assert rows["learning rate"]["instead"] == "training.lr=1e-5"
+    assert rows["two classes"]["here"] == "model.head.one_logit=false"
+    assert systems.whole("inceptive-64")["departures"] == list(rows.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "what", "here"),
+    [
+        ("tweet-v8-p2", "feed-forward width", "model.ff_width=192"),
+        ("tweet-v1-p1", "best epoch", "training.metric=f1_macro"),
+        ("tweet-v1-p1", "attention dropout", "none; dropout elsewhere as in the paper"),
+        ("tweet-v5-p2", "training tweets", "data.limit=80000"),
+        ("tweet-v6-p2", "vocabulary", "text.max_vocab=30000"),
+        ("tweet-v6-p2", "padding", "model.pad_mode=masked"),
+        ("inceptive-16", "statistics of the batch norm", "over real tokens"),
+        ("inceptive-16", "weight decay", "training.weight_decay=0.001"),
+        ("inceptive-mean", "dropout after the encoder", "none"),
+        ("lexical-last", "which entries a token takes", "text.lexicon_match=word"),
+        ("lexical-last", "words outside the vocabulary", "neutral"),
+        ("lexical-hadamard", "matrix", "sigma"),
+        ("sentiformer", "gate of the class token", "1"),
+        ("ndt-01-n3", "start of lambda", "model.attention.lambda_start=paper"),
+        ("bilstm", "learning rate", "training.lr=0.001"),
+    ],
+)
+def test_the_audits_findings_are_among_them(name, what, here):
+    assert {row["what"]: row["here"] for row in systems.departed(name)}[what] == here
+
+
+def test_only_what_a_variant_has_is_said_of_it():
+    def said(name: str) -> set[str]:
+        return {each.what for each in PRESETS[name].departures}
+
+    assert "gate of the class token" not in said("sentiformer-no-gate")
+    assert not {"window", "random tokens", "global tokens"} & said("sentiformer-full")
+    assert "tagger" not in said("sentiformer-no-pos") and "tagger" in said("sentiformer")
+    assert "lexicon" not in said("lexical-none")
+    assert "statistics of the batch norm" not in said("inceptive-mean")
+    assert "dropout after the encoder" not in said("inceptive-64")
+
+
+def test_gates_begin_open_and_the_class_tokens_is_one_as_the_departures_say():
+    config = small(PRESETS["sentiformer"].model)
+    gates = make(config)(example((5, 3)), trace=True).trace.layers[0].gates
+    assert (gates[:, 0] == 1).all() and (gates[:, 1] < 1).all()
+    fresh = build(config, vocabulary=9, classes=2).state_dict()
+    assert [bias.item() for name, bias in fresh.items() if name.endswith("gate.bias")] == [2.0, 2.0]
