@@ -39,6 +39,11 @@ class RunConfig:
             raise ConfigError(
                 f"{_reader(model)}: reads a lexicon, and text.lexicon names none; choose text.lexicon=vader"
             )
+        if self.training.lambda_lr != 1 and not model.has_lambda:
+            raise ConfigError(
+                f"training.lambda_lr={self.training.lambda_lr}: this model has no lambda; choose training.lambda_lr=1, "
+                "or model.attention.mixing=additive and model.attention.components=2"
+            )
         if self.training.diversity and (model.family != "encoder" or model.attention.components < 2):
             raise ConfigError(
                 f"training.diversity={self.training.diversity}: pushes the maps of a head apart, and there are no two; "

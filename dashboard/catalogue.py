@@ -27,7 +27,7 @@ from dashboard.views import multilabel as label_views
 from dashboard.views import parts as part_views
 from dashboard.views import readings
 from dashboard.views import scores as score_views
-from dashboard.views.lambdas import has_lambda, head_lines, other_seeds, reported_places
+from dashboard.views.lambdas import has_lambda, head_lines, moved, other_seeds, reported_places
 from dashboard.views.results import Report, make_report, yardstick_phenomena
 from dashboard.views.scores import ANSWER, Decision, decide
 from dashboard.views.sentence import map_rows, subtracts
@@ -192,7 +192,8 @@ def _course(source: Source, scale: lambdas.Scale) -> Drawn:
     tracks += [lambdas.Track(one.run, one.config.training.seed, source.curves(one), sibling=True) for one in seeds]
     chart = lambdas.course(tracks, source.look, scale, reported_places(counterpart(record.preset, record.config)))
     note = f"{scale}, {count(len(tracks))} seed{'s' if len(tracks) > 1 else ''}"
-    return Drawn("Course of lambda", chart, note, readings.COURSE[scale], readings.COURSE_HOW)
+    reading = f"{moved(tracks[0])} {readings.COURSE[scale]}"
+    return Drawn("Course of lambda", chart, note, reading, readings.COURSE_HOW)
 
 
 def _confusion(source: Source, normalised: bool) -> Drawn:

@@ -175,7 +175,7 @@ def _mixing(part: AttentionConfig, width: int, layer: int) -> Mixing:
     sets = part.heads if part.lambda_per_head else 1
     if part.mixing == "differential":
         head_width = (width // 2 if part.qk_width == "half" else width) // part.heads
-        return Differential(layer=layer, head_width=head_width, sets=sets)
+        return Differential(layer=layer, head_width=head_width, sets=sets, start=part.start)
     if part.mixing == "differential-v2":
         return DifferentialV2(width=width, heads=part.heads)
     if part.mixing == "additive":
@@ -187,6 +187,7 @@ def _mixing(part: AttentionConfig, width: int, layer: int) -> Mixing:
             sets=sets,
             learn_beta=part.learn_beta,
             from_input=part.lambda_input,
+            start=part.start,
         )
     return Single()
 

@@ -25,6 +25,15 @@ MOST_DROPOUT = 0.99
 LARGEST = {"width": 8192, "ff_width": 65_536, "layers": 128}
 """Far above what trains here: a slip of the finger is refused before it takes the machine's memory."""
 
+START_RANGES = {
+    "01": (0.01, 0.99),
+    "pm1": (-0.99, 0.99),
+    "pos": (0.0, 10.0),
+    "free": (-10.0, 10.0),
+    "differential": (0.0, 0.99),
+}
+"""By constraint of lambda (and of the differential rule, whose heads are scaled by 1 - start): where it may start."""
+
 READS: dict[Family, tuple[str, ...]] = {
     "bilstm": ("width", "layers", "ff_width", "dropout", "head.dense", "head.one_logit"),
     "cnn": ("width", "head.kernels", "head.channels", "dropout", "head.dense", "head.one_logit"),
@@ -55,6 +64,9 @@ class AttentionConfig:
     """One lambda per head instead of one per layer (differential and additive)."""
     lambda_input: bool = False
     """Additive only: lambda of each token from the token itself, in place of one for all."""
+    lambda_start: str = "paper"
+    """Where lambda starts: a number, the same for every layer and component · paper: differential as its paper says;
+    additive, whose paper prints no start, a fit to the lambdas that it reports after training."""
     head_norm: bool = False
     """Per-head RMSNorm of the head outputs, scaled by 1 - lambda_init (differential) or 1 / (1 + sum lambda_init)."""
     row_norm: bool = False
@@ -117,11 +129,35 @@ class AttentionConfig:
                 f"model.attention.lambda_per_head: mixing '{self.mixing}' has no lambda of a layer; "
                 "choose mixing=additive"
             )
+        self._check_start()
         if self.lambda_input and (self.mixing != "additive" or self.components < 2):
             raise ConfigError(
                 "model.attention.lambda_input: only mixing 'additive' with two components or more has it; "
                 "choose mixing=additive, or mixing=differential-v2, whose lambda is one per token anyway"
             )
+
+    def _check_start(self) -> None:
+        """At a closed end of its range lambda could not move: its two ends would be one."""
+        if self.lambda_start == "paper":
+            return
+        name, value = f"model.attention.lambda_start={self.lambda_start:.40}", self.start
+        if self.mixing not in ("differential", "additive") or self.components < 2:
+            raise ConfigError(f"{name}: there is no lambda that it would start; choose lambda_start=paper")
+        if value is None:
+            raise ConfigError(f"{name}: paper, or a number such as 0.5")
+        low, high = START_RANGES["differential" if self.mixing == "differential" else self.constraint]
+        if not low <= value <= high:
+            near = f"{min(max(value, low), high):g}"
+            raise ConfigError(f"{name}: {low:g} to {high:g} with this rule for lambda; the nearest is {near}")
+
+    @property
+    def start(self) -> float | None:
+        """`lambda_start` as a number; None where the paper says it."""
+        try:
+            value = float(self.lambda_start)
+        except ValueError:
+            return None
+        return value if math.isfinite(value) else None
 
     def _check_terms(self) -> None:
         if self.lexicon_gate and not self.gate:
@@ -317,6 +353,11 @@ class ModelConfig:
     def needs_lexicon(self) -> bool:
         """Whether the model reads a lexicon's polarities."""
         return self.attention.lexical != "none" or self.attention.lexicon_gate or self.family == "lexicon"
+
+    @property
+    def has_lambda(self) -> bool:
+        """Whether further maps have weights that are learned."""
+        return self.family == "encoder" and self.attention.components > 1
 
     @property
     def by_steps(self) -> bool:

@@ -206,12 +206,18 @@ def _lexical(part: AttentionConfig) -> Term:
     return Term(name + ", scaled" * part.lexical_scaled, detail, int(part.learn_strength))
 
 
+def _start(part: AttentionConfig) -> str:
+    return "" if part.start is None else f", starting at {part.start:g}"
+
+
 def _mixing(config: ModelConfig) -> Term:
     part, d = config.attention, config.width
     sets = part.heads if part.lambda_per_head else 1
     if part.mixing == "differential":
         per = " per head" if part.lambda_per_head else ""
-        return Term("A₁ − λA₂", f"two maps subtracted, one λ{per}", 4 * sets * (qk_width(config) // part.heads))
+        return Term(
+            "A₁ − λA₂", f"two maps subtracted, one λ{per}{_start(part)}", 4 * sets * (qk_width(config) // part.heads)
+        )
     if part.mixing == "differential-v2":
         return Term("A₁ − λA₂, λ of the token", "two maps subtracted, λ per token and head", d * part.heads)
     extra = (part.components - 1) * sets
@@ -220,7 +226,7 @@ def _mixing(config: ModelConfig) -> Term:
     maps = "1 map" if part.components == 1 else f"{part.components} maps"
     return Term(
         f"{maps}, λ in {RANGES[part.constraint]}",
-        f"further maps added, each with its λ{each}{', β learned' if part.learn_beta else ''}",
+        f"further maps added, each with its λ{each}{', β learned' if part.learn_beta else ''}{_start(part)}",
         vectors + (extra if part.learn_beta else 0),
     )
 

@@ -137,19 +137,25 @@ def _lambda(config: ModelConfig) -> Iterator[Line]:
     part = config.attention
     sets = " One per head." if part.lambda_per_head else ""
     if part.mixing == "differential":
+        begin = "grows with the layer" if part.start is None else f"is {part.start:g}"
         yield Line(
             r"\lambda = e^{u_1\cdot v_1} - e^{u_2\cdot v_2} + \lambda_{\mathrm{init}}",
-            f"Four learned vectors; the start grows with the layer.{sets}",
+            f"Four learned vectors; the start {begin}.{sets}",
         )
     elif part.mixing == "differential-v2":
         yield Line(r"\lambda_i = \operatorname{sigmoid}(x_i\cdot w_h)", "One per token i and head h.")
     elif part.mixing == "additive" and part.components > 1:
         name, interval = _RANGE[part.constraint]
         each, key = ("_{n,i}", "W_n x_i") if part.lambda_input else ("_n", "v_n")
-        beta = "alpha is fixed, beta learned." if part.learn_beta else "alpha and beta are fixed."
+        beta = "alpha is fixed, beta learned" if part.learn_beta else "alpha and beta are fixed"
+        begin = (
+            "fitted to what the paper's models learned"
+            if part.start is None
+            else f"so that it starts at {part.start:g}"
+        )
         yield Line(
             rf"\lambda{each} = p{each}\,\alpha_n + (1-p{each})\,\beta_n",
-            f"The weight of map n, between two ends; {beta}{sets}",
+            f"The weight of map n, between two ends; {beta}: {begin}.{sets}",
         )
         yield Line(
             rf"p{each} = \operatorname{{mean}}\big({name}(u_n)\odot {name}({key})\big)",

@@ -46,13 +46,14 @@ class Differential(nn.Module):
         layer: 1-based; lambda_init = 0.8 - 0.6 exp(-0.3 (layer - 1)).
         head_width: length of the four vectors.
         sets: 1, or the number of heads for one lambda per head.
+        start: another lambda_init.
     """
 
     sign = -1.0
 
-    def __init__(self, *, layer: int, head_width: int, sets: int) -> None:
+    def __init__(self, *, layer: int, head_width: int, sets: int, start: float | None = None) -> None:
         super().__init__()
-        self.lambda_init = differential_lambda(layer)
+        self.lambda_init = differential_lambda(layer) if start is None else start
         self.scale = 1 - self.lambda_init
         self.lambda_q = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
         self.lambda_k = nn.Parameter(torch.randn(2, sets, head_width) * 0.1)
@@ -98,6 +99,7 @@ class Additive(nn.Module):
         sets: 1, or the number of heads for one lambda per head.
         learn_beta: train beta; otherwise it is a constant, as alpha always is.
         from_input: k_i of each token is a linear map of the token, so that lambda differs between tokens.
+        start: where every lambda starts, in place of the fit to the paper's learned values.
     """
 
     sign = 1.0
@@ -114,11 +116,12 @@ class Additive(nn.Module):
         sets: int,
         learn_beta: bool,
         from_input: bool,
+        start: float | None = None,
     ) -> None:
         super().__init__()
         extra = range(1, components)
         shape = (components - 1, sets, width // 4)
-        ends = [alpha_beta(constraint, layer, j) for j in extra]
+        ends = [alpha_beta(constraint, layer, j, start) for j in extra]
         alpha, beta = (torch.tensor([[end[i]] * sets for end in ends]).view(components - 1, sets) for i in (0, 1))
         self.constraint = constraint
         self.lambda_q = nn.Parameter(torch.randn(shape) * LAMBDA_STD)
@@ -131,7 +134,7 @@ class Additive(nn.Module):
             self.beta = nn.Parameter(beta)
         else:
             self.register_buffer("beta", beta)
-        self.scale = 1 / (1 + sum(initial_lambda(constraint, layer, j) for j in extra))
+        self.scale = 1 / (1 + sum(initial_lambda(constraint, layer, j, start) for j in extra))
 
     def lambdas(self) -> Tensor | None:
         """(N-1, S), or None where they depend on the input."""
@@ -165,14 +168,24 @@ def differential_lambda(layer: int) -> float:
 
 
 def target_lambda(layer: int, component: int) -> float:
-    """A(layer, component) of `ndt.md` section 4: the value that lambda starts around; at most 0.8."""
+    """The value that lambda starts around; at most 0.8.
+
+    The paper prints no start. This table and the ends of `alpha_beta` were fitted afterwards to the lambdas that its
+    Tables II, IV, VI and VIII report after training, so that lambdas which end near those say nothing by it.
+    """
     if component == 1:
         return differential_lambda(layer)
     return min(0.8, 0.2 * 0.8 ** (component - 1) * 1.25 ** (layer - 1))
 
 
-def alpha_beta(constraint: Constraint, layer: int, component: int) -> tuple[float, float]:
-    """The two ends between which p mixes lambda (section left open by the paper; rule of `ndt.md` section 4)."""
+def alpha_beta(constraint: Constraint, layer: int, component: int, start: float | None = None) -> tuple[float, float]:
+    """The two ends between which p mixes lambda, left open by the paper.
+
+    Without a start a fit to the paper's learned lambdas; with one the widest ends that p at the start puts there and
+    that keep lambda in its range (a distance of 1 where the range has no end).
+    """
+    if start is not None:
+        return _around(constraint, start)
     target = target_lambda(layer, component)
     if constraint == "01":
         return min(target, 0.3), 0.1375 + 0.009 * (layer - 1)
@@ -185,8 +198,15 @@ def alpha_beta(constraint: Constraint, layer: int, component: int) -> tuple[floa
     return target + min(target, 0.4), target
 
 
-def initial_lambda(constraint: Constraint, layer: int, component: int) -> float:
+def _around(constraint: Constraint, start: float) -> tuple[float, float]:
+    """alpha and beta for a start inside the range: p is 1/4 in [0,1] and 0 elsewhere."""
+    if constraint == "01":
+        return (4 * start, 0.0) if start <= 0.25 else (1.0, (4 * start - 1) / 3)
+    return start + (1 - abs(start) if constraint == "pm1" else 1.0), start
+
+
+def initial_lambda(constraint: Constraint, layer: int, component: int, start: float | None = None) -> float:
     """lambda before training up to the spread of the vectors: p is f(0)^2, 1/4 for the sigmoid and 0 otherwise."""
-    alpha, beta = alpha_beta(constraint, layer, component)
+    alpha, beta = alpha_beta(constraint, layer, component, start)
     p = 0.25 if constraint == "01" else 0.0
     return p * alpha + (1 - p) * beta

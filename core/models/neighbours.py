@@ -19,6 +19,7 @@ WORDS = {
     "model.attention.learn_beta": "learned beta",
     "model.attention.lambda_per_head": "lambda per head",
     "model.attention.lambda_input": "lambda per token",
+    "model.attention.lambda_start": "lambda at the start",
     "model.attention.head_norm": "norm of each head",
     "model.attention.row_norm": "weights of maps normalised",
     "model.attention.rotary": "rotary positions",

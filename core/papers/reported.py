@@ -132,8 +132,8 @@ def no_counterpart(preset: str, config: RunConfig) -> str:
 
 
 def _as_far_as_stated(model: ModelConfig) -> ModelConfig:
-    """Without what the paper leaves open: whether beta is learned, and dropout."""
-    return replace(model, dropout=0.0, attention=replace(model.attention, learn_beta=False))
+    """Without what the paper leaves open: whether beta is learned, where lambda starts, and dropout."""
+    return replace(model, dropout=0.0, attention=replace(model.attention, learn_beta=False, lambda_start="paper"))
 
 
 def _lambda_table(rows: list[Reported]) -> tuple[tuple[float, ...], ...]:

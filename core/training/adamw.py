@@ -21,7 +21,7 @@ class AdamW:
     """The optimizer of the groups that `core.training.parameters.parameter_groups` makes."""
 
     def __init__(self, groups: Sequence[Mapping[str, Any]]) -> None:
-        """`groups`: each with `names`, `params` and `weight_decay`."""
+        """`groups`: each with `names`, `params`, `weight_decay` and `rate`, a factor on the learning rate."""
         self.groups = groups
         self.moments: dict[str, dict[str, Tensor]] = {part: {} for part in MOMENTS}
         """Part → name → tensor, of the parameters that had a gradient so far."""
@@ -63,7 +63,7 @@ class AdamW:
                     amsgrad=False,
                     beta1=BETAS[0],
                     beta2=BETAS[1],
-                    lr=lr,
+                    lr=lr * group["rate"],
                     weight_decay=group["weight_decay"],
                     eps=EPSILON,
                     maximize=False,

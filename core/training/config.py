@@ -45,11 +45,13 @@ def metric_for(metric: str, task: Task) -> str:
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """AdamW with two groups (no decay for lambda), a warm-up, early stopping on a validation metric."""
+    """AdamW with lambda in a group of its own (no decay), a warm-up, early stopping on a validation metric."""
 
     epochs: int = 10
     batch_size: int = 64
     lr: float = 5e-4
+    lambda_lr: float = 1.0
+    """Factor on the learning rate of what makes lambda: its vectors and, where it is learned, beta."""
     weight_decay: float = 0.1
     decay: Literal["all", "matrices"] = "all"
     """What is decayed: all = every parameter but lambda · matrices = no biases, norms, gates and factors either."""
@@ -100,11 +102,14 @@ class TrainingConfig:
                 raise ConfigError(f"training.{name}={getattr(self, name)!s:.40}: at most {most}")
         if not re.fullmatch(r"auto|cpu|mps|cuda(:[0-9]{1,3})?", self.device):
             raise ConfigError(f"training.device={self.device!r:.60}: auto, cpu, cuda, cuda:1 or mps")
-        if not 0 < self.lr <= 1:
-            raise ConfigError(f"training.lr={self.lr}: above 0, at most 1")
-        if not 0 <= self.warmup < 1:
-            raise ConfigError(f"training.warmup={self.warmup}: a share of the steps, 0 to below 1")
-        if not 0 <= self.label_smoothing < 1:
-            raise ConfigError(f"training.label_smoothing={self.label_smoothing}: 0 to below 1")
+        self._check_rates()
+
+    def _check_rates(self) -> None:
+        for name, highest in (("lr", 1), ("lambda_lr", 1000)):
+            if not 0 < getattr(self, name) <= highest:
+                raise ConfigError(f"training.{name}={getattr(self, name)}: above 0, at most {highest}")
+        for name, what in (("warmup", "a share of the steps, "), ("label_smoothing", "")):
+            if not 0 <= getattr(self, name) < 1:
+                raise ConfigError(f"training.{name}={getattr(self, name)}: {what}0 to below 1")
         if min(self.weight_decay, self.clip, self.diversity) < 0:
             raise ConfigError("training.weight_decay, training.clip and training.diversity must not be negative")

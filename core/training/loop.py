@@ -98,7 +98,8 @@ class Training:
         self.labels = torch.from_numpy(self.training.labels.copy())
         self.metric = metric_for(config.metric, self.task)
         self.loss = training_loss(config, self.labels, classes=self.classes, task=self.task, device=self.device)
-        groups = parameter_groups(self.model, self.model.lambda_parameters(), config.weight_decay, config.decay)
+        lambdas = self.model.lambda_parameters()
+        groups = parameter_groups(self.model, lambdas, config.weight_decay, config.decay, config.lambda_lr)
         self.parameters = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = AdamW(groups)
         self.epoch_steps = math.ceil(len(self.labels) / config.batch_size)

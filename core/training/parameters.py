@@ -9,7 +9,11 @@ from torch import nn
 
 
 def parameter_groups(
-    model: nn.Module, lambdas: Collection[str], weight_decay: float, decay: Literal["all", "matrices"] = "all"
+    model: nn.Module,
+    lambdas: Collection[str],
+    weight_decay: float,
+    decay: Literal["all", "matrices"] = "all",
+    lambda_lr: float = 1.0,
 ) -> list[dict[str, Any]]:
     """Groups for AdamW, each with the `names` of its parameters in order.
 
@@ -18,6 +22,8 @@ def parameter_groups(
         lambdas: names of the parameters that make lambda (its vectors, beta), as the model tells them.
         weight_decay: of what is decayed.
         decay: everything but lambda, or of that only what has two dimensions or more: no bias, norm, gate or factor.
+
+        lambda_lr: factor on the learning rate of the lambdas.
 
     Raises:
         ValueError: a lambda name that the model has not.
@@ -32,7 +38,13 @@ def parameter_groups(
         "lambda": ([name for name in named if name in lambdas], 0.0),
     }
     return [
-        {"role": role, "names": names, "params": [named[name] for name in names], "weight_decay": decay}
+        {
+            "role": role,
+            "names": names,
+            "params": [named[name] for name in names],
+            "weight_decay": decay,
+            "rate": lambda_lr if role == "lambda" else 1.0,
+        }
         for role, (names, decay) in roles.items()
         if names
     ]

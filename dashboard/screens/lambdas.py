@@ -20,8 +20,10 @@ from dashboard.views.lambdas import (
     final_table,
     has_lambda,
     loss_table,
+    moved,
     other_seeds,
     reported_places,
+    where_it_starts,
 )
 from dashboard.views.parts import numbers_table, record_numbers
 from dashboard.views.sentence import subtracts
@@ -122,7 +124,7 @@ def _show(record: RunRecord) -> None:
         course(tracks, look(), scale, places),
         "course",
         note=f"{scale}, {count(len(tracks))} runs" if len(tracks) > 1 else scale,
-        reading=readings.COURSE[scale],
+        reading=f"{moved(tracks[0])} {readings.COURSE[scale]}",
         about=readings.COURSE_HOW,
     )
     final = final_table(tracks, {**records, record.run: record}, places)
@@ -132,7 +134,8 @@ def _show(record: RunRecord) -> None:
         reason = no_counterpart(record.preset, record.config)
         caption(f"Nothing is reported to set beside them. {reason or 'The paper prints no lambda of this model.'}")
     else:
-        caption(f"{FINAL} Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}")
+        source = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
+        caption(f"{FINAL} {where_it_starts(record)} {source}")
     tables = {"Course": course_table(tracks), "Losses": loss_table(tracks), "Final values": final}
     export_bar("lambdas", {**tables, **_other_numbers(record)})
 
@@ -203,7 +206,7 @@ def _without(record: RunRecord) -> tuple[str, str, str]:
     )
     return (
         f"{record.preset} has no lambda",
-        f"{why} Choose another run in the sidebar, or train ndt-01-n3: its lambdas move from the first step on.",
+        f"{why} Choose another run in the sidebar, or train ndt-01-n3, which has one for each further map.",
         "Train a model",
     )
 

@@ -20,8 +20,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "model.attention.lambda_per_head",
         "model.attention.lambda_input",
         "model.attention.learn_beta",
+        "model.attention.lambda_start",
         "model.attention.head_norm",
         "model.attention.row_norm",
+        "training.lambda_lr",
         "training.diversity",
     ),
     "Scores": (
@@ -72,6 +74,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 """Every setting of the model, and those of other rooms that a part reads or that act on one."""
 OFFERED = frozenset(name for names in GROUPS.values() for name in names)
 FURTHER = {
+    "training.lambda_lr": "learning rate of lambda, as a factor",
     "training.diversity": "penalty on maps that look alike",
     "text.lexicon": "lexicon",
     "text.lexicon_match": "match of the lexicon",
@@ -90,6 +93,8 @@ def effective(setting: str, model: ModelConfig) -> bool:
         "constraint": part.mixing == "additive" and further,
         "lambda_per_head": part.mixing in ("additive", "differential") and further,
         "lambda_input": part.mixing == "additive" and further,
+        "lambda_start": part.mixing in ("additive", "differential") and further,
+        "lambda_lr": model.has_lambda,
         "learn_beta": part.mixing == "additive" and further,
         "row_norm": further,
         "diversity": further and model.family == "encoder",

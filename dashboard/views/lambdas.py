@@ -103,6 +103,33 @@ def final_table(
     return pd.DataFrame(rows)
 
 
+HARDLY = 0.01
+"""A change of lambda below this is called hardly any: a hundredth of what the first map weighs, which is 1."""
+
+
+def moved(track: Track) -> str:
+    """How far any lambda of a run came from its first value; that it hardly moved, where that is the finding."""
+    changes = {place: max(abs(value - line[0]) for value in line) for place, line in track.curves.lambdas.items()}
+    layer, component = max(changes, key=lambda place: changes[place])
+    most, where = changes[layer, component], f"λ{subscript(component)} of layer {layer + 1}"
+    if most < HARDLY:
+        return f"λ hardly moved: by {number(most, 4)} at most ({where}), less than {HARDLY:g} of the first map's 1."
+    return f"λ moved by up to {number(most, 3)} ({where}); the first map weighs 1."
+
+
+def where_it_starts(record: RunRecord) -> str:
+    """What the start of lambda rests on, and so what its end can say beside a reported one."""
+    part = record.config.model.attention
+    if part.mixing != "additive":
+        return ""
+    if part.start is None:
+        return (
+            "The paper prints no start: ours was fitted to the λ that it reports after training, so an end near the "
+            "reported one is no evidence."
+        )
+    return f"The paper prints no start; here λ starts at {part.start:g}."
+
+
 def course_table(tracks: Sequence[Track]) -> pd.DataFrame:
     """Every drawn point: run, seed, epoch, layer, component, head (empty: mean or shared), lambda, change."""
     rows = []

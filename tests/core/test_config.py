@@ -84,6 +84,8 @@ ACROSS = {
     ),
     "differential": ({"training.diversity": 0.1}, None, None),
     "inceptive-mean": ({"training.diversity": 0.1}, "training.diversity=0.1", "model.attention.components=2"),
+    "lexical-none": ({"training.lambda_lr": 10}, "training.lambda_lr=10", "choose training.lambda_lr=1"),
+    "cnn": ({"training.lambda_lr": 10}, "training.lambda_lr=10", "model.attention.components=2"),
     "bilstm": ({"training.diversity": 0.1}, "training.diversity=0.1", "choose training.diversity=0"),
 }
 

@@ -69,6 +69,11 @@ def test_a_file_has_title_alternative_text_and_reading_and_asks_nobody(made, nam
     assert re.findall(r'(?:src|href)="([^"]*)"', page) == ["plotly.min.js"]
 
 
+@pytest.mark.parametrize("name", ["course", "course-value"])
+def test_the_course_of_lambda_says_where_it_hardly_moved(made, name):
+    assert "λ hardly moved: by 0.00" in (made[0] / f"{name}.html").read_text(encoding="utf-8")
+
+
 def test_what_a_person_typed_is_text_in_the_file(made):
     page = (made[0] / "grid.html").read_text()
     assert TEXT not in page and "<b>film" not in page

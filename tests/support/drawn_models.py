@@ -17,6 +17,7 @@ CHOICES: dict[str, list[Any]] = {
     "attention.learn_beta": [False, True],
     "attention.lambda_per_head": [False, True],
     "attention.lambda_input": [False, True],
+    "attention.lambda_start": ["paper", "0.4"],
     "attention.head_norm": [False, True],
     "attention.row_norm": [False, True],
     "attention.rotary": [False, True],

@@ -14,7 +14,7 @@ from core.models.config import AttentionConfig, ModelConfig
 from core.models.mixing import LAMBDA_STD
 from core.models.presets import PRESETS
 
-# ndt.md section 3: parameters with beta learned; vocabulary and classes of the four data sets.
+# parameters with beta learned, as Table X of NDT counts them; vocabulary and classes of the four data sets.
 SETS = {"IMDB": (26_284, 2), "SST-2": (8_865, 2), "YELP": (63_385, 5), "TFN": (3_137, 3)}
 TABLE = {
     "vanilla": (3_629_826, 1_400_194, 8_379_141, 667_139),
@@ -109,6 +109,19 @@ def test_one_class_is_refused():
         ({"learn_beta": True}, "only mixing 'additive'"),
         ({"lambda_per_head": True}, "no lambda of a layer"),
         ({"heads": 0}, "at least 1"),
+        ({"lambda_start": "0.5"}, "no lambda that it would start; choose lambda_start=paper"),
+        (
+            {"mixing": "differential-v2", "components": 2, "lambda_start": "0.5"},
+            "no lambda that it would start; choose lambda_start=paper",
+        ),
+        ({"mixing": "additive", "components": 2, "lambda_start": "half"}, "paper, or a number such as 0.5"),
+        ({"mixing": "additive", "components": 2, "lambda_start": "nan"}, "paper, or a number such as 0.5"),
+        ({"mixing": "additive", "components": 2, "lambda_start": "1.5"}, "0.01 to 0.99 .* the nearest is 0.99"),
+        (
+            {"mixing": "additive", "constraint": "pos", "components": 2, "lambda_start": "-1"},
+            "0 to 10 .* the nearest is 0",
+        ),
+        ({"mixing": "differential", "components": 2, "lambda_start": "1"}, "0 to 0.99 .* the nearest is 0.99"),
         ({"mixing": "additive", "components": 17}, "1 to 16"),
     ],
 )

@@ -20,7 +20,9 @@ from core.models.mixing import (
 X = torch.linspace(-1, 1, 2 * 5 * 16).view(2, 5, 16)
 
 
-def additive(constraint="01", components=4, layer=1, sets=1, learn_beta=False, from_input=False) -> Additive:
+def additive(
+    constraint="01", components=4, layer=1, sets=1, learn_beta=False, from_input=False, start=None
+) -> Additive:
     torch.manual_seed(0)
     return Additive(
         layer=layer,
@@ -30,6 +32,7 @@ def additive(constraint="01", components=4, layer=1, sets=1, learn_beta=False, f
         sets=sets,
         learn_beta=learn_beta,
         from_input=from_input,
+        start=start,
     )
 
 
@@ -97,7 +100,37 @@ def test_lambda_stays_in_its_range_whatever_the_vectors_become(constraint, low, 
         assert (lambdas >= low).all() and (lambdas <= high).all()
 
 
-RULE = {  # ndt.md section 4: lambda at the start, layer 1 and layer 2
+@pytest.mark.parametrize(
+    ("constraint", "starts", "low", "high"),
+    [
+        ("01", (0.01, 0.2, 0.25, 0.5, 0.99), 0, 1),
+        ("pm1", (-0.99, -0.2, 0.0, 0.7, 0.99), -1, 1),
+        ("pos", (0.0, 0.5, 10.0), 0, math.inf),
+        ("free", (-10.0, 0.0, 3.0), -math.inf, math.inf),
+    ],
+)
+def test_lambda_starts_where_it_is_told_to_and_stays_in_its_range(constraint, starts, low, high):
+    for start in starts:
+        mixing = additive(constraint, layer=2, start=start)
+        assert mixing.lambdas().flatten().tolist() == pytest.approx([start] * 3, abs=0.02)
+        assert (mixing.alpha != mixing.beta).all()  # else lambda could not move
+        for scale in (1.0, 50.0, 1e3):
+            with torch.no_grad():
+                mixing.lambda_q.normal_().mul_(scale), mixing.lambda_k.normal_().mul_(scale)
+            lambdas = mixing.lambdas()
+            assert (lambdas >= low - 1e-6).all() and (lambdas <= high + 1e-6).all()
+
+
+def test_a_quarter_gives_lambda_in_0_to_1_its_whole_range():
+    assert alpha_beta("01", 1, 1, 0.25) == (1.0, 0.0)
+
+
+def test_differential_attention_starts_and_scales_as_it_is_told_to():
+    mixing = Differential(layer=3, head_width=4, sets=1, start=0.6)
+    assert (mixing.lambda_init, mixing.scale) == (0.6, 1 - 0.6)
+
+
+RULE = {  # the fit: lambda at the start, layer 1 and layer 2
     "01": ([0.153, 0.143, 0.135], [0.185, 0.160, 0.150]),
     "pm1": ([-0.2, -0.16, -0.128], [-0.06, -0.10, -0.08]),
     "pos": ([0.2, 0.16, 0.128], [0.3555, 0.2, 0.16]),

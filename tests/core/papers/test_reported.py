@@ -111,6 +111,7 @@ def test_a_run_without_a_counterpart_is_told_why(preset, settings, words):
 
 def test_what_the_paper_leaves_open_does_not_part_a_run_from_it():
     open_choices = {"data.name": "imdb", "model.dropout": 0.2, "model.attention.learn_beta": True}
+    open_choices["model.attention.lambda_start"] = "0.25"
     assert counterpart("ndt-01-n3", compose("ndt-01-n3", open_choices)) is not None
 
 

@@ -18,8 +18,8 @@ def parameters() -> list[torch.nn.Parameter]:
 
 def groups(made: list[torch.nn.Parameter]) -> list[dict]:
     return [
-        {"names": ["matrix", "idle", "bias"], "params": made[:3], "weight_decay": 0.3},
-        {"names": ["lambda"], "params": made[3:], "weight_decay": 0.0},
+        {"names": ["matrix", "idle", "bias"], "params": made[:3], "weight_decay": 0.3, "rate": 1.0},
+        {"names": ["lambda"], "params": made[3:], "weight_decay": 0.0, "rate": 10.0},
     ]
 
 
@@ -41,11 +41,12 @@ def test_every_update_has_the_bits_of_torchs_own():
     reference = torch.optim.AdamW(
         [{"params": group["params"], "weight_decay": group["weight_decay"]} for group in groups(theirs)], fused=True
     )
+    factors = [group["rate"] for group in groups(theirs)]
     for step in range(6):
         for made in (ours, theirs):
             give_gradients(made, step)
-        for group in reference.param_groups:
-            group["lr"] = rate(step)
+        for group, factor in zip(reference.param_groups, factors, strict=True):
+            group["lr"] = factor * rate(step)
         reference.step()
         optimizer.step(rate(step))
         assert all(torch.equal(left, right) for left, right in zip(ours, theirs, strict=True))
@@ -87,7 +88,7 @@ def test_it_does_not_wait_for_torchs_compiler():
     code = (
         "import sys, torch; from core.training.adamw import AdamW\n"
         "p = torch.nn.Parameter(torch.ones(2)); p.grad = torch.ones(2)\n"
-        "AdamW([{'names': ['p'], 'params': [p], 'weight_decay': 0.1}]).step(0.1)\n"
+        "AdamW([{'names': ['p'], 'params': [p], 'weight_decay': 0.1, 'rate': 1}]).step(0.1)\n"
         "print('torch._dynamo' in sys.modules)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -211,6 +211,25 @@ def test_only_lambda_is_in_the_group_without_decay(make):
         assert decays[id(parameter)] == (0.0 if ".mixing." in name else 0.3)
 
 
+def test_lambda_learns_at_its_own_rate_and_goes_on_to_the_bit(make):
+    """A first step of AdamW moves every entry by its rate: ten times as far with a factor of 10, the rest as before."""
+    usual, faster = make("usual", epochs=1, rows=8), make("faster", epochs=1, rows=8, lambda_lr=10.0)
+    before = weights(usual)
+    for job in (usual, faster):
+        job.run()
+    one, ten = weights(usual), weights(faster)
+    for name, start in before.items():
+        factor = 10 if name.endswith(("lambda_q", "lambda_k")) else 1
+        torch.testing.assert_close(ten[name] - start, factor * (one[name] - start), rtol=1e-3, atol=1e-6)
+    whole = make("whole", lambda_lr=10.0)
+    whole.run()
+    with pytest.raises(Cancelled):
+        make("cut", events=StopAfter(4), lambda_lr=10.0).run()
+    resumed = make("cut", lambda_lr=10.0)
+    resumed.run()
+    assert same(weights(whole), weights(resumed)) and not same(weights(whole), weights(make("other")))
+
+
 def test_the_history_begins_before_the_first_update_and_follows_the_schedule(make):
     job = make(warmup=0.2)
     before = [layer[:, 0].tolist() for layer in job.model.lambdas()]

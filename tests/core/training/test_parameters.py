@@ -64,6 +64,12 @@ def test_a_model_without_lambda_has_one_group():
     assert list(members(build(tiny(), vocabulary=9, classes=2))) == ["weights"]
 
 
+def test_the_factor_on_the_learning_rate_is_lambdas_alone():
+    model = build(tiny(components=3, mixing="additive", learn_beta=True), vocabulary=9, classes=2)
+    groups = parameter_groups(model, model.lambda_parameters(), 0.1, "matrices", 10.0)
+    assert {group["role"]: group["rate"] for group in groups} == {"weights": 1.0, "vectors": 1.0, "lambda": 10.0}
+
+
 def test_groups_hold_each_trainable_parameter_once():
     config = dataclasses.replace(tiny(components=4, mixing="additive"), pooling="cls")
     model = build(config, vocabulary=9, classes=3)

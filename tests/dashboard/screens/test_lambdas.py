@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 
 import pytest
@@ -55,6 +56,11 @@ def twin(runs):
 def test_without_a_run_it_offers_a_training(app, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
     assert "Train a model" in [button.label for button in opened(app).button]
+
+
+def test_where_lambda_hardly_moved_the_page_says_so(app, runs):
+    said = text_of(opened(app, run="finished"))
+    assert re.search(r"λ hardly moved: by 0\.00\d\d at most \(λ. of layer \d\), less than 0\.01", said)
 
 
 def test_a_finished_run_has_its_course_its_final_values_and_the_reason_for_no_reported_ones(app, runs):

@@ -18,8 +18,10 @@ from dashboard.views.lambdas import (
     has_lambda,
     head_lines,
     loss_table,
+    moved,
     other_seeds,
     reported_places,
+    where_it_starts,
 )
 
 
@@ -45,6 +47,22 @@ CURVES = Curves(
 def test_lambda_belongs_to_models_with_several_maps(preset, has):
     assert has_lambda(record("a", preset)) is has
     assert not has_lambda(replace(record("a", preset), status="damaged"))
+
+
+def test_lambda_hardly_moved_where_no_value_came_a_hundredth_from_its_start():
+    still = replace(CURVES, lambdas={(0, 1): (0.15, 0.1599, 0.15), (1, 1): (0.18, 0.175, 0.178)})
+    assert moved(Track("a", 0, still)) == (
+        "λ hardly moved: by 0.0099 at most (λ₁ of layer 1), less than 0.01 of the first map's 1."
+    )
+    gone = replace(CURVES, lambdas={(0, 1): (0.15, 0.16), (1, 2): (0.18, 0.05, 0.2)})
+    assert moved(Track("a", 0, gone)) == "λ moved by up to 0.130 (λ₂ of layer 2); the first map weighs 1."
+
+
+def test_a_start_that_was_fitted_is_told_and_so_is_a_chosen_one():
+    assert "fitted to the λ that it reports" in where_it_starts(record("a"))
+    chosen = record("a", model__attention__lambda_start="0.5")
+    assert where_it_starts(chosen) == "The paper prints no start; here λ starts at 0.5."
+    assert where_it_starts(record("a", "differential")) == ""
 
 
 def test_seeds_are_runs_that_differ_in_nothing_else_each_seed_once():
