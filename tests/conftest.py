@@ -1,0 +1,63 @@
+"""A machine of its own for every test: nothing that lies outside the checkout can make one pass, or fail.
+
+A developer's home holds tags found by another version, downloads, settings of Streamlit; their environment names
+folders of ours. None of it is there for a test, for a fixture of the session, or for a process that either starts.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+FOREIGN = ("SENTISCOPE_", "STREAMLIT_", "HF_", "HUGGINGFACE_", "XDG_")
+"""Variables that begin so say where things of ours and of our libraries lie, or how they behave."""
+WORKERS = 4
+"""Each imports torch and Streamlit and holds a gigabyte: beyond these, more cores cost more than they save."""
+SESSION = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The session has a machine too: what it collects imports there, and its fixtures work there."""
+    folder = Path(tempfile.mkdtemp(prefix="sentiscope-tests-")).resolve()
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    config.add_cleanup(patch.undo)
+    config.stash[SESSION] = folder
+    _move_to(folder / "session", patch)
+    patch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))  # the tests themselves share the cores
+
+
+@pytest.fixture(autouse=True)
+def machine(pytestconfig: pytest.Config) -> Iterator[Path]:
+    """The home of this test, empty, and its working directory; caches and runs go below it."""
+    home = Path(tempfile.mkdtemp(dir=pytestconfig.stash[SESSION]))
+    with pytest.MonkeyPatch.context() as patch:  # of our own: a test may undo what it patched itself
+        _move_to(home, patch)
+        patch.chdir(home)
+        yield home
+    shutil.rmtree(home, ignore_errors=True)  # a child that a test ended may still be writing
+
+
+def _move_to(home: Path, patch: pytest.MonkeyPatch) -> None:
+    home.mkdir(exist_ok=True)
+    for name in [name for name in os.environ if name.startswith(FOREIGN)]:
+        patch.delenv(name)
+    patch.setenv("HOME", str(home))
+    patch.setenv("SENTISCOPE_RUNS", str(home / "runs"))  # else those of the checkout, which a developer adds to
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One process per core for the quick run of everything.
+
+    None of their own for a room or a file, which ends before another process has imported torch; nor for slow tests,
+    which start servers, browsers and trainings and wait for them.
+    """
+    here = Path(__file__).resolve().parent
+    everything = any(Path(argument).resolve() in (here, here.parent) for argument in config.args)
+    quick = config.option.markexpr == "not slow"
+    return min(WORKERS, os.cpu_count() or 1) if everything and quick else 0

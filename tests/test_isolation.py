@@ -1,0 +1,85 @@
+"""What lies outside the checkout changes nothing: every test has a machine of its own, wherever it runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from core.cache import cache_folder
+from core.config import compose
+from core.runs.store import RunStore, runs_dir
+from core.text.tag_cache import tag_texts
+from core.text.tags import Tagger
+
+WORDS = ["a", "good", "film", "!"]
+WRONG = [7] * len(WORDS)
+
+
+def test_home_caches_and_runs_lie_in_a_folder_of_the_test(machine):
+    assert Path.home() == Path.cwd() == machine
+    assert cache_folder().is_relative_to(machine) and runs_dir().is_relative_to(machine)
+
+
+def test_of_our_variables_only_the_runs_are_set():
+    assert [name for name in os.environ if name.startswith(("SENTISCOPE_", "STREAMLIT_", "HF_"))] == ["SENTISCOPE_RUNS"]
+
+
+@pytest.mark.parametrize("turn", ["one", "another"])
+def test_no_test_finds_what_another_left(machine, turn):
+    assert list(machine.iterdir()) == []
+    cache_folder().mkdir(parents=True)
+    RunStore().create(compose("vanilla"), "vanilla", turn)
+    assert [record.run for record in RunStore().list()] == [turn]
+
+
+@pytest.fixture(scope="module")
+def of_the_module() -> tuple[Path, Path]:
+    return cache_folder(), runs_dir()
+
+
+def test_what_a_fixture_keeps_for_several_tests_lies_in_a_folder_of_the_session(machine, of_the_module):
+    for folder in of_the_module:
+        assert folder.is_relative_to(machine.parent) and not folder.is_relative_to(machine)
+
+
+def test_tags_are_those_of_this_code():
+    assert tag_texts(Tagger("en"), [WORDS]) == [bytes(Tagger("en").tag(WORDS))] != [bytes(WRONG)]
+
+
+def test_streamlit_has_the_settings_of_the_project_only():
+    assert st.get_option("server.port") == 8501
+
+
+def test_a_process_that_a_test_starts_is_on_the_machine_of_the_test(machine):
+    code = "import core.cache, core.runs.store; print(core.cache.cache_folder(), core.runs.store.runs_dir())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert all(Path(folder).is_relative_to(machine) for folder in done.stdout.split())
+
+
+@pytest.fixture
+def poisoned(tmp_path, monkeypatch) -> dict[str, str]:
+    """The variables of a machine on which every folder that could be looked into holds something wrong."""
+    home = tmp_path / "home"
+    for cache in (home / ".cache" / "sentiscope", tmp_path / "cache"):
+        with monkeypatch.context() as patch:
+            patch.setenv("SENTISCOPE_CACHE", str(cache))
+            patch.setattr(Tagger, "tag", lambda self, words: WRONG)
+            assert tag_texts(Tagger("en"), [WORDS]) == [bytes(WRONG)]
+    RunStore(tmp_path / "runs").create(compose("vanilla"), "vanilla", "foreign")
+    (home / ".streamlit").mkdir()
+    (home / ".streamlit" / "config.toml").write_text("[server]\nport = 1234\n")
+    folders = {f"SENTISCOPE_{name}": str(tmp_path / name.lower()) for name in ("CACHE", "RUNS", "DATA")}
+    return {**os.environ, **folders, "HOME": str(home), "SENTISCOPE_JOBS": "none", "STREAMLIT_SERVER_PORT": "4321"}
+
+
+def test_a_machine_on_which_everything_is_wrong_changes_nothing(poisoned):
+    """All tests above, in a session of pytest that is started there."""
+    options = ["-q", "-p", "no:cacheprovider", "-k", "not everything_is_wrong"]
+    command = [sys.executable, "-m", "pytest", *options, __file__]
+    done = subprocess.run(command, env=poisoned, cwd=poisoned["HOME"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "8 passed, 1 deselected" in done.stdout, done.stdout + done.stderr
