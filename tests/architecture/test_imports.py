@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from fresh import modules_after
 
 ROOT = Path(__file__).resolve().parents[2]
 EVERYWHERE = {"core", "core.exceptions", "core.fingerprint", "core.atomic", "core.cache"}
@@ -81,26 +81,50 @@ def test_pages_are_left_by_one_door_only():
         assert "st.switch_page(" not in path.read_text(encoding="utf-8") or path.name == "state.py", path
 
 
-HEAVY = ("torch", "pandas", "sklearn", "scipy", "streamlit", "plotly", "tokenizers", "umap", "openTSNE")
+HEAVY = {"torch", "pandas", "sklearn", "scipy", "streamlit", "plotly", "tokenizers", "umap", "openTSNE"}
+SCIENCE = {"torch", "pandas", "sklearn", "numpy"}
+FIRST_STEP = """
+import core.runs.experiment, torch
+from core.training.adamw import AdamW
+p = torch.nn.Parameter(torch.ones(2))
+p.grad = torch.ones(2)
+AdamW([{"names": ["p"], "params": [p], "weight_decay": 0.1, "rate": 1}]).step(0.1)
+"""
+WITHOUT = {
+    "the command line": ("import core.cli", HEAVY),
+    "the verbs": ("import core.verbs", HEAVY),
+    "configurations": ("import core.config", HEAVY),
+    "lists of runs": ("import core.runs.store", HEAVY | SCIENCE),
+    "starting a run": ("import core.runs.jobs", HEAVY | SCIENCE),
+    "waiting in the queue": ("import core.runs.worker", HEAVY | SCIENCE),
+    "histories": ("import core.training.history", SCIENCE),
+    "lists of data sets": ("import core.data.sources", SCIENCE),
+    "lists of models": ("import core.systems as s; s.whole('sentiformer'); s.listed()", {"torch"}),
+    "the head of the first page": (
+        "import dashboard.widgets.runs, dashboard.widgets.run_table, dashboard.widgets.run_files\n"
+        "import dashboard.widgets.export, dashboard.views.results",
+        {"pandas"},
+    ),
+    "what the server reads at its start": ("import dashboard.warm; dashboard.warm._read()", {"torch", "sklearn"}),
+    "a training until its first step": (FIRST_STEP, {"sklearn", "torch._dynamo"}),
+}
+"""What must be quick, the least demanding last: its code, and modules that it does not wait for."""
 
 
-@pytest.mark.parametrize(
-    "module", ["core.cli", "core.verbs", "core.config", "core.runs.store", "core.runs.jobs", "core.runs.worker"]
-)
-def test_the_command_line_and_lists_of_runs_import_nothing_heavy(module):
-    code = f"import sys, {module}; print(*(name for name in {HEAVY} if name in sys.modules))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == []
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, set[str]]:
+    """The modules that are there after each of these."""
+    return modules_after({name: code for name, (code, _) in WITHOUT.items()})
 
 
-def test_a_training_begins_without_scikit_learn_and_torchs_compiler():
-    code = "import sys, core.runs.experiment; print({'sklearn', 'torch._dynamo'} & sys.modules.keys())"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "set()"
+@pytest.mark.parametrize("name", WITHOUT)
+def test_what_must_be_quick_imports_nothing_heavy(loaded, name):
+    _, heavy = WITHOUT[name]
+    assert loaded[name] & heavy == set()
 
 
-def test_the_first_page_shows_its_head_before_pandas_comes():
-    code = "import sys, dashboard.widgets.runs, dashboard.widgets.run_table, dashboard.widgets.run_files; "
-    code += "import dashboard.widgets.export, dashboard.views.results; print('pandas' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == ["False"]
+def test_heavy_modules_are_seen_where_they_are_imported():
+    found = modules_after({"none": "", "one": "import fractions"})
+    assert "fractions" in found["one"] - found["none"]
+    with pytest.raises(AssertionError, match="no_such_module"):
+        modules_after({"gone": "import no_such_module"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from browsing import MISSING, chromium, dashboard, opened_browser
 from playwright.sync_api import Browser
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from core import verbs
@@ -32,6 +34,15 @@ GOOD, BAD = ("good", "warm", "funny", "wise"), ("bad", "dull", "slow", "flat")
 def own_runs_only(tmp_path, monkeypatch) -> None:
     """Pages show the runs that a test made; tests of the starter runs ask for them."""
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "no-starters"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _packages_read_once() -> Iterator[None]:
+    """Streamlit reads the metadata of all installed packages for each `AppTest`, two thirds of a page's time."""
+    with pytest.MonkeyPatch.context() as patch:
+        scan = functools.cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", scan)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,6 @@
-"""Caches: fresh when a file changes, and no torch before a sentence is typed."""
+"""Caches: fresh when a file changes."""
 
 from __future__ import annotations
-
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -44,22 +40,3 @@ def test_splits_stand_in_the_order_of_work(runs):
 def test_a_sentence_is_read_once_for_each_text(runs):
     assert data.sentence("finished", "good") is data.sentence("finished", "good")
     assert data.sentence("finished", "good") is not data.sentence("finished", "bad")
-
-
-@pytest.mark.parametrize("page", ["overview", "train", "performance"])
-def test_torch_stays_out_of_pages_that_only_read_files(page, runs):
-    script = f"""
-import sys
-from streamlit.testing.v1 import AppTest
-app = AppTest.from_file("dashboard/app.py", default_timeout=60)
-app.query_params["run"] = "finished"
-app.run()
-if "{page}" != "overview":
-    app.switch_page("screens/{page}.py").run()
-assert not app.exception, app.exception
-assert "torch" not in sys.modules
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ}, check=False
-    )
-    assert done.returncode == 0, done.stderr[-2000:]

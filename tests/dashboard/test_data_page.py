@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import openpyxl
 import pytest
+from pages import opened
+from pages import words as text_of
 
 from core.config import from_dict, to_dict
 from core.data.library import choices
@@ -18,21 +17,6 @@ from dashboard import datasets, state
 
 ROWS = [(f"{word} film number {n}", label) for label, word in (("pos", "good"), ("neg", "bad")) for n in range(20)]
 CSV = ("review,verdict\n" + "\n".join(",".join(row) for row in ROWS)).encode()
-
-
-def text_of(app) -> str:
-    """All words on the page, markup included."""
-    return " ".join(element.proto.body for element in app.get("html"))
-
-
-def opened(app, page: str, **parameters: str):
-    """The page as a link with these parameters shows it; no exception may be on it."""
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.run()
-    app.switch_page(f"screens/{page}.py").run()
-    assert not app.exception
-    return app
 
 
 @pytest.fixture(autouse=True)
@@ -218,29 +202,6 @@ def test_from_another_machine_no_path_of_this_one_is_opened(app, table, tmp_path
     app.run()
     assert "reviews.csv" in text_of(app)
     assert [button for button in app.button if button.key == "use-data"]
-
-
-def test_torch_stays_out_of_the_page(table, tmp_path):
-    script = f"""
-import sys
-from streamlit.testing.v1 import AppTest
-app = AppTest.from_file({str(Path(__file__).parents[2] / "dashboard" / "app.py")!r}, default_timeout=60)
-app.query_params["data"] = {str(table)!r}
-app.run()
-app.switch_page("screens/data.py").run()
-app.button(key="use-data").click().run()
-assert not app.exception, app.exception
-assert any(button.label == "Train on this" for button in app.button)
-assert "torch" not in sys.modules
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "SENTISCOPE_DATA": str(table.parent)},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
 
 
 @pytest.mark.slow

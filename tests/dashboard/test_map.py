@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
+import pages
 import pandas as pd
 import pytest
+from pages import words
 
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
 from core.runs import projections
@@ -15,18 +14,9 @@ from core.runs.store import RunStore, this_process
 from dashboard import state
 
 
-def words(app) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
-
-
 def opened(app, **parameters: str):
     """The page as a link with these parameters shows it."""
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.run()
-    app.switch_page("screens/embeddings.py").run()
-    assert not app.exception
-    return app
+    return pages.opened(app, "embeddings", **parameters)
 
 
 def saved_map(runs, **settings) -> projections.MapFiles:
@@ -153,15 +143,3 @@ def test_switching_runs_and_splits_keeps_the_page_whole(app, runs):
         app.selectbox(key=state.RUN).set_value(name).run()
         assert not app.exception
     assert "PCA, 2-D" in words(app)
-
-
-def test_without_a_typed_sentence_neither_torch_nor_a_map_library_is_loaded(runs):
-    code = (
-        "import sys; from streamlit.testing.v1 import AppTest; from pathlib import Path; import dashboard\n"
-        "app = AppTest.from_file(str(Path(dashboard.__file__).parent / 'app.py'), default_timeout=60)\n"
-        "app.query_params['run'] = 'finished'; app.run(); app.switch_page('screens/embeddings.py').run()\n"
-        "assert any('PCA, 2-D' in each.proto.body for each in app.get('html'))\n"
-        "print(*(name for name in ('torch', 'umap', 'openTSNE') if name in sys.modules))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.split() == []

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from pages import opened
 
 from core import verbs
 from core.config import compose
@@ -42,17 +43,6 @@ def text_of(app) -> str:
     ]
     html = [element.proto.body for element in app.get("html")]
     return " ".join(str(part) for part in [*parts, *html])
-
-
-def opened(app, page: str, **parameters: str):
-    """The page as a link with these parameters shows it; no exception may be on it."""
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.run()
-    if page != "overview":
-        app.switch_page(f"screens/{page}.py").run()
-    assert not app.exception
-    return app
 
 
 def test_these_are_all_pages_of_the_navigation():

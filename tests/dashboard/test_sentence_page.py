@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+import pages
 import pytest
+from pages import words as markup
 
 from core import verbs
 from core.interpret.sentence import inspect_text
@@ -16,17 +18,8 @@ from dashboard import state
 TEXT = "good film, dull and slow"
 
 
-def markup(app) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
-
-
 def opened(app, **parameters: str):
-    for name, value in {"run": "finished", "text": TEXT, **parameters}.items():
-        app.query_params[name] = value
-    app.run()
-    app.switch_page("screens/sentence.py").run()
-    assert not app.exception
-    return app
+    return pages.opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
 
 
 def asked(runs, text: str = TEXT, name: str = "finished", **change) -> dict[str, float]:

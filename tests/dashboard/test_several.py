@@ -5,7 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pages
 import pytest
+from pages import words
 from several import LABELS, indicator_file
 from streamlit.testing.v1 import AppTest
 
@@ -48,18 +50,8 @@ def runs(kept, tmp_path, monkeypatch) -> Path:
     return tmp_path / "runs"
 
 
-def words(app: AppTest) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
-
-
 def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
-    for name, value in {"run": "several", **parameters}.items():
-        app.query_params[name] = value
-    app.run()
-    if page != "overview":
-        app.switch_page(f"screens/{page}.py").run()
-    assert not app.exception
-    return app
+    return pages.opened(app, page, **{"run": "several", **parameters})
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pages
 import pytest
+from pages import words
 
 from core import verbs
 from core.runs.store import RunStore
@@ -58,15 +60,9 @@ def starters(own_runs_only, tmp_path, monkeypatch):
 
 def opened(app, page: str, **link: str) -> str:
     """All words on the page that this link shows."""
-    for name, value in link.items():
-        app.query_params[name] = value
-    app.run()
-    if page != "overview":
-        app.switch_page(f"screens/{page}.py").run()
-    assert not app.exception
-    words = " ".join(element.proto.body for element in app.get("html"))
-    assert "This page cannot go on" not in words
-    return words
+    shown = words(pages.opened(app, page, **link))
+    assert "This page cannot go on" not in shown
+    return shown
 
 
 def test_there_is_one_for_each_paper():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 
+import pages
 import pytest
+from pages import words
 
 from core.runs import sweep, sweep_drive
 from core.runs.store import RunStore
@@ -35,17 +37,9 @@ def page(app, monkeypatch, table):
     monkeypatch.setattr(datasets, "local", lambda: True)
 
     def opened(**parameters):
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        app.switch_page("screens/sweeps.py").run()
-        assert not app.exception
-        return app
+        return pages.opened(app, "sweeps", **parameters)
 
     return opened
-
-
-def words(app) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
 
 
 def test_without_a_sweep_it_says_what_one_is_for_and_offers_to_plan_one(page, runs):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
-import sys
 
 import pytest
 import torch
 from drawn_models import drawn
+from seeds import seeds
 
 from core.config import compose
 from core.models.build import build
@@ -32,7 +31,7 @@ def test_the_formula_counts_what_is_built(name):
         assert parameters(config, vocabulary=vocabulary, classes=classes) == built(config, vocabulary, classes)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@seeds(60)
 def test_the_formula_counts_every_combination_of_parts(seed):
     config = drawn(seed)
     assert parameters(config, vocabulary=50, classes=3) == built(config, 50, 3)
@@ -177,8 +176,3 @@ def test_one_choice_of_attention_never_goes_unmarked():
 
 def test_every_paper_has_presets_and_every_preset_a_paper():
     assert {preset.paper for preset in PRESETS.values()} == set(PAPERS)
-
-
-def test_nothing_of_it_needs_torch():
-    code = "import sys, core.systems as s; s.whole('sentiformer'); s.listed(); print('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

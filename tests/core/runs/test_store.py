@@ -229,15 +229,6 @@ def test_a_number_that_json_cannot_hold_is_a_mistake_of_ours(store, created):
     assert store.read("first") == created
 
 
-def test_looking_at_runs_and_waiting_in_the_queue_load_nothing_heavy():
-    code = (
-        "import sys, core.runs.store, core.runs.jobs, core.runs.worker, core.training.history;"
-        "print(sorted({'torch', 'pandas', 'sklearn', 'numpy'} & set(sys.modules)))"
-    )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
-
-
 def test_a_process_that_writes_its_end_and_goes_between_two_looks_is_believed(store, monkeypatch):
     run = store.create(compose("vanilla"), "vanilla").run
     store.update(run, status="running", process=this_process())

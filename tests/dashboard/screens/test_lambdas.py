@@ -6,7 +6,9 @@ import json
 import re
 import shutil
 
+import pages
 import pytest
+from pages import words as text_of
 
 from core.config import compose
 from core.runs.store import RunStore, this_process
@@ -17,16 +19,7 @@ SHOWN = "Upwards: how far lambda has moved"
 
 def opened(app, **parameters):
     """The page as a link with these parameters shows it; no exception may be on it."""
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.run()
-    app.switch_page("screens/lambdas.py").run()
-    assert not app.exception
-    return app
-
-
-def text_of(app) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
+    return pages.opened(app, "lambdas", **parameters)
 
 
 def drawn(app) -> set[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pages
 import pytest
+from pages import words
 
 from core.models.presets import PRESETS
 from dashboard import state
@@ -13,18 +15,9 @@ def opened(app, runs):
     """opened(**parameters) → the page as a link shows it."""
 
     def open_page(**parameters: str):
-        for name, value in parameters.items():
-            app.query_params[name] = value
-        app.run()
-        app.switch_page("screens/models.py").run()
-        assert not app.exception
-        return app
+        return pages.opened(app, "models", **parameters)
 
     return open_page
-
-
-def words(app) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
 
 
 def table(app, start: str):

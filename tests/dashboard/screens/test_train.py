@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 
+import pages
 import pytest
+from pages import words
 
 from core import verbs
 from core.config import parse_settings
@@ -19,18 +21,9 @@ def opened(app, runs, table, monkeypatch):
     monkeypatch.setattr(datasets, "local", lambda: True)
 
     def open_page(**parameters: str):
-        for name, value in {"data": str(table), **parameters}.items():
-            app.query_params[name] = value
-        app.run()
-        app.switch_page("screens/train.py").run()
-        assert not app.exception
-        return app
+        return pages.opened(app, "train", **{"data": str(table), **parameters})
 
     return open_page
-
-
-def words(app) -> str:
-    return " ".join(element.proto.body for element in app.get("html"))
 
 
 def choose(app, **choices: str):

@@ -1,0 +1,32 @@
+"""What code imports in an interpreter that has imported nothing before."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+
+_ONE_AFTER_ANOTHER = """
+import json, sys, traceback
+after = {}
+for name, code in json.load(sys.stdin).items():
+    try:
+        exec(code, globals())
+    except Exception:
+        sys.exit(f"{name}: {traceback.format_exc()}")
+    after[name] = sorted(sys.modules)
+print(json.dumps(after))
+"""
+
+
+def modules_after(pieces: Mapping[str, str]) -> dict[str, set[str]]:
+    """The modules that are loaded after each of these pieces of code, by the name of the piece.
+
+    They run one after another in one process: what is not there after a piece, neither it nor one before it imports;
+    the first after which a module is there has brought it.
+    """
+    command = [sys.executable, "-c", _ONE_AFTER_ANOTHER]
+    done = subprocess.run(command, input=json.dumps(dict(pieces)), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {name: set(modules) for name, modules in json.loads(done.stdout.splitlines()[-1]).items()}

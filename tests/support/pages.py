@@ -1,0 +1,21 @@
+"""A page of the dashboard, opened directly, as a link opens it."""
+
+from __future__ import annotations
+
+from streamlit.testing.v1 import AppTest
+
+
+def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
+    """The page as a link with these parameters shows it; no exception may be on it."""
+    for name, value in parameters.items():
+        app.query_params[name] = value
+    if page != "overview":
+        app.switch_page(f"screens/{page}.py")  # each page's path is its file's name, so nothing need run before
+    app.run()
+    assert not app.exception
+    return app
+
+
+def words(app: AppTest) -> str:
+    """All words that the page shows in markup of its own."""
+    return " ".join(element.proto.body for element in app.get("html"))
