@@ -65,10 +65,16 @@ def test_its_weights_say_what_its_predictions_say(run):
     assert words == ("not", "bad", "at", "all")
 
 
+@pytest.fixture(scope="module")
+def tested() -> list[str]:
+    """The texts of the built-in corpus that test."""
+    return generate(2)["test"]["text"].tolist()
+
+
 @EVERY
-def test_its_predictions_are_on_the_corpus_as_it_is_now(run):
+def test_its_predictions_are_on_the_corpus_as_it_is_now(run, tested):
     saved = pd.read_parquet(TRAINED / run / EVALUATION / "test" / PREDICTIONS)
-    assert saved["text"].tolist() == generate(2)["test"]["text"].tolist()
+    assert saved["text"].tolist() == tested
 
 
 @EVERY

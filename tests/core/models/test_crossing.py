@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from drawn_models import drawn, put_together
+from seeds import seeds
 from small_models import CLASSES, LONGEST, VOCABULARY, example
 
 from core.exceptions import ConfigError
@@ -12,7 +13,7 @@ from core.models.build import build
 from core.models.config import AttentionConfig, ModelConfig
 
 
-@pytest.mark.parametrize("seed", range(60))
+@seeds(60)
 def test_a_random_model_trains_and_its_two_paths_agree(seed):
     torch.manual_seed(seed)
     config = drawn(seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from drawn_models import drawn
+from seeds import seeds
 
 from core.models.config import ModelConfig
 from core.models.equation import equation
@@ -45,7 +46,7 @@ PIECES = {
 }
 
 
-@pytest.mark.parametrize("seed", range(60))
+@seeds(60)
 def test_a_term_stands_there_exactly_when_the_model_has_it(seed):
     config: ModelConfig = drawn(seed)
     whole = "\n".join(line.latex for line in equation(config))

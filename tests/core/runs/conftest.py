@@ -1,3 +1,5 @@
+import functools
+
 import numpy as np
 import pytest
 
@@ -5,6 +7,7 @@ from core.config import compose
 from core.models.config import READS
 from core.models.presets import PRESETS
 from core.runs.store import RunStore
+from core.runs.worker import execute
 
 
 @pytest.fixture
@@ -22,8 +25,7 @@ def created(store, config):
     return store.create(config, "ndt-01-n2", "first")
 
 
-@pytest.fixture
-def table(tmp_path):
+def reviews(path):
     """120 labelled texts in a file: `good` and `bad` decide, other words do not."""
     random = np.random.default_rng(0)
     rows = []
@@ -32,9 +34,14 @@ def table(tmp_path):
         label = ("bad", "good")[number % 2]
         words.insert(int(random.integers(0, len(words) + 1)), label)
         rows.append(f"{' '.join(words)},{'positive' if label == 'good' else 'negative'}")
-    path = tmp_path / "reviews.csv"
     path.write_text("text,label\n" + "\n".join(rows) + "\n")
     return path
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Labelled texts in a file that a test may change."""
+    return reviews(tmp_path / "reviews.csv")
 
 
 TINY = {
@@ -55,13 +62,25 @@ def tiny(table, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
 
-    def configure(preset="ndt-01-n3", **settings):
-        family = PRESETS[preset].model.family
-        small = {name: value for name, value in TINY.items() if is_read(family, name)}
-        return compose(preset, {"data.name": str(table), **small, **settings})
+    return functools.partial(configure, table)
 
-    def is_read(family, name):
-        room, _, setting = name.partition(".")
-        return room != "model" or family == "encoder" or setting in READS[family]
 
-    return configure
+def configure(table, preset="ndt-01-n3", **settings):
+    family = PRESETS[preset].model.family
+    small = {name: value for name, value in TINY.items() if is_read(family, name)}
+    return compose(preset, {"data.name": str(table), **small, **settings})
+
+
+def is_read(family, name):
+    room, _, setting = name.partition(".")
+    return room != "model" or family == "encoder" or setting in READS[family]
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory):
+    """A run directory with `mine`, which has learnt for an epoch; read only."""
+    folder = tmp_path_factory.mktemp("finished")
+    store = RunStore(folder / "runs")
+    config = configure(reviews(folder / "reviews.csv"), "vanilla", **{"training.epochs": 1})
+    execute(store, store.create(config, "vanilla", "mine").run)
+    return store.folder

@@ -7,6 +7,7 @@ import pytest
 from core.data.card import measured
 from core.data.config import DataConfig
 from core.data.load import load
+from core.data.table import Dataset
 from dashboard.views.datasets import measured_phenomena, measured_table
 
 KNOWN = {
@@ -42,10 +43,15 @@ def test_what_the_yardstick_gets_wrong_stands_first():
     }
 
 
+@pytest.fixture(scope="module")
+def dataset() -> Dataset:
+    """The built-in corpus."""
+    return load(DataConfig())
+
+
 @pytest.mark.parametrize("split", ["test", "challenge"])
-def test_the_figures_that_the_program_carries_fit_the_corpus_as_it_is(split):
+def test_the_figures_that_the_program_carries_fit_the_corpus_as_it_is(dataset, split):
     """Its phenomena are those of the card; a corpus that changed would not be found by its fingerprint."""
-    dataset = load(DataConfig())
     known = measured(dataset.fingerprint)
     assert known is not None
     assert set(measured_phenomena(known, split)["phenomenon"]) == set(dataset.splits[split]["phenomenon"])

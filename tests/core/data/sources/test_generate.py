@@ -1,5 +1,6 @@
 """The built-in corpus: what it promises about size, balance, novelty of the test split, and difficulty."""
 
+import functools
 import hashlib
 import os
 import re
@@ -16,7 +17,7 @@ from core.data.sources.builtin import class_names, generate
 from core.data.sources.builtin.compose import PARTS
 from core.data.sources.builtin.frames import SLOT, clauses, frames
 from core.data.sources.builtin.generate import NEUTRAL_SHARES, SHARES, WITHOUT_NEW_PAIRS
-from core.data.sources.builtin.generate import sentences as draw
+from core.data.sources.builtin.generate import sentences as sentences_of
 from core.data.sources.builtin.lexicon import domains, held_out, nouns, words
 from core.exceptions import ConfigError
 
@@ -38,9 +39,22 @@ def tokens(text):
     return re.findall(r"[\w'-]+", text.casefold())
 
 
+@pytest.fixture(scope="module", autouse=True)
+def drawn():
+    """The sentences are drawn once with and once without score 0; three and five classes are views of the first."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[generate.__module__], "sentences", draw := functools.cache(sentences_of))
+        yield draw
+
+
 @pytest.fixture(scope="module")
 def two():
     return generate(2)
+
+
+@pytest.fixture(scope="module")
+def three():
+    return generate(3)
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +63,8 @@ def five():
 
 
 @pytest.fixture(scope="module")
-def sentences():
-    return draw(neutral=True)
+def sentences(drawn):
+    return drawn(neutral=True)
 
 
 def test_the_generator_is_frozen(two):
@@ -116,8 +130,8 @@ def test_no_sentence_comes_twice_in_or_across_splits(five):
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
-def test_classes_are_views_of_one_scale(classes, two, five):
-    seen = two if classes == 2 else generate(classes)
+def test_classes_are_views_of_one_scale(classes, two, three, five):
+    seen = {2: two, 3: three, 5: five}[classes]
     for split in GENERATED:
         whole = five[split] if classes != 2 else five[split][five[split]["score"] != 0]
         score = seen[split].set_index("text")["score"]
