@@ -33,8 +33,9 @@ def test_of_our_variables_only_the_runs_are_set():
 def test_no_test_finds_what_another_left(machine, turn):
     assert list(machine.iterdir()) == []
     cache_folder().mkdir(parents=True)
-    RunStore().create(compose("vanilla"), "vanilla", turn)
-    assert [record.run for record in RunStore().list()] == [turn]
+    store = RunStore(runs_dir())
+    store.create(compose("vanilla"), "vanilla", turn)
+    assert [record.run for record in store.list()] == [turn]
 
 
 @pytest.fixture(scope="module")
