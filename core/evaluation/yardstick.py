@@ -30,7 +30,7 @@ from core.training.linear import SOLVERS, fit_linear
 log = logging.getLogger(__name__)
 
 MODEL: Family = "tfidf-logreg"
-VERSION = 1
+VERSION = 2
 """Raised whenever the same data and settings would give other numbers."""
 TEXT = TextConfig(max_vocab=PRESETS[MODEL].settings["text.max_vocab"])
 """Lower-cased words and pairs found in at least two texts, whatever the run beside it reads."""

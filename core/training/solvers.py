@@ -19,6 +19,8 @@ Features = Any
 ABSENT = -1e4
 """Bias of a class or label without training rows: its probability is 0, and its logit stays finite."""
 LARGEST_SCALE = 1000.0
+MOST_STEPS = 6
+"""By how many values a range may grow: a larger C than 65,536 or a smaller one than 0.00006 is never tried."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Solver:
     setting: str
     """The one that is chosen on validation."""
     values: tuple[float, ...]
-    """What is tried, the weakest model first."""
+    """What is tried at first, the weakest model first, each the same factor from the one before; see `choose`."""
     make: Callable[[], Any]
     """A fresh scikit-learn estimator; imports it."""
     read: Callable[[Any], tuple[np.ndarray, np.ndarray]]
@@ -53,7 +55,7 @@ class Solver:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The best of the values on validation, the weakest of equals."""
+    """The best of the values on validation, of the first list the weakest of equals."""
 
     columns: Columns
     settings: dict[str, float]
@@ -65,7 +67,10 @@ class Chosen:
 def choose(
     solver: Solver, features: Features, labels: np.ndarray, held: Features, held_labels: np.ndarray, *, classes: int
 ) -> Chosen:
-    """Fit every value of the solver's setting and keep the best.
+    """Fit values of the solver's setting and keep the best.
+
+    While the best is the weakest or the strongest that was tried, the range grows by one value at that end, by
+    `MOST_STEPS` values at most: the answer does not hang on where a list of values happens to end.
 
     Args:
         solver: what is fitted.
@@ -86,23 +91,44 @@ def choose(
         raise DataError("no training text has a label")
     # Kept over the values: where an estimator can, it starts from the weaker fit before, and is done sooner.
     estimators = [solver.make() for _ in range(classes if labels.ndim == 2 else 1)]
-    best: Chosen | None = None
-    for value in solver.values:
+    fit = _one_of_many if labels.ndim == 1 else _one_vs_rest
+
+    def tried(value: float) -> Chosen:
         for estimator in estimators:
             estimator.set_params(**{solver.setting: value})
-        fit = _one_of_many if labels.ndim == 1 else _one_vs_rest
         columns = fit(solver, estimators, features, labels, classes)
         score = _score(columns.logits(held), held_labels)
         log.info("%s=%g: validation score %.4f", solver.setting, value, score)
-        if best is None or score > best.score:
-            best = Chosen(columns, {solver.setting: value}, score)
-    assert best is not None
+        return Chosen(columns, {solver.setting: value}, score)
+
+    best = _best(tried, solver)
     if not solver.decisions:
         return best
     scale = calibrate(best.columns.logits(held), held_labels, best.columns.bias)
     fixed = np.abs(best.columns.bias) == -ABSENT
     columns = Columns(best.columns.weight * scale, np.where(fixed, best.columns.bias, best.columns.bias * scale))
     return Chosen(columns, {**best.settings, "scale": scale}, best.score)
+
+
+def _best(tried: Callable[[float], Chosen], solver: Solver) -> Chosen:
+    """The best of the solver's values and, as long as the best lies at an end of them, of one more beyond that end."""
+    factor = solver.values[1] / solver.values[0]
+    weakest, strongest = solver.values[0], solver.values[-1]
+    best = max(map(tried, solver.values), key=_reached)
+    for _ in range(MOST_STEPS):
+        value = best.settings[solver.setting]
+        if value == strongest:
+            further = strongest = strongest * factor
+        elif value == weakest:
+            further = weakest = weakest / factor
+        else:
+            break
+        best = max(best, tried(further), key=_reached)
+    return best
+
+
+def _reached(chosen: Chosen) -> float:
+    return chosen.score
 
 
 def calibrate(decisions: np.ndarray, labels: np.ndarray, bias: np.ndarray) -> float:

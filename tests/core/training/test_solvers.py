@@ -1,5 +1,8 @@
 """Choosing among linear classifiers, one label a text or several, and turning decisions into probabilities."""
 
+import dataclasses
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.special import expit, log_expit, log_softmax
@@ -8,7 +11,18 @@ from sklearn.metrics import f1_score
 from sklearn.naive_bayes import MultinomialNB
 
 from core.exceptions import DataError
-from core.training.solvers import ABSENT, LOGISTIC, NAIVE_BAYES, SUPPORT_VECTORS, calibrate, choose
+from core.training.solvers import (
+    ABSENT,
+    LOGISTIC,
+    MOST_STEPS,
+    NAIVE_BAYES,
+    SUPPORT_VECTORS,
+    Chosen,
+    Columns,
+    _best,
+    calibrate,
+    choose,
+)
 
 SOLVERS = {"logistic": LOGISTIC, "naive Bayes": NAIVE_BAYES, "SVM": SUPPORT_VECTORS}
 each_solver = pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
@@ -28,6 +42,45 @@ def problem(rows: int, seed: int, labels: int = 0) -> tuple[np.ndarray, np.ndarr
 def test_the_weakest_of_equals_is_taken(solver):
     chosen = choose(solver, *EASY, *EASY, classes=2)
     assert (chosen.settings[solver.setting], chosen.score) == (solver.values[0], 1.0)
+
+
+def judged_by(best: float) -> Callable[[float], Chosen]:
+    """A fit that does the better the nearer its value is to the best one, on a scale of logarithms."""
+    return lambda value: Chosen(Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, -abs(np.log(value / best)))
+
+
+@pytest.mark.parametrize("best", [0.25 / 4**3, 0.25 / 4, 0.25, 4.0, 16.0, 64.0, 1024.0])
+def test_the_range_grows_until_the_best_lies_within_it(best):
+    tried = []
+
+    def fit(value: float) -> Chosen:
+        tried.append(value)
+        return judged_by(best)(value)
+
+    assert _best(fit, LOGISTIC).settings == {"C": best}
+    assert min(tried) < best < max(tried) and len(tried) <= len(LOGISTIC.values) + 4
+
+
+@pytest.mark.parametrize(("better", "last"), [(1e9, 16 * 4.0**MOST_STEPS), (1e-9, 0.25 / 4.0**MOST_STEPS)])
+def test_the_range_stops_growing_after_so_many_steps(better, last):
+    assert _best(judged_by(better), LOGISTIC).settings == {"C": last}
+
+
+def test_an_equal_beyond_the_end_is_not_taken():
+    chosen = _best(lambda value: Chosen(Columns(np.zeros((1, 2)), np.zeros(2)), {"C": value}, 1.0), LOGISTIC)
+    assert chosen.settings == {"C": LOGISTIC.values[0]}
+
+
+@pytest.mark.parametrize("solver", [LOGISTIC, SUPPORT_VECTORS], ids=["logistic", "SVM"])
+def test_a_weak_word_that_decides_asks_for_a_stronger_model_than_any_listed(solver):
+    draw = np.random.default_rng(0)
+    features = draw.normal(0, 1, (240, 3)) * [0.01, 1, 1]
+    labels = (features[:, 0] > 0).astype(int)
+    given = features[:120], labels[:120], features[120:], labels[120:]
+    listed = [choose(dataclasses.replace(solver, values=(value, value)), *given, classes=2) for value in solver.values]
+    chosen = choose(solver, *given, classes=2)
+    assert chosen.settings["C"] > max(solver.values) and chosen.score > max(each.score for each in listed)
+    assert choose(solver, *given, classes=2).settings == chosen.settings
 
 
 @each_solver
