@@ -164,8 +164,8 @@ def _show_table(result: dict[str, Any]) -> None:
     shown = (first["title"], "TF-IDF", "difference", *compared, *(titles[each["name"]] for each in others))
     tabulate(rows, ("cell", "runs", *shown, "parameters", "seconds"), whole="cell")
     say(
-        f"On the test split: mean ± sample deviation of the runs. Differences ({first['title']}) with * are "
-        "significant at 5 %; --json names the tests.",
+        f"On the test split: mean ± sample deviation of the runs. Differences ({first['title']}) with their 95 % "
+        f"interval; * is significant at 5 %. {result['method']}",
     )
     for failure in told["failures"]:
         say(f"{failure['run']}: {failure['reason']}")
@@ -179,4 +179,7 @@ def _spread(summary: dict[str, Any] | None) -> str:
 
 
 def _difference(found: dict[str, Any] | None) -> str:
-    return "" if found is None else f"{found['difference']:+.3f}{' *' if found.get('significant') else ''}"
+    if found is None:
+        return ""
+    interval = f" ({found['low']:+.3f} to {found['high']:+.3f})" if "p" in found else ""
+    return f"{found['difference']:+.3f}{interval}{' *' if found.get('significant') else ''}"

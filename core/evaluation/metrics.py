@@ -53,6 +53,9 @@ METRICS: dict[str, Metric] = {
 by support (roc_auc) or plainly averaged (roc_auc_macro, average_precision). macro: over the classes with a label or a
 prediction, as scikit-learn does."""
 
+GRADED = frozenset({"roc_auc", "roc_auc_macro", "average_precision", "loss", "ece", "brier"})
+"""The metrics, of several labels a text too, that change with every probability and not only with what is said."""
+
 
 def evaluate(labels: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:
     """Every metric that is defined for these rows; `left_out` says why others are absent.

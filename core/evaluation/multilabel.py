@@ -15,7 +15,7 @@ import numpy as np
 
 from core.evaluation import weighted
 from core.evaluation.intervals import bootstrap
-from core.evaluation.metrics import Metric
+from core.evaluation.metrics import GRADED, Metric
 from core.evaluation.weighted import Measure, mean, ratio
 from core.exceptions import InputError
 
@@ -44,6 +44,11 @@ class Scores:
         self.labels = np.asarray(labels) != 0
         self.probabilities = np.asarray(probabilities, np.float64)
         self.said = self.probabilities > np.asarray(thresholds, np.float64)
+
+    @property
+    def answers(self) -> np.ndarray:
+        """(n, C): what is said of each row."""
+        return self.said
 
     @cached_property
     def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -129,7 +134,7 @@ METRICS: dict[str, Metric] = {
 }
 """loss and brier are means over rows and labels; average_precision is the area under the precision-recall curve of each
 label, plainly averaged. Those that rank need rows with and without each label."""
-THRESHOLDED = frozenset(METRICS) - {"roc_auc_macro", "average_precision", "loss", "brier"}
+THRESHOLDED = frozenset(METRICS) - GRADED
 """The metrics that change with the thresholds."""
 
 

@@ -1,36 +1,45 @@
-"""Whether a difference between two classifiers is more than chance. SciPy does the statistics."""
+"""Whether a difference between two classifiers is more than chance, with its interval. SciPy does the statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import statistics
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from core.evaluation.intervals import LEVEL, RESAMPLES, resamples
 from core.evaluation.weighted import Measure
-from core.exceptions import InputError
 
 ALPHA = 0.05
-LEAST_PAIRS = 6
-"""The fewest pairs with which the Wilcoxon test can reach p < 0.05: of five, even all of one sign give 2 / 2⁵."""
+METHOD = (
+    "Mean difference of all runs that both have (same seed, same fold). p and 95 % interval: a paired bootstrap over "
+    "the test texts, which all seeds share, and with two seeds or more also the spread between seeds (Student's t). Of "
+    "one seed it is about these two trained models only."
+)
+"""What `compare` does, in words that stand beside its numbers."""
 
-Name = Literal["mcnemar", "bootstrap", "wilcoxon"]
+Run = tuple[int, int]
+"""Seed and fold: two runs of the same are a pair. Runs of one fold have the same test rows."""
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What a test of "there is no difference" says."""
+class Compared:
+    """A difference of two classifiers; difference, interval and p are of the same runs and rows."""
 
-    name: Name
+    difference: float
+    """Mean over the pairs of runs."""
+    low: float
+    """Of the 95 % interval, which always holds the difference, and 0 exactly where p is 5 % or more."""
+    high: float
     p: float
     """Two-sided."""
-    n: int
-    """Rows, or pairs of runs, that it rests on."""
-    low: float | None = None
-    """Of the 95 % interval of the difference, where the test gives one."""
-    high: float | None = None
+    runs: int
+    """Pairs of runs."""
+    rows: int
+    """Test rows, of all folds together."""
 
     @property
     def significant(self) -> bool:
@@ -38,69 +47,82 @@ class Verdict:
         return self.p < ALPHA
 
 
-def mcnemar(first: np.ndarray, second: np.ndarray) -> Verdict:
-    """Whether two classifiers are right on equally many of the same rows (McNemar 1947, exact binomial form).
+@dataclass(frozen=True)
+class Both:
+    """What two classifiers say of the same rows."""
+
+    first: Any
+    """Scores as the measure reads them."""
+    second: Any
+    differ: np.ndarray
+    """(n,) booleans: rows that can tell the two apart."""
+
+    @property
+    def rows(self) -> int:
+        """n."""
+        return len(self.differ)
+
+
+def compare(pairs: Mapping[Run, Both], measure: Measure, *, draws: int = RESAMPLES, seed: int = 0) -> Compared:
+    """Whether a metric differs between two classifiers, trained with several seeds and judged on the same rows.
+
+    The variance of the mean difference has two parts. Test rows: both classifiers and all seeds of a fold see the same
+    draws of rows (paired bootstrap, Efron 1979), since seeds share their rows and are no further evidence about other
+    texts. Seeds: the variance of the seeds' differences over their number; of one seed it is unknown and counts 0, so
+    that the answer is about these two trained models. p and interval are Student's t, the quantiles of both parts
+    weighed by their variances (Cochran and Cox 1950): with one degree of freedom less than rows that can tell the two
+    apart, and one less than seeds. What seeds and rows have in common counts in both: the test is rather too careful.
 
     Args:
-        first: (n,) booleans: where the one is right.
-        second: (n,) the same of the other.
-
-    Raises:
-        InputError: they are not of the same rows.
-    """
-    from scipy.stats import binomtest
-
-    if first.shape != second.shape:
-        raise InputError(f"{len(first)} and {len(second)} rows: two classifiers must be judged on the same ones")
-    one, other = int((first & ~second).sum()), int((second & ~first).sum())
-    p = float(binomtest(one, one + other).pvalue) if one + other else 1.0
-    return Verdict("mcnemar", p, len(first))
-
-
-def wilcoxon(differences: Sequence[float]) -> Verdict:
-    """Whether differences between paired runs lie around 0 (Wilcoxon 1945, signed ranks, zeros left out).
-
-    Exact without ties, as SciPy chooses.
-
-    Raises:
-        InputError: fewer than six pairs, with which nothing can be significant.
-    """
-    from scipy import stats
-
-    if len(differences) < LEAST_PAIRS:
-        raise InputError(f"{len(differences)} pairs of runs: the Wilcoxon test needs {LEAST_PAIRS}")
-    if not np.any(differences):
-        return Verdict("wilcoxon", 1.0, len(differences))
-    return Verdict("wilcoxon", float(stats.wilcoxon(differences).pvalue), len(differences))
-
-
-def paired_bootstrap(
-    first: Any, second: Any, measure: Measure, rows: int, *, draws: int = RESAMPLES, seed: int = 0
-) -> Verdict:
-    """Whether a metric differs between two classifiers on the same rows (Efron 1979, both on the same draws of rows).
-
-    p is twice the share of draws in which the difference is not on its side of 0, counted so that it is never 0
-    (Davison and Hinkley 1997, section 4.2.5); the interval is that of percentiles.
-
-    Args:
-        first: scores of the one classifier, as `measure` reads them.
-        second: of the other.
+        pairs: by seed and fold.
         measure: the metric.
-        rows: how many rows both have.
         draws: how often rows are drawn, at most 1,000.
         seed: of the draws.
     """
-    blocks, done = [np.zeros(0)], 0
-    for weights in resamples(rows, seed):
-        drawn = weights[: draws - done]
-        blocks.append(measure(first, drawn) - measure(second, drawn))
-        done += len(drawn)
+    from scipy import stats
+    from scipy.optimize import brentq
+
+    folds = {fold: [both for run, both in pairs.items() if run[1] == fold] for _, fold in pairs}
+    apart = {run: float(_apart([both], measure, np.ones((1, both.rows)))[0]) for run, both in pairs.items()}
+    difference = statistics.fmean(apart.values())
+    of_rows = sum(
+        (len(runs) / len(pairs)) ** 2 * _variance_of_rows(runs, measure, draws, seed + place)
+        for place, runs in enumerate(folds.values())
+    )
+    by_seed = [
+        statistics.fmean(apart[run] for run in apart if run[0] == number) for number in {run[0] for run in apart}
+    ]
+    of_seeds = statistics.variance(by_seed) / len(by_seed) if len(by_seed) > 1 else 0.0
+    telling = sum(int(np.any([both.differ for both in runs], 0).sum()) for runs in folds.values())
+    error = math.sqrt(of_rows + of_seeds)
+    found = {"runs": len(pairs), "rows": sum(runs[0].rows for runs in folds.values())}
+    if not error:
+        return Compared(difference, difference, difference, 0.0 if difference else 1.0, **found)
+
+    def reach(p: float) -> float:
+        """How far a difference by chance goes beyond with probability p."""
+        of_each = stats.t.isf(p / 2, [max(1, telling - 1), max(1, len(by_seed) - 1)])
+        return float(np.average(of_each, weights=[of_rows, of_seeds])) * error
+
+    half, least = reach(1 - LEVEL), 1e-12
+    beyond = abs(difference) >= reach(least)
+    p = least if beyond else float(brentq(lambda p: reach(p) - abs(difference), least, 1))
+    return Compared(difference, difference - half, difference + half, p, **found)
+
+
+def _variance_of_rows(runs: Sequence[Both], measure: Measure, draws: int, seed: int) -> float:
+    """Variance of the mean difference of runs with the same rows, over draws of these rows."""
+    found, done = list[np.ndarray](), 0
+    for weights in resamples(runs[0].rows, seed):
+        found.append(_apart(runs, measure, weights[: draws - done]))
+        done += len(found[-1])
         if done == draws:
             break
-    found = np.concatenate(blocks)
-    found = found[~np.isnan(found)]
-    if not len(found):
-        return Verdict("bootstrap", 1.0, rows)
-    beyond = min(int((found <= 0).sum()), int((found >= 0).sum()))
-    low, high = np.percentile(found, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
-    return Verdict("bootstrap", min(1.0, 2 * (beyond + 1) / (len(found) + 1)), rows, float(low), float(high))
+    drawn = np.concatenate(found)
+    drawn = drawn[~np.isnan(drawn)]
+    return float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0
+
+
+def _apart(runs: Sequence[Both], measure: Measure, weights: np.ndarray) -> np.ndarray:
+    """(R, n) weights → (R,) mean difference."""
+    return np.mean([measure(both.first, weights) - measure(both.second, weights) for both in runs], axis=0)

@@ -54,6 +54,11 @@ class Scores:
         self.classes = self.probabilities.shape[1]
         self.predicted = self.probabilities.argmax(1) if len(self.labels) else np.zeros(0, np.int64)
 
+    @property
+    def answers(self) -> np.ndarray:
+        """(n,): what is said of each row."""
+        return self.predicted
+
     @cached_property
     def correct(self) -> np.ndarray:
         """(n,) float64: 1 where the most probable class is the label."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +15,8 @@ from core.data.load import load
 from core.data.table import TEST
 from core.evaluation import multilabel, weighted
 from core.evaluation.intervals import RANKED_RESAMPLES, RESAMPLES
-from core.evaluation.metrics import METRICS, Metric
-from core.evaluation.significance import LEAST_PAIRS, Verdict, mcnemar, paired_bootstrap, wilcoxon
+from core.evaluation.metrics import GRADED, METRICS, Metric
+from core.evaluation.significance import METHOD, Both, Compared, Run, compare
 from core.evaluation.yardstick import yardstick_says
 from core.exceptions import InputError, SentiscopeError
 from core.runs import sweep
@@ -26,11 +26,12 @@ from core.runs.sweep import STATES, Cell, Member, Plan
 
 TUNED = "tuned."
 """Before a metric: at the thresholds that a multi-label run chose on its validation split."""
-USUAL = {"single": ("accuracy", "f1_macro"), "multi": ("f1_macro", f"{TUNED}f1_macro", "average_precision")}
-"""By task the metrics that stand in the table unasked."""
+USUAL = {"single": ("accuracy", "f1_macro"), "multi": (f"{TUNED}f1_macro", "f1_macro", "average_precision")}
+"""By task the metrics that stand in the table unasked: of several labels a text each model at its own thresholds first,
+since a model that is merely timid at 0.5 is no worse for it."""
 
-Pair = tuple[int, int]
-"""Seed and fold: what two cells have in common."""
+PARTS = ("difference", "low", "high", "p", "runs")
+"""Of a difference, in CSV."""
 
 
 @dataclass
@@ -41,7 +42,7 @@ class Row:
     members: list[tuple[Member, RunRecord | None]] = field(default_factory=list)
 
     @property
-    def done(self) -> dict[Pair, RunRecord]:
+    def done(self) -> dict[Run, RunRecord]:
         """Finished members by seed and fold, in order."""
         return {
             (member.seed, member.fold): record
@@ -49,7 +50,7 @@ class Row:
             if record is not None and record.status == "done"
         }
 
-    def values(self, metric: str, read: Callable[[RunRecord, str], float | None]) -> dict[Pair, float]:
+    def values(self, metric: str, read: Callable[[RunRecord, str], float | None]) -> dict[Run, float]:
         """A metric of each finished member that has it."""
         found = {pair: read(record, metric) for pair, record in self.done.items()}
         return {pair: value for pair, value in found.items() if value is not None}
@@ -60,9 +61,9 @@ def table(
 ) -> dict[str, Any]:
     """Rows of cells as plain data.
 
-    A difference is tested over the runs (Wilcoxon, both with the same seed and fold) where there are six or more, else
-    on the test rows of the first run (McNemar for accuracy, paired bootstrap for other metrics). Runs of a
-    cross-validation share training rows, so that its Wilcoxon test is somewhat too sure of itself.
+    A difference, its p and its interval are of all runs that both cells have, paired by seed and fold; see
+    `core.evaluation.significance.compare`. Folds of a cross-validation share training rows, so that its p is somewhat
+    too sure of itself.
 
     Args:
         store: Where the runs are.
@@ -73,11 +74,12 @@ def table(
         tests: Whether to test the differences, which takes a moment for each.
 
     Returns:
-        `sweep`, `metrics` (`name`, `title`, `better`), `baseline`, `rows`; of each row `label`, `model`, `data`,
-        `grid`, `n` (runs that are done) and `of`, `states`, `metrics` (by name `mean`, `deviation` (of the sample, null
-        for one run), `n`), `yardstick` (the same), `versus_yardstick` and `versus_baseline` (by name `difference` and
-        the test: `test`, `p`, `n`, `significant`, `low`, `high`; of a Wilcoxon test n counts runs, else rows),
-        `parameters`, `seconds`, and `members` (`run`, `seed`, `fold`, `state`, `metrics`).
+        `sweep`, `metrics` (`name`, `title`, `better`), `baseline`, `method` (what p and interval are, in words),
+        `rows`; of each row `label`, `model`, `data`, `grid`, `n` (runs that are done) and `of`, `states`, `metrics` (by
+        name `mean`, `deviation` (of the sample, null for one run), `n`), `yardstick` (the same), `versus_yardstick` and
+        `versus_baseline` (by name `difference`, `runs`, and where it was tested `low`, `high`, `p`, `significant` and
+        `n` (test rows), else `untested`: why not), `parameters`, `seconds`, and `members` (`run`, `seed`, `fold`,
+        `state`, `metrics`).
 
     Raises:
         InputError: no such metric or baseline.
@@ -95,6 +97,7 @@ def table(
         "sweep": plan.name,
         "metrics": [{"name": name, "title": title(name), "better": _metric(name).better} for name in names],
         "baseline": baseline,
+        "method": METHOD,
         "rows": shown,
     }
 
@@ -112,7 +115,7 @@ def flat(table: dict[str, Any]) -> list[dict[str, Any]]:
                 line |= {f"{what}{metric} {part}": summary.get(part) for part in ("mean", "deviation", "n")}
             for versus in ("yardstick", "baseline"):
                 test = row[f"versus_{versus}"].get(metric) or {}
-                line |= {f"{metric} versus {versus} {part}": test.get(part) for part in ("difference", "test", "p")}
+                line |= {f"{metric} versus {versus} {part}": test.get(part) for part in PARTS}
         found.append(line)
     return found
 
@@ -224,6 +227,11 @@ class _Said:
         return multilabel.Scores(self.labels, self.probabilities, np.array(limits))
 
 
+Side = tuple[_Said, RunRecord, dict[str, float] | None]
+"""What a model said, its run, and the thresholds by label of a multi-label task."""
+Sides = tuple[Side, Side]
+
+
 class _Compare:
     """Differences of cells with their tests."""
 
@@ -235,9 +243,10 @@ class _Compare:
         """Each metric against TF-IDF with logistic regression on the same data."""
         found = {
             name: self._difference(
+                name,
                 row.values(name, _own),
                 row.values(name, _beside),
-                functools.partial(self._against_yardstick, row, name),
+                functools.partial(self._against_yardstick, row),
             )
             for name in names
         }
@@ -249,38 +258,43 @@ class _Compare:
             return {"versus_baseline": {}}
         found = {
             name: self._difference(
-                row.values(name, _own), base.values(name, _own), functools.partial(self._against_row, row, base, name)
+                name,
+                row.values(name, _own),
+                base.values(name, _own),
+                functools.partial(self._against_row, row, base),
             )
             for name in names
         }
         return {"versus_baseline": {name: each for name, each in found.items() if each}}
 
     def _difference(
-        self, own: dict[Pair, float], other: dict[Pair, float], on_rows: Callable[[Pair], Verdict]
+        self, name: str, own: dict[Run, float], other: dict[Run, float], sides: Callable[[Run], Sides]
     ) -> dict[str, Any] | None:
-        """Mean difference of the members that both have, with a test over runs or over the rows of the first."""
+        """Mean difference of the runs that both have, with its interval."""
         common = [pair for pair in own if pair in other]
         if not common:
             return None
-        differences = [own[pair] - other[pair] for pair in common]
-        shown: dict[str, Any] = {"difference": statistics.fmean(differences), "runs": len(common)}
+        shown: dict[str, Any] = {
+            "difference": statistics.fmean(own[pair] - other[pair] for pair in common),
+            "runs": len(common),
+        }
         if not self.tests:
             return shown
         try:
-            verdict = wilcoxon(differences) if len(common) >= LEAST_PAIRS else on_rows(common[0])
+            found = _tested(name, {pair: sides(pair) for pair in common})
         except (SentiscopeError, OSError) as error:
             return {**shown, "untested": str(error)}
         return {
             **shown,
-            "test": verdict.name,
-            "p": verdict.p,
-            "n": verdict.n,
-            "significant": verdict.significant,
-            "low": verdict.low,
-            "high": verdict.high,
+            "difference": found.difference,
+            "low": found.low,
+            "high": found.high,
+            "p": found.p,
+            "significant": found.significant,
+            "n": found.rows,
         }
 
-    def _against_yardstick(self, row: Row, name: str, pair: Pair) -> Verdict:
+    def _against_yardstick(self, row: Row, pair: Run) -> Sides:
         record = row.done[pair]
         own = self.said(record.run)
         given = yardstick_says(record.data_fingerprint, record.classes, TEST, lambda: load(record.config.data))
@@ -288,14 +302,14 @@ class _Compare:
             raise InputError("the data are no longer those that this run was trained on")
         other = _Said(own.texts, own.labels, given)
         limits = record.results.get("yardstick", {}).get("tuned", {}).get("thresholds")
-        return _tested(name, (own, record, _limits(record)), (other, record, limits))
+        return (own, record, _limits(record)), (other, record, limits)
 
-    def _against_row(self, row: Row, other_row: Row, name: str, pair: Pair) -> Verdict:
+    def _against_row(self, row: Row, other_row: Row, pair: Run) -> Sides:
         record, base = row.done[pair], other_row.done[pair]
         own, other = self.said(record.run), self.said(base.run)
         if own.texts != other.texts or not np.array_equal(own.labels, other.labels):
             raise InputError("the two were not tested on the same rows")
-        return _tested(name, (own, record, _limits(record)), (other, base, _limits(base)))
+        return (own, record, _limits(record)), (other, base, _limits(base))
 
     def _said(self, run: str) -> _Said:
         record = self.store.read(run)
@@ -315,16 +329,19 @@ def _limits(record: RunRecord) -> dict[str, float] | None:
     return record.results.get("tuned", {}).get("thresholds")
 
 
-Side = tuple[_Said, RunRecord, dict[str, float] | None]
-
-
-def _tested(name: str, own: Side, other: Side) -> Verdict:
+def _tested(name: str, pairs: Mapping[Run, Sides]) -> Compared:
     """Two models on the same rows."""
+    (record, *_) = (own[1] for own, _ in pairs.values())
+    metric = (METRICS if record.task == "single" else multilabel.METRICS)[name.removeprefix(TUNED)]
+    both = {pair: _both(name, *sides) for pair, sides in pairs.items()}
+    return compare(both, metric.measure, draws=RANKED_RESAMPLES if metric.needs == "every class" else RESAMPLES)
+
+
+def _both(name: str, own: Side, other: Side) -> Both:
     first, second = (
         said.scores(record, limits if name.startswith(TUNED) else None) for said, record, limits in (own, other)
     )
-    if name == "accuracy":
-        return mcnemar(first.correct > 0, second.correct > 0)
-    metric = (METRICS if own[1].task == "single" else multilabel.METRICS)[name.removeprefix(TUNED)]
-    draws = RANKED_RESAMPLES if metric.needs == "every class" else RESAMPLES
-    return paired_bootstrap(first, second, metric.measure, len(own[0].labels), draws=draws)
+    if name in GRADED:
+        return Both(first, second, (first.probabilities != second.probabilities).any(1))
+    apart = first.answers != second.answers
+    return Both(first, second, apart if apart.ndim == 1 else apart.any(1))

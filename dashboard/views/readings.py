@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.evaluation.projection import Method
+from core.evaluation.significance import METHOD
 
 LEARNING = "Stop when the validation loss turns upwards while the training loss still falls."
 LEARNING_HOW = (
@@ -130,7 +131,6 @@ SWEEP_HOW = (
     "Runs that differ in seed only share their test texts: their deviation does not say what other texts would give."
 )
 SWEEP_TABLE = (
-    "± is the sample deviation of the runs. A star marks a difference that is significant at 5 %: over six runs or "
-    "more a Wilcoxon test, else on the test texts of the first run McNemar's for accuracy, a paired bootstrap for "
-    "other metrics."
+    "± is the sample deviation of the runs. Behind a difference stands its 95 % interval; a star marks one that is "
+    f"significant at 5 %. {METHOD}"
 )

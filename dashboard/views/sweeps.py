@@ -114,4 +114,5 @@ def _spread(summary: Mapping[str, Any] | None) -> str:
 def _difference(found: Mapping[str, Any] | None) -> str:
     if found is None:
         return ""
-    return f"{signed(found['difference'], 3)}{' *' if found.get('significant') else ''}"
+    interval = f" ({signed(found['low'], 3)} to {signed(found['high'], 3)})" if "p" in found else ""
+    return f"{signed(found['difference'], 3)}{interval}{' *' if found.get('significant') else ''}"

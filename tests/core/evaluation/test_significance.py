@@ -1,54 +1,13 @@
-"""Tests of a difference against closed values."""
+"""A difference of two classifiers with its interval, against closed values and a simulated null."""
 
 import math
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from core.evaluation import weighted
-from core.evaluation.significance import mcnemar, paired_bootstrap, wilcoxon
-from core.exceptions import InputError
-
-
-def test_wilcoxon_of_ten_pairs_with_one_sign_is_two_of_all_signs():
-    assert wilcoxon(np.arange(1, 11) / 100).p == pytest.approx(2 / 2**10) == 0.001953125
-    assert wilcoxon(-np.arange(1, 11) / 100).p == 0.001953125
-
-
-def test_wilcoxon_with_a_rank_sum_of_two_counts_the_three_sums_up_to_it():
-    differences = np.arange(1, 11) / 100
-    differences[1] *= -1  # rank 2 alone is negative; sums of at most 2: {}, {1}, {2}
-    assert wilcoxon(differences).p == pytest.approx(2 * 3 / 2**10) == 0.005859375
-
-
-def test_wilcoxon_of_equal_runs_finds_nothing():
-    found = wilcoxon([0.0] * 6)
-    assert (found.p, found.n, found.significant) == (1.0, 6, False)
-
-
-def test_wilcoxon_with_too_few_pairs_to_find_anything_is_refused():
-    with pytest.raises(InputError, match="5 pairs"):
-        wilcoxon([0.1, 0.2, 0.3, 0.4, 0.5])
-    assert wilcoxon([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]).p == 2 / 2**6
-
-
-@pytest.mark.parametrize(("one", "other"), [(8, 1), (5, 5), (0, 6), (30, 12)])
-def test_mcnemar_is_the_binomial_test_of_the_rows_on_which_they_differ(one, other):
-    first = np.array([True] * one + [False] * other + [True, False] * 7)
-    second = np.array([False] * one + [True] * other + [True, False] * 7)
-    tail = sum(math.comb(one + other, k) for k in range(min(one, other) + 1)) / 2 ** (one + other)
-    found = mcnemar(first, second)
-    assert found.p == pytest.approx(min(1.0, 2 * tail), rel=1e-9) and found.n == one + other + 14
-
-
-def test_mcnemar_of_classifiers_that_never_differ_is_1():
-    same = np.array([True, False, True])
-    assert mcnemar(same, same).p == 1.0
-
-
-def test_mcnemar_of_other_rows_is_refused():
-    with pytest.raises(InputError, match="3 and 2 rows"):
-        mcnemar(np.ones(3, bool), np.ones(2, bool))
+from core.evaluation.significance import Both, compare
 
 
 def scores(correct):
@@ -57,24 +16,87 @@ def scores(correct):
     return weighted.Scores(np.zeros(len(correct), int), np.stack([sure, 1 - sure], 1))
 
 
-def test_the_paired_bootstrap_sees_a_difference_that_each_interval_alone_would_hide():
+def both(first, second):
+    return Both(scores(first), scores(second), first != second)
+
+
+def accuracy(*pairs, draws=1000):
+    """Compared over seeds 0, 1, … without folds."""
+    return compare({(seed, -1): pair for seed, pair in enumerate(pairs)}, weighted.accuracy, draws=draws)
+
+
+def test_it_sees_a_difference_that_each_interval_alone_would_hide():
     worse = np.random.default_rng(0).random(1000) < 0.8
-    better = worse | (np.arange(1000) % 50 == 0)  # the same but for some rows more
-    found = paired_bootstrap(scores(better), scores(worse), weighted.accuracy, 1000)
-    difference = better.mean() - worse.mean()
-    assert 0 < difference < 0.01 and found.significant and found.low <= difference <= found.high and found.low >= 0
+    better = worse | (np.arange(1000) % 25 == 0)  # the same but for some rows more
+    found = accuracy(both(better, worse))
+    assert found.difference == pytest.approx(better.mean() - worse.mean()) and found.rows == 1000
+    assert 0 < found.difference < 0.02 and found.significant and found.low > 0
 
 
-def test_the_paired_bootstrap_of_one_classifier_with_itself_finds_nothing():
-    one = scores(np.arange(100) % 3 > 0)
-    found = paired_bootstrap(one, one, weighted.accuracy, 100)
-    assert (found.p, found.low, found.high) == (1.0, 0.0, 0.0)
+def test_of_one_classifier_with_itself_it_finds_nothing():
+    one = np.arange(100) % 3 > 0
+    found = accuracy(both(one, one), both(one, one))
+    assert (found.difference, found.low, found.high, found.p, found.runs) == (0.0, 0.0, 0.0, 1.0, 2)
 
 
-def test_the_width_of_the_paired_bootstrap_is_that_of_the_differences_of_rows():
+def test_the_width_for_one_seed_is_that_of_the_differences_of_rows():
     random = np.random.default_rng(1)
     first, second = random.random(2000) < 0.7, random.random(2000) < 0.7
-    found = paired_bootstrap(scores(first), scores(second), weighted.accuracy, 2000)
+    found = accuracy(both(first, second))
     spread = (first.astype(float) - second).std() / math.sqrt(2000)
     assert found.high - found.low == pytest.approx(2 * 1.96 * spread, rel=0.1)
-    assert paired_bootstrap(scores(second), scores(first), weighted.accuracy, 2000).low == pytest.approx(-found.high)
+    assert accuracy(both(second, first)).low == pytest.approx(-found.high)
+
+
+@pytest.mark.parametrize(("one", "other"), [(5, 0), (8, 1), (12, 3), (30, 12), (40, 38)])
+def test_for_one_seed_it_finds_no_more_than_the_exact_test_of_the_rows_on_which_they_differ(one, other):
+    first = np.array([True] * one + [False] * other + [True, False] * 50)
+    second = np.array([False] * one + [True] * other + [True, False] * 50)
+    exact = binomtest(one, one + other).pvalue
+    assert exact / 1.3 - 0.01 < accuracy(both(first, second)).p < exact + 0.06
+
+
+def test_more_seeds_on_the_same_rows_are_no_more_texts():
+    random = np.random.default_rng(2)
+    first, second = random.random(400) < 0.72, random.random(400) < 0.7
+    one, many = accuracy(both(first, second)), accuracy(*[both(first, second)] * 5)
+    assert (many.runs, many.rows) == (5, 400)
+    assert (many.difference, many.high) == pytest.approx((one.difference, one.high))
+
+
+def test_seeds_that_disagree_make_the_interval_wider_than_the_rows_do():
+    base = np.arange(2000) % 10 > 2
+    near, far = base.copy(), base.copy()
+    near[:20], far[:200] = True, True
+    alike, apart = accuracy(*[both(near, base)] * 3), accuracy(both(near, base), both(far, base), both(near, base))
+    assert alike.significant and not apart.significant
+    assert apart.high - apart.low > 5 * (alike.high - alike.low)
+
+
+def test_folds_are_drawn_apart_and_their_rows_add_up():
+    random = np.random.default_rng(3)
+    folds = {(0, fold): both(random.random(300) < 0.7, random.random(300) < 0.7) for fold in range(4)}
+    found = compare(folds, weighted.accuracy)
+    alone = compare({(0, 0): folds[0, 0]}, weighted.accuracy)
+    assert (found.runs, found.rows) == (4, 1200)
+    assert found.high - found.low == pytest.approx((alone.high - alone.low) / 2, rel=0.15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("seeds", "between"), [(1, 0.0), (2, 0.2), (3, 0.0), (3, 0.2), (5, 0.2)])
+def test_where_two_procedures_are_equally_good_p_is_below_5_percent_in_6_percent_of_studies_at_most(seeds, between):
+    """Rows differ in how hard they are, for each procedure in its own way; seeds are better or worse by chance."""
+    random, rows, studies = np.random.default_rng(seeds), 200, 300
+
+    def procedure(hard):
+        own = hard + random.normal(0, 0.5, rows)
+        return [own + random.normal(0, between) + random.normal(0, 0.7, rows) > 0 for _ in range(seeds)]
+
+    found = []
+    for _ in range(studies):
+        hard = random.normal(1, 1, rows)
+        pairs = [both(*pair) for pair in zip(procedure(hard), procedure(hard), strict=True)]
+        found.append(accuracy(*pairs, draws=150))
+    assert sum(each.significant for each in found) <= 0.06 * studies
+    assert all(each.low <= each.difference <= each.high for each in found)
+    assert all(each.significant == (not each.low <= 0 <= each.high) for each in found)

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
 
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError
@@ -28,13 +27,13 @@ def made(store, monkeypatch):
     """made(plan, wrong by cell): a saved plan whose runs are done, each seed one more row wrong than the one before."""
     monkeypatch.setattr(sweep_table, "yardstick_says", lambda *arguments: probabilities(20))
 
-    def make(wrong, seeds=(0, 1), **changes):
-        plan = sweep.save(store, Plan("study", tuple(wrong), seeds=seeds, **changes))
+    def make(wrong, seeds=(0, 1), name="study", **changes):
+        plan = sweep.save(store, Plan(name, tuple(wrong), seeds=seeds, **changes))
         frame = pd.DataFrame({"text": [f"text {n}" for n in range(ROWS)], "label": LABELS})
         for member in members(plan):
             found = probabilities(wrong[member.cell.model] + member.seed)
             results = {"metrics": {"test": evaluate(LABELS, found)}, "yardstick": {"splits": {"test": YARDSTICK}}}
-            store.create(member.config, member.cell.model, member.run, parent="study")
+            store.create(member.config, member.cell.model, member.run, parent=name)
             known = {"classes": ("neg", "pos"), "parameters": 100, "seconds": 10.0 + member.seed, "results": results}
             store.update(member.run, status="done", **known)
             folder = store.path(member.run) / "evaluation" / "test"
@@ -59,28 +58,36 @@ def test_one_run_has_no_deviation(store, made):
     assert row["metrics"]["accuracy"] == {"mean": 0.9, "deviation": None, "n": 1}
 
 
-def test_with_few_runs_accuracy_is_tested_on_the_rows_of_the_first(store, made):
-    (row,) = table(store, made({"vanilla": 4}))["rows"]
-    found = row["versus_yardstick"]["accuracy"]
+def test_difference_interval_and_p_are_of_all_runs_that_both_have(store, made):
+    first, whole = (
+        table(store, plan)["rows"][0]["versus_yardstick"]
+        for plan in (made({"vanilla": 4}, seeds=(0,)), made({"vanilla": 4}, seeds=(0, 1), name="two"))
+    )
+    found = whole["accuracy"]
     assert found["difference"] == pytest.approx((0.9 + 0.875) / 2 - 0.5)
-    assert (found["test"], found["n"], found["runs"]) == ("mcnemar", ROWS, 2)
-    assert found["p"] == pytest.approx(binomtest(16, 16).pvalue)  # 16 rows wrong in one only
-    other = row["versus_yardstick"]["f1_macro"]
-    assert other["test"] == "bootstrap" and other["significant"] and 0 < other["low"] < 0.5 < other["high"]
+    assert (found["n"], found["runs"], found["significant"]) == (ROWS, 2, True)
+    assert found["low"] < found["difference"] < first["accuracy"]["difference"] < found["high"]
+    assert found["p"] > first["accuracy"]["p"]  # the seeds disagree a little
 
 
-def test_with_six_runs_or_more_the_runs_are_tested(store, made):
-    (row,) = table(store, made({"vanilla": 4}, seeds=tuple(range(6))))["rows"]
-    found = row["versus_yardstick"]["accuracy"]
-    assert (found["test"], found["n"], found["p"]) == ("wilcoxon", 6, 2 / 2**6)
+@pytest.mark.parametrize("seeds", [(0, 1), tuple(range(7))])
+def test_no_difference_lies_outside_its_own_interval(store, made, seeds):
+    rows = table(store, made({"vanilla": 2, "bilstm": 9}, seeds=seeds), baseline="vanilla", metrics=["accuracy", "ece"])
+    tested = [
+        each for row in rows["rows"] for way in ("yardstick", "baseline") for each in row[f"versus_{way}"].values()
+    ]
+    assert len(tested) == 6
+    for each in tested:
+        assert each["low"] <= each["difference"] <= each["high"]
+        assert each["significant"] == (each["p"] < 0.05) == (not each["low"] <= 0 <= each["high"])
 
 
 def test_a_baseline_is_compared_run_by_run_with_the_same_seeds(store, made):
     base, better = table(store, made({"vanilla": 10, "bilstm": 4}), baseline="vanilla")["rows"]
     assert base["versus_baseline"] == {}
     found = better["versus_baseline"]["accuracy"]
-    assert found["difference"] == pytest.approx(6 / 40) and found["test"] == "mcnemar"
-    assert found["p"] == pytest.approx(2 / 2**6) and found["significant"]
+    assert found["difference"] == pytest.approx(6 / 40) and found["significant"]
+    assert 0 < found["low"] < 6 / 40 < found["high"] < 0.4
 
 
 def test_a_baseline_of_the_same_grid_values_is_taken(store, made):
@@ -117,7 +124,7 @@ def test_runs_that_are_not_done_do_not_count(store, made):
     assert row["metrics"]["accuracy"]["n"] == 1
 
 
-def test_of_several_labels_the_usual_metrics_are_f1_at_half_and_tuned(store, made):
+def test_of_several_labels_f1_at_the_models_own_thresholds_comes_first_and_at_half_second(store, made):
     plan = made({"vanilla": 4}, seeds=(0,))
     scores = {"f1_macro": 0.5, "average_precision": 0.6}
     tuned = {"thresholds": {"neg": 0.3, "pos": 0.4}, "metrics": {"test": {"f1_macro": 0.7}}}
@@ -125,7 +132,7 @@ def test_of_several_labels_the_usual_metrics_are_f1_at_half_and_tuned(store, mad
     results = {"metrics": {"test": scores}, "tuned": tuned, "yardstick": beside}
     store.update(members(plan)[0].run, task="multi", results=results)
     found = table(store, plan, tests=False)
-    assert [each["name"] for each in found["metrics"]] == ["f1_macro", "tuned.f1_macro", "average_precision"]
+    assert [each["name"] for each in found["metrics"]] == ["tuned.f1_macro", "f1_macro", "average_precision"]
     (row,) = found["rows"]
     assert row["metrics"]["tuned.f1_macro"]["mean"] == 0.7 and row["yardstick"]["tuned.f1_macro"]["mean"] == 0.45
     assert row["versus_yardstick"]["f1_macro"] == pytest.approx({"difference": 0.1, "runs": 1})
@@ -150,3 +157,5 @@ def test_the_flat_table_has_one_line_a_cell_and_the_same_columns_in_each(store, 
     assert lines[0]["accuracy mean"] == pytest.approx(0.8875) and lines[0]["tfidf accuracy mean"] == 0.5
     assert lines[0]["accuracy versus baseline difference"] == pytest.approx(0.1)
     assert lines[1]["accuracy versus baseline p"] is None
+    known = {part: lines[0][f"accuracy versus yardstick {part}"] for part in ("difference", "low", "high", "runs")}
+    assert known["low"] < known["difference"] == pytest.approx(0.3875) and known["runs"] == 2
