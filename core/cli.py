@@ -311,22 +311,24 @@ def _show_training(result: dict[str, Any]) -> None:
 
 
 def _several_trained(result: dict[str, Any]) -> None:
-    """Of several labels a text: the mean of the labels' F1, at 0.5 and at the thresholds chosen on validation."""
+    """Of several labels a text: the mean of the labels' F1, at own thresholds chosen on validation, and at 0.5."""
+    own, beside = result.get("tuned", {}), result["yardstick"].get("tuned", {})
     rows = []
     for split, metrics in result["metrics"].items():
-        low, high = result["intervals"].get(split, {}).get("f1_macro", (None, None))
+        low, high = own.get("intervals", {}).get(split, {}).get("f1_macro", (None, None))
         rows.append(
             {
                 "split": split,
-                "F1 macro": decimals(metrics.get("f1_macro")),
+                "F1 macro, tuned": decimals(own.get("metrics", {}).get(split, {}).get("f1_macro")),
                 "95 %": "" if low is None else f"{low:.3f} to {high:.3f}",
-                "tuned": decimals(result.get("tuned", {}).get("metrics", {}).get(split, {}).get("f1_macro")),
-                "F1 micro": decimals(metrics.get("f1_micro")),
+                "TF-IDF, tuned": decimals(beside.get("splits", {}).get(split, {}).get("f1_macro")),
+                "at 0.5": decimals(metrics.get("f1_macro")),
+                "TF-IDF at 0.5": decimals(result["yardstick"].get("splits", {}).get(split, {}).get("f1_macro")),
+                "F1 micro at 0.5": decimals(metrics.get("f1_micro")),
                 "AUPR": decimals(metrics.get("average_precision")),
-                "TF-IDF": decimals(result["yardstick"].get("splits", {}).get(split, {}).get("f1_macro")),
             }
         )
-    tabulate(rows, ("split", "F1 macro", "95 %", "tuned", "F1 micro", "AUPR", "TF-IDF"))
+    tabulate(rows, tuple(rows[0]) if rows else ("split",))
 
 
 def _single_trained(result: dict[str, Any]) -> None:

@@ -62,12 +62,12 @@ def train(
     """Train and evaluate in this process; see `summary` for what comes back.
 
     Raises:
-        InputError: as many trainings wait as this machine allows.
+        InputError: a run has this `name` already, or as many trainings wait as this machine allows.
     """
     store = store or RunStore()
     config = configure(data, model, settings)
     check_room(store.folder)
-    record = store.create(config, model, name)
+    record = store.create(config, model, name, exactly=True)
     return resume(record.run, store=store, on_event=on_event)
 
 
@@ -83,8 +83,11 @@ def resume(
 def summary(record: RunRecord) -> dict[str, Any]:
     """What a training reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
 
-    `reported` is what the paper reports for the same preset and data set, with a note where splits differ; else null.
+    `interval_method` says in words what an interval is. `reported` is what the paper reports for the same preset and
+    data set, with a note where splits differ; else null.
     """
+    from core.evaluation.intervals import METHOD
+
     results, paper = record.results, counterpart(record.preset, record.config)
     return {
         "run": record.run,
@@ -95,6 +98,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "task": record.task,
         "metrics": results.get("metrics", {}),
         "intervals": results.get("intervals", {}),
+        "interval_method": METHOD,
         **({"tuned": results["tuned"]} if "tuned" in results else {}),
         "lambda": results.get("lambda", []),
         "yardstick": results.get("yardstick", {}),

@@ -15,6 +15,7 @@ import pandas as pd
 from core.data.labelled import is_several
 from core.data.table import TRAIN, Dataset
 from core.text.config import TextConfig
+from core.text.reading import as_read, reading
 from core.text.tokenizers import UNKNOWN, Tokenizer, fit_tokenizer
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -48,7 +49,7 @@ def data_card(dataset: Dataset, text: TextConfig, *, with_yardstick: bool = True
         "classes": list(dataset.classes),
         "vocabulary": {"size": tokenizer.size, "max_length": tokenizer.max_length, "tokenizer": text.tokenizer},
         "splits": {name: _split(rows, dataset.classes, tokenizer) for name, rows in dataset.splits.items()},
-        "repeats": repeats(dataset.splits),
+        "repeats": repeats(dataset.splits, text),
         "yardstick": _yardstick(dataset) if with_yardstick else None,
         "measured": measured(dataset.fingerprint),
     }
@@ -63,32 +64,35 @@ def measured(fingerprint: str) -> dict[str, Any] | None:
     return known if known["fingerprint"] == fingerprint else None
 
 
-def repeats(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
-    """Texts that occur more than once.
+def repeats(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[str, Any]:
+    """Texts that occur more than once, letter by letter and as a tokenizer with these settings reads them.
 
     Returns:
         `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one
         label (or set of labels), all splits together; `from_train`: split → `rows` and `share` of its rows whose text
         is also a training text, and `phrase_share`, of those whose text, as a run of whole words in lower case, is part
-        of a training text (the exact repeats included).
+        of a training text (the exact repeats included). `as_read`: the same without `phrase_share`, of texts that are
+        equal as read (see `core.text.reading.as_read`), and `settings`, by which they were read.
     """
+    phrases = _Phrases(splits[TRAIN]["text"].tolist())
+    exact = _repeated(splits)
+    for name, found in exact["from_train"].items():
+        texts = splits[name]["text"]
+        found["phrase_share"] = sum(map(phrases.contains, texts)) / len(texts)
+    read = {name: rows.assign(text=as_read(rows["text"], text)) for name, rows in splits.items()}
+    return {**exact, "as_read": {"settings": reading(text), **_repeated(read)}}
+
+
+def _repeated(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:
     everything = pd.concat([rows[["text", "label"]] for rows in splits.values()], ignore_index=True)
     repeated = everything[everything["text"].duplicated(keep=False)]
     labels = repeated.groupby("text")["label"].nunique()
-    train = splits[TRAIN]["text"]
-    phrases = _Phrases(train.tolist())
-    others = {name: rows["text"] for name, rows in splits.items() if name != TRAIN}
+    seen = {name: rows["text"].isin(splits[TRAIN]["text"]) for name, rows in splits.items() if name != TRAIN}
     return {
         "within": {name: int(rows["text"].duplicated().sum()) for name, rows in splits.items()},
         "conflicting": int((labels > 1).sum()),
-        "from_train": {name: _from_train(texts, train, phrases) for name, texts in others.items()},
+        "from_train": {name: {"rows": int(same.sum()), "share": float(same.mean())} for name, same in seen.items()},
     }
-
-
-def _from_train(texts: pd.Series, train: pd.Series, phrases: _Phrases) -> dict[str, Any]:
-    same = texts.isin(train)
-    inside = sum(map(phrases.contains, texts))
-    return {"rows": int(same.sum()), "share": float(same.mean()), "phrase_share": inside / len(texts)}
 
 
 class _Phrases:

@@ -12,6 +12,8 @@ import numpy as np
 from core.evaluation.metrics import METRICS, Metric, checked, left_out
 
 LEVEL = 0.95
+METHOD = "95 % percentile bootstrap over the sentences"
+"""What an interval of a metric is, wherever one stands; of the share of a group see `wilson`."""
 _Z = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 RESAMPLES = 1000
 RANKED_RESAMPLES = 200
@@ -60,8 +62,23 @@ def bootstrap(scores: Any, rows: int, metrics: Mapping[str, Metric], *, seed: in
     }
 
 
+def share_interval(hits: float, rows: int) -> tuple[float, float]:
+    """The bootstrap interval of an accuracy at once: quantiles of Binomial(rows, hits / rows) by the rows."""
+    from scipy.special import bdtr
+
+    if not rows:
+        return 0.0, 1.0
+    below = bdtr(np.arange(rows + 1), rows, hits / rows)
+    low, high = np.searchsorted(below, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low / rows), float(high / rows)
+
+
 def wilson(hits: float, rows: int) -> tuple[float, float]:
-    """The 95 % score interval of a share, `hits` of `rows` (Wilson 1927): at once, and sound for few rows too."""
+    """The 95 % score interval of a share, `hits` of `rows` (Wilson 1927): at once, and sound for few rows too.
+
+    For the shares of small groups (a phenomenon, a bin of confidence), where all rows may be right and a bootstrap
+    would then say that nothing is uncertain.
+    """
     if not rows:
         return 0.0, 1.0
     share, z = hits / rows, _Z

@@ -40,13 +40,24 @@ class RunStore:
         self.folder = runs_dir() if folder is None else folder
         self.starters = folder is None
 
-    def create(self, config: RunConfig, preset: str, name: str = "", parent: str = "") -> RunRecord:
+    def create(
+        self, config: RunConfig, preset: str, name: str = "", parent: str = "", *, exactly: bool = False
+    ) -> RunRecord:
         """A new queued run, of the sweep `parent` if any; a `name` that is taken gets a number behind it.
 
+        Args:
+            config: its settings.
+            preset: what they began with.
+            name: what it shall be called; empty: data, model, seed and time.
+            parent: its sweep.
+            exactly: a name that is taken is refused instead: whoever goes on with it by that name means this run.
+
         Raises:
-            InputError: the name is one that only a starter run can have.
+            InputError: the name is one that only a starter run can have, is taken, or has no letter or digit.
             StorageError: the directory cannot be made.
         """
+        if exactly and name and not slug(name):
+            raise InputError(f"{name!r} is no name for a run: it needs a letter or a digit")
         config = dataclasses.replace(config, data=_anywhere(config.data))
         now = datetime.datetime.now(datetime.UTC)
         stem = slug(name) or slug(f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}")
@@ -58,6 +69,8 @@ class RunStore:
                 with contextlib.suppress(FileExistsError):
                     (self.folder / run).mkdir()
                     break
+                if exactly and name:
+                    raise InputError(_taken(run))
         record = RunRecord(run, preset, "queued", config, now.isoformat(timespec="microseconds"), parent=parent)
         self.write(record)
         return record
@@ -191,6 +204,13 @@ def alive(process: Process | None) -> bool:
 def resume_hint(run: str) -> str:
     """What a person does to go on with a run."""
     return f"`sentiscope train --resume {run}` continues it"
+
+
+def _taken(run: str) -> str:
+    return (
+        f"there is a run '{run}' already; choose another name or remove it (`sentiscope runs rm {run}`); "
+        f"if it did not end, {resume_hint(run)}"
+    )
 
 
 def _as_it_is(path: Path) -> RunRecord:

@@ -67,7 +67,14 @@ SPLIT_COLUMNS = {
             ("unknown", "Unknown", 76, "Share of the tokens"),
             ("cut", "Cut", 60, "Share of the texts"),
             ("repeats", "Repeats", 68, "Rows that repeat an earlier text of their split"),
-            ("also in train", "In train", 64, "Rows whose text is also a training text"),
+            (
+                "repeats as read",
+                "As read",
+                68,
+                "Rows that repeat an earlier text of their split as the tokenizer reads it",
+            ),
+            ("also in train", "In train", 64, "Rows whose text is also a training text, letter by letter"),
+            ("in train as read", "As read ", 68, "Rows whose text is a training text as the tokenizer reads it"),
             ("inside a training text", "In phrases", 88, "Share of the texts that are part of a training text"),
         )
     },
@@ -185,6 +192,7 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     st.dataframe(
         views.split_words(splits), hide_index=True, row_height=row_height(), column_config=SPLIT_COLUMNS, alt="Splits"
     )
+    caption(views.as_read_said(card))
     caption(SPLITS)
     tables = {"Splits": splits, "Classes": views.class_table(card), "Lengths": views.length_table(card)}
     several = views.cardinality_table(card)

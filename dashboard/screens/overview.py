@@ -17,8 +17,8 @@ from dashboard.widgets.runs import damaged
 
 QUESTION = "What has been trained here, and how well does each model do?"
 TABLE = (
-    "± is half of the 95 % interval on the test sentences. In the drawn interval the ring marks TF-IDF with logistic "
-    "regression on the same data: a model inside its interval cannot be told apart from it."
+    "± is half of the 95 % interval (percentile bootstrap over the test sentences). In the drawn interval the ring "
+    "marks TF-IDF with logistic regression on the same data: a model inside its interval cannot be told apart from it."
 )
 
 LIVE = (

@@ -31,7 +31,8 @@ from dashboard.widgets.threshold import threshold_bar
 
 QUESTION = "How good is the model, and what does it get wrong?"
 INTERVALS = (
-    "± is half of the 95 % interval over these sentences; the bar shows where it lies between guessing and perfect."
+    "± is half of the 95 % interval (percentile bootstrap over these sentences); the bar shows where it lies between "
+    "guessing and perfect."
 )
 
 

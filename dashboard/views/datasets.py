@@ -15,7 +15,7 @@ from core.data import library
 from core.data.config import DataConfig
 from core.data.sources import SOURCES, Source
 from core.data.table import TEST, TRAIN, Dataset, indicators
-from core.evaluation.intervals import wilson
+from core.evaluation.intervals import share_interval
 from core.evaluation.multilabel import spoken
 from core.text.normalise import steps
 from core.text.tokenizers import UNKNOWN, Tokenizer
@@ -124,9 +124,13 @@ def _lacking(source: Source, hub: bool) -> str:
     return "" if hub else f"Install the download: `pip install sentiscope[hub]`. Or: {copy[0].lower()}{copy[1:]}"
 
 
+_MARKS = {"mark_elongation": "drawn-out words marked", "mark_capitals": "capitals marked"}
+
+
 def split_table(card: Mapping[str, Any]) -> pd.DataFrame:
     """One row for each split: size, lengths in tokens, and the shares that are unknown, cut or repeated."""
     repeats, rows = card["repeats"], []
+    read = repeats["as_read"]
     for name, split in card["splits"].items():
         tokens, from_train = split["tokens"], repeats["from_train"].get(name, {})
         rows.append(
@@ -139,11 +143,23 @@ def split_table(card: Mapping[str, Any]) -> pd.DataFrame:
                 "unknown": tokens["unknown_share"],
                 "cut": tokens["cut_texts_share"],
                 "repeats": repeats["within"][name],
+                "repeats as read": read["within"][name],
                 "also in train": from_train.get("rows"),
+                "in train as read": read["from_train"].get(name, {}).get("rows"),
                 "inside a training text": from_train.get("phrase_share"),
             }
         )
-    return pd.DataFrame(rows).astype({"also in train": "Int64", "inside a training text": "Float64"})
+    whole = {"also in train": "Int64", "in train as read": "Int64", "inside a training text": "Float64"}
+    return pd.DataFrame(rows).astype(whole)
+
+
+def as_read_said(card: Mapping[str, Any]) -> str:
+    """What the columns of texts that are equal as read mean, with the settings by which they were read."""
+    known = card["repeats"]["as_read"]["settings"]
+    marks = [word for name, word in _MARKS.items() if known[name]]
+    unit = "words and marks" if known["tokenizer"] == "word" else "characters"
+    how = f"normaliser {known['normaliser']}{''.join(f', {word}' for word in marks)}; the same {unit} in the same order"
+    return f"As read: texts that the tokenizer cannot tell apart ({how})."
 
 
 def split_words(table: pd.DataFrame) -> pd.DataFrame:
@@ -247,7 +263,7 @@ def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.Data
             accuracies, n = part["accuracy"], rows[split]
             mean = sum(accuracies) / len(accuracies)
             title = split.capitalize()
-            row[title] = plus_minus(mean, *wilson(mean * n, n))
+            row[title] = plus_minus(mean, *share_interval(mean * n, n))
             if len(accuracies) > 1:
                 row[f"{title}, seeds"] = f"{number(min(accuracies))} to {number(max(accuracies))}"
             if part.get("unseen words") is not None:

@@ -43,8 +43,8 @@ def named_limits(record: RunRecord) -> dict[str, float]:
 
 
 def choices(record: RunRecord) -> list[str]:
-    """Where the line can be drawn for all labels."""
-    return [AT_HALF] if thresholds(record) is None else [AT_HALF, TUNED]
+    """Where the line can be drawn for all labels, what models are compared at first."""
+    return [AT_HALF] if thresholds(record) is None else [TUNED, AT_HALF]
 
 
 def limits(record: RunRecord, choice: str) -> Floats:

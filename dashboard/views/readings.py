@@ -8,7 +8,8 @@ from core.evaluation.significance import METHOD
 LEARNING = "Stop when the validation loss turns upwards while the training loss still falls."
 LEARNING_HOW = (
     "Training loss is that of each logged batch; validation is measured on all validation sentences after each epoch. "
-    "The best epoch by the validation metric is kept. Whiskers: 95 % interval of an accuracy, over the sentences."
+    "The best epoch by the validation metric is kept. Whiskers: 95 % bootstrap interval of an accuracy, over the "
+    "sentences."
 )
 LAMBDAS = (
     "Left: the value; above zero a component is added, below zero it is taken away. Right: the same, counted from its "
@@ -51,7 +52,8 @@ CALIBRATION_HOW = (
     "Pale bars rest on fewer than 30 sentences."
 )
 PHENOMENA = (
-    "Whiskers: 95 % interval. Ring: TF-IDF with logistic regression, known on test. Grey: fewer than 30 sentences."
+    "Whiskers: 95 % interval (Wilson). Ring: TF-IDF with logistic regression, known on test. Grey: fewer than 30 "
+    "sentences."
 )
 PHENOMENA_HOW = "Each sentence has one phenomenon, its hardest; right is what is right at the threshold."
 LABELS = "Ring: F1 at a threshold of 0.5, dot: at the label's tuned one. Grey: fewer than 30 sentences have it."

@@ -26,7 +26,10 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Headline:
-    """A run's first number on test, of the yardstick too: its accuracy, of several labels a text the macro F1."""
+    """A run's first number on test, of the yardstick too: its accuracy, of several labels a text the macro F1.
+
+    Each has its own thresholds then, chosen on validation.
+    """
 
     value: float
     low: float | None
@@ -39,11 +42,14 @@ class Headline:
 def headline(record: RunRecord) -> Headline | None:
     """None where the run has not been measured."""
     metric, name = ("accuracy", "accuracy") if record.task == "single" else ("f1_macro", "macro F1")
-    value = _at(record.results, "metrics", TEST, metric)
+    tree, yardstick = record.results, _at(record.results, "yardstick")
+    if record.task == "multi" and _at(tree, "tuned", "metrics", TEST, metric) is not None:
+        tree, yardstick = _at(tree, "tuned"), _at(yardstick, "tuned")
+    value = _at(tree, "metrics", TEST, metric)
     if not isinstance(value, (int, float)):
         return None
-    low, high = _at(record.results, "intervals", TEST, metric) or (None, None)
-    return Headline(value, low, high, _at(record.results, "yardstick", "splits", TEST, metric), name)
+    low, high = _at(tree, "intervals", TEST, metric) or (None, None)
+    return Headline(value, low, high, _at(yardstick, "splits", TEST, metric), name)
 
 
 def _at(tree: Any, *path: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from core.evaluation.intervals import wilson
+from core.evaluation.intervals import share_interval, wilson
 from core.evaluation.metrics import confusion, pr_points, roc_points
 from core.evaluation.weighted import Scores, precision_area, reached, roc_area
 from dashboard.charts.performance import Curve
@@ -66,7 +66,7 @@ class Decision:
     def accuracy(self) -> tuple[float, float, float]:
         """Share of right answers and its 95 % interval."""
         hits, n = int(self.correct.sum()), len(self.rows)
-        return (hits / n if n else float("nan"), *wilson(hits, n))
+        return (hits / n if n else float("nan"), *share_interval(hits, n))
 
 
 def decide(labels: Integers, probabilities: Floats, classes: Sequence[str], rule: str, threshold: float) -> Decision:

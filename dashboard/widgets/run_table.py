@@ -17,7 +17,10 @@ from dashboard.widgets.style import look, row_height
 
 COLUMNS = ("run", "status", "data", "model", "accuracy", "interval", "tfidf")
 AXIS = (0.5, 1.0)
-ACCURACY = "± is half of the 95 % interval. Of several labels a text: F1, the plain mean over the labels"
+ACCURACY = (
+    "± is half of the 95 % bootstrap interval. Of several labels a text: F1 at each model's own thresholds, the plain "
+    "mean over the labels"
+)
 TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
 
 

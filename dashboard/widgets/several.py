@@ -20,8 +20,8 @@ from dashboard.widgets.stats import stats
 from dashboard.widgets.style import look, row_height
 
 INTERVALS = (
-    "Macro: the plain mean over the labels; micro: over all decisions. ± is half of the 95 % interval over these "
-    "sentences. There is no accuracy: a sentence may have several labels, or none."
+    "Macro: the plain mean over the labels; micro: over all decisions. ± is half of the 95 % interval (percentile "
+    "bootstrap over these sentences). There is no accuracy: a sentence may have several labels, or none."
 )
 CHOICE_HELP = "tuned: for each label the threshold of the best F1 on validation; moved for one label with the slider"
 

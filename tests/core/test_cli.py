@@ -337,6 +337,7 @@ WRONG = {
     "endless file": (["train", "--data", "x" * 5000 + ".csv"], "File name too long"),
     "half a character": (["train", "--data", "\udcff"], "\\udcff"),
     "bad split": (["train", "--set", "data.split=0.5/0.5"], "0.7/0.15/0.15"),
+    "taken name": (["train", "--name", "first"], "a run 'first' already; choose another name"),
     "unknown run": (["evaluate", "nobody"], "no run 'nobody'"),
     "escaping run": (["predict", "../../etc", "x"], "no run"),
     "nothing to predict": (["predict", "first"], "nothing to predict"),

@@ -56,15 +56,37 @@ def test_lengths_are_those_before_cutting(card):
 
 
 def test_repeats_within_and_across_splits(dataset):
-    found = repeats(dataset.splits)
+    found = repeats(dataset.splits, TextConfig())
     assert found["within"] == {"train": 15, "test": 0}
     assert found["conflicting"] == 1
     assert found["from_train"] == {"test": {"rows": 1, "share": 0.25, "phrase_share": 0.75}}
 
 
+TWEETS = {
+    "train": rows(("@ann so GOOD!!! http://x.y", 1), ("so good", 1), ("bad 1", 0)),
+    "test": rows(("so good", 1), ("so good 7 @bob", 0), ("So  good !!!", 1), ("awful", 0)),
+}
+
+
+@pytest.mark.parametrize(
+    ("normaliser", "train", "test", "seen"),
+    [("none", 0, 0, 1), ("lower", 0, 0, 1), ("tweet", 0, 0, 1), ("tweet-clean", 1, 2, 3)],
+)
+def test_repeats_as_the_tokenizer_reads_the_texts_stand_beside_the_exact_ones(normaliser, train, test, seen):
+    found = repeats(TWEETS, TextConfig(normaliser=normaliser))
+    assert (found["within"], found["from_train"]["test"]["rows"]) == ({"train": 0, "test": 0}, 1)
+    read = found["as_read"]
+    assert (read["within"], read["from_train"]["test"]) == (
+        {"train": train, "test": test},
+        {"rows": seen, "share": seen / 4},
+    )
+    assert read["settings"]["normaliser"] == normaliser
+    assert read["conflicting"] == (1 if normaliser == "tweet-clean" else 0)
+
+
 def test_a_phrase_counts_by_whole_words_only():
     splits = {"train": rows(("the goodness of it", 1)), "test": rows(("good", 1), ("goodness  OF", 1), ("of the", 0))}
-    assert repeats(splits)["from_train"]["test"]["phrase_share"] == 1 / 3
+    assert repeats(splits, TextConfig())["from_train"]["test"]["phrase_share"] == 1 / 3
 
 
 def test_phrase_share_agrees_with_a_plain_search():
@@ -75,7 +97,7 @@ def test_phrase_share_agrees_with_a_plain_search():
     train, test = make(60, 9), make(80, 6)
     expected = np.mean([any(f" {t} " in f" {other} " for other in train) for t in test])
     splits = {"train": rows(*[(t, 0) for t in train]), "test": rows(*[(t, 0) for t in test])}
-    assert repeats(splits)["from_train"]["test"]["phrase_share"] == expected
+    assert repeats(splits, TextConfig())["from_train"]["test"]["phrase_share"] == expected
 
 
 def test_the_yardstick_is_asked_once_for_the_whole_data_set(dataset, monkeypatch):

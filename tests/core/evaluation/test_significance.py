@@ -67,7 +67,7 @@ def test_more_seeds_on_the_same_rows_are_no_more_texts():
 def test_seeds_that_disagree_make_the_interval_wider_than_the_rows_do():
     base = np.arange(2000) % 10 > 2
     near, far = base.copy(), base.copy()
-    near[:20], far[:200] = True, True
+    near[:60], far[:600] = True, True
     alike, apart = accuracy(*[both(near, base)] * 3), accuracy(both(near, base), both(far, base), both(near, base))
     assert alike.significant and not apart.significant
     assert apart.high - apart.low > 5 * (alike.high - alike.low)

@@ -55,6 +55,18 @@ def test_a_name_that_is_taken_gets_a_number(store, config):
     assert [store.create(config, "p", "same").run for _ in range(3)] == ["same", "same-2", "same-3"]
 
 
+def test_a_name_that_somebody_chose_is_refused_where_it_is_taken(store, config):
+    assert store.create(config, "p", "mine", exactly=True).run == "mine"
+    with pytest.raises(
+        InputError, match=r"'mine' already; choose another name, remove it .*runs rm mine.*--resume mine"
+    ):
+        store.create(config, "p", "mine", exactly=True)
+    assert [record.run for record in store.list()] == ["mine"]
+    with pytest.raises(InputError, match="needs a letter or a digit"):
+        store.create(config, "p", "...", exactly=True)
+    assert store.create(config, "p", exactly=True).run != store.create(config, "p", exactly=True).run
+
+
 def test_a_run_without_a_name_tells_data_preset_seed_and_time(store):
     config = compose("vanilla", {"data.name": "/data/my reviews.csv", "training.seed": 7})
     assert store.create(config, "vanilla").run.startswith("my-reviews-vanilla-s7-20")

@@ -1,0 +1,30 @@
+"""When two texts are the same to a model: what the settings make of them before a vocabulary is asked."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from core.text.config import TextConfig
+from core.text.normalise import prepare_all
+from core.text.words import split_words
+
+MATTERS = ("normaliser", "mark_elongation", "mark_capitals", "tokenizer")
+"""The settings that decide it."""
+
+
+def as_read(texts: Iterable[str], config: TextConfig) -> list[str]:
+    """One key for each text; texts with the same key are equal as read: no model with these settings tells them apart.
+
+    Of the word tokenizer the normalised text's words and marks (blanks between them are not read), of byte pairs the
+    normalised text itself. The vocabulary has no part in it: texts that differ in an unknown word stay different, and
+    so do texts that differ only behind the place where a long one is cut.
+    """
+    prepared = prepare_all(texts, config)
+    return [" ".join(split_words(text)) for text in prepared] if config.tokenizer == "word" else prepared
+
+
+def reading(config: TextConfig) -> dict[str, Any]:
+    """The settings by which `as_read` goes."""
+    return {name: value for name, value in dataclasses.asdict(config).items() if name in MATTERS}
