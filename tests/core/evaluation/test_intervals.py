@@ -5,7 +5,7 @@ import pytest
 from sklearn import metrics as sk
 
 from core.evaluation import intervals as module
-from core.evaluation.intervals import RANKED_RESAMPLES, RESAMPLES, intervals, wilson
+from core.evaluation.intervals import RANKED_RESAMPLES, RESAMPLES, intervals, share_interval, wilson
 from core.evaluation.metrics import evaluate
 
 
@@ -91,3 +91,12 @@ def test_the_interval_of_a_share_is_that_of_wilson(hits, rows, low, high):
 
 def test_a_share_of_nothing_may_be_anything():
     assert wilson(0, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("hits", "rows"), [(50, 100), (85, 100), (290, 320), (3, 7)])
+def test_the_interval_of_an_accuracy_at_once_is_that_of_its_bootstrap(hits, rows):
+    labels = np.zeros(rows, int)
+    sure = np.where(np.arange(rows) < hits, 0.9, 0.1)
+    drawn = intervals(labels, np.stack([sure, 1 - sure], 1))["accuracy"]
+    assert share_interval(hits, rows) == pytest.approx(drawn, abs=max(0.011, 1 / rows if rows < 50 else 0))
+    assert share_interval(0, 0) == (0.0, 1.0)

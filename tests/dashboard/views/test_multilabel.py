@@ -98,7 +98,7 @@ def test_the_table_has_each_label_at_both_thresholds_frequent_ones_first(report)
 
 def test_a_run_without_tuned_thresholds_has_half_only():
     bare = dataclasses.replace(RECORD, results={**RECORD.results, "tuned": {}})
-    assert multilabel.choices(RECORD) == ["0.5", "tuned"]
+    assert multilabel.choices(RECORD) == ["tuned", "0.5"]
     assert multilabel.choices(bare) == ["0.5"]
     assert multilabel.limits(bare, "tuned").tolist() == [0.5, 0.5, 0.5]
     assert multilabel.named_limits(RECORD) == TUNED
@@ -118,9 +118,17 @@ def test_numbers_follow_the_choice_and_ranking_does_not(report):
     assert table.loc["f1_macro", ["value", "tuned", "tuned_high"]].tolist() == [0.4, 0.5, 0.55]
 
 
-def test_the_headline_is_the_macro_f1_and_says_so():
-    assert results.headline(RECORD) == results.Headline(0.4, 0.3, 0.5, 0.35, "macro F1")
-    assert results.run_frame([RECORD])["accuracy"][0] == "0.400 ± 0.100 F1"
+def test_the_headline_is_the_macro_f1_of_model_and_yardstick_each_at_its_own_thresholds():
+    beside = {"splits": {"test": {"f1_macro": 0.35}}, "tuned": {"splits": {"test": {"f1_macro": 0.55}}}}
+    fair = dataclasses.replace(RECORD, results={**RECORD.results, "yardstick": beside})
+    assert results.headline(fair) == results.Headline(0.5, 0.45, 0.55, 0.55, "macro F1")
+    assert results.run_frame([fair])["accuracy"][0] == "0.500 ± 0.050 F1"
+
+
+def test_a_yardstick_without_thresholds_of_its_own_stands_beside_no_tuned_model():
+    assert results.headline(RECORD) == results.Headline(0.5, 0.45, 0.55, None, "macro F1")
+    bare = dataclasses.replace(RECORD, results={**RECORD.results, "tuned": {}})
+    assert results.headline(bare) == results.Headline(0.4, 0.3, 0.5, 0.35, "macro F1")
 
 
 def test_the_map_is_coloured_by_a_chosen_label(saved):
