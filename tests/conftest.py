@@ -48,7 +48,8 @@ def _move_to(home: Path, patch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(FOREIGN)]:
         patch.delenv(name)
     patch.setenv("HOME", str(home))
-    patch.setenv("SENTISCOPE_RUNS", str(home / "runs"))  # else those of the checkout, which a developer adds to
+    patch.setenv("SENTISCOPE_RUNS", str(home / "runs"))
+    patch.setenv("SENTISCOPE_STARTERS", str(home / "no-starters"))  # tests of the starter runs ask for them
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:

@@ -25,17 +25,17 @@ def test_home_caches_and_runs_lie_in_a_folder_of_the_test(machine):
     assert cache_folder().is_relative_to(machine) and runs_dir().is_relative_to(machine)
 
 
-def test_of_our_variables_only_the_runs_are_set():
-    assert [name for name in os.environ if name.startswith(("SENTISCOPE_", "STREAMLIT_", "HF_"))] == ["SENTISCOPE_RUNS"]
+def test_of_our_variables_only_the_folders_of_runs_are_set(machine):
+    ours = {name: value for name, value in os.environ.items() if name.startswith(("SENTISCOPE_", "STREAMLIT_", "HF_"))}
+    assert ours == {"SENTISCOPE_RUNS": f"{machine}/runs", "SENTISCOPE_STARTERS": f"{machine}/no-starters"}
 
 
 @pytest.mark.parametrize("turn", ["one", "another"])
 def test_no_test_finds_what_another_left(machine, turn):
     assert list(machine.iterdir()) == []
     cache_folder().mkdir(parents=True)
-    store = RunStore(runs_dir())
-    store.create(compose("vanilla"), "vanilla", turn)
-    assert [record.run for record in store.list()] == [turn]
+    RunStore().create(compose("vanilla"), "vanilla", turn)
+    assert [record.run for record in RunStore().list()] == [turn]
 
 
 @pytest.fixture(scope="module")

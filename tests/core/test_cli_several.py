@@ -14,22 +14,17 @@ def say(tmp_path_factory):
     """say("evaluate", "several") → what is printed; the run `several` is trained."""
     folder = tmp_path_factory.mktemp("cli")
     file = indicator_file(folder / "remarks.csv")
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("RUNS", "CACHE"):
-            patch.setenv(f"SENTISCOPE_{name}", str(folder / name))
-        patch.setenv("COLUMNS", "200")
+    folders = {f"SENTISCOPE_{name}": str(folder / name) for name in ("RUNS", "CACHE")}
 
-        def call(*words):
-            result = CliRunner().invoke(app, [str(word) for word in words])
-            assert result.exit_code == 0, result.output
-            return result.output
+    def call(*words):
+        result = CliRunner().invoke(app, [str(word) for word in words], env={**folders, "COLUMNS": "200"})
+        assert result.exit_code == 0, result.output
+        return result.output
 
-        settings = [word for setting in [*SMALL, "training.threads=1"] for word in ("--set", setting)]
-        call.trained = call(
-            "train", "--data", file, "--model", "ndt-01-n2", "--epochs", 8, "--name", "several", *settings
-        )
-        call.file = file
-        yield call
+    settings = [word for setting in [*SMALL, "training.threads=1"] for word in ("--set", setting)]
+    call.trained = call("train", "--data", file, "--model", "ndt-01-n2", "--epochs", 8, "--name", "several", *settings)
+    call.file = file
+    return call
 
 
 def test_train_ends_with_macro_f1_its_interval_and_what_tuning_changes(say):

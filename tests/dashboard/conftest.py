@@ -30,12 +30,6 @@ TINY = {
 GOOD, BAD = ("good", "warm", "funny", "wise"), ("bad", "dull", "slow", "flat")
 
 
-@pytest.fixture(autouse=True)
-def own_runs_only(tmp_path, monkeypatch) -> None:
-    """Pages show the runs that a test made; tests of the starter runs ask for them."""
-    monkeypatch.setenv("SENTISCOPE_STARTERS", str(tmp_path / "no-starters"))
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _packages_read_once() -> Iterator[None]:
     """Streamlit reads the metadata of all installed packages for each `AppTest`, two thirds of a page's time."""

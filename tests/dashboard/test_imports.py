@@ -40,7 +40,6 @@ def loaded(trained, table) -> dict[str, set[str]]:
     pieces = {"": SERVER % str(APP), **pieces, "data": DATA % str(table), "embeddings": MAP}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_RUNS", str(trained))
-        patch.setenv("SENTISCOPE_STARTERS", str(trained.parent / "no-starters"))
         patch.setenv("SENTISCOPE_DATA", str(table.parent))
         return modules_after(pieces)
 
