@@ -273,7 +273,7 @@ def dashboard(
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
     """Open the dashboard in the browser."""
-    script = Path(core.__file__).resolve().parent.parent / "dashboard" / "app.py"
+    script = Path(core.__file__).resolve().parent.parent / "dashboard" / "server.py"
     raise typer.Exit(serve(streamlit_command(script, port, address, host or [], browser=browser)))
 
 

@@ -14,13 +14,15 @@ from types import FrameType
 import psutil
 
 LOOPBACK = ("localhost", "127.0.0.1")
+EVERYWHERE = ("", "0.0.0.0", "::")
+"""What means every address of this machine."""
 
 
 def streamlit_command(script: Path, port: int, address: str, names: Sequence[str], *, browser: bool) -> list[str]:
     """The command line of the server.
 
     Args:
-        script: The dashboard's entrance.
+        script: The dashboard's server.
         port: To serve on.
         address: To serve on; other than loopback, the hosts that a link may name are told to Streamlit.
         names: Further names by which others reach this machine, e.g. that of a proxy.
@@ -32,6 +34,8 @@ def streamlit_command(script: Path, port: int, address: str, names: Sequence[str
         f"--server.headless={str(not browser).lower()}",
         # Without this a first start waits at the terminal for an e-mail address.
         "--server.showEmailPrompt=false",
+        # dashboard/server.py says where it is.
+        "--logger.hideWelcomeMessage=true",
     ]
     if names or not _loopback(address):
         options += [f"--server.allowedHosts={host}" for host in allowed_hosts(address, names)]
@@ -45,9 +49,15 @@ def allowed_hosts(address: str, names: Sequence[str] = ()) -> list[str]:
     """
     own: list[str] = []
     if not _loopback(address):
-        everywhere = address in ("", "0.0.0.0", "::")
-        own = [socket.gethostname(), socket.getfqdn(), *(_addresses() if everywhere else [address])]
+        own = [socket.gethostname(), socket.getfqdn(), *(_addresses() if address in EVERYWHERE else [address])]
     return list(dict.fromkeys(name.lower() for name in (*LOOPBACK, *own, *names) if name))
+
+
+def links(address: str, port: int, hosts: Sequence[str]) -> list[str]:
+    """What a person types to come to a server: of every address each of `hosts`, but for numbers that nobody types."""
+    typed = [host for host in hosts if ":" not in host and not host.startswith("127.")]
+    named = typed if address in EVERYWHERE else [address]
+    return [f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}" for host in named]
 
 
 def serve(command: Sequence[str]) -> int:

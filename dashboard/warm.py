@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import threading
 
+import uvicorn.config
 from streamlit.web import cli
 
 FIRST = ("pandas", "streamlit.dataframe_util", "plotly.subplots", "dashboard.charts.marks", "dashboard.views.results")
@@ -20,5 +21,6 @@ def _read() -> None:
 
 
 if __name__ == "__main__":
+    uvicorn.config.LOGGING_CONFIG["loggers"]["uvicorn"]["level"] = "WARNING"  # its start concerns nobody here
     threading.Thread(target=_read, daemon=True).start()
     cli.main()

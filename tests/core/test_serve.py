@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.serve import allowed_hosts, serve, streamlit_command
+from core.serve import allowed_hosts, links, serve, streamlit_command
 
 SCRIPT = Path("app.py")
 
@@ -41,6 +41,23 @@ def test_every_address_means_those_of_this_machine_never_a_wildcard(monkeypatch)
 def test_a_name_behind_a_proxy_can_be_added_on_loopback():
     command = streamlit_command(SCRIPT, 8501, "127.0.0.1", ["class.example.org"], browser=False)
     assert "--server.allowedHosts=class.example.org" in command
+
+
+@pytest.mark.parametrize(
+    ("address", "hosts", "said"),
+    [
+        ("127.0.0.1", ["localhost", "127.0.0.1"], ["http://127.0.0.1:8501"]),
+        ("::1", ["localhost"], ["http://[::1]:8501"]),
+        ("192.0.2.7", ["localhost", "192.0.2.7"], ["http://192.0.2.7:8501"]),
+        *(
+            (everywhere, ["localhost", "127.0.0.1", "pc", "192.0.2.7", "fe80::1"],
+             ["http://localhost:8501", "http://pc:8501", "http://192.0.2.7:8501"])
+            for everywhere in ("0.0.0.0", "::", "")
+        ),
+    ],
+)  # fmt: skip
+def test_the_links_are_those_that_a_person_types(address, hosts, said):
+    assert links(address, 8501, hosts) == said
 
 
 def test_the_status_of_the_server_is_that_of_the_command():

@@ -63,7 +63,7 @@ def dashboard(runs: Path) -> Iterator[str]:
     """The dashboard on these runs."""
     folders = {"SENTISCOPE_RUNS": str(runs), "SENTISCOPE_CACHE": str(runs.parent / "cache")}
     folders["SENTISCOPE_STARTERS"] = str(runs.parent / "no-starters")
-    with served("dashboard/app.py", "dashboard.warm", **folders) as address:
+    with served("dashboard/server.py", "dashboard.warm", **folders) as address:
         yield address
 
 
