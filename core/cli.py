@@ -279,8 +279,11 @@ def dashboard(
 
 @app.command()
 def doctor(as_json: Json = False) -> None:
-    """What this machine offers and whether everything needed is here."""
-    emit(verbs.doctor(), as_json, show_tree)
+    """What this machine offers, what is damaged or missing, and what to do about it."""
+    result = verbs.doctor()
+    emit(result, as_json, _show_examination)
+    if result["problems"]:
+        raise typer.Exit(1)
 
 
 def _aim(name: str) -> dict[str, Any]:
@@ -417,6 +420,25 @@ def _show_inside(result: dict[str, Any]) -> None:
         components, heads = len(layer["components"]), len(layer["combined"])
         maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"
         say(f"layer {number}: {components} components x {heads} heads; {maps}")
+
+
+def _show_examination(result: dict[str, Any]) -> None:
+    for name, value in result.items():
+        if name != "problems":
+            say(_in_line(value), head=f"{name.replace('_', ' ')}: ")
+    for problem in result["problems"]:
+        say(problem, head="problem: ")
+    if not result["problems"]:
+        say("nothing needs attention")
+
+
+def _in_line(value: Any) -> str:
+    """Plain data as words."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_in_line(each)}" for name, each in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
 
 
 def _show_presets(result: dict[str, Any]) -> None:

@@ -573,36 +573,11 @@ def sweeps_remove(name: str, store: RunStore | None = None) -> dict[str, Any]:
     return {"sweep": name, "removed": True, "runs": remove(store or RunStore(), name)}
 
 
-def doctor() -> dict[str, Any]:
-    """Versions, device, folders, optional parts; `problems` lists what would stop work, each with its remedy."""
-    import importlib.metadata
-    import importlib.util
-    import platform
+def doctor(store: RunStore | None = None) -> dict[str, Any]:
+    """What this machine offers and whether everything needed is here; see `core.doctor.examine`."""
+    from core.doctor import examine
 
-    from core.runs.queue import cores, limit, threads
-    from core.runs.store import runs_dir
-
-    wanted = ("torch", "streamlit", "plotly", "pandas", "scikit-learn", "tokenizers", "safetensors", "typer")
-    versions = {name: importlib.metadata.version(name) for name in wanted}
-    folder, problems = runs_dir(), []
-    probe = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    if not os.access(probe, os.W_OK):
-        problems.append(f"{probe} cannot be written: set SENTISCOPE_RUNS to a folder of yours")
-    import torch
-
-    device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
-    return {
-        "python": platform.python_version(),
-        "versions": versions,
-        "device": device,
-        "cores": cores(),
-        "runs at once": limit(),
-        "threads per run": threads(),
-        "runs folder": str(folder),
-        "data folder": os.environ.get("SENTISCOPE_DATA", ""),
-        "hub": importlib.util.find_spec("huggingface_hub") is not None,
-        "problems": problems,
-    }
+    return examine(store or RunStore())
 
 
 def _labelled_rows(loaded: LoadedRun, data: str, split: str) -> tuple[pd.DataFrame, str]:

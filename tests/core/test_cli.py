@@ -321,11 +321,6 @@ def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place):
     assert code == 0 and "confusion.html" in out and "without map-umap: it has not been computed" in out
 
 
-def test_doctor_finds_nothing_wrong_here(cli):
-    shown = load(cli("doctor", "--json"))
-    assert shown["problems"] == [] and shown["versions"]["torch"]
-
-
 WRONG = {
     "unknown preset": (["train", "--model", "ndt-01-n33"], "did you mean 'ndt-01-n3'"),
     "unknown setting": (["train", "--set", "training.lrr=1"], "did you mean 'training.lr'"),

@@ -1,0 +1,136 @@
+"""An examination of this installation and its machine: what is here, and what would stop work. Imports torch."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+import core
+from core.cache import cache_folder
+from core.exceptions import ConfigError
+from core.runs import queue
+from core.runs.folders import starters, starters_dir
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+
+GIGABYTE = 1024**3
+MEMORY = 1.0
+"""Gigabytes: a training of a preset on the built-in corpus takes about this much."""
+DISK = 1.0
+"""Gigabytes: some twenty runs with their checkpoints."""
+OPTIONAL = re.compile(r"extra\s*==")
+AGAIN = "install Sentiscope again: `pip install -e .`"
+
+
+def examine(store: RunStore) -> dict[str, Any]:
+    """Versions, device, memory, disk, folders and runs.
+
+    Returns:
+        `sentiscope`, `python`, `system`, `versions` by library (null where it is missing), `device`, `cores`,
+        `memory_gb` and `disk_gb` (free, of), `folders` (`path`, `writable`), `runs` (counts: `own`, `starters`,
+        `damaged`), `at_once` and `threads` of trainings, `hub`; and `problems`: sentences, each with what to do.
+    """
+    problems: list[str] = []
+    versions, records = _versions(), store.list()
+    folders = {"runs": store.folder, "cache": cache_folder()}
+    damaged = [record for record in records if record.status == "damaged"]
+    memory, disk = psutil.virtual_memory(), shutil.disk_usage(_nearest(store.folder))
+    problems += [f"{name} is not installed: {AGAIN}" for name, version in versions.items() if version is None]
+    problems += [_unwritable(name, path) for name, path in folders.items() if not _writable(path)]
+    if memory.available < MEMORY * GIGABYTE:
+        free = memory.available / GIGABYTE
+        problems.append(f"{free:.1f} GB of memory are free, a training takes about {MEMORY:.0f}: close other programs")
+    if disk.free < DISK * GIGABYTE:
+        free = disk.free / GIGABYTE
+        problems.append(f"{free:.1f} GB are free at {store.folder}: free some, or set SENTISCOPE_RUNS to another disk")
+    if not starters():
+        problems.append(f"the starter runs are not at {starters_dir()}: {AGAIN}")
+    problems += [_mend(store, record) for record in damaged]
+    at_once, threads = _trainings(problems)
+    device = _device(problems) if versions["torch"] else "none"
+    return {
+        "sentiscope": core.__version__,
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "versions": versions,
+        "device": device,
+        "cores": queue.cores(),
+        "memory_gb": {"free": _round(memory.available), "of": _round(memory.total)},
+        "disk_gb": {"free": _round(disk.free), "of": _round(disk.total)},
+        "folders": {name: {"path": str(path), "writable": _writable(path)} for name, path in folders.items()},
+        "starters": str(starters_dir()),
+        "data": os.environ.get("SENTISCOPE_DATA", ""),
+        "runs": {
+            "own": sum(not store.is_starter(record.run) for record in records),
+            "starters": sum(store.is_starter(record.run) for record in records),
+            "damaged": len(damaged),
+        },
+        "at_once": at_once,
+        "threads": threads,
+        "hub": _version("huggingface-hub") is not None,
+        "problems": problems,
+    }
+
+
+def _versions() -> dict[str, str | None]:
+    """Of every library that this installation needs; None where it is missing."""
+    needed = importlib.metadata.requires("sentiscope") or []
+    names = [re.split(r"[^A-Za-z0-9._-]", need, maxsplit=1)[0] for need in needed if not OPTIONAL.search(need)]
+    return {name: _version(name) for name in names}
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _device(problems: list[str]) -> str:
+    try:
+        import torch
+    except (ImportError, OSError) as error:
+        problems.append(f"torch cannot be loaded ({error}): {AGAIN}")
+        return "none"
+    if torch.cuda.is_available():
+        return f"cuda ({torch.cuda.get_device_name(0)})"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _trainings(problems: list[str]) -> tuple[int, int]:
+    """How many may train at once, and with how many threads each."""
+    try:
+        return queue.limit(), queue.threads()
+    except ConfigError as error:
+        problems.append(f"{error}; mend it or unset it")
+        return 0, 0
+
+
+def _mend(store: RunStore, record: RunRecord) -> str:
+    remedy = AGAIN if store.is_starter(record.run) else f"bring the file back, or `sentiscope runs rm {record.run}`"
+    return f"run '{record.run}' is damaged: {record.reason}; {remedy}"
+
+
+def _unwritable(name: str, path: Path) -> str:
+    return f"{path} cannot be written: set SENTISCOPE_{name.upper()} to a folder of yours"
+
+
+def _writable(path: Path) -> bool:
+    found = _nearest(path)
+    return found.is_dir() and os.access(found, os.W_OK | os.X_OK)
+
+
+def _nearest(path: Path) -> Path:
+    """The path, or what is there of it."""
+    return next(each for each in (path, *path.parents) if each.exists())
+
+
+def _round(size: float) -> float:
+    return round(size / GIGABYTE, 1)
