@@ -58,7 +58,7 @@ def test_a_name_that_is_taken_gets_a_number(store, config):
 def test_a_name_that_somebody_chose_is_refused_where_it_is_taken(store, config):
     assert store.create(config, "p", "mine", exactly=True).run == "mine"
     with pytest.raises(
-        InputError, match=r"'mine' already; choose another name, remove it .*runs rm mine.*--resume mine"
+        InputError, match=r"'mine' already; choose another name or remove it .*runs rm mine.*--resume mine"
     ):
         store.create(config, "p", "mine", exactly=True)
     assert [record.run for record in store.list()] == ["mine"]
