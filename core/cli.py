@@ -22,7 +22,7 @@ from core.config import parse_settings
 from core.exceptions import InputError, SentiscopeError
 from core.models.presets import PAPERS
 from core.runs import jobs
-from core.runs.budget import TIMES
+from core.runs.budget import LENGTHS
 from core.runs.store import RunStore
 from core.serve import serve, streamlit_command
 from core.systems import CLASSES, VOCABULARY
@@ -58,7 +58,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     data: Annotated[str, typer.Option(help="A registered name, a file or a folder.")] = "built-in",
     model: Annotated[str, typer.Option(help="A preset; `sentiscope presets` lists all.")] = "ndt-01-n3",
     settings: Set = None,
-    aim: Annotated[str, typer.Option("--time", help=f"Epochs and rows for an aim: {', '.join(TIMES)}.")] = "",
+    length: Annotated[str, typer.Option(help=f"Epochs and rows at most: {', '.join(LENGTHS)}.")] = "",
     epochs: Annotated[int | None, typer.Option(help="Short for --set training.epochs.")] = None,
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed.")] = None,
     limit: Annotated[int | None, typer.Option(help="Training rows, seeded and stratified; other splits whole.")] = None,
@@ -75,7 +75,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
         else:
             short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
             chosen = {
-                **_aim(aim),
+                **_length(length),
                 **parse_settings(settings or []),
                 **{key: v for key, v in short.items() if v is not None},
             }
@@ -286,10 +286,10 @@ def doctor(as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def _aim(name: str) -> dict[str, Any]:
-    if name and name not in TIMES:
-        raise InputError(f"--time {name!r}: one of {', '.join(map(repr, TIMES))}")
-    return TIMES.get(name, {})
+def _length(name: str) -> dict[str, Any]:
+    if name and name not in LENGTHS:
+        raise InputError(f"--length {name!r}: one of {', '.join(map(repr, LENGTHS))}")
+    return LENGTHS.get(name, {})
 
 
 def _given(context: typer.Context) -> set[str]:

@@ -33,6 +33,7 @@ from core.verbs import configure
 from dashboard import state
 from dashboard.views.datasets import Option, option_of
 from dashboard.views.datasets import options as _options
+from dashboard.views.naming import without_store
 
 if TYPE_CHECKING:
     from core.data.inspect import FileReport
@@ -101,6 +102,11 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
     lexicon = typed.get("text.lexicon", "")
     if lexicon not in ("", VADER) and not local():
         raise DataError(f"text.lexicon={lexicon}: no file may be named from another machine; choose {VADER}")
+
+
+def written(name: str) -> str:
+    """`data.name` for a command line on a page: of an uploaded file its name, not where this server keeps it."""
+    return without_store(name, library_folder())
 
 
 def settings_of(chosen: Option) -> RunConfig:

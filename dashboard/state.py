@@ -19,7 +19,7 @@ PRESET = "model"
 PAPER = "paper"
 AGAINST = "against"
 SIZES = "sizes"
-TIME = "time"
+LENGTH = "length"
 THRESHOLD = "threshold"
 ABSTAIN = "least"
 RULE = "rule"
@@ -66,6 +66,7 @@ RUN_PATH = "run-path"
 TAKEN = "runs-taken"
 REFUSED = "run-refused"
 ARRIVED = "run-arrived"
+REMOVED = "run-removed"
 UPLOAD = "data-upload"
 TEXTS = "data-texts"
 IDS = "data-ids"
@@ -103,8 +104,12 @@ def projector() -> bool:
 
 def initial(key: str, value: Any) -> None:
     """Give a bound widget its first value in a way that shows in the URL, so that a copied link is complete."""
-    if key not in st.session_state and key not in st.query_params:
+    if key in st.query_params:
+        return
+    if key not in st.session_state:
         st.query_params[key] = st.session_state[key] = value  # the URL alone would be seen one run later
+    elif st.session_state[key] is None:  # as *Back* to a shorter link leaves it; by now its widget writes the URL
+        st.session_state[key] = value
 
 
 def asked_beside() -> str:

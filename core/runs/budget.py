@@ -15,14 +15,14 @@ from core.runs.record import RunRecord
 from core.runs.store import this_machine
 from core.text.config import TextConfig
 
-TIMES: dict[str, dict[str, Any]] = {
-    "30 seconds": {"training.epochs": 4, "data.limit": 16_000},
-    "5 minutes": {"training.epochs": 10, "data.limit": 64_000},
+LENGTHS: dict[str, dict[str, Any]] = {
+    "short": {"training.epochs": 4, "data.limit": 16_000},
+    "medium": {"training.epochs": 10, "data.limit": 64_000},
     "full": {"training.epochs": 30, "data.limit": 0},
 }
-"""Settings for an aim of time: at most 1,000 and 10,000 steps of 64 texts, and everything until nothing improves.
+"""Settings for a length of training: at most 1,000 and 10,000 steps of 64 texts, and everything until nothing improves.
 
-The names are those of short texts (the built-in corpus) on two cores; `estimate` says what it will be here.
+The names promise no time, which depends on texts, model, machine and whatever else it does: `estimate` says it.
 """
 START_SECONDS = 10.0
 """Imports, data, vocabulary, and the metrics at the end."""

@@ -154,10 +154,11 @@ class RunStore:
         self.write(record)
         return record
 
-    def remove(self, run: str) -> None:
-        """Delete a run with all its files.
+    def removable(self, run: str) -> Path:
+        """The directory of a run that may be deleted.
 
         Raises:
+            RunNotFound: as `path`.
             InputError: it is being trained, or a starter run.
         """
         path = self.own(run)
@@ -165,6 +166,15 @@ class RunStore:
             record = _parse(path)
             if record.status in ("queued", "running") and alive(record.process):
                 raise InputError(f"run '{run}' is {record.status}; cancel it first: `sentiscope runs cancel {run}`")
+        return path
+
+    def remove(self, run: str) -> None:
+        """Delete a run with all its files.
+
+        Raises:
+            InputError: it may not be deleted; see `removable`.
+        """
+        path = self.removable(run)
         hidden = self.folder / f".removed-{run}-{os.getpid()}"
         with storage_errors(path):
             path.rename(hidden)  # gone from every list at once, even if deleting is cut short

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import streamlit as st
+
 from core.runs.record import RunRecord
 from dashboard import data
 from dashboard.charts.numbers import count, number
+from dashboard.views.offer import offered
 from dashboard.views.results import headline, run_frame
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, heading
@@ -21,6 +26,7 @@ TABLE = (
     "marks TF-IDF with logistic regression on the same data: a model inside its interval cannot be told apart from it."
 )
 
+POLL_SECONDS = 2.0
 LIVE = (
     ("running", "{} is learning", "Its curves move as it goes."),
     ("queued", "{} waits for a free place", "It starts by itself; its curves move as soon as it learns."),
@@ -30,20 +36,21 @@ LIVE = (
 def page() -> None:
     """Next step, then the runs."""
     records = data.runs()
+    st.fragment(_notice, run_every=POLL_SECONDS)(_states(records))
     done = [record for record in records if record.status == "done"]
     header("Overview", QUESTION, [(count(len(records)), "runs"), (count(len(done)), "finished")] if records else [])
     arrival()
     if not records:
         empty(
             "No model has been trained here yet",
-            "Train one on the built-in corpus: it takes less than a minute, and you can "
-            "watch it learn. Then type a sentence and look inside.",
+            "Train one on the built-in corpus: you can watch it learn, and the form says how "
+            "long it takes here. Then type a sentence and look inside.",
             "Train a first model",
             "train",
         )
         bring_in()
         return
-    next_step(*_advice(records, done))
+    next_step(*_advice(records))
     heading("Runs", "runs", note="newest first")
     run_table(records)
     caption(TABLE)
@@ -53,12 +60,24 @@ def page() -> None:
     export_bar("overview", {"Runs": run_frame(records)}, figures=False)
 
 
-def _advice(records: list[RunRecord], done: list[RunRecord]) -> tuple[str, str, str, str, str]:
+def _states(records: Sequence[RunRecord]) -> list[tuple[str, str]]:
+    """What a run that was begun, ended or removed elsewhere changes."""
+    return [(record.run, record.status) for record in records]
+
+
+def _notice(shown: list[tuple[str, str]]) -> None:
+    """Looks at the runs every other second; one full run when another tab or a terminal has changed them."""
+    if _states(data.runs()) != shown:
+        st.rerun()
+
+
+def _advice(records: list[RunRecord]) -> tuple[str, str, str, str, str]:
     """Title, text, button, page and run of the one thing to do next."""
     for status, title, text in LIVE:
         if live := next((record.run for record in records if record.status == status), ""):
             return title.format(live), text, "Watch it", "train", live
-    if not done:
+    best = offered(records)
+    if best is None:
         return (
             "No training has finished yet",
             "Start another, or go on with one that was stopped: choose it in the sidebar and open Train.",
@@ -66,12 +85,7 @@ def _advice(records: list[RunRecord], done: list[RunRecord]) -> tuple[str, str, 
             "train",
             "",
         )
-    # An accuracy and an F1 are not compared: runs with one label a text come first.
-    best, found = max(
-        ((record, headline(record)) for record in done),
-        key=lambda pair: (pair[0].task == "single", pair[1].value if pair[1] else 0.0),
-    )
-    text = "Type a sentence."
+    text, found = "Type a sentence.", headline(best)
     if found:
         right = f"gets {number(found.value)} of the test sentences right"
         said = right if best.task == "single" else f"reaches a macro F1 of {number(found.value)} on the test sentences"

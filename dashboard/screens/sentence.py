@@ -15,6 +15,7 @@ from dashboard import data, state
 from dashboard.charts.numbers import count
 from dashboard.views.baselines import reads_without
 from dashboard.views.edits import learned
+from dashboard.views.offer import SENTENCE
 from dashboard.views.parts import token_table
 from dashboard.views.sentence import attention_table, prediction_table, subtracts
 from dashboard.widgets.answer import answer
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
 QUESTION = "What does the model say, and what does each head read?"
-EXAMPLE = "not a bad film at all, but the ending never works"
 NOTHING_KNOWN = 2
 """Columns of a table of tokens that says nothing but the tokens."""
 LONGEST = 20_000
@@ -52,7 +52,7 @@ def page() -> None:
     attends = "maps" in provides(shape)
     about = (f"{shape.layers} layers", f"of {attention.heads} heads") if attends else ("no attention", "")
     header("Sentence", QUESTION, facts(record, about))
-    state.initial(state.TEXT, EXAMPLE)
+    state.initial(state.TEXT, SENTENCE)
     _below(record, other_runs(record))
 
 

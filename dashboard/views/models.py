@@ -12,6 +12,7 @@ from core.models.describe import parts
 from core.models.presets import PAPERS, PRESETS
 from core.runs.record import RunRecord
 from dashboard.charts.numbers import count
+from dashboard.views.naming import data_name
 
 ALL = "All"
 LINKED = 6
@@ -33,7 +34,7 @@ def sizes_of(record: RunRecord | None) -> Sizes | None:
     """Those of a run; None where it has none yet."""
     if record is None or not record.vocabulary or len(record.classes) < 2:
         return None
-    data = record.config.data.name.rsplit("/", 1)[-1]
+    data = data_name(record.config.data.name)
     words = f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {record.run}"
     return Sizes(record.vocabulary, len(record.classes), words)
 

@@ -13,6 +13,7 @@ from core.evaluation.metrics import METRICS
 from core.exceptions import RunDamaged
 from core.runs.record import LABEL, PROBABILITY, RunRecord
 from dashboard.charts.numbers import number, plus_minus
+from dashboard.views.naming import data_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +78,7 @@ def _run_row(record: RunRecord) -> dict[str, str]:
     return {
         "run": record.run,
         "status": record.status,
-        "data": "" if damaged else record.config.data.name.rsplit("/", 1)[-1],
+        "data": "" if damaged else data_name(record.config.data.name),
         "model": record.preset,
         "accuracy": accuracy,
         "tfidf": number(found.yardstick) if found and found.yardstick is not None else "",

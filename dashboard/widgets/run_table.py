@@ -13,6 +13,7 @@ from dashboard.charts.theme import Tokens
 from dashboard.views.results import headline, run_frame
 from dashboard.widgets.messages import selection_note
 from dashboard.widgets.run_files import export_button
+from dashboard.widgets.run_removal import removal_button
 from dashboard.widgets.style import look, row_height
 
 COLUMNS = ("run", "status", "data", "model", "accuracy", "interval", "tfidf")
@@ -64,6 +65,7 @@ def run_table(records: Sequence[RunRecord]) -> None:
                 if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
                     state.go(page)
             export_button(run, record.status)
+            removal_button(run)
 
 
 def _interval(record: RunRecord, tokens: Tokens) -> str:

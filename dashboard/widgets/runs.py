@@ -9,15 +9,18 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
+from dashboard.views.naming import data_name
+from dashboard.views.offer import offered
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, problem
+from dashboard.widgets.run_removal import removal_button, removed
 
 SHORT = 17
 """Characters that the picker shows of a name; a longer one stands below it as well."""
 
 
 def run_picker() -> None:
-    """The shared picker, bound to the URL; a link without a run gets the newest finished one."""
+    """The shared picker, bound to the URL; a link without a run gets the one to begin with."""
     records = data.runs()
     names = [record.run for record in records]
     asked = state.asked_run()
@@ -25,6 +28,7 @@ def run_picker() -> None:
         state.put(state.MISSING, asked)
     elif names and not state.draft(state.MISSING, ""):
         state.initial(state.RUN, _first(records))
+    removed()
     st.html('<p class="s-label">Run</p>')
     st.selectbox(
         "Run: every page speaks of it",
@@ -44,8 +48,8 @@ def run_picker() -> None:
 
 
 def _first(records: Sequence[RunRecord]) -> str:
-    """The newest run that is done; else the newest."""
-    return next((record.run for record in records if record.status == "done"), records[0].run)
+    """What is offered to begin with; where nothing is finished yet, the newest run."""
+    return (offered(records) or records[0]).run
 
 
 def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
@@ -76,14 +80,15 @@ def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
 
 def damaged(record: RunRecord) -> None:
     """What is wrong with a run that cannot be shown, and what to do."""
-    mend = f"Bring the file back, or remove the run: `sentiscope runs rm {record.run}`. Other runs are not touched."
+    mend = "Bring the file back, or delete the run. Other runs are not touched."
     problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend}")
+    removal_button(record.run)
 
 
 def facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:
     """What stands at the right of a page's head."""
     return [
         (record.run, ""),
-        (record.preset, f"on {record.config.data.name}, seed {record.config.training.seed}"),
+        (record.preset, f"on {data_name(record.config.data.name)}, seed {record.config.training.seed}"),
         *more,
     ]

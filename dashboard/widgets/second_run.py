@@ -12,6 +12,7 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.charts.attention import MapRow, full_colour, map_grid
 from dashboard.views.edits import UNCHANGED, Edits
+from dashboard.views.naming import data_name
 from dashboard.views.sentence import combined_rows, received, special_tokens, subtracts, told_apart
 from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, figure, heading
@@ -85,7 +86,7 @@ def _rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapRow]:
 
 
 def _reading(record: RunRecord, view: SentenceView, rows: list[MapRow], top: float, place: str, changed: str) -> None:
-    about = f"{record.preset} on {record.config.data.name}" + (f"; {changed}" if changed else "")
+    about = f"{record.preset} on {data_name(record.config.data.name)}" + (f"; {changed}" if changed else "")
     st.html(f'<p class="s-who"><b>{escape(record.run)}</b> {escape(about)}</p>')
     answer(record, view, look(), small=True)
     if not rows:

@@ -12,7 +12,7 @@ from core.config import RunConfig, compose, inputs
 from core.exceptions import SentiscopeError
 from core.models.presets import PRESETS
 from core.runs import jobs
-from core.runs.budget import TIMES, estimate, size
+from core.runs.budget import LENGTHS, estimate, size
 from core.verbs import configure
 from dashboard import data, datasets, state
 from dashboard.views.composing import composed_said, size_said
@@ -24,10 +24,10 @@ from dashboard.widgets.messages import problem
 from dashboard.widgets.preset_picker import preset_picker
 from dashboard.widgets.train_settings import setting_fields
 
-MODEL, DATA, TIME = "ndt-01-n3", "built-in", "30 seconds"
-TIME_HELP = (
-    "30 seconds: 4 epochs on at most 16 000 sentences · 5 minutes: 10 on at most 64 000 · full: up to 30 on all of "
-    "them, until nothing improves. For short sentences on two cores; what it takes here stands below."
+MODEL, DATA, LENGTH = "ndt-01-n3", "built-in", "short"
+LENGTH_HELP = (
+    "Short: 4 epochs on at most 16\u202f000 sentences · medium: 10 on at most 64\u202f000 · full: up to 30 on all of "
+    "them, until nothing improves. How long that takes here stands below."
 )
 
 
@@ -38,7 +38,7 @@ class Plan:
     model: str
     source: str
     settings: dict[str, Any]
-    """What is set on top of the preset: the time's, the data's, the person's, then what parts read."""
+    """What is set on top of the preset: the length's, the data's, the person's, then what parts read."""
     along: dict[str, Any]
     """These last."""
     config: RunConfig
@@ -50,13 +50,13 @@ def train_form() -> None:
         preset_picker(MODEL, help="The Models page shows what each is made of")
         data_picker(more="; the Data page shows what is in it")
         st.segmented_control(
-            "Time",
-            list(TIMES),
-            default=TIME,
-            key=state.TIME,
+            "Length",
+            list(LENGTHS),
+            default=LENGTH,
+            key=state.LENGTH,
             bind="query-params",
             required=True,
-            help=TIME_HELP,
+            help=LENGTH_HELP,
         )
         st.button("Start training", type="primary", on_click=_start, key="start")
     line = PRESETS[state.draft(state.PRESET, MODEL)].line
@@ -76,7 +76,7 @@ def train_form() -> None:
     large = size(plan.config, records)
     cost = f"{size_said(large)}. {time_said(estimate(plan.config, records), plan.config)}.".replace("..", ".")
     caption(f"{line} {cost}")
-    command = command_line(plan.source, plan.model, plan.settings, state.draft(state.NAME, ""))
+    command = command_line(datasets.written(plan.source), plan.model, plan.settings, state.draft(state.NAME, ""))
     said = f"{composed_said(plan.config, state.typed(state.SETTING), plan.along)} {cost}"
     defaults = _defaults(plan.along)
     composer(defaults, plan.config.model, partial(composed, plan.config, large, said, command))
@@ -100,7 +100,7 @@ def _plan() -> Plan:
 
 
 def _defaults(along: dict[str, Any]) -> RunConfig:
-    """What stands in grey: the preset as data and time have it, with what parts read, before a person's changes."""
+    """What stands in grey: the preset as data and length have it, with what parts read, before a person's changes."""
     model = state.draft(state.PRESET, MODEL)
     try:
         chosen = datasets.option(state.draft(state.DATA, DATA) or DATA).settings
@@ -111,8 +111,8 @@ def _defaults(along: dict[str, Any]) -> RunConfig:
 
 
 def _given(source: str) -> dict[str, Any]:
-    """What the aim of time sets."""
-    return {"data.name": source, **TIMES[state.draft(state.TIME, TIME)]}
+    """What the length sets."""
+    return {"data.name": source, **LENGTHS[state.draft(state.LENGTH, LENGTH)]}
 
 
 def _start() -> None:

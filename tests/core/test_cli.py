@@ -104,10 +104,10 @@ def test_limit_and_seed_cut_training_rows_only(cli):
     assert load(cli("evaluate", "cut", "--json"))["n"] == 12
 
 
-def test_an_aim_of_time_is_settings_that_others_override(cli):
-    code, _, err = cli("train", "--time", "a week")
-    assert code == 2 and "'30 seconds', '5 minutes', 'full'" in err
-    aimed = ("--time", "30 seconds", "--epochs", "1", "--name", "aimed")
+def test_a_length_is_settings_that_others_override(cli):
+    code, _, err = cli("train", "--length", "a week")
+    assert code == 2 and "'short', 'medium', 'full'" in err
+    aimed = ("--length", "short", "--epochs", "1", "--name", "aimed")
     assert cli("train", "--data", "reviews.csv", "--model", "vanilla", *aimed, "--json", *TINY)[0] == 0
     config = load(cli("runs", "show", "aimed", "--json"))["config"]
     assert (config["training"]["epochs"], config["data"]["limit"]) == (1, 16_000)

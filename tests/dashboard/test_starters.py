@@ -9,7 +9,14 @@ import pytest
 from pages import words
 
 from core import verbs
+from core.interpret.sentence import inspect_text
+from core.models.provides import provides
+from core.models.trace import Intervention
+from core.runs.load import load_run
 from core.runs.store import RunStore
+from core.text.tokenizers import UNKNOWN
+from dashboard import state
+from dashboard.views.offer import SENTENCE, offered
 
 pytestmark = pytest.mark.slow
 
@@ -63,6 +70,35 @@ def opened(app, page: str, **link: str) -> str:
     shown = words(pages.opened(app, page, **link))
     assert "This page cannot go on" not in shown
     return shown
+
+
+def test_the_run_offered_first_has_lambda_and_knows_every_word_of_the_sentence_it_is_offered_with():
+    first = offered(RunStore(TRAINED).list())
+    assert first is not None and "lambda" in provides(first.config.model)
+    words = load_run(RunStore(TRAINED), first.run).tokenizer.encode(SENTENCE)
+    assert UNKNOWN not in words.ids and words.truncated == 0
+    assert f"type `{SENTENCE}`" in (TRAINED.parent / "README.md").read_text()
+
+
+def test_the_sentence_is_answered_rightly_and_one_moved_lambda_turns_the_answer():
+    first = offered(RunStore(TRAINED).list())
+    loaded = load_run(RunStore(TRAINED), first.run)
+
+    def positive(*lambdas: tuple[int, int, float]) -> float:
+        view = inspect_text(
+            loaded.model, loaded.tokenizer, first.classes, SENTENCE, intervene=Intervention(lambdas=lambdas)
+        )
+        return view.probabilities["positive"]
+
+    assert positive() > 0.9
+    last = first.config.model.layers - 1
+    assert min(positive((last, 1, value)) for value in (0.0, 1.0)) < 0.5
+
+
+def test_the_picker_and_the_overview_offer_the_same_run(app):
+    words = opened(app, "overview")
+    first = offered(RunStore(TRAINED).list())
+    assert app.session_state[state.RUN] == first.run and f"Try to fool {first.preset}" in words
 
 
 def test_there_is_one_for_each_paper():

@@ -11,11 +11,11 @@ from core.models import attention
 from core.models.describe import parameters
 from core.models.presets import PRESETS
 from core.runs import queue
-from core.runs.budget import DENSE, GUESS_SECONDS, START_SECONDS, TIMES, Size, estimate, size
+from core.runs.budget import DENSE, GUESS_SECONDS, LENGTHS, START_SECONDS, Size, estimate, size
 from core.runs.record import RunRecord
 from core.runs.store import this_machine
 
-PLAN = compose("ndt-01-n3", TIMES["30 seconds"])
+PLAN = compose("ndt-01-n3", LENGTHS["short"])
 
 
 def run(config=PLAN, *, steps=1000, seconds=20.0, rows=16_000, **changes):
@@ -27,9 +27,9 @@ def run(config=PLAN, *, steps=1000, seconds=20.0, rows=16_000, **changes):
 
 
 def test_the_aims_are_settings_that_a_run_can_have():
-    for settings in TIMES.values():
+    for settings in LENGTHS.values():
         compose("vanilla", settings)
-    assert list(TIMES) == ["30 seconds", "5 minutes", "full"]
+    assert list(LENGTHS) == ["short", "medium", "full"]
 
 
 def test_without_earlier_runs_it_is_a_cautious_guess(monkeypatch):
@@ -72,8 +72,8 @@ def test_runs_that_cannot_be_compared_do_not_count(changes):
 
 def test_twice_the_layers_cost_more_and_fewer_texts_cost_less():
     whole = estimate(PLAN, []).seconds
-    assert estimate(compose("ndt-01-n3", {**TIMES["30 seconds"], "model.layers": 4}), []).seconds > 1.5 * whole
-    assert estimate(compose("ndt-01-n3", {**TIMES["30 seconds"], "data.limit": 1_600}), []).steps == 100
+    assert estimate(compose("ndt-01-n3", {**LENGTHS["short"], "model.layers": 4}), []).seconds > 1.5 * whole
+    assert estimate(compose("ndt-01-n3", {**LENGTHS["short"], "data.limit": 1_600}), []).steps == 100
 
 
 def test_the_texts_of_other_data_are_known_from_earlier_runs_only(tmp_path):
@@ -148,3 +148,7 @@ def test_n_grams_that_nobody_has_counted_have_no_size():
     assert size(compose("lexicon"), []).parameters == 6
     counted = run(compose("tfidf-nb"), vocabulary=9_000, classes=("a", "b"))
     assert size(compose("tfidf-logreg"), [counted]).parameters == 2 * 9_000 + 2
+
+
+def test_no_length_promises_a_time_that_another_machine_would_not_keep():
+    assert not [name for name in LENGTHS if any(word in name for word in ("second", "minute", "hour", *"0123456789"))]

@@ -1,0 +1,66 @@
+"""Deleting a run from a page: it asks first, and says why where it will not."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.config import compose
+from core.runs.store import RunStore, this_process
+from dashboard import state
+
+
+def text_of(app) -> str:
+    return " ".join(element.proto.body for element in app.get("html"))
+
+
+@pytest.fixture
+def chosen(app, runs):
+    """chosen(run): Overview with the row of this run chosen."""
+
+    def opened(run: str):
+        app.query_params["run"] = run
+        app.session_state[state.ROWS] = {"selection": {"rows": [row(run)], "columns": []}}
+        app.run()
+        assert not app.exception
+        return app
+
+    def row(run: str) -> int:
+        return [record.run for record in RunStore(runs).list()].index(run)
+
+    return opened
+
+
+def test_nothing_is_deleted_before_it_is_confirmed(chosen, runs):
+    app = chosen("baseline")
+    app.button(key="remove-baseline").click().run()
+    assert "Delete “baseline”?" in text_of(app) and (runs / "baseline").is_dir()
+    app.button(key="remove-no").click().run()
+    assert not app.exception and (runs / "baseline").is_dir()
+
+
+def test_a_confirmed_run_is_gone_and_no_page_speaks_of_it(chosen, runs):
+    app = chosen("baseline")
+    app.button(key="remove-baseline").click().run()
+    app.button(key="remove-yes").click().run()
+    assert not app.exception and not (runs / "baseline").exists()
+    assert "“baseline” is deleted" in text_of(app) and app.session_state[state.RUN] == "finished"
+    assert (runs / "finished" / "run.json").is_file()
+
+
+def test_a_damaged_run_can_be_deleted_from_where_it_is_told(app, runs):
+    app.query_params["run"] = "damaged"
+    app.run()
+    app.switch_page("screens/performance.py").run()
+    app.button(key="remove-damaged").click().run()
+    app.button(key="remove-yes").click().run()
+    assert not app.exception and not (runs / "damaged").exists()
+
+
+def test_a_run_that_is_being_trained_stays_and_the_page_says_what_to_do_first(chosen, runs):
+    store = RunStore(runs)
+    store.create(compose("vanilla"), "vanilla", "live")
+    store.update("live", status="running", process=this_process())
+    app = chosen("live")
+    app.button(key="remove-live").click().run()
+    assert "This run stays" in text_of(app) and "cancel it first" in text_of(app)
+    assert "remove-yes" not in [button.key for button in app.button] and (runs / "live").is_dir()
