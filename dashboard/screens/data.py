@@ -22,7 +22,7 @@ from dashboard.charts.data import measured as measured_chart
 from dashboard.charts.numbers import count
 from dashboard.views import datasets as views
 from dashboard.views.datasets import Option
-from dashboard.widgets.data_file import path_file, upload
+from dashboard.widgets.data_file import path_file, upload, waiting
 from dashboard.widgets.data_rows import asked_rows, opened_text, row_table
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, figure, heading
@@ -31,6 +31,8 @@ from dashboard.widgets.messages import finding, notes, problem
 from dashboard.widgets.style import look, row_height
 
 QUESTION = "What is in the data, and how much of it will a model get to see?"
+CHOOSE = "Those that can be opened here stand first. Or type the path of a file or folder on this machine"
+FILE_FIRST = "First use the file below, or take it away again"
 CLASSES = "The share of each class in each split. A model that always says the largest class is right that often."
 LABELS = "The share of the texts of each split that have a label; a text may have several, or none."
 CLASSES_HOW = (
@@ -83,7 +85,7 @@ SPLIT_COLUMNS = {
 
 def page() -> None:
     """One data set, or a file on its way to become one."""
-    head = st.container()
+    head, waits = st.container(), waiting()
     with st.container(key="data-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
             "Data",
@@ -92,7 +94,8 @@ def page() -> None:
             bind="query-params",
             width=330,
             accept_new_options=True,
-            help="Those that can be opened here stand first. Or type the path of a file or folder on this machine",
+            disabled=waits,
+            help=FILE_FIRST if waits else CHOOSE,
         )
         actions = st.container(horizontal=True, vertical_alignment="bottom", width="content")
     with st.expander("Bring your own file"):
@@ -100,6 +103,10 @@ def page() -> None:
     if text := state.take(state.PROBLEM):
         problem("This file could not be kept", text)
     title, facts = "Data", []
+    if waits:  # the page speaks of one thing at a time, and its button means that
+        with head:
+            header(title, QUESTION, [("a new file", "not used yet")])
+        return
     try:
         option = datasets.option(name or views.BUILT_IN)
         if option.lacking:

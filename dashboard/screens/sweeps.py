@@ -12,7 +12,7 @@ from core.fingerprint import fingerprint
 from core.runs import sweep, sweep_drive
 from core.runs.sweep import Plan
 from core.runs.sweep_drive import Progress
-from dashboard import data, state
+from dashboard import data, datasets, state, sweep_example
 from dashboard.charts.numbers import count
 from dashboard.charts.sweeps import members
 from dashboard.views import readings
@@ -43,6 +43,7 @@ def page() -> None:
         problem(f"There is no sweep “{missing}” here", "It may have been removed, or the link is of another machine.")
     if not names:
         finding("No sweep has been planned here yet", NONE)
+        _example()
         return
     state.keep_to(state.SWEEP, names)
     chosen = st.selectbox("Sweep", names, key=state.SWEEP, bind="query-params", width=320)
@@ -52,6 +53,25 @@ def page() -> None:
         problem(f"Sweep “{chosen}” is damaged", str(error))
         return
     _one(plan)
+
+
+def _example() -> None:
+    """What a finished sweep looks like."""
+    example = sweep_example.read()
+    made = f"comes with Sentiscope, made on {example.made}"
+    chart = members(example.cells, example.metric, look())
+    figure(f"Example: {example.metric}", chart, "sweep", note=made, reading=readings.SWEEP, about=readings.SWEEP_HOW)
+    _table(example.rows)
+    caption(f"{readings.SWEEP_TABLE} These runs are not here; the same command trains them:")
+    st.code(example.command, language=None, wrap_lines=True)
+
+
+def _table(rows: pd.DataFrame) -> None:
+    """Means and deviations, a line for each cell."""
+    columns = {name: _column(name) for name in rows.columns}
+    st.dataframe(
+        rows, hide_index=True, row_height=row_height(), column_config=columns, alt="Means and deviations by cell"
+    )
 
 
 def _one(plan: Plan) -> None:
@@ -100,17 +120,11 @@ def _one(plan: Plan) -> None:
     table = data.sweep_table(plan, version, (named[title],), baseline or "")
     frame, runs = table_frame(table), member_frame(whole)
     heading("Table", "sweep-table", note=f"{count(len(frame))} cells")
-    st.dataframe(
-        frame,
-        hide_index=True,
-        row_height=row_height(),
-        column_config={name: _column(name) for name in frame.columns},
-        alt="Means and deviations by cell",
-    )
+    _table(frame)
     caption(readings.SWEEP_TABLE)
     with st.expander("All runs of this sweep"):
         st.dataframe(runs, hide_index=True, row_height=row_height(), alt="Runs of this sweep")
-        st.code(command_line(plan), language=None, wrap_lines=True)
+        st.code(command_line(plan, datasets.written), language=None, wrap_lines=True)
     export_bar("sweep", {"Table": lambda: _flat(plan, version, baseline or ""), "Runs": runs})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -30,10 +30,10 @@ def time_said(found: Progress) -> str:
     return f"about {duration(found.seconds_left)}" + (f", and {unknown}" if unknown else "")
 
 
-def command_line(plan: Plan) -> str:
-    """The same sweep as a person types it."""
+def command_line(plan: Plan, written: Callable[[str], str] = str) -> str:
+    """The same sweep as a person types it; `written` gives a data set's name as it may be shown."""
     parts = ["sentiscope", "sweep", plan.name, f"--model={','.join(plan.models)}"]
-    parts += [f"--data={name}" for name in plan.data]
+    parts += [f"--data={written(name)}" for name in plan.data]
     parts += [f"--grid={name}={_values(values)}" for name, values in plan.grid.items()]
     parts += [f"--set={name}={value}" for name, value in plan.settings.items()]
     seeds = plan.seeds == tuple(range(len(plan.seeds)))

@@ -44,12 +44,22 @@ KEPT = (
 Look = Callable[[DataConfig], FileReport]
 
 
+def waiting() -> bool:
+    """Whether a file has been chosen and nobody has said yet that it is to be used."""
+    return state.draft(_uploader(), None) is not None
+
+
+def _uploader() -> str:
+    """The key of the place for a file; another one for each file that was used, so that it is empty again."""
+    return f"{state.UPLOAD}-{state.draft(state.UPLOAD, 0)}"
+
+
 def upload() -> None:
     """The place for a file, and what was found in it."""
     file = st.file_uploader(
         "A table with one text and one label in each row",
         type=KINDS,
-        key=f"{state.UPLOAD}-{state.draft(state.UPLOAD, 0)}",
+        key=_uploader(),
         help="CSV, TSV, JSON Lines, Excel, Parquet, or a text a line. At most 50 MB",
     )
     if file is None:
@@ -93,17 +103,18 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
         problem(f"{file} cannot be read so", _in_words_of_the_page(str(error)))
         return
     config, report = _columns(choices, key, asked, first, look)
+    if report.problem:
+        problem(f"{file} cannot be used yet", _in_words_of_the_page(report.problem))
+    else:
+        with st.container(key="use-bar", horizontal=True, vertical_alignment="center", gap="medium"):
+            st.button("Use this file", type="primary", key="use-data", on_click=_use, args=(keep, config))
+            shares = ", ".join(f"{name} ({count(rows)})" for name, rows in report.classes.items())
+            caption(f"{plural(len(report.classes), 'class')}: {shares}")
     caption(_found(report))
     st.dataframe(
         pd.DataFrame(report.preview), hide_index=True, row_height=row_height(), alt=f"The first rows of {file}"
     )
     notes([_in_words_of_the_page(each.message) for each in report.findings if each.level != "refused"])
-    if report.problem:
-        problem(f"{file} cannot be used yet", _in_words_of_the_page(report.problem))
-        return
-    shares = ", ".join(f"{name} ({count(rows)})" for name, rows in report.classes.items())
-    caption(f"{plural(len(report.classes), 'class')}: {shares}")
-    st.button("Use this data", type="primary", key="use-data", on_click=_use, args=(keep, config))
 
 
 def _as_text(place: st.delta_generator.DeltaGenerator, key: str) -> DataConfig:

@@ -55,7 +55,7 @@ def sweep_form() -> None:
     cells = f"{count(plan.cells)} cells × {count(len(plan.seeds))} seeds"
     folds = f" × {count(plan.folds)} folds" if plan.folds else ""
     caption(f"{cells}{folds} = {count(found.total)} runs · {time_said(found)}.")
-    st.code(command_line(plan), language=None, wrap_lines=True)
+    st.code(command_line(plan, datasets.written), language=None, wrap_lines=True)
 
 
 def _key(part: str) -> str:

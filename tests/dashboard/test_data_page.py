@@ -35,6 +35,29 @@ def uploaded(app, name: str, content: bytes):
     return app
 
 
+def test_a_chosen_file_has_the_only_primary_button_until_it_is_used_or_taken_away(app):
+    uploaded(app, "mine.csv", CSV)
+    assert [button.label for button in app.button if button.proto.type == "primary"] == ["Use this file"]
+    assert "a new file" in text_of(app) and app.selectbox(key=state.DATA).disabled
+    app.button(key="use-data").click().run()
+    assert [button.label for button in app.button if button.proto.type == "primary"] == ["Train on this"]
+    assert "mine.csv" in text_of(app) and not app.selectbox(key=state.DATA).disabled
+
+
+def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(app, tmp_path):
+    uploaded(app, "mine.csv", CSV)
+    app.button(key="use-data").click().run()
+    choice = app.session_state[state.DATA]
+    run = RunStore().create(from_dict({"data": {"name": choices(datasets.library_folder())[0].config.name}}), "vanilla")
+    for page in ("train", "sweeps", "models", "overview"):
+        app.switch_page(f"screens/{page}.py").run()
+        assert not app.exception and app.session_state[state.DATA] == choice
+        shown = text_of(app) + "".join(code.value for code in app.get("code"))
+        shown += "".join(frame.value.to_csv() for frame in app.dataframe)
+        assert str(tmp_path) not in shown, page
+    assert run.config.data.name.startswith(str(tmp_path))
+
+
 def workbook() -> bytes:
     book, stream = openpyxl.Workbook(), io.BytesIO()
     for row in (("review", "verdict"), *ROWS):

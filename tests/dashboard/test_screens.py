@@ -62,7 +62,7 @@ def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path,
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
     assert SAID[page][0] in text_of(opened(app, page, **brief))
     labels = " ".join(button.label for button in app.button)
-    assert {"train": "Start training", "data": "Use this data", "models": "Train this", "sweeps": "Start sweep"}.get(
+    assert {"train": "Start training", "data": "Use this file", "models": "Train this", "sweeps": "Start sweep"}.get(
         page, "Train a"
     ) in labels
 

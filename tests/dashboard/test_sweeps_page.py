@@ -11,7 +11,7 @@ from pages import words
 from core.runs import sweep, sweep_drive
 from core.runs.store import RunStore
 from core.runs.sweep import Plan, members
-from dashboard import datasets, state
+from dashboard import datasets, state, sweep_example
 
 
 @pytest.fixture
@@ -49,6 +49,19 @@ def test_without_a_sweep_it_says_what_one_is_for_and_offers_to_plan_one(page, ru
     assert "2 cells × 3 seeds = 6 runs" in words(app)
 
 
+def test_without_a_sweep_a_finished_example_is_shown_and_called_so(page, runs):
+    app = page()
+    assert "Example: Accuracy" in words(app) and "comes with Sentiscope" in words(app)
+    example = sweep_example.read()
+    assert list(app.dataframe[0].value["cell"]) == [cell.label for cell in example.cells]
+    assert example.command in [code.value for code in app.get("code")]
+    assert all(len(cell.values) == 3 for cell in example.cells)
+
+
+def test_the_example_is_gone_as_soon_as_there_is_a_sweep(page, planned):
+    assert "Example" not in words(page(sweep="study"))
+
+
 def test_what_it_will_cost_and_the_command_follow_the_choices(page, runs, table):
     app = page(data=str(table))
     app.multiselect(key="sweep-form-models").set_value(["vanilla"])
@@ -56,7 +69,7 @@ def test_what_it_will_cost_and_the_command_follow_the_choices(page, runs, table)
     app.number_input(key="sweep-form-folds").set_value(5)
     app.run()
     assert "4 cells × 3 seeds × 5 folds = 60 runs" in words(app)
-    (command,) = (code.value for code in app.get("code"))
+    command, _ = (code.value for code in app.get("code"))  # the other is that of the example
     assert command.startswith("sentiscope sweep sweep-1 --model=vanilla")
     assert "--grid=training.lr=1e-4,5e-4 --grid=model.layers=1,2" in command
     assert command.endswith("--set=data.limit=4000 --set=training.epochs=4 --seeds=3 --folds=5")
