@@ -19,7 +19,7 @@ from core.exceptions import RunDamaged, SentiscopeError
 from dashboard import data, state
 from dashboard.widgets.messages import problem
 from dashboard.widgets.runs import run_picker
-from dashboard.widgets.style import follow_theme, style
+from dashboard.widgets.style import follow_theme, one_step_back, style
 
 PAGES = (
     ("overview", "Overview", "grid_view"),
@@ -48,6 +48,7 @@ page = st.navigation(pages)
 try:
     data.adopt_once()
     with st.sidebar:
+        one_step_back()
         run_picker()
         st.toggle("Projector", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
         follow_theme()

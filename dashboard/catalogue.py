@@ -331,7 +331,7 @@ def _last_layer(source: Source, title: str, found: Callable[..., attention.MapRo
     row = found(view, len(view.layers) - 1)
     if row is None:
         raise NotAvailable(f"{source.record.preset} has none")
-    chart = attention.map_grid([row], view.tokens, source.look, label=row.name, numbered=False)
+    chart = attention.map_grid([row], view.tokens, source.look, label=row.name, numbered=False, worded=True)
     return Drawn(title, chart, f"last layer, {source.quoted}", reading)
 
 

@@ -129,6 +129,7 @@ def map_grid(
     top: float | None = None,
     label: str = "weight",
     numbered: bool = True,
+    worded: bool = False,
 ) -> go.Figure:
     """All maps on one scale: rows as given, columns heads; the page colour is zero.
 
@@ -139,6 +140,7 @@ def map_grid(
         top: The |weight| of full colour, where other figures share it.
         label: What the colour bar measures, for weights one of the texts of `SCALES`.
         numbered: Write the number of its head above each map.
+        worded: Write the words along both sides, as far as they fit; for one map that stands alone.
     """
     t, size = look.tokens, look.size
     heads, step = rows[0].weights.shape[0], block(len(tokens))
@@ -174,14 +176,21 @@ def map_grid(
     }
     frame = {"type": "category", "showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True}
     frame |= {"showgrid": False}
+    if worded and len(tokens) <= NAMED:
+        words = {"showticklabels": True, "tickvals": places, "ticktext": [escape(token) for token in tokens]}
+        frame |= {**words, "tickfont": {"color": t.ink, "size": size(14 if len(tokens) <= SMALLER else 11)}}
+        layout["height"] = look.height(max(WORDED, 22 * len(tokens) + 150))
     for r, h, axis in cells:
         name = {"title": {"text": rows[r].name, "font": {"color": t.ink, "size": size(15)}}} if h == 0 else {}
-        layout[f"xaxis{axis}"] = {**frame, "anchor": f"y{axis}", "domain": _part(h, heads)}
+        across = {"side": "top", "tickangle": -40 if len(tokens) > FLAT else 0} if worded else {}
+        layout[f"xaxis{axis}"] = {**frame, **across, "anchor": f"y{axis}", "domain": _part(h, heads)}
         upward = _part(len(rows) - 1 - r, len(rows))
         layout[f"yaxis{axis}"] = {**frame, "anchor": f"x{axis}", "domain": upward, "autorange": "reversed", **name}
     return go.Figure({"data": traces, "layout": layout})  # in one go: adding part by part takes ten times as long
 
 
+NAMED, SMALLER, FLAT, WORDED = 48, 24, 8, 410
+"""Tokens whose words fit along a map that stands alone, at full size, and without turning them; its least height."""
 SPELT = 6
 """Heads up to which each map is titled `head 1`, `head 2` …; of more, all but the first have their number alone."""
 

@@ -31,12 +31,14 @@ class TokenRow:
     name: str
     values: Floats
     """(L,)."""
+    direction: int = 1
+    """What more of it means: 1 plus, −1 minus, 0 neither; see the colours of `token_rows`."""
 
 
 def token_rows(
     rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, label: str, top: float = 0, zero: float = 0
 ) -> go.Figure:
-    """A cell for each token, a line for each row; the page colour is `zero`.
+    """A cell for each token, a line for each row; the page colour is `zero`, and a row without direction has no other.
 
     Args:
         rows: At least one.
@@ -48,9 +50,10 @@ def token_rows(
     """
     t, size = look.tokens, look.size
     step = block(len(tokens))
-    z = np.stack([_strongest(row.values, step) for row in rows])
-    top = top or float(np.abs(z - zero).max()) or 1.0
-    signed = bool((z < zero).any())
+    values = np.stack([_strongest(row.values, step) for row in rows])
+    z = (values - zero) * np.array([[row.direction] for row in rows], np.float32)
+    top = top or float(np.abs(z).max()) or 1.0
+    signed = bool((z < 0).any())
     words = [escape(token) for token in tokens][::step]
     places = list(range(len(words)))
     axis: dict[str, Any] = {"tickvals": places, "ticktext": words, "tickangle": -40 if len(words) > 10 else 0}
@@ -68,14 +71,15 @@ def token_rows(
         "z": z,
         "x": places,
         "y": [escape(row.name) for row in rows],
-        "customdata": np.array([words] * len(rows)),
-        "zmin": zero - top if signed else zero,
-        "zmax": zero + top,
+        "text": [words] * len(rows),
+        "customdata": values,
+        "zmin": -top if signed else 0,
+        "zmax": top,
         "colorscale": diverging(t) if signed else sequential(t),
         "showscale": False,
         "xgap": 2,
         "ygap": 2,
-        "hovertemplate": f"%{{customdata}}<br>{escape(label)} %{{z:.3f}}<extra>%{{y}}</extra>",
+        "hovertemplate": f"%{{text}}<br>{escape(label)} %{{customdata:.3f}}<extra>%{{y}}</extra>",
     }
     if len(words) <= WRITTEN:
         layout["annotations"] = [
@@ -83,9 +87,9 @@ def token_rows(
                 "x": x,
                 "y": y,
                 "text": number(value, 2),
-                "font": {"size": size(13), "color": readable(t, shade(t, value - zero, top))},
+                "font": {"size": size(13), "color": readable(t, shade(t, z[y, x], top))},
             }
-            for y, line in enumerate(z)
+            for y, line in enumerate(values)
             for x, value in enumerate(line)
         ]
     return go.Figure({"data": [trace], "layout": layout})

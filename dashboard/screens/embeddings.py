@@ -18,7 +18,7 @@ from dashboard.charts.theme import class_colours
 from dashboard.views import embeddings as views
 from dashboard.views import readings
 from dashboard.views.baselines import reads_without
-from dashboard.widgets.examples import example_table
+from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure
 from dashboard.widgets.header import header
@@ -192,6 +192,7 @@ def _selection(key: str, event: state.Selection, points: pd.DataFrame, shown: in
     rows = state.selected_rows(event, len(points))
     if not rows:
         return
+    in_sight(f"{key} {rows}")
     with st.container(key="selection", horizontal=True, vertical_alignment="center", wrap=False):
         selection_note(f"{count(len(rows))} of {count(shown)} sentences", "chosen on the map")
         st.button("Clear", type="tertiary", icon=":material/close:", on_click=state.clear, args=(key,))

@@ -25,17 +25,21 @@ from dashboard.views.lambdas import (
     reported_places,
     where_it_starts,
 )
+from dashboard.views.offer import offered
 from dashboard.views.parts import numbers_table, record_numbers
 from dashboard.views.sentence import subtracts
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, problem
+from dashboard.widgets.next_step import next_step
 from dashboard.widgets.parts import number_list
 from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.style import look, row_height
 
 QUESTION = "How did each lambda move while the model learned, and where did it end?"
+OTHERS = "Which other numbers did the model learn, and how did they move while it did?"
+KNOWS = "What does the model know besides its weights?"
 LIVE = ("queued", "running")
 POLL_SECONDS = 2.0
 FINAL = (
@@ -56,11 +60,7 @@ def page() -> None:
     if record is None:
         return
     if not has_lambda(record):
-        header("Lambdas", QUESTION, facts(record))
-        if data.learned_numbers(record):
-            _without_lambda(record)
-        else:
-            empty(*_without(record), "train")
+        _without_lambda(record)
         return
     others = [one for one in data.runs() if one.run != record.run and has_lambda(one)]
     seeds = other_seeds(record, others)
@@ -137,23 +137,35 @@ def _show(record: RunRecord) -> None:
         source = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
         caption(f"{FINAL} {where_it_starts(record)} {source}")
     tables = {"Course": course_table(tracks), "Losses": loss_table(tracks), "Final values": final}
-    export_bar("lambdas", {**tables, **_other_numbers(record)})
+    export_bar("lambdas", {**tables, **_other_numbers(record, "Other learned numbers")})
 
 
 def _without_lambda(record: RunRecord) -> None:
-    """A model with gates, temperatures or factors of positions in place of a lambda."""
-    finding(*_without(record)[:2])
-    if tables := _other_numbers(record):
-        export_bar("lambdas", tables)
+    """What the model has instead: gates, temperatures, factors of positions, a lexicon; and where there is a lambda."""
+    lines, table = data.learned_numbers(record), record_numbers(record)
+    header("Lambdas", OTHERS if lines else KNOWS if len(table) else QUESTION, facts(record))
+    tables = _other_numbers(record, "Learned numbers")
+    if not tables and len(table):
+        heading("What its lexicon knows", "numbers", note="counted, not learned")
+        number_list(table)
+        tables = {"Numbers": table}
+    first = offered([one for one in data.runs() if has_lambda(one)])
+    title, text = f"{record.preset} has no lambda", _why_not(record)
+    if first is not None:
+        next_step(title, f"{text} {first.run} has some.", "See its lambdas", "lambdas", first.run)
+    else:
+        empty(title, f"{text} Train ndt-01-n3 to see some.", "Train a model", "train")
+    if tables:
+        export_bar("lambdas", tables, figures=bool(lines))
 
 
-def _other_numbers(record: RunRecord) -> dict[str, Table]:
-    """The course of every other learned number, and where it ended."""
+def _other_numbers(record: RunRecord, title: str) -> dict[str, Table]:
+    """The course of every learned number but lambda, and where it ended."""
     lines = data.learned_numbers(record)
     if not lines:
         return {}
     chart = numbers_course(lines, record.config.training.epochs, look())
-    figure("Other learned numbers", chart, "numbers-course", note="by layer", reading=readings.COURSE_NUMBERS)
+    figure(title, chart, "numbers-course", note="by layer", reading=readings.COURSE_NUMBERS)
     table = record_numbers(record)
     if len(table):
         heading("Where they ended", "numbers", note="the epoch that was kept")
@@ -198,17 +210,10 @@ def _nothing_yet(record: RunRecord) -> tuple[str, str]:
     return "No lambda was logged", "The history of this run holds none; train it again to see its course."
 
 
-def _without(record: RunRecord) -> tuple[str, str, str]:
-    why = (
-        reads_without(record.config.model.family, "attention")
-        if "maps" not in provides(record.config.model)
-        else "Its heads have one map each, so there is nothing to weigh."
-    )
-    return (
-        f"{record.preset} has no lambda",
-        f"{why} Choose another run in the sidebar, or train ndt-01-n3, which has one for each further map.",
-        "Train a model",
-    )
+def _why_not(record: RunRecord) -> str:
+    if "maps" not in provides(record.config.model):
+        return reads_without(record.config.model.family, "attention")
+    return "Its heads have one map each, so there is nothing to weigh."
 
 
 page()

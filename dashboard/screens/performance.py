@@ -17,7 +17,7 @@ from dashboard.views import readings, scores
 from dashboard.views.parts import record_numbers
 from dashboard.views.results import Report, confusion_table, metric_stats, metric_table, yardstick_phenomena
 from dashboard.views.scores import Decision, decide
-from dashboard.widgets.examples import example_table
+from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.header import header
@@ -72,8 +72,7 @@ def page() -> None:
         decision = decide(report.labels, report.probabilities, report.classes, *threshold_bar(report.classes))
         tables = {"Metrics": metric_table(record, split)}
     _said(decision)
-    _answers(decision)
-    _selection(report, decision)
+    _answers(report, decision)
     _curves(decision)
     tables |= _details(record, split, report, decision)
     learned = record_numbers(record)
@@ -110,8 +109,9 @@ def _thin(sizes: dict[str, int]) -> None:
         finding("This figure rests on few sentences", f"Fewer than {FEW}: {small}.")
 
 
-def _answers(decision: Decision) -> None:
-    """What is confused with what, at which confidence, and how each class fares."""
+def _answers(report: Report, decision: Decision) -> None:
+    """What is confused with what; beside it the sentences of the clicked cell, before that how sure each answer was."""
+    cell = state.selected_cell(decision.classes)
     with st.container(key="pair-main"):
         left, right = st.columns(2, gap="large")
     with left:
@@ -146,21 +146,38 @@ def _answers(decision: Decision) -> None:
                 on_select=partial(state.clear, state.CELL),
                 selection_mode="single-cell",
             )
+    if cell is None:
+        with right:
+            _outcomes(decision)
+            _classes(decision)
+        return
     with right:
-        top = decision.positive is None
-        figure(
-            "Confidence by outcome",
-            confidence(*scores.outcomes(decision), decision.threshold, decision.score_name, look()),
-            "confidence",
-            note=f"n = {count(len(decision.rows))}",
-            reading=readings.OUTCOMES_TOP if top else readings.OUTCOMES,
-            about=readings.OUTCOMES_HOW,
-        )
-        _thin({"right answers": int(decision.correct.sum()), "wrong answers": int((~decision.correct).sum())})
-        heading("Each class", "classes", note=f"at {number(decision.threshold, 2)}")
-        three = {name: st.column_config.NumberColumn(format="%.3f", width=84) for name in ("Precision", "Recall", "F1")}
-        table = scores.class_table(decision)
-        st.dataframe(table, hide_index=True, row_height=row_height(), column_config=three, alt="Each class")
+        _selection(report, decision, *cell)
+    with st.container(key="pair-outcomes"):
+        left, right = st.columns(2, gap="large")
+    with left:
+        _outcomes(decision)
+    with right:
+        _classes(decision)
+
+
+def _outcomes(decision: Decision) -> None:
+    figure(
+        "Confidence by outcome",
+        confidence(*scores.outcomes(decision), decision.threshold, decision.score_name, look()),
+        "confidence",
+        note=f"n = {count(len(decision.rows))}",
+        reading=readings.OUTCOMES_TOP if decision.positive is None else readings.OUTCOMES,
+        about=readings.OUTCOMES_HOW,
+    )
+    _thin({"right answers": int(decision.correct.sum()), "wrong answers": int((~decision.correct).sum())})
+
+
+def _classes(decision: Decision) -> None:
+    heading("Each class", "classes", note=f"at {number(decision.threshold, 2)}")
+    three = {name: st.column_config.NumberColumn(format="%.3f", width=84) for name in ("Precision", "Recall", "F1")}
+    table = scores.class_table(decision)
+    st.dataframe(table, hide_index=True, row_height=row_height(), column_config=three, alt="Each class")
 
 
 def _curves(decision: Decision) -> None:
@@ -221,12 +238,9 @@ def _details(record: RunRecord, split: str, report: Report, decision: Decision) 
     return tables
 
 
-def _selection(report: Report, decision: Decision) -> None:
+def _selection(report: Report, decision: Decision, true: int, said: int) -> None:
     """The sentences of the clicked cell."""
-    cell = state.selected_cell(decision.classes)
-    if cell is None:
-        return
-    true, said = cell
+    in_sight(f"{true} {said}")
     rows = scores.cell_rows(decision, report.examples, true, said)
     with st.container(key="selection", horizontal=True, vertical_alignment="center", wrap=False):
         selection_note(

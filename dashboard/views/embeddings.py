@@ -112,7 +112,7 @@ def axis_titles(made: Projection, config: ProjectionConfig) -> list[str]:
     if not made.explained:
         return [""] * config.dimensions
     of = "of the variance" if config.dimensions == 2 else ""  # in space there is no room for it
-    return [f"component {i}, {share:.0%} {of}".rstrip() for i, share in enumerate(made.explained, start=1)]
+    return [f"component {i}, {100 * share:.0f} % {of}".rstrip() for i, share in enumerate(made.explained, start=1)]
 
 
 def map_name(config: ProjectionConfig) -> str:

@@ -30,7 +30,8 @@ NUMBERS = {
 """By name in a record: the sign on the page and what it means."""
 NEUTRAL_TOKENS = "neutral tokens"
 """The row of a record's numbers that is counted, not learned."""
-POLARITIES = ("positive", "neutral", "negative")
+POLARITIES = {"positive": 1, "neutral": 0, "negative": -1}
+"""In the order of a lexicon's numbers, each with the direction in which more of it pushes."""
 
 
 def tag_names(view: SentenceView) -> list[str]:
@@ -58,7 +59,7 @@ def polarity_rows(view: SentenceView) -> list[TokenRow]:
     """How positive, neutral and negative the lexicon holds each token."""
     if view.polarity is None:
         return []
-    return [TokenRow(name, view.polarity[:, i]) for i, name in enumerate(POLARITIES)]
+    return [TokenRow(name, view.polarity[:, i], way) for i, (name, way) in enumerate(POLARITIES.items())]
 
 
 def branch_rows(view: SentenceView) -> list[TokenRow]:
@@ -68,7 +69,7 @@ def branch_rows(view: SentenceView) -> list[TokenRow]:
 
 def head_reading(view: SentenceView) -> list[TokenRow]:
     """How much each token is read by the head's own attention, mean over readers and heads."""
-    if view.head_maps is None:
+    if view.head_maps is None or not view.tokens:  # of no readers there is no mean
         return []
     return [TokenRow("is read", np.average(view.head_maps.mean(0), axis=0, weights=view.places))]
 

@@ -113,7 +113,10 @@ GATES_HOW = (
 )
 GATE_BARS = "The same of the chosen layer: 1 is wide open, 0 hides the token as padding is hidden."
 TOKEN_LAMBDA = "The weight with which a further component enters the sum, where this token is the reader."
-POLARITY = "The three numbers of a token sum to 1; a third each where the lexicon does not know the word."
+POLARITY = (
+    "The three numbers of a token sum to 1; a third each where the lexicon does not know the word. "
+    "Blue speaks for the positive class (more positive or less negative than a third), orange for the negative one."
+)
 POLARITY_HOW = (
     "Counts of the lexicon's entries for the word, each weighted by its intensity, with one added to every class "
     "(Laplace) and normalised (Sentiment Lexical Attention, section 3)."

@@ -6,9 +6,18 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import state
-from dashboard.widgets.style import row_height
+from dashboard.widgets.style import asset, row_height
 
 SHOWN = 8
+ROOM = 440
+"""Pixels that a selection bar and its sentences take on a screen."""
+
+_in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>", js=asset("in_sight.js"))
+
+
+def in_sight(what: str) -> None:
+    """Bring what stands below into the window whenever `what`, the selection, has changed."""
+    _in_sight(key="in-sight", data={"what": what, "room": ROOM})
 
 
 def example_table(rows: pd.DataFrame, name: str) -> None:

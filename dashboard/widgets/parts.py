@@ -98,7 +98,9 @@ def _polarity(view: SentenceView, layer: int) -> None:
         )  # fmt: skip
     if term is not None:
         with right:
-            chart = map_grid([replace(term, name="")], view.tokens, look(), label="σ − neutral", numbered=False)
+            chart = map_grid(
+                [replace(term, name="")], view.tokens, look(), label="σ − neutral", numbered=False, worded=True
+            )
             figure("Sigma", chart, "sigma", note=f"{term.name}, last head", reading=readings.SIGMA)
 
 
@@ -106,7 +108,8 @@ def _support(view: SentenceView, layer: int) -> None:
     row = parts.seen(view, layer)
     if row is not None:
         with _pair("support")[0]:
-            chart = map_grid([replace(row, name="")], view.tokens, look(), top=1, label="may see", numbered=False)
+            row = replace(row, name="")
+            chart = map_grid([row], view.tokens, look(), top=1, label="may see", numbered=False, worded=True)
             figure("Who may see whom", chart, "support", note=f"layer {layer + 1}", reading=readings.SUPPORT)
 
 

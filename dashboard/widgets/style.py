@@ -24,6 +24,8 @@ _theme = st.components.v2.component(
     "sentiscope_theme", html='<div class="theme"></div>', css=asset("theme.css"), js=asset("theme.js")
 )
 
+_history = st.components.v2.component("sentiscope_history", html="<div></div>", js=asset("history.js"))
+
 
 def look() -> Look:
     """How figures are to be drawn for this visitor."""
@@ -40,6 +42,11 @@ def style() -> None:
     colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
     root = "html{font-size:21px}" if state.projector() else ""
     st.html(f"<style>:root{{{colours}}}{root}{asset('page.css')}</style>")
+
+
+def one_step_back() -> None:
+    """Make *Back* lead to the page before with one press, whatever was chosen on this one."""
+    _history(key="history")
 
 
 def follow_theme() -> None:

@@ -11,6 +11,8 @@ import streamlit as st
 from dashboard.charts.numbers import count, number, signed
 from dashboard.charts.theme import Look, class_colours, readable, shade
 
+ROOMY = 0.3
+"""Share of a bar from which its words fit in, also where the page is narrow; else all of them stand below."""
 CUT = 30
 """Words of a cut-off end that are shown; the rest is counted."""
 
@@ -84,7 +86,7 @@ def probability_bar(
     spoken = ", ".join(f"{name} {number(p)}" for name, p in probabilities.items())
     segments = []
     for (name, p), colour in zip(probabilities.items(), colours, strict=True):
-        text = f"<span>{escape(name)} {number(p)}</span>" if p > 0.16 else ""
+        text = f"<span>{escape(name)} {number(p)}</span>" if p > ROOMY else ""
         ink = readable(look.tokens, colour)
         segments.append(f'<div style="width:{100 * p:.1f}%;background:{colour};color:{ink}">{text}</div>')
     marks = ""
@@ -94,7 +96,7 @@ def probability_bar(
         spoken += "; as trained " + ", ".join(f"{name} {number(p)}" for name, p in before.items())
     size = " s-small" if small else ""
     st.html(f'<div class="s-bar{size}" role="img" aria-label="{escape(spoken)}">{"".join(segments)}{marks}</div>')
-    if len(probabilities) > 2:
+    if min(probabilities.values()) <= ROOMY:
         names = (
             f'<span><i class="s-dot" style="background:{colour}"></i>{escape(name)} {number(p)}</span>'
             for (name, p), colour in zip(probabilities.items(), colours, strict=True)

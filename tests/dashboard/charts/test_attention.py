@@ -7,6 +7,7 @@ import pytest
 
 from dashboard.charts.attention import (
     MOST,
+    NAMED,
     SCALES,
     MapRow,
     block,
@@ -155,3 +156,16 @@ def test_an_odd_length_keeps_its_last_token():
     (heat,) = map_grid([MapRow("a", weights)], ["w"] * (MOST + 1), Look(), top=1.0).data
     assert heat.z.shape == (len(heat.x), len(heat.y))
     assert heat.z[-1, -1] == 0.5
+
+
+def test_a_map_that_stands_alone_has_its_words_along_both_sides():
+    layout = map_grid([MapRow("", MAPS[:, 0][:1])], ["not", "<b>"], Look(), numbered=False, worded=True).layout
+    for axis in (layout.xaxis, layout.yaxis):
+        assert axis.showticklabels and list(axis.ticktext) == ["not", "&lt;b&gt;"]
+    assert layout.xaxis.side == "top"  # below is the colour bar
+
+
+def test_words_that_would_not_fit_along_a_map_are_left_to_its_hover_labels():
+    weights = np.zeros((1, NAMED + 1, NAMED + 1))
+    layout = map_grid([MapRow("", weights)], ["w"] * (NAMED + 1), Look(), numbered=False, worded=True).layout
+    assert not layout.xaxis.showticklabels

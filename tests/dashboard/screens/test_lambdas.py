@@ -98,8 +98,31 @@ def test_a_model_without_lambda_says_why_and_what_to_do(app, runs, preset, words
     make(runs, preset, "plain", status="done")
     shown = text_of(opened(app, run="plain"))
     assert f"{preset} has no lambda" in shown
-    assert words in shown
-    assert "train ndt-01-n3" in shown
+    assert words in shown and "finished has some." in shown
+    app.button(key="next-action").click().run()
+    assert app.session_state[state.RUN] == "finished" and SHOWN in text_of(app)
+
+
+def test_where_no_run_has_a_lambda_one_can_be_trained(app, runs):
+    shutil.rmtree(runs / "finished")
+    assert "Train ndt-01-n3" in text_of(opened(app, run="baseline"))
+    assert "Train a model" in [button.label for button in app.button]
+
+
+def test_a_model_with_other_learned_numbers_opens_with_them(app, runs):
+    make(runs, "tweet-v1-p2", "plain", status="done", results={"scalars": {"tau": [2.5, 2.6, 2.7]}})
+    rows = [{"kind": "step", "step": step, "loss": 1.0, "scalars": {"tau": [2.0, 2.0, 2.0]}} for step in (0, 10)]
+    (runs / "plain" / "history.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    shown = text_of(opened(app, run="plain"))
+    assert "Which other numbers did the model learn" in shown
+    assert shown.index("Learned numbers") < shown.index("Where they ended") < shown.index("has no lambda")
+
+
+def test_a_model_with_a_lexicon_opens_with_what_that_knows(app, runs):
+    make(runs, "lexical-last", "plain", status="done", results={"neutral_share": {"test": 0.89}})
+    shown = text_of(opened(app, run="plain"))
+    assert shown.index("What its lexicon knows") < shown.index("has no lambda")
+    assert "test 89.0 %" in app.dataframe[0].value["learned"].tolist()
 
 
 def test_a_run_that_has_just_started_waits_for_its_first_lambda(app, runs):

@@ -94,7 +94,7 @@ def test_every_number_says_on_how_many_it_rests():
 
 
 def test_axes_of_pca_have_a_meaning_others_have_none():
-    assert views.axis_titles(MADE, PCA)[0] == "component 1, 60% of the variance"
+    assert views.axis_titles(MADE, PCA)[0] == "component 1, 60 % of the variance"
     assert views.axis_titles(Projection(MADE.rows, MADE.places, QUALITY), ProjectionConfig("umap", 3)) == ["", "", ""]
 
 

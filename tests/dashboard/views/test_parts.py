@@ -12,18 +12,20 @@ from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
 from core.training.history import History
+from dashboard.charts.parts import token_rows
+from dashboard.charts.theme import DARK, LIGHT, Look, shade
 from dashboard.views import parts
 
 
-def read(preset: str):
-    """A reading of four words by a small model of a preset, with the tags and polarities it needs; and the model."""
+def read(preset: str, words: str = "not a bad film"):
+    """A reading of these words by a small model of a preset, with the tags and polarities it needs; and the model."""
     config = small(PRESETS[preset].model)
     text = TextConfig(
         min_freq=1, tagger="en" if config.needs_tags else "none", lexicon="vader" if config.needs_lexicon else ""
     )
     tokenizer = fit_tokenizer(["not a bad film"] * 3, text)
     model = make(config, torch.float32)
-    return inspect_text(model, tokenizer, ("a", "b", "c"), "not a bad film"), model
+    return inspect_text(model, tokenizer, ("a", "b", "c"), words), model
 
 
 def test_gates_polarity_and_factors_of_sentiformer():
@@ -57,6 +59,26 @@ def test_sigma_is_the_product_of_the_polarities_in_the_last_head(preset, name):
     assert row.weights[0, 3, 3] > 0 and abs(row.weights[0, 1, 3]) < 1e-6, "bad with itself, and with not"
     rows = parts.polarity_rows(seen)
     np.testing.assert_allclose(sum(row.values for row in rows), 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK])
+def test_what_speaks_for_the_positive_class_is_blue_and_for_the_negative_class_orange(tokens):
+    rows = parts.polarity_rows(read("lexical-last")[0])
+    look, words = Look(dark=tokens is DARK), ["[CLS]", "not", "a", "bad", "film"]
+    chart = token_rows(rows, words, look, label="polarity", top=2 / 3, zero=1 / 3)
+    (heat,) = chart.data
+    drawn = {row: [shade(tokens, value, heat.zmax) for value in line] for row, line in zip(heat.y, heat.z, strict=True)}
+    bad = len(drawn["positive"]) - 2
+    assert drawn["negative"][bad] in tokens.minus_scale[1:] and drawn["positive"][bad] in tokens.minus_scale
+    assert not set(drawn["negative"] + drawn["positive"]) & set(tokens.plus_scale[1:])  # no word here is positive
+    assert set(drawn["neutral"]) == {tokens.paper}
+    assert heat.customdata[2][bad] == pytest.approx(rows[2].values[bad])  # the number on hover is the lexicon's own
+
+
+def test_of_an_empty_text_nothing_is_averaged(recwarn):
+    seen, _ = read("inceptive-16", "")
+    assert parts.head_reading(seen) == [] and parts.token_table(seen).empty
+    assert not recwarn.list
 
 
 def test_branches_and_the_attention_of_the_inceptive_head():

@@ -1,0 +1,63 @@
+"""What a click answers is in the window where it was clicked, and what others train is noticed without a reload."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from browsing import dashboard, settle, visit
+from playwright.sync_api import Page, Route, expect
+
+from core.config import compose
+from core.runs.store import RunStore
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def within(page: Page, selector: str) -> bool:
+    """Whether the upper end of this lies in the window."""
+    box = page.locator(selector).bounding_box()
+    return box is not None and 0 <= box["y"] <= page.evaluate("innerHeight") - 60
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server, width):
+    page, complaints = visit(browser, server, width=width)
+    page.goto(f"{server}/performance?run=finished")
+    page.locator(".st-key-fig-confusion .bars .point").first.click(timeout=60_000, force=True)
+    expect(page.get_by_text("of 16 sentences")).to_be_visible(timeout=30_000)
+    settle(page)
+    page.wait_for_timeout(500)
+    assert within(page, ".st-key-selection")
+    if width == 1440:  # beside what was clicked, not below it
+        bar, matrix = (page.locator(f".st-key-{key}").bounding_box() for key in ("selection", "fig-confusion"))
+        assert bar["x"] > matrix["x"] + matrix["width"] and bar["y"] < matrix["y"] + matrix["height"]
+    assert complaints == []
+
+
+def test_the_place_of_a_figure_is_filled_while_what_draws_it_is_on_its_way(browser, server):
+    page, _ = visit(browser, server)
+    waiting: list[Route] = []
+    page.route("**/PlotlyChart*.js", waiting.append)
+    page.goto(f"{server}/performance?run=finished")
+    place = page.locator(".st-key-fig-confusion")
+    expect(place.get_by_test_id("stSkeleton")).to_be_visible(timeout=60_000)
+    before = place.bounding_box()
+    assert place.get_by_test_id("stSkeleton").bounding_box()["height"] == before["height"] > 400
+    for route in waiting:
+        route.continue_()
+    expect(place.locator(".bars .point").first).to_be_visible(timeout=60_000)
+    assert place.bounding_box()["height"] == before["height"]
+
+
+def test_overview_notices_a_training_that_was_begun_elsewhere(browser, trained, tmp_path):
+    runs = tmp_path / "runs"
+    shutil.copytree(trained, runs)
+    with dashboard(runs) as address:
+        page, complaints = visit(browser, address)
+        page.goto(address)
+        expect(page.get_by_text("Try to fool")).to_be_visible(timeout=60_000)
+        settle(page)
+        RunStore(runs).create(compose("vanilla"), "vanilla", "elsewhere")
+        expect(page.get_by_text("elsewhere waits for a free place")).to_be_visible(timeout=20_000)
+    assert complaints == []
