@@ -18,7 +18,7 @@ from core.config import RunConfig, compose
 from core.data.config import DataConfig
 from core.data.sources import SOURCES
 from core.data.table import indicators
-from core.exceptions import DataError, InputError, NotAvailable, RunDamaged
+from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.papers.reported import counterpart
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
@@ -582,14 +582,15 @@ def doctor(store: RunStore | None = None) -> dict[str, Any]:
 
 def _labelled_rows(loaded: LoadedRun, data: str, split: str) -> tuple[pd.DataFrame, str]:
     """Frame with `text` and `label` (a class name, or a tuple of them), and the name of the split."""
-    from core.data.inspect import read_file
+    from core.data import apart
     from core.data.load import load
+    from core.data.local import local_path
 
-    path = Path(data).expanduser()
+    path = local_path(data)
     if data and data not in SOURCES and os.path.isfile(path):
         if split not in ("", WHOLE):
             raise InputError(f"--split {split}: the single file {path.name} has no splits")
-        return read_file(path).rows, WHOLE
+        return apart.read_file(path, {}).rows, WHOLE
     dataset = load(DataConfig(name=data) if data else loaded.record.config.data)
     split = split or "test"
     if split not in dataset.splits:
@@ -621,21 +622,13 @@ def _match(
 
 def _texts_of(file: Path) -> list[str]:
     """A text per line, or the `text` column of a table."""
-    from core.data.files import read_table
+    from core.data import apart
 
     if file.suffix.lower() in (".txt", ""):
         from core.data.decode import decode
+        from core.data.local import read_bytes
 
-        try:
-            text = decode(file.read_bytes(), file=file.name).text
-        except OSError as error:
-            raise DataError(f"cannot be read ({error.strerror})", file=str(file)) from error
+        text = decode(read_bytes(file), file=file.name).text
         # Not splitlines: form feeds and the like stand inside a line, for editors and `wc -l` too.
         return re.split(r"\r\n|\r|\n", text.removesuffix("\n").removesuffix("\r")) if text else []
-    frame = read_table(file).frame
-    if "text" not in frame.columns:
-        raise DataError(f"no such column; found {', '.join(map(str, frame.columns))}", file=file.name, field="text")
-    missing = frame["text"].isna()
-    if missing.any():
-        raise DataError("the text is missing", file=file.name, row=int(missing.to_numpy().argmax()) + 1, field="text")
-    return [str(text) for text in frame["text"]]
+    return apart.read_texts(file)

@@ -241,9 +241,9 @@ def _inspect_path(path: str, version: str, config: DataConfig) -> FileReport:
 
 
 def _inspect(path: Path, config: DataConfig) -> FileReport:
-    from core.data.inspect import inspect_file
+    from core.data import apart
 
-    return inspect_file(path, **config.reading())
+    return apart.inspect_file(path, config.reading())
 
 
 def _folder_version(name: str) -> str:

@@ -7,10 +7,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from core.data import apart
 from core.data.config import DataConfig
 from core.data.folders import split_files
-from core.data.inspect import inspect_file
 from core.data.load import load
+from core.data.local import local_path
 from core.exceptions import SentiscopeError
 
 
@@ -36,14 +37,17 @@ def check(config: DataConfig) -> dict[str, Any]:
 
 
 def _files(config: DataConfig) -> list[dict[str, Any]]:
-    path = Path(config.name).expanduser()
+    try:
+        path = local_path(config.name)
+    except SentiscopeError:  # said by the loading
+        return []
     paths = [path] if os.path.isfile(path) else list(split_files(path).values()) if os.path.isdir(path) else []
     return [_report(path, config) for path in paths]
 
 
 def _report(path: Path, config: DataConfig) -> dict[str, Any]:
     try:
-        report = inspect_file(path, **config.reading())
+        report = apart.inspect_file(path, config.reading())
     except SentiscopeError as error:
         return {"file": path.name, "problem": str(error)}
     return dataclasses.asdict(report)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from core.data.decode import without_surrogates
+from core.data.findings import shown
+from core.data.limits import refusal
 from core.exceptions import DataError
 
 TEXT_NAMES = (
@@ -18,6 +22,8 @@ LABEL_NAMES = (
     "label sentiment polarity class classes category target emotion airline_sentiment rating stars score labels y"
 ).split()
 
+MOST_NESTED = 20
+"""Levels of lists and objects in a cell."""
 MOST_GUESSED = 50
 """A column with more distinct values is not guessed to be the label."""
 
@@ -89,11 +95,48 @@ def as_word(value: object) -> str:
     """One cell as text; see `as_words`."""
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
     if isinstance(value, np.ndarray):
-        return str(value.tolist())
+        value = value.tolist()
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return str(value)
+    return without_surrogates(str(value))
+
+
+def cell_of(value: Any, longest: int, *, file: str, row: int, field: str) -> Any:
+    """A cell that came out of somebody's file, fit to be worked with: its text can be stored, it is not nested deeply.
+
+    Args:
+        value: What the format's reader gave.
+        longest: Characters that are allowed.
+        file: Name for messages.
+        row: 1-based number for messages.
+        field: Name for messages.
+
+    Raises:
+        DataError: it is too long or too deeply nested.
+    """
+    if isinstance(value, str):
+        if len(value) > longest:
+            found = f"the cell has {len(value):,} characters"
+            raise refusal(found, "characters", file=file, row=row, field=without_surrogates(field))
+        return without_surrogates(value)
+    inside = [value]
+    for _ in range(MOST_NESTED):
+        inside = [part for each in inside for part in _parts(each)]
+        if not inside:
+            return value
+    raise DataError(
+        f"the cell is nested more than {MOST_NESTED} levels deep; write it as text",
+        file=file,
+        row=row,
+        field=without_surrogates(field),
+    )
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
 
 
 def _column(name: str, values: pd.Series) -> Column:
@@ -115,7 +158,7 @@ def _named(columns: Sequence[Column], wanted: str, role: str, file: str) -> Colu
     for column in columns:
         if column.name == wanted:
             return column
-    if wanted.isdigit() and int(wanted) < len(columns):
+    if wanted.isascii() and wanted.isdigit() and len(wanted) < 10 and int(wanted) < len(columns):
         return columns[int(wanted)]
     near = difflib.get_close_matches(wanted, [column.name for column in columns], n=1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
@@ -123,7 +166,7 @@ def _named(columns: Sequence[Column], wanted: str, role: str, file: str) -> Colu
 
 
 def _list(columns: Sequence[Column]) -> str:
-    return "columns: " + ", ".join(column.name for column in columns[:30])
+    return "columns: " + ", ".join(shown(column.name) for column in columns[:30])
 
 
 def _by_name(columns: Sequence[Column], names: Sequence[str]) -> Column | None:

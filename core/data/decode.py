@@ -5,8 +5,19 @@ from __future__ import annotations
 import codecs
 import re
 from dataclasses import dataclass
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 
 from core.exceptions import DataError
+
+ENCODINGS = (
+    *("utf-8", "utf-16", "cp1252", "latin-1", "cp949", "shift_jis", "gb18030", "cp1251"),
+    *("ascii", "utf-8-sig", "utf-16-le", "utf-16-be", "utf-32", "euc-kr", "cp932", "euc-jp", "iso2022-jp", "gbk"),
+    *("gb2312", "big5", "big5hkscs", "koi8-r", "koi8-u", "cp866", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256"),
+    *("cp1257", "cp1258", "cp874", "tis-620", "iso8859-2", "iso8859-5", "iso8859-6", "iso8859-7", "iso8859-8"),
+    *("iso8859-9", "iso8859-15", "cp437", "cp850", "mac-roman"),
+)
+"""All that may be named, the usual ones first. Python's other codecs are no encodings of text, or unpack: `zlib`."""
 
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -39,12 +50,12 @@ def decode(data: bytes, encoding: str = "", *, file: str = "") -> Decoded:
 
     Args:
         data: The bytes of the whole file.
-        encoding: A codec name; empty: found by trial (byte-order mark, UTF-16 by its zero bytes, UTF-8, CP949 if the
-            outcome is Korean, then Windows-1252 or Latin-1).
+        encoding: One of `ENCODINGS`, or another name of it; empty: found by trial (byte-order mark, UTF-16 by its zero
+            bytes, UTF-8, CP949 if the outcome is Korean, then Windows-1252 or Latin-1).
         file: Name for messages.
 
     Raises:
-        DataError: for an unknown codec, bytes the codec cannot read, or something that is not text.
+        DataError: for an encoding that is not of the list, bytes that are not in it, or something that is not text.
     """
     decoded = _named(data, encoding, file) if encoding else _found(data)
     text = decoded.text.removeprefix("\ufeff")
@@ -65,17 +76,23 @@ def without_surrogates(text: str) -> str:
 
 
 def _named(data: bytes, encoding: str, file: str) -> Decoded:
+    codec = _MODULES.get(_module(encoding))
+    if codec is None:
+        raise DataError(f"unknown encoding '{encoding}'; use one of {', '.join(ENCODINGS)}", file=file)
     try:
-        codec = codecs.lookup(encoding)
-    except LookupError:
-        raise DataError(
-            f"unknown encoding '{encoding}'; use for example utf-8, utf-16, cp949, cp1252 or latin-1", file=file
-        ) from None
-    try:
-        return Decoded(str(codec.decode(data, "strict")[0]), codec.name)
-    except (UnicodeDecodeError, AssertionError, TypeError):
+        return Decoded(data.decode(codec, "strict"), codecs.lookup(codec).name)
+    except UnicodeError:
         seems = _found(data).encoding
         raise DataError(f"cannot be read as {encoding}; it seems to be {seems}", file=file) from None
+
+
+def _module(encoding: str) -> str:
+    """Python's own name of an encoding, by any of those that people use; nothing is imported by a visitor's word."""
+    plain = normalize_encoding(encoding).lower()
+    return aliases.get(plain, plain)
+
+
+_MODULES = {_module(name): name for name in ENCODINGS}
 
 
 def _found(data: bytes) -> Decoded:

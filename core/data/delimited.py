@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
-import io
+import itertools
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from core.data import limits
 from core.exceptions import DataError
 
 DELIMITERS = ("\t", ",", ";", "|", "|||", "::")
@@ -17,6 +19,8 @@ NAMES = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "blank", 
 
 _LEAST_REGULAR = 0.9
 """Least share of rows with the same number of fields for a delimiter to be believed."""
+HEADER_ROWS = 2_001
+"""Rows that tell whether the first one names the columns."""
 _SAMPLE = 400_000
 """Characters that the delimiter is chosen from."""
 _HEADER_WORDS = frozenset(
@@ -25,6 +29,7 @@ _HEADER_WORDS = frozenset(
     "tweet_id review_id document_id sentence_id split y".split()
 )
 _NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 csv.field_size_limit(2**31 - 1)
 
@@ -54,12 +59,13 @@ def parse(text: str, delimiter: str = "", header: str = "", *, file: str = "") -
         file: Name for messages.
 
     Raises:
-        DataError: if the named delimiter does not occur.
+        DataError: if the named delimiter does not occur, or the table is larger than allowed (`limits`).
     """
     wanted = {"tab": "\t", "\\t": "\t", "blank": " ", "space": " "}.get(delimiter, delimiter)
     chosen = wanted or _find_delimiter(text)
-    rows, quoted = _best_rows(text, chosen)
+    rows, quoted = _best_rows(text, chosen, file)
     width, _ = _shape(rows)
+    limits.check_shape(len(rows), width, file=file)
     if wanted and width < 2:
         found = _find_delimiter(text)
         hint = f"; the file seems to use {_spoken(found)}" if found else ""
@@ -81,7 +87,7 @@ def has_header(rows: list[list[str]], asked: str = "") -> bool:
         return asked == "yes"
     if len(rows) < 2:
         return False
-    first, rest = rows[0], rows[1:2001]
+    first, rest = rows[0], rows[1:HEADER_ROWS]
     columns = list(zip(*rest, strict=True))
     cells = [cell.strip() for cell in first]
     usual = [n for n, cell in enumerate(cells) if cell.casefold() in _HEADER_WORDS and cell not in columns[n]]
@@ -97,13 +103,19 @@ def has_header(rows: list[list[str]], asked: str = "") -> bool:
 
 def column_names(cells: list[str]) -> tuple[str, ...]:
     """Distinct names for the columns: blanks become `column N`, repeats get a number."""
-    seen: Counter[str] = Counter()
-    names = []
-    for number, cell in enumerate(cells):
-        name = cell.strip() or f"column {number}"
-        seen[name] += 1
-        names.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
-    return tuple(names)
+    return unique(cell.strip() or f"column {number}" for number, cell in enumerate(cells))
+
+
+def unique(names: Iterable[str]) -> tuple[str, ...]:
+    """The names, each but once: what was there before gets a number behind it."""
+    seen: set[str] = set()
+    found = []
+    for name in names:
+        free = (f"{name} ({number})" for number in itertools.count(2))
+        seen_as = name if name not in seen else next(other for other in free if other not in seen)
+        seen.add(seen_as)
+        found.append(seen_as)
+    return tuple(found)
 
 
 def _spoken(delimiter: str) -> str:
@@ -118,7 +130,7 @@ def _find_delimiter(text: str) -> str:
         if delimiter not in sample:
             continue
         for quoted in (True, False) if len(delimiter) == 1 else (False,):
-            rows = _rows(sample, delimiter, quoted)
+            rows = list(_rows(sample, delimiter, quoted))
             width, share = _shape(rows[:-1] if len(text) > _SAMPLE else rows)
             if width > 1 and (share > best_share or (share == best_share and not best)):
                 best, best_share = delimiter, share
@@ -126,29 +138,54 @@ def _find_delimiter(text: str) -> str:
     return "|||" if best == "|" and _shape(_rows(sample, "|||", False))[0] > 1 else best
 
 
-def _best_rows(text: str, delimiter: str) -> tuple[list[list[str]], bool]:
-    """Rows with quotes understood or taken as ordinary characters, whichever fits the file, and which it was."""
-    plain = _rows(text, delimiter, quoted=False)
-    if '"' not in text or len(delimiter) != 1:
-        return plain, False
-    try:
-        strict = _rows(text, delimiter, quoted=True, strict=True)
-        return (strict, True) if _shape(strict)[1] >= _shape(plain)[1] else (plain, False)
-    except csv.Error:
-        lenient = _rows(text, delimiter, quoted=True)
-        return (lenient, True) if _shape(lenient)[1] > _shape(plain)[1] else (plain, False)
+def _best_rows(text: str, delimiter: str, file: str) -> tuple[list[list[str]], bool]:
+    """Rows with quotes understood or taken as ordinary characters, whichever fits the file, and which it was.
+
+    Only the better reading is kept: of a large file the other one would fill the memory a second time.
+    """
+
+    def shape(quoted: bool, strict: bool = False) -> tuple[int, float]:
+        return _shape(_bounded(_rows(text, delimiter, quoted, strict), file))
+
+    quoted = False
+    if '"' in text and len(delimiter) == 1:
+        plain = shape(False)[1]
+        try:
+            quoted = shape(True, strict=True)[1] >= plain
+        except csv.Error:
+            quoted = shape(True)[1] > plain
+    return list(_bounded(_rows(text, delimiter, quoted), file)), quoted
 
 
-def _rows(text: str, delimiter: str, quoted: bool, strict: bool = False) -> list[list[str]]:
+def _bounded(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
+    """The same rows, as long as they are no more and no longer than allowed.
+
+    Raises:
+        DataError: they are.
+    """
+    allowed, cells = limits.current(), 0
+    for number, row in enumerate(rows, 1):
+        cells += len(row)
+        if number > allowed.rows + 1 or cells > allowed.cells + allowed.columns:  # a header is no row
+            limits.check_shape(number, -(-cells // number), file=file)
+        longest = max(map(len, row))
+        if longest > allowed.characters:
+            raise limits.refusal(f"a cell has {longest:,} characters", "characters", file=file, row=number)
+        yield row
+
+
+def _rows(text: str, delimiter: str, quoted: bool, strict: bool = False) -> Iterator[list[str]]:
+    lines = (found.group() for found in _LINE.finditer(text))
     if quoted:
-        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=strict) if row]
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return [line.split(delimiter) if delimiter else [line] for line in lines if line.strip()]
+        return (row for row in csv.reader(lines, delimiter=delimiter, strict=strict) if row)
+    bare = (line.rstrip("\r\n") for line in lines)
+    return (line.split(delimiter) if delimiter else [line] for line in bare if line.strip())
 
 
-def _shape(rows: list[list[str]]) -> tuple[int, float]:
+def _shape(rows: Iterable[list[str]]) -> tuple[int, float]:
     """Most usual number of fields, and the share of rows that have it."""
-    if not rows:
+    widths = Counter(map(len, rows))
+    if not widths:
         return 0, 0.0
-    width, count = Counter(map(len, rows)).most_common(1)[0]
-    return width, count / len(rows)
+    width, count = widths.most_common(1)[0]
+    return width, count / widths.total()

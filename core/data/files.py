@@ -5,20 +5,22 @@ CSV, TSV, JSON, JSON Lines, XLSX, Parquet, treebank brackets and plain text.
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import zipfile
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from core.data import limits
+from core.data.columns import cell_of
 from core.data.decode import decode, without_surrogates
-from core.data.delimited import column_names, has_header, parse
+from core.data.delimited import HEADER_ROWS, column_names, has_header, parse, unique
+from core.data.excel import read_excel
 from core.data.findings import Finding, plural
+from core.data.local import read_bytes
+from core.data.parquet import read_parquet
 from core.exceptions import DataError
 
 _LEAF = re.compile(r"\((\d+) ([^()]+)\)")
@@ -59,75 +61,27 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "", header: s
         header: `yes` or `no`: whether the first row of a delimited text or Excel sheet names its columns; empty: found.
 
     Raises:
-        DataError: if there is no such file, it is empty, or it is of a kind that cannot be read.
+        DataError: if there is no such file, it is empty, of a kind that cannot be read, damaged, or asks for more than
+            is allowed (`limits`).
     """
-    data = _bytes(path)
+    data = read_bytes(path)
+    if not data.strip():
+        raise DataError("the file is empty", file=path.name)
     for mark, reason in _FOREIGN.items():
         if data.startswith(mark):
             raise DataError(reason, file=path.name)
     if data.startswith(b"PAR1"):
-        return _parquet(path)
+        return RawTable(read_parquet(path), "parquet")
     if data.startswith(b"PK\x03\x04"):
         return _xlsx(data, path.name, header)
     return _text(data, path.name, delimiter, encoding, header)
 
 
-def read_parquet(path: Path) -> pd.DataFrame:
-    """A Parquet file as a frame.
-
-    Raises:
-        DataError: if it is damaged.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_table(path).to_pandas()
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"this Parquet file is damaged or incomplete ({_first_line(error)})", file=path.name) from None
-
-
-def _bytes(path: Path) -> bytes:
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise DataError("no such file", file=str(path)) from None
-    except IsADirectoryError:
-        raise DataError("this is a folder, not a file", file=str(path)) from None
-    except OSError as error:
-        raise DataError(f"cannot be opened: {error.strerror or error}", file=str(path)) from None
-    if not data.strip():
-        raise DataError("the file is empty", file=path.name)
-    return data
-
-
-def _parquet(path: Path) -> RawTable:
-    frame = read_parquet(path)
-    frame.columns = pd.Index(map(str, frame.columns))
-    return RawTable(frame, "parquet")
-
-
 def _xlsx(data: bytes, file: str, asked: str) -> RawTable:
-    import openpyxl
-    from openpyxl.utils.exceptions import InvalidFileException
-
-    try:
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        cells = [list(row) for row in sheet.iter_rows(values_only=True) if any(cell is not None for cell in row)]
-        others = len(book.worksheets) - 1
-        book.close()
-    except (InvalidFileException, zipfile.BadZipFile, KeyError, IndexError, ValueError, OSError):
-        raise DataError(
-            "this is a zip archive but not a readable Excel workbook; unpack it or save it as .xlsx", file=file
-        ) from None
-    if not cells:
-        raise DataError("the first sheet is empty", file=file)
-    width = max(map(len, cells))
-    cells = [row + [None] * (width - len(row)) for row in cells]
-    words = [["" if cell is None else str(cell) for cell in row] for row in cells]
+    cells, others = read_excel(data, file)
+    words = [["" if cell is None else str(cell) for cell in row] for row in cells[:HEADER_ROWS]]
     header = has_header(words, asked)
-    names = column_names(words[0]) if header else tuple(map(str, range(width)))
+    names = column_names(words[0]) if header else tuple(map(str, range(len(words[0]))))
     message = f"only the first sheet is read; {plural(others, 'further sheet')} left out"
     found = (Finding("sheets", "note", others, message),) if others else ()
     return RawTable(_frame(cells[1:] if header else cells, names), "xlsx", header=header, findings=found)
@@ -145,7 +99,7 @@ def _text(data: bytes, file: str, delimiter: str, encoding: str, header: str) ->
         if table is not None:
             return RawTable(table[0], table[1], encoding=decoded.encoding, findings=tuple(found))
     if not delimiter and start == "(" and _are_trees(text):
-        return RawTable(_trees(text), "trees", encoding=decoded.encoding, header=False, findings=tuple(found))
+        return RawTable(_trees(text, file), "trees", encoding=decoded.encoding, header=False, findings=tuple(found))
     parsed = parse(text, delimiter, header, file=file)
     if parsed.ragged:
         _refuse_if_shapeless(parsed.ragged, len(parsed.rows), file)
@@ -198,8 +152,9 @@ def _decoded(text: str, file: str) -> Any:
 
 
 def _json_lines(text: str, file: str) -> tuple[pd.DataFrame, str] | None:
-    rows = []
+    rows: list[Any] = []
     for number, line in enumerate(filter(str.strip, re.split(r"\r\n|\n|\r", text)), 1):
+        limits.check_shape(number, 1, file=file)
         try:
             rows.append(_decoded(line, file))
         except json.JSONDecodeError as error:
@@ -212,17 +167,23 @@ def _json_lines(text: str, file: str) -> tuple[pd.DataFrame, str] | None:
 
 
 def _objects(rows: list[Any], file: str) -> pd.DataFrame:
+    """A table of objects: their keys are the columns, in the order in which they come."""
+    keys: dict[str, None] = {}
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise DataError('every row must be an object such as {"text": "…", "label": "…"}', file=file, row=number)
-    names = list(dict.fromkeys(str(name) for row in rows for name in row))
-    if not names:
+        keys.update(dict.fromkeys(row))
+        if len(keys) > limits.current().columns:
+            raise limits.refusal(f"the rows have {len(keys):,} different keys", "columns", file=file, row=number)
+    if not keys:
         raise DataError("the list holds no rows", file=file)
-    return _frame([[_cell(row.get(name)) for name in names] for row in rows], tuple(names))
-
-
-def _cell(value: Any) -> Any:
-    return without_surrogates(value) if isinstance(value, str) else value
+    limits.check_shape(len(rows), len(keys), file=file)
+    most = limits.current().characters
+    cells = [
+        [cell_of(row.get(key), most, file=file, row=number, field=key) for key in keys]
+        for number, row in enumerate(rows, 1)
+    ]
+    return _frame(cells, unique(map(without_surrogates, keys)))
 
 
 def _are_trees(text: str) -> bool:
@@ -230,15 +191,13 @@ def _are_trees(text: str) -> bool:
     return bool(lines) and all(_TREE.fullmatch(line) for line in lines)
 
 
-def _trees(text: str) -> pd.DataFrame:
+def _trees(text: str, file: str) -> pd.DataFrame:
     """Sentence and root label of trees in bracket notation, `(3 (2 It) (4 …))`, as the Stanford treebank has them."""
-    lines: Iterable[str] = (line for line in text.splitlines() if line.strip())
     rows = []
-    for line in lines:
+    for number, line in enumerate(filter(str.strip, text.splitlines()), 1):
+        limits.check_shape(number, 1, file=file)
+        if not _TREE.fullmatch(line):
+            raise DataError("this line is no tree as the first ones are: (3 (2 It) (4 works))", file=file, row=number)
         words = (word for _, word in _LEAF.findall(line))
         rows.append([" ".join(_BRACKETS.get(word, word) for word in words), line[1 : line.index(" ")]])
     return _frame(rows, ("text", "label"))
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).split("\n", 1)[0][:200]

@@ -26,3 +26,8 @@ def plural(count: int, noun: str) -> str:
     if count == 1:
         return f"1 {noun}"
     return f"{count:,} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
+def shown(word: str, most: int = 60) -> str:
+    """A word of somebody's file as a message quotes it: a long one is cut."""
+    return word if len(word) <= most else f"{word[:most]}…"

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.data import labelled
+from core.data import labelled, limits
 from core.data.decode import decode
 from core.data.delimited import parse
 from core.data.files import read_table
-from core.data.findings import plural
+from core.data.findings import plural, shown
 from core.data.layout import Layout, find_layout
+from core.data.local import read_bytes
 from core.data.table import TEST, TRAIN, VALIDATION, Task
 from core.exceptions import DataError
 
@@ -116,7 +117,7 @@ def named(
     names = known.names
     strange = sorted(labelled.words(labels) - set(names) - set(names.values()))
     if strange:
-        raise DataError(f"label '{strange[0]}' is not among {', '.join(names)} of labels.json", file=file)
+        raise DataError(f"label '{shown(strange[0])}' is not among {', '.join(names)} of labels.json", file=file)
     translated = {split: rows.assign(label=labelled.renamed(rows["label"], names)) for split, rows in splits.items()}
     return WordLabelled(translated, tuple(dict.fromkeys(names.values())), notes, task)
 
@@ -143,11 +144,9 @@ def _by_class(folder: Path, encoding: str) -> tuple[dict[str, pd.DataFrame], tup
 
 
 def _one_class(path: Path, name: str, encoding: str) -> pd.DataFrame:
-    try:
-        text = decode(path.read_bytes(), encoding, file=path.name).text
-    except OSError as error:
-        raise DataError(f"cannot be opened: {error.strerror or error}", file=str(path)) from None
-    if parse(text).delimiter == "\t":
+    text = decode(read_bytes(path), encoding, file=path.name).text
+    if parse(text, file=path.name).delimiter == "\t":
         raise DataError("has several columns, so it is not a list of texts of one class", file=str(path))
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
+    limits.check_shape(len(lines), 1, file=path.name)
     return pd.DataFrame({"text": lines, "label": [name] * len(lines)}, dtype="str")

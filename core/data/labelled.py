@@ -12,8 +12,9 @@ import pandas as pd
 
 from core.data.columns import MOST_GUESSED, as_words
 from core.data.decode import without_surrogates
-from core.data.findings import Finding, plural
+from core.data.findings import Finding, plural, shown
 from core.data.layout import Layout, label_columns, label_sets, other_bits, prefixed_bits
+from core.data.local import read_bytes
 from core.data.table import Task
 from core.exceptions import DataError
 
@@ -30,6 +31,8 @@ SMALL = 100
 
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _ESCAPED_SHARE = 0.01
+_WHOLE_NUMBER = re.compile(r"\d{1,300}")
+"""Not `str.isdigit`, which takes `²` for one; and no more digits than Python turns into a number."""
 _WHOLE = re.compile(r"-?\d+\.0+")
 WITHHELD = "-1"
 """What benchmark files write where a label is withheld; in a person's own file it may be a class."""
@@ -104,7 +107,7 @@ def examine_classes(rows: pd.DataFrame) -> list[Finding]:
     if not len(rows):
         return [Finding("empty", "refused", 0, "no row has both a text and a label")]
     if len(counts) == 1:
-        message = f"every row has the label '{counts.index[0]}'; a classifier needs at least two classes"
+        message = f"every row has the label '{shown(counts.index[0])}'; a classifier needs at least two classes"
         return [Finding("single-class", "refused", 1, message)]
     if not len(counts):
         return [Finding("single-class", "refused", 0, "no row has any label")]
@@ -123,7 +126,7 @@ def examine_classes(rows: pd.DataFrame) -> list[Finding]:
 
 def _scarce(counts: pd.Series, rows: int) -> list[Finding]:
     findings = []
-    few = [f"{name} ({count})" for name, count in counts.items() if count < FEW_PER_CLASS]
+    few = [f"{shown(name)} ({count})" for name, count in counts.items() if count < FEW_PER_CLASS]
     if few:
         message = f"{plural(len(few), 'class')} with fewer than {FEW_PER_CLASS} rows: {', '.join(few[:8])}"
         findings.append(Finding("small-class", "warning", len(few), message))
@@ -194,9 +197,9 @@ def label_names(folder: Path, file: str = "labels.json") -> LabelNames | None:
     if not path.is_file():
         return None
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(read_bytes(path).decode("utf-8"))
         names = {str(value): str(name) for value, name in content["classes"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None
     task = content.get("type", "single")
     if task not in typing.get_args(Task):
@@ -291,5 +294,5 @@ def _natural(word: str) -> tuple[int, float, list[tuple[int, int | str]]]:
     try:
         return 0, float(word), []
     except ValueError:
-        parts = re.split(r"(\d+)", word.casefold())
-        return 1, 0.0, [(0, int(part)) if part.isdigit() else (1, part) for part in parts]
+        parts = re.split(r"(\d{1,300})", word.casefold())
+        return 1, 0.0, [(0, int(part)) if _WHOLE_NUMBER.fullmatch(part) else (1, part) for part in parts]

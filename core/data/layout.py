@@ -198,7 +198,7 @@ def _listed(cell: Any) -> list[Any]:
     try:
         found = json.loads(text)
         return found if isinstance(found, list) else [found]
-    except ValueError:
+    except (ValueError, RecursionError):  # words without quotes, or brackets without end
         inside = text.removeprefix("[").removesuffix("]")
         parts = inside.split(",") if "," in inside or "'" in inside else inside.split()
         return [part.strip().strip("'\"") for part in parts]

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from core.data import labelled, splits
+from core.data import apart, labelled, splits
 from core.data.config import DataConfig
 from core.data.findings import plural
-from core.data.folders import WordLabelled, named, read_folder
-from core.data.inspect import read_file
+from core.data.folders import WordLabelled, named
 from core.data.layout import find_layout
+from core.data.local import local_path
 from core.data.sources import SOURCES, Source
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, indicators
 from core.exceptions import ConfigError, DataError, NotAvailable
@@ -78,9 +78,9 @@ def local_folder(name: str) -> Path | None:
 
 
 def _path(config: DataConfig) -> tuple[WordLabelled, str]:
-    path = Path(config.name).expanduser()
+    path = local_path(config.name)
     if os.path.isdir(path):  # Path.is_dir would raise for a name too long
-        found = read_folder(path, **config.reading())
+        found = apart.read_folder(path, config.reading())
         _refuse(found, path.name)
         return found, str(path)
     if not os.path.exists(path) and path.suffix == "" and len(path.parts) == 1:
@@ -90,7 +90,7 @@ def _path(config: DataConfig) -> tuple[WordLabelled, str]:
             f"no data set and no file is called '{config.name}'{hint}; `sentiscope data list` shows the names, "
             "or give the path of a file or folder"
         )
-    file = read_file(path, **config.reading())
+    file = apart.read_file(path, config.reading())
     notes = tuple(finding.message for finding in file.report.findings)
     return WordLabelled({_UNSPLIT: file.rows}, file.classes, notes, file.report.task), str(path)
 
@@ -102,7 +102,7 @@ def _named_source(source: Source, config: DataConfig) -> tuple[WordLabelled, str
     if source.task == "pair":
         raise DataError(f"'{source.name}': two texts a row are not supported")
     if folder:
-        found, where = read_folder(folder), str(folder)
+        found, where = apart.read_folder(folder, {}), str(folder)
     else:
         found, where = _from_hub(source)
     if source.reported_split == VALIDATION and VALIDATION in found.splits and not config.split:

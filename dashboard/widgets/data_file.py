@@ -13,6 +13,7 @@ import streamlit as st
 
 from core.data import library
 from core.data.config import ONE_LABEL, DataConfig
+from core.data.decode import ENCODINGS
 from core.data.findings import plural
 from core.data.inspect import FileReport
 from core.exceptions import SentiscopeError
@@ -24,7 +25,6 @@ from dashboard.widgets.style import row_height
 
 KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet"]
 FOUND = "as found"
-ENCODINGS = ["utf-8", "utf-16", "cp1252", "latin-1", "cp949", "shift_jis", "gb18030", "cp1251"]
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "tab", "bar": "|"}
 SEPARATORS = {"one label a cell": ONE_LABEL, "semicolon": ";", "comma": ",", "bar": "|", "blank": " "}
 HEADERS: dict[str, Literal["yes", "no"]] = {"names of columns": "yes", "data": "no"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.data.files import read_parquet
+from core.data.parquet import read_parquet
 from core.data.sources.source import Hub, Source
 from core.exceptions import NotAvailable
 

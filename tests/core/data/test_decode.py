@@ -40,11 +40,11 @@ def test_a_named_encoding_is_used_and_its_mark_dropped():
 
 
 def test_unknown_or_wrong_encodings_are_refused_with_what_to_do():
-    with pytest.raises(DataError, match="unknown encoding 'utf-9'; use for example utf-8"):
+    with pytest.raises(DataError, match="unknown encoding 'utf-9'; use one of utf-8"):
         decode(b"x", "utf-9", file="a.csv")
     with pytest.raises(DataError, match=r"a\.csv: cannot be read as utf-8; it seems to be cp949"):
         decode(KOREAN.encode("cp949"), "utf-8", file="a.csv")
-    with pytest.raises(DataError, match=r"unknown encoding 'rot13'|cannot be read as rot13"):
+    with pytest.raises(DataError, match="unknown encoding 'rot13'"):
         decode(b"x", "rot13")
 
 

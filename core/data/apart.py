@@ -1,0 +1,251 @@
+"""Files of others, read in another process (`core.data.reader`) that has little memory and time.
+
+Nothing that such a file does can reach this process. What comes back are words and numbers, as JSON and Arrow, never
+objects. Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from core.data import limits
+from core.data.local import local_path
+from core.data.table import Task
+from core.exceptions import ConfigError, DataError, NotAvailable, SentiscopeError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.data.folders import WordLabelled
+    from core.data.inspect import FileReport, LabelledFile
+
+AT_ONCE = 2
+"""Files that this process has read at the same time; whoever comes later waits."""
+_STARTED_WITHIN = 60.0
+"""Seconds that a busy machine may take to begin."""
+ANSWER = "answer.json"
+_KINDS: dict[str, type[SentiscopeError]] = {
+    "DataError": DataError,
+    "ConfigError": ConfigError,
+    "NotAvailable": NotAvailable,
+}
+_OWN = {
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
+"""No threads before a fork, and no memory taken in advance."""
+
+
+def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
+    """What a file holds, see `core.data.inspect.inspect_file`.
+
+    Args:
+        path: The file.
+        reading: `DataConfig.reading`.
+
+    Raises:
+        DataError: it cannot be read as a table, or asks for more than is allowed.
+    """
+    with _read("report", path, reading) as (answer, _):
+        return _report(answer.report)
+
+
+def read_file(path: Path, reading: dict[str, str]) -> LabelledFile:
+    """The usable rows of a file, see `core.data.inspect.read_file`; arguments as `inspect_file`."""
+    from core.data.inspect import LabelledFile
+
+    with _read("file", path, reading) as (answer, folder):
+        return LabelledFile(_frame(folder / answer.splits["all"]), answer.classes, _report(answer.report))
+
+
+def read_folder(path: Path, reading: dict[str, str]) -> WordLabelled:
+    """The splits of a folder, see `core.data.folders.read_folder`; arguments as `inspect_file`."""
+    from core.data.folders import WordLabelled
+
+    with _read("folder", path, reading) as (answer, folder):
+        splits = {split: _frame(folder / name) for split, name in answer.splits.items()}
+        return WordLabelled(splits, answer.classes, answer.notes, answer.task)
+
+
+def read_texts(path: Path) -> list[str]:
+    """The column `text` of a table without labels.
+
+    Raises:
+        DataError: there is none, a text is missing, or the file cannot be read.
+    """
+    with _read("texts", path, {}) as (answer, folder):
+        return list(_frame(folder / answer.splits["all"])["text"])
+
+
+def check_parquet(path: Path) -> None:
+    """Read a Parquet file of somebody else once, so that it can then be opened as one of our own.
+
+    Raises:
+        DataError: it is damaged or asks for more than is allowed.
+    """
+    with _read("check", path, {}):
+        pass
+
+
+class _Answer(msgspec.Struct):
+    """What the other process says; rows lie beside it, one Arrow file a split."""
+
+    kind: str = ""
+    """The error that ended the reading; empty: none."""
+    error: str = ""
+    report: msgspec.Raw = msgspec.Raw(b"null")
+    classes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    task: Task = "single"
+    splits: dict[str, str] = {}
+
+
+@contextlib.contextmanager
+def _read(way: str, path: Path, reading: dict[str, str]) -> Iterator[tuple[_Answer, Path]]:
+    """Have a file read; the answer, and the folder in which its rows lie as long as the context lasts."""
+    path = local_path(path).absolute()
+    with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
+        chosen = os.environ.get(limits.VARIABLE, "")
+        request = {"way": way, "path": str(path), "reading": reading, "folder": folder, "limits": chosen}
+        ended = _ask(json.dumps(request), limits.current().seconds)
+        _refuse_ended(ended, path.name)
+        answer = msgspec.json.decode((Path(folder) / ANSWER).read_bytes(), type=_Answer)
+        _refuse_said(answer, path.name)
+        yield answer, Path(folder)
+
+
+def _refuse_ended(ended: int, file: str) -> None:
+    """Say why a reading was ended from outside."""
+    import signal
+
+    if ended in (-signal.SIGALRM, -signal.SIGXCPU, -signal.SIGKILL):
+        raise limits.refusal("it takes too long to read", "seconds", file=file)
+    if ended:
+        raise DataError(
+            f"the library that reads this kind of file broke down on it (signal {-ended}); save it as CSV", file=file
+        )
+
+
+def _refuse_said(answer: _Answer, file: str) -> None:
+    if answer.kind == "MemoryError":
+        raise limits.refusal("it takes too much memory to read", "memory", file=file)
+    if answer.kind == "Unexpected":
+        raise DataError(f"cannot be read ({answer.error}); save it as CSV in UTF-8", file=file)
+    if answer.kind:
+        raise _KINDS[answer.kind](answer.error)
+
+
+def _report(raw: msgspec.Raw) -> FileReport:
+    from core.data.inspect import FileReport
+
+    return msgspec.json.decode(raw, type=FileReport)
+
+
+def _frame(path: Path) -> pd.DataFrame:
+    import pandas as pd
+    import pyarrow as pa
+
+    with pa.OSFile(str(path), "rb") as source:
+        table = pa.ipc.open_file(source).read_all()
+    frame = table.to_pandas()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if pa.types.is_list(column.type):  # several labels
+            frame[name] = pd.Series(
+                [None if each is None else tuple(each) for each in column.to_pylist()], dtype=object
+            )
+    return frame
+
+
+class _Readers:
+    """The processes that read: at most `AT_ONCE`, started when one is needed, each for one file at a time."""
+
+    def __init__(self) -> None:
+        self._free: queue.LifoQueue[subprocess.Popen[str] | None] = queue.LifoQueue()
+        for _ in range(AT_ONCE):
+            self._free.put(None)
+
+    @contextlib.contextmanager
+    def one(self, seconds: float) -> Iterator[subprocess.Popen[str]]:
+        """A process that is free, within so many seconds; one that was left in the middle is not used again."""
+        try:
+            process = self._free.get(timeout=seconds)
+        except queue.Empty:
+            raise NotAvailable("other files are being read; try again in a minute") from None
+        try:
+            if process is None or process.poll() is not None:
+                process = _start()
+            yield process
+        except BaseException:
+            if process is not None:
+                process.kill()
+            raise
+        finally:
+            self._free.put(process)
+
+    def close(self) -> None:
+        """End those that wait."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                process = self._free.get_nowait()
+                if process is not None:
+                    process.kill()
+                    process.communicate()
+
+
+_READERS = _Readers()
+atexit.register(_READERS.close)
+
+
+def _start() -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "core.data.reader"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, **_OWN},
+    )
+
+
+def _ask(request: str, seconds: float) -> int:
+    """How the reading ended: 0, or less for the signal that ended it."""
+    for _ in range(2):  # a process that has waited long may go at this very moment
+        with _READERS.one(seconds + _STARTED_WITHIN) as process:
+            # The other process counts the seconds itself; this is for the day when it does not.
+            late = threading.Timer(seconds + _STARTED_WITHIN, process.kill)
+            late.start()
+            try:
+                said = _exchange(process, request)
+            finally:
+                late.cancel()
+            if said:
+                return int(said)
+            process.kill()
+            process.wait()
+    raise NotAvailable(
+        f"no process can be started that reads files; see what `{sys.executable} -m core.data.reader` says"
+    )
+
+
+def _exchange(process: subprocess.Popen[str], request: str) -> str:
+    assert process.stdin and process.stdout
+    with contextlib.suppress(BrokenPipeError):
+        process.stdin.write(request + "\n")
+        process.stdin.flush()
+    return process.stdout.readline()

@@ -1,0 +1,87 @@
+"""What reading a file may cost, in one place. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from dataclasses import dataclass
+
+from core.exceptions import ConfigError, DataError
+
+VARIABLE = "SENTISCOPE_LIMITS"
+"""Environment variable that raises or lowers limits: `rows=5000000,memory=8000`."""
+MEGABYTE = 1024**2
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that a file may ask for; beyond it is refused with a sentence, never cut short."""
+
+    memory: int = 2_048
+    """Megabytes of the process that reads it."""
+    seconds: int = 60
+    """Of the same process, on the clock."""
+    size: int = 512
+    """Megabytes of the file; of a packed one (Excel, Parquet) when unpacked."""
+    rows: int = 2_000_000
+    columns: int = 2_000
+    cells: int = 20_000_000
+    """Rows times columns."""
+    characters: int = 1_000_000
+    """Of one cell."""
+
+
+def current() -> Limits:
+    """The limits of this process: the defaults, changed by SENTISCOPE_LIMITS.
+
+    Raises:
+        ConfigError: SENTISCOPE_LIMITS names no limit, or gives it no positive whole number.
+    """
+    return _parsed(os.environ.get(VARIABLE, ""))
+
+
+@functools.lru_cache(maxsize=8)
+def _parsed(settings: str) -> Limits:
+    known = [field.name for field in dataclasses.fields(Limits)]
+    chosen: dict[str, int] = {}
+    for part in filter(None, (part.strip() for part in settings.split(","))):
+        name, _, value = (each.strip() for each in part.partition("="))
+        if name not in known or not (value.isascii() and value.isdigit() and len(value) < 13 and int(value)):
+            raise ConfigError(f"{VARIABLE}: '{part}' is no limit; write NAME=NUMBER, with {', '.join(known)}")
+        chosen[name] = int(value)
+    return Limits(**chosen)
+
+
+def refusal(
+    found: str, name: str, *, file: str | None = None, row: int | None = None, field: str | None = None
+) -> DataError:
+    """That a file asks for more than the limit called `name` allows, and what to do; `found` says what it asks for."""
+    most = getattr(current(), name)
+    unit = {
+        "memory": "MB of memory",
+        "size": "MB",
+        "characters": "characters in a cell",
+    }.get(name, name)
+    return DataError(
+        f"{found}; at most {most:,} {unit} are read. Use a part of it, or raise the limit where Sentiscope is "
+        f"started: {VARIABLE}={name}=…",
+        file=file,
+        row=row,
+        field=field,
+    )
+
+
+def check_shape(rows: int, columns: int, *, file: str) -> None:
+    """Refuse a table of more rows, columns or cells than allowed.
+
+    Raises:
+        DataError: it has more.
+    """
+    limits = current()
+    if columns > limits.columns:
+        raise refusal(f"the table has {columns:,} columns", "columns", file=file)
+    if rows > limits.rows:
+        raise refusal("the table has more rows", "rows", file=file)
+    if rows * columns > limits.cells:
+        raise refusal("the table has more cells", "cells", file=file)

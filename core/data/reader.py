@@ -1,0 +1,195 @@
+"""The process that opens files of others: each in a fork of its own, with little memory, time and freedom.
+
+`core.data.apart` starts it and writes a request a line; the answer lies in the request's folder. Imports no torch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import select
+import signal
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import openpyxl  # noqa: F401  all that a reading needs is there before the fork
+import pandas as pd
+import psutil
+import pyarrow as pa
+import pyarrow.parquet
+
+from core.data import limits
+from core.data.apart import ANSWER
+from core.data.columns import as_words
+from core.data.files import read_table
+from core.data.folders import read_folder
+from core.data.inspect import inspect_file, read_file
+from core.data.labelled import is_several
+from core.data.parquet import read_parquet
+from core.exceptions import DataError, SentiscopeError
+
+IDLE_SECONDS = 120.0
+"""After so long without a request the process goes; the next one starts it again."""
+_FORBIDDEN = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "ctypes.")
+
+Answer = dict[str, Any]
+
+
+def main() -> None:
+    """Serve requests from standard input until it closes or nobody asks any more."""
+    while _asked():
+        line = sys.stdin.readline()
+        if not line:
+            return
+        print(json.dumps(_apart(json.loads(line))), flush=True)  # noqa: T201  the pipe is the answer's way
+        if not hasattr(os, "fork"):
+            return
+
+
+def _asked() -> bool:
+    if os.name == "nt":  # pipes cannot be waited for there
+        return True
+    return bool(select.select([sys.stdin], [], [], IDLE_SECONDS)[0])
+
+
+def _apart(request: dict[str, Any]) -> int:
+    """How the reading ended: 0, or less for the signal that ended it."""
+    if not hasattr(os, "fork"):
+        _serve(request)
+        return 0
+    child = os.fork()
+    if child == 0:
+        _bounded(request)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _bounded(request: dict[str, Any]) -> NoReturn:
+    """The life of a fork: limits, the file, the answer."""
+    import resource
+
+    os.environ[limits.VARIABLE] = request["limits"]
+    allowed = limits.current()
+    memory = allowed.memory * limits.MEGABYTE
+    seconds = allowed.seconds
+    for what, most in (
+        (resource.RLIMIT_AS, _address_space() + memory),
+        (resource.RLIMIT_CPU, seconds),
+        (resource.RLIMIT_FSIZE, memory),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(what)
+        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (most, most))
+    signal.setitimer(signal.ITIMER_REAL, seconds)  # nobody handles it: it ends the process, whatever that is doing
+    sys.addaudithook(_refuse)
+    _serve(request)
+    os._exit(0)
+
+
+def _address_space() -> int:
+    return int(psutil.Process().memory_info().vms)
+
+
+def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
+    """No network and no other program, should a file talk a library into it."""
+    if event.startswith(_FORBIDDEN):
+        raise PermissionError(f"{event} is not allowed while a file is read")
+
+
+def _serve(request: dict[str, Any]) -> None:
+    warnings.simplefilter("ignore")
+    folder = Path(request["folder"])
+    answer = _answer(request, folder)
+    (folder / ANSWER).write_bytes(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def _answer(request: dict[str, Any], folder: Path) -> Answer:
+    """What was found or, as `error`, why nothing; never an exception."""
+    try:
+        return _WAYS[request["way"]](Path(request["path"]), request["reading"], folder)
+    except SentiscopeError as error:
+        return {"error": str(error), "kind": type(error).__name__}
+    except MemoryError:
+        pass
+    except OSError as error:
+        return {"error": f"could not be read ({error.strerror or error})", "kind": "Unexpected"}
+    except Exception as error:  # a fault of ours: told as one, with what it takes to find it
+        return {"error": f"{type(error).__name__}: {error}"[:500], "kind": "Unexpected"}
+    return {"error": "", "kind": "MemoryError"}
+
+
+def _report(path: Path, reading: dict[str, str], folder: Path) -> Answer:
+    return {"report": dataclasses.asdict(inspect_file(path, **reading))}
+
+
+def _file(path: Path, reading: dict[str, str], folder: Path) -> Answer:
+    found = read_file(path, **reading)
+    return {
+        "report": dataclasses.asdict(found.report),
+        "classes": found.classes,
+        "splits": _write({"all": found.rows}, folder),
+    }
+
+
+def _folder(path: Path, reading: dict[str, str], folder: Path) -> Answer:
+    found = read_folder(path, **reading)
+    return {
+        "classes": found.classes,
+        "notes": found.notes,
+        "task": found.task,
+        "splits": _write(found.splits, folder),
+    }
+
+
+def _texts(path: Path, reading: dict[str, str], folder: Path) -> Answer:
+    frame = read_table(path).frame
+    if "text" not in frame.columns:
+        raise DataError(f"no such column; found {', '.join(map(str, frame.columns))}", file=path.name, field="text")
+    missing = frame["text"].isna()
+    if missing.any():
+        raise DataError("the text is missing", file=path.name, row=int(missing.to_numpy().argmax()) + 1, field="text")
+    rows = pd.DataFrame({"text": as_words(frame["text"])})
+    return {"splits": _write({"all": rows}, folder)}
+
+
+def _check(path: Path, reading: dict[str, str], folder: Path) -> Answer:
+    read_parquet(path)
+    return {}
+
+
+_WAYS: dict[str, Callable[[Path, dict[str, str], Path], Answer]] = {
+    "report": _report,
+    "file": _file,
+    "folder": _folder,
+    "texts": _texts,
+    "check": _check,
+}
+
+
+def _write(splits: dict[str, pd.DataFrame], folder: Path) -> dict[str, str]:
+    """Each split as an Arrow file of its own; split → name of the file."""
+    names = {}
+    for number, (split, rows) in enumerate(splits.items()):
+        names[split] = f"{number}.arrow"
+        columns = {str(name): _column(rows.iloc[:, place]) for place, name in enumerate(rows.columns)}
+        table = pa.table(columns)
+        with pa.OSFile(str(folder / names[split]), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    return names
+
+
+def _column(values: pd.Series) -> pa.Array | pa.ChunkedArray:
+    """Several labels as lists; cells of mixed kinds as the words that a person would write."""
+    if is_several(values):
+        return pa.array(values.tolist(), pa.list_(pa.large_string()))
+    if values.dtype == object:
+        values = as_words(values)
+    return pa.array(values, from_pandas=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Files read in another process: the same answers as in this one, within memory and time."""
+
+import json
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.data import apart, inspect, limits
+from core.data.config import DataConfig
+from core.data.folders import read_folder
+from core.exceptions import ConfigError, DataError, NotAvailable
+
+AS_FOUND = DataConfig().reading()
+
+
+def rows(count=40, **more):
+    return [{"text": f"text {n}", "label": ("bad", "good")[n % 2], **more} for n in range(count)]
+
+
+def test_a_file_says_the_same_in_the_other_process(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(rows(number=3, share=0.5, tags=["a", {"b": None}], none=None)))
+    here, there = inspect.read_file(path), apart.read_file(path, AS_FOUND)
+    assert there.report == here.report == apart.inspect_file(path, AS_FOUND)
+    assert there.classes == here.classes
+    pd.testing.assert_frame_equal(there.rows[["text", "label"]], here.rows[["text", "label"]])
+    assert there.rows["tags"][0] == "['a', {'b': None}]" and there.rows["none"].isna().all()
+
+
+def test_several_labels_come_back_as_tuples(tmp_path):
+    path = tmp_path / "a.jsonl"
+    labels = (["calm"], ["calm", "joy"], [], ["joy"])
+    path.write_text("\n".join(json.dumps({"text": f"text {n}", "label": labels[n % 4]}) for n in range(40)))
+    here, there = inspect.read_file(path), apart.read_file(path, AS_FOUND)
+    assert there.rows["label"].tolist() == here.rows["label"].tolist()
+    assert there.rows["label"][1] == ("calm", "joy") and there.rows["label"][2] == ()
+
+
+def test_a_folder_says_the_same_in_the_other_process(tmp_path):
+    for split in ("train", "dev", "test"):
+        pd.DataFrame(rows()).to_csv(tmp_path / f"{split}.csv", index=False)
+    here, there = read_folder(tmp_path), apart.read_folder(tmp_path, AS_FOUND)
+    assert (there.classes, there.notes, there.task) == (here.classes, here.notes, here.task)
+    for split in here.splits:
+        pd.testing.assert_frame_equal(there.splits[split], here.splits[split])
+
+
+def test_the_texts_of_a_table(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("id,text\n1,good\n2,bad\n")
+    assert apart.read_texts(path) == ["good", "bad"]
+    path.write_text("id,text\n1,good\n2,\n")
+    with pytest.raises(DataError, match=r"a\.csv, row 2, field 'text': the text is missing"):
+        apart.read_texts(path)
+
+
+def test_refusals_come_back_as_they_were_said(tmp_path):
+    with pytest.raises(DataError, match=r"a\.csv: no such file"):
+        apart.inspect_file(tmp_path / "a.csv", AS_FOUND)
+    (tmp_path / "labels.json").write_text("[")
+    (tmp_path / "a.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 20)
+    assert "labels.json" in apart.inspect_file(tmp_path / "a.csv", AS_FOUND).problem
+
+
+def test_memory_ends_with_a_sentence_and_the_next_file_is_read(monkeypatch, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\n" + "".join(f"text number {n},{n % 2}\n" for n in range(100_000)))
+    monkeypatch.setenv(limits.VARIABLE, "memory=8")
+    with pytest.raises(DataError, match=r"a\.csv: it takes too much memory to read; at most 8 MB of memory"):
+        apart.inspect_file(path, AS_FOUND)
+    monkeypatch.delenv(limits.VARIABLE)
+    path.write_text("text,label\n" + "good,1\nbad,0\n" * 20)
+    assert apart.inspect_file(path, AS_FOUND).rows == 40
+
+
+def test_time_ends_with_a_sentence(monkeypatch, tmp_path):
+    """Three million cells of one word: some kilobytes, and far more than a second to look at."""
+    path = tmp_path / "a.parquet"
+    words = {f"c{n}": pa.array(["a b", "c"] * 500_000).dictionary_encode() for n in range(10)}
+    pq.write_table(pa.table(words), path)
+    monkeypatch.setenv(limits.VARIABLE, "seconds=1")
+    with pytest.raises(DataError, match=r"a\.parquet: it takes too long to read; at most 1 seconds"):
+        apart.inspect_file(path, AS_FOUND)
+
+
+def test_a_wrong_limit_is_refused_before_anything_is_started(monkeypatch, tmp_path):
+    monkeypatch.setenv(limits.VARIABLE, "memory=much")
+    with pytest.raises(ConfigError, match="'memory=much' is no limit"):
+        apart.inspect_file(tmp_path / "a.csv", AS_FOUND)
+
+
+def test_a_process_that_went_is_started_again(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\n" + "good,1\nbad,0\n" * 20)
+    for _ in range(2):
+        assert apart.inspect_file(path, AS_FOUND).rows == 40
+        with apart._READERS.one(1) as process:
+            process.kill()
+
+
+def test_one_that_does_not_start_is_said(monkeypatch, tmp_path):
+    monkeypatch.setattr(apart, "_READERS", apart._Readers())
+    monkeypatch.setattr(apart.sys, "executable", "/bin/false")
+    with pytest.raises(NotAvailable, match=r"does not start; see what `/bin/false -m core\.data\.reader` says"):
+        apart.inspect_file(tmp_path / "a.csv", AS_FOUND)
+
+
+def test_whoever_finds_all_processes_busy_is_asked_to_come_again():
+    readers = apart._Readers()
+    with readers.one(0), readers.one(0), pytest.raises(NotAvailable, match="try again in a minute"), readers.one(0.01):
+        pass
+    readers.close()
+
+
+def test_a_parquet_file_is_checked_without_being_kept(tmp_path):
+    pd.DataFrame(rows()).to_parquet(tmp_path / "a.parquet")
+    apart.check_parquet(tmp_path / "a.parquet")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1" + bytes(40) + b"PAR1")
+    with pytest.raises(DataError, match="damaged or incomplete"):
+        apart.check_parquet(tmp_path / "a.parquet")

@@ -1,0 +1,283 @@
+"""Files made to break or to exhaust whoever reads them: each is read, or refused with a sentence that says why."""
+
+import io
+import json
+import os
+import zipfile
+import zlib
+
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.data import limits
+from core.data.decode import ENCODINGS, decode
+from core.data.inspect import inspect_file, read_file
+from core.data.local import local_path
+from core.data.parquet import read_parquet
+from core.exceptions import DataError
+
+SHEET = "xl/worksheets/sheet1.xml"
+ROWS = [(f"text number {n}", ("good", "bad")[n % 2]) for n in range(40)]
+
+
+def written(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def workbook(sheet, **replaced):
+    """An Excel file whose first sheet, or another part, is the given XML."""
+    plain, out = io.BytesIO(), io.BytesIO()
+    openpyxl.Workbook().save(plain)
+    parts = {SHEET: sheet, **replaced}
+    with zipfile.ZipFile(plain) as old, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            new.writestr(name, parts.get(name, old.read(name)))
+    return out.getvalue()
+
+
+def sheet(rows, doctype=""):
+    start = (
+        f'<?xml version="1.0"?>{doctype}<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+    )
+    return f"{start}<sheetData>{rows}</sheetData></worksheet>"
+
+
+def cell(place, text):
+    return f'<c r="{place}" t="inlineStr"><is><t>{text}</t></is></c>'
+
+
+def parquet(path, **columns):
+    pq.write_table(pa.table(columns), path, compression="zstd")
+    return path
+
+
+@pytest.mark.parametrize(
+    "codec", "zlib bz2 hex base64 uu rot13 punycode undefined idna unicode_escape \0 utf-9 antigravity".split(" ")
+)
+def test_an_encoding_is_one_of_a_list_and_the_refusal_names_them(codec):
+    with pytest.raises(DataError, match=f"unknown encoding .*; use one of utf-8, .*{ENCODINGS[-1]}"):
+        decode(zlib.compress(b"a,b\n" * 1_000), codec)
+
+
+@pytest.mark.parametrize(("said", "codec"), [("windows-1252", "cp1252"), ("EUC_KR", "euc-kr"), ("latin1", "latin-1")])
+def test_an_encoding_may_be_called_by_its_other_names(said, codec):
+    assert decode("text".encode(codec), said).text == "text"
+
+
+def test_a_table_of_more_rows_than_allowed_is_refused_before_it_is_built(monkeypatch, tmp_path):
+    monkeypatch.setenv(limits.VARIABLE, "rows=1000")
+    assert inspect_file(written(tmp_path / "a.csv", "a,b\n" * 1_000)).rows == 1_000
+    with pytest.raises(DataError, match=r"a\.csv: the table has more rows; at most 1,000 rows are read"):
+        inspect_file(written(tmp_path / "a.csv", "a,b\n" * 1_100))
+
+
+def test_a_cell_longer_than_allowed_is_refused_in_every_kind(monkeypatch, tmp_path):
+    monkeypatch.setenv(limits.VARIABLE, "characters=100")
+    long = "x" * 101
+    files = [
+        written(tmp_path / "a.csv", f"text,label\nshort,1\n{long},0\n"),
+        written(tmp_path / "a.json", json.dumps([{"text": long, "label": 1}])),
+        written(tmp_path / "a.xlsx", workbook(sheet(f'<row r="1">{cell("A1", long)}</row>'))),
+        parquet(tmp_path / "a.parquet", text=[long], label=[1]),
+    ]
+    for file in files:
+        with pytest.raises(DataError, match=rf"^{file.name}.*: (a|the) cell has 101 characters; at most 100 "):
+            inspect_file(file)
+
+
+def test_a_file_larger_than_allowed_is_refused_by_its_size(monkeypatch, tmp_path):
+    monkeypatch.setenv(limits.VARIABLE, "size=1")
+    with pytest.raises(DataError, match=r"the file has 2 MB; at most 1 MB are read"):
+        inspect_file(written(tmp_path / "a.csv", b"a,b\n" * 2**19))
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe"])
+def test_only_regular_files_are_opened(tmp_path, name):
+    path = tmp_path / name
+    if name == "pipe":
+        os.mkfifo(path)  # opened plainly it would wait for ever
+    with pytest.raises(DataError, match="a device or a pipe, not a file"):
+        inspect_file(path)
+
+
+@pytest.mark.parametrize(("name", "said"), [("~nosuch/x", "no such home folder"), ("a\0b", "character NUL")])
+def test_a_path_that_no_file_can_have_is_refused(name, said):
+    with pytest.raises(DataError, match=said):
+        local_path(name)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"text": pa.array(["x" * 10_000] * 500).dictionary_encode(), "label": pa.array([0, 1] * 250)},
+        {"text": pa.array(["x" * 10_000] * 500), "label": pa.array([0, 1] * 250)},
+    ],
+)
+def test_a_dictionary_of_long_words_is_measured_written_out(monkeypatch, tmp_path, columns):
+    monkeypatch.setenv(limits.VARIABLE, "size=2")
+    path = parquet(tmp_path / "a.parquet", **columns)
+    assert path.stat().st_size < 5_000
+    with pytest.raises(DataError, match=r"its cells unpack to more; at most 2 MB are read"):
+        read_parquet(path)
+
+
+def test_parquet_is_refused_by_what_it_says_of_itself(monkeypatch, tmp_path):
+    path = parquet(tmp_path / "a.parquet", **{f"c{n}": pa.array([0] * 30) for n in range(30)})
+    for setting, said in (("rows=20", "more rows"), ("columns=20", "30 columns"), ("cells=800", "more cells")):
+        monkeypatch.setenv(limits.VARIABLE, setting)
+        with pytest.raises(DataError, match=said):
+            read_parquet(path)
+
+
+def test_parquet_with_text_that_is_no_utf8_names_its_column(tmp_path):
+    offsets, words = pa.py_buffer(b"\0\0\0\0\2\0\0\0\4\0\0\0"), pa.py_buffer(b"\xff\xfeab")
+    parquet(tmp_path / "a.parquet", text=pa.StringArray.from_buffers(2, offsets, words), label=[0, 1])
+    with pytest.raises(DataError, match=r"a\.parquet, field 'text': holds text that is not UTF-8"):
+        read_parquet(tmp_path / "a.parquet")
+
+
+def test_parquet_of_words_kept_as_bytes_reads_as_words(tmp_path):
+    frame = read_file(
+        parquet(tmp_path / "a.parquet", text=[text.encode() for text, _ in ROWS], label=[label for _, label in ROWS])
+    ).rows
+    assert frame["text"][1] == "text number 1"
+
+
+def test_columns_of_one_name_are_told_apart(tmp_path):
+    table = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], ["text", "text"])
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert list(read_parquet(tmp_path / "a.parquet").columns) == ["text", "text (2)"]
+
+
+def test_the_index_that_pandas_keeps_is_no_column(tmp_path):
+    pd.DataFrame({"text": ["a", "b"]}, index=[7, 3]).to_parquet(tmp_path / "a.parquet")
+    assert list(read_parquet(tmp_path / "a.parquet").columns) == ["text"]
+
+
+def test_a_sheet_packed_as_no_sheet_is_is_refused_unread(monkeypatch, tmp_path):
+    monkeypatch.setattr("core.data.excel._LARGE_PART", 2**20)
+    path = written(tmp_path / "a.xlsx", workbook(sheet(f'<row r="1">{cell("A1", "x" * 2**21)}</row>')))
+    with pytest.raises(DataError, match=r"xl/worksheets/sheet1\.xml is packed [\d,]+ to 1, as no filled sheet is"):
+        inspect_file(path)
+    monkeypatch.setenv(limits.VARIABLE, "size=1")
+    with pytest.raises(DataError, match="it unpacks to 2 MB; at most 1 MB"):
+        inspect_file(path)
+
+
+def test_two_cells_in_the_corners_do_not_make_a_sheet_of_billions(tmp_path):
+    first = f'<row r="1">{cell("A1", "text")}{cell("XFD1", "label")}</row>'
+    with pytest.raises(DataError, match=r"row 1 of the sheet has 16,384 columns; at most 2,000 columns"):
+        inspect_file(written(tmp_path / "a.xlsx", workbook(sheet(f'{first}<row r="9">{cell("A9", "y")}</row>'))))
+    last = f'<row r="1">{cell("A1", "x")}</row><row r="{10**15}">{cell("A2", "y")}</row>'
+    with pytest.raises(DataError, match="a row has a number that no sheet has"):
+        inspect_file(written(tmp_path / "b.xlsx", workbook(sheet(last))))
+
+
+def test_empty_cells_at_the_end_of_rows_are_no_columns(tmp_path):
+    rows = "".join(
+        f'<row r="{n}">{cell(f"A{n}", text)}{cell(f"B{n}", label)}<c r="XFD{n}"/></row>'
+        for n, (text, label) in enumerate([("text", "label"), *ROWS], 1)
+    )
+    assert len(inspect_file(written(tmp_path / "a.xlsx", workbook(sheet(rows)))).columns) == 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        workbook(sheet('<row r="1"><c r="A1"')),
+        workbook(sheet(f'<row r="one">{cell("A1", "x")}</row>')),
+        workbook(sheet(f'<row r="1">{cell("1A", "x")}</row>')),
+        workbook(sheet('<row r="1"><c r="A1" t="s"><v>99</v></c></row>')),
+        workbook(sheet('<row r="1"><c r="A1" t="s"><v>x</v></c></row>')),
+        workbook(sheet('<row r="1"><c r="A1" t="b"><v>x</v></c></row>')),
+        workbook(sheet(f'<row r="1"><c r="A1"><v>{"9" * 5_000}</v></c></row>')),
+        workbook(sheet("", '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/passwd">]>') + "&a;"),
+        workbook(
+            sheet(f'<row r="1">{cell("A1", "&a;")}</row>', '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/hosts">]>')
+        ),
+        workbook(sheet(""), **{"xl/workbook.xml": "<workbook/>"}),
+        workbook(sheet(""), **{"xl/styles.xml": "<"}),
+        workbook(sheet(""), **{"[Content_Types].xml": "<Types/>"}),
+    ],
+)
+def test_a_damaged_workbook_is_called_so(tmp_path, content):
+    with pytest.raises(DataError, match=r"a\.xlsx: (this is a zip archive but not a readable Excel workbook|the )"):
+        inspect_file(written(tmp_path / "a.xlsx", content))
+
+
+def test_entities_that_multiply_are_not_written_out(tmp_path):
+    laughs = "".join(f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9))
+    doctype = f'<!DOCTYPE l [<!ENTITY a "ha">{laughs}]>'
+    with pytest.raises(DataError, match="not a readable Excel workbook"):
+        inspect_file(written(tmp_path / "a.xlsx", workbook(sheet(f'<row r="1">{cell("A1", "&j;")}</row>', doctype))))
+
+
+@pytest.mark.parametrize("place", [20, 20_000])
+def test_a_stream_cut_or_changed_inside_is_a_damaged_workbook(tmp_path, place):
+    frame, path = pd.DataFrame(ROWS * 20, columns=["text", "label"]), tmp_path / "a.xlsx"
+    frame.to_excel(path, index=False)
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        start = archive.getinfo(SHEET).header_offset + 60
+    content[start : start + place] = bytes(len(content[start : start + place]))
+    with pytest.raises(DataError, match="not a readable Excel workbook"):
+        inspect_file(written(path, bytes(content)))
+
+
+def test_json_with_a_key_for_every_cell_is_refused_while_they_are_counted(tmp_path):
+    rows = [{f"k{row}-{key}": 1 for key in range(50)} for row in range(400)]
+    with pytest.raises(DataError, match=r"row 41: the rows have 2,050 different keys; at most 2,000 columns"):
+        inspect_file(written(tmp_path / "a.json", json.dumps(rows)))
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, '[{"text": ' + "9" * 5_000 + "}]"])
+def test_json_without_end_is_refused(tmp_path, content):
+    with pytest.raises(DataError, match="is JSON that cannot be read"):
+        inspect_file(written(tmp_path / "a.json", content))
+
+
+def test_a_cell_nested_deeply_is_refused_with_row_and_field(tmp_path):
+    rows = '{"text": "a", "label": 1}\n{"text": "b", "label": ' + "[" * 900 + "]" * 900 + "}\n"
+    with pytest.raises(DataError, match=r"a\.jsonl, row 2, field 'label': the cell is nested more than 20 levels"):
+        inspect_file(written(tmp_path / "a.jsonl", rows))
+
+
+def test_halves_of_surrogates_in_keys_and_inside_lists_are_replaced(tmp_path):
+    rows = [{"text\ud800": text, "label": label, "tags": ["\udc00"]} for text, label in ROWS]
+    report = inspect_file(written(tmp_path / "a.json", json.dumps(rows)))
+    assert [column.name for column in report.columns] == ["text\ufffd", "label", "tags"]
+    assert report.preview[0]["tags"] == "['\ufffd']"
+
+
+def test_brackets_without_end_are_an_ordinary_label(tmp_path):
+    rows = [{"text": text, "label": "[" * 50_000 + "]" if label == "bad" else "[calm]"} for text, label in ROWS]
+    report = inspect_file(written(tmp_path / "a.json", json.dumps(rows)))
+    assert report.problem == "" and len(report.classes) == 2
+
+
+def test_a_superscript_is_a_sign_and_no_number(tmp_path):
+    lines = [f"{text},{'²' if label == 'good' else 'a³'}" for text, label in ROWS]
+    path = written(tmp_path / "a.csv", "\n".join(["text,label", *lines]))
+    assert set(inspect_file(path).classes) == {"²", "a³"}
+    assert "no column '²' for data.text" in inspect_file(path, text="²").problem
+
+
+def test_labels_of_thousands_of_digits_are_sorted_as_they_can_be(tmp_path):
+    lines = [f"{text},item {(9 if label == 'good' else 8) * 10**20}{'1' * 5_000}" for text, label in ROWS]
+    assert len(inspect_file(written(tmp_path / "a.csv", "\n".join(["text,label", *lines]))).classes) == 2
+
+
+def test_a_long_label_is_quoted_short(tmp_path):
+    lines = [f"{text},{'z' * 5_000}" for text, _ in ROWS]
+    problem = inspect_file(written(tmp_path / "a.csv", "\n".join(["text,label", *lines]))).problem
+    assert f"every row has the label '{'z' * 60}…'" in problem and len(problem) < 300
+
+
+def test_a_line_that_is_no_tree_after_many_that_are_is_named(tmp_path):
+    lines = ["(3 (2 It) (4 works))"] * 250 + ["(3"]
+    with pytest.raises(DataError, match=r"a\.txt, row 251: this line is no tree as the first ones are"):
+        inspect_file(written(tmp_path / "a.txt", "\n".join(lines)))
