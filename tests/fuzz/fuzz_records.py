@@ -1,0 +1,160 @@
+"""The files of a run, odd or damaged, read by everything that feeds a page."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import json
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from fuzzing import mutated
+
+from core import verbs
+from core.exceptions import SentiscopeError
+from core.runs.budget import estimate, size
+from core.runs.load import load_run
+from core.runs.store import RunStore
+
+TINY = {
+    "data.split": "0.6/0.2/0.2",
+    "model.width": 16,
+    "model.ff_width": 16,
+    "training.epochs": 2,
+    "training.batch_size": 8,
+    "training.threads": 1,
+    "text.min_freq": 1,
+}
+VALUES: tuple[Any, ...] = (
+    *(None, True, 0, -1, 0.5, 10**18, 10**400, -(10**400), float("nan"), float("inf"), 1e300, "", "x", "²", "nan"),
+    *("\ud800", "a\0b", "/dev/zero", "x" * 5_000, "9" * 400, [], [0.5], ["a", "b"], [[]], {}, {"a": 1}, [None, None]),
+    *(
+        [0.1, 0.2, 0.3],
+        [1, 0],
+        "running",
+        "queued",
+        "failed",
+        "finished",
+        "multi",
+        "1970-01-01",
+        "2099-01-01T00:00:00Z",
+    ),
+)
+TOKENS = (
+    b"\0",
+    b'"',
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b"[" * 3_000,
+    b",",
+    b"\n",
+    b"9" * 5_000,
+    b"NaN",
+    b"\xff",
+    b"PAR1",
+    b"\\ud800",
+)
+
+
+def make(random: random.Random, folder: Path) -> Callable[[], object]:
+    """A run with one or two of its files changed, beside a sound one."""
+    runs = folder / "runs"
+    shutil.copytree(sound_run(), runs / "sound")
+    shutil.copytree(sound_run(), runs / "odd")
+    files = sorted(path for path in (runs / "odd").rglob("*") if path.is_file())
+    record = runs / "odd" / "run.json"
+    for path in random.choices([record, random.choice(files)], (3, 2), k=random.choice((1, 1, 2))):
+        path.write_bytes(changed(random, path.name, path.read_bytes()))
+    return functools.partial(look, runs)
+
+
+def changed(random: random.Random, name: str, content: bytes) -> bytes:
+    """Other content for a file: JSON mostly stays JSON."""
+    if name.endswith(".json") and random.random() < 0.8:
+        return json.dumps(_other(random, json.loads(content))).encode()
+    if name.endswith(".jsonl") and random.random() < 0.8:
+        lines = [json.loads(line) for line in content.splitlines()]
+        lines[random.randrange(len(lines))] = _other(random, random.choice(lines))
+        return "\n".join(map(json.dumps, lines)).encode()
+    return mutated(random, content, TOKENS)
+
+
+def _other(random: random.Random, tree: Any) -> Any:
+    """The tree with a few of its places changed, gone or new."""
+    for _ in range(random.choice((1, 1, 2, 4))):
+        places = list(_places(tree))
+        if not places:
+            return random.choice(VALUES)
+        holder, key = random.choice(places)
+        match random.randrange(5):
+            case 0:
+                del holder[key]
+            case 1 if isinstance(holder, dict):
+                holder[random.choice(("new", "", "²", "\ud800", "a.b"))] = random.choice(VALUES)
+            case _:
+                holder[key] = random.choice(VALUES)
+    return tree
+
+
+def _places(tree: Any) -> Any:
+    keys = list(tree) if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ()
+    for key in keys:
+        yield tree, key
+        yield from _places(tree[key])
+
+
+def look(runs: Path) -> None:
+    """What the pages read of every run that is listed; a sound one stays readable whatever lies beside it."""
+    from dashboard import data
+    from dashboard.views import results
+
+    os.environ["SENTISCOPE_RUNS"] = str(runs)
+    store = RunStore(runs)
+    records = store.list()
+    results.run_frame(records)
+    for record in records:
+        with contextlib.suppress(SentiscopeError):
+            store.read(record.run)
+        if record.status == "damaged":
+            continue
+        estimate(record.config, records)
+        size(record.config, records)
+        results.headline(record)
+        for read in (data.curves, data.learned_numbers, data.lambda_heads, data.embedded_splits):
+            with contextlib.suppress(SentiscopeError):
+                read(record.run if read is data.embedded_splits else record)  # type: ignore[arg-type]
+        for split in data.evaluated_splits(record.run):
+            results.metric_table(record, split)
+            results.yardstick_phenomena(record, split)
+            with contextlib.suppress(SentiscopeError):
+                data.points(record, split)
+            with contextlib.suppress(SentiscopeError):
+                results.metric_stats(record, split, data.report(record, split))
+        with contextlib.suppress(SentiscopeError):
+            load_run(store, record.run)
+    if (runs / "sound").is_dir():
+        assert store.read("sound").status == "finished"
+
+
+@functools.cache
+def sound_run() -> Path:
+    """A small run, trained once."""
+    home = Path(tempfile.mkdtemp(prefix="fuzz-run-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    words = ("warm", "funny", "wise", "dull", "slow", "flat")
+    lines = [
+        f"a {word} film number {number},{'good' if word in words[:3] else 'bad'}"
+        for word in words
+        for number in range(12)
+    ]
+    (home / "films.csv").write_text("\n".join(["text,label", *lines]))
+    verbs.train(str(home / "films.csv"), "ndt-01-n3", TINY, name="sound", store=RunStore(home / "runs"))
+    return home / "runs" / "sound"

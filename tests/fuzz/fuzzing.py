@@ -1,0 +1,129 @@
+"""Cases made from a seed, tried for so many seconds, and what came of them.
+
+A case that ends in anything but success or one of our own errors is a raw error: its file and its seed are kept.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import resource
+import shutil
+import signal
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+
+import core
+import dashboard
+from core.exceptions import SentiscopeError
+
+MOST_SECONDS = 60
+"""A case that takes longer hangs, which is a raw error too."""
+
+OURS = tuple(str(Path(package.__path__[0])) for package in (core, dashboard))
+
+Make = Callable[[random.Random, Path], Callable[[], object]]
+"""Writes a case into an empty folder, and gives what is to be tried on it."""
+
+
+@dataclass
+class Outcome:
+    """What so many cases came to."""
+
+    area: str
+    cases: int = 0
+    refused: int = 0
+    longest: float = 0.0
+    longest_case: str = ""
+    peak_mb: int = 0
+    """Of this process and of the largest that it started, since the beginning."""
+    raw: Counter[str] = field(default_factory=Counter)
+    """Kinds of errors that nobody caught, by where they rose."""
+    kept: dict[str, Path] = field(default_factory=dict)
+    """The first case of each kind: a folder with its files, its seed and its traceback."""
+
+    def __str__(self) -> str:
+        line = f"{self.area:10} {self.cases:7,} cases · {self.refused:7,} refused · {self.raw.total():3} raw errors"
+        line += f" · longest {self.longest:.2f} s ({self.longest_case}) · peak {self.peak_mb:,} MB"
+        kinds = [f"\n    {count} × {kind}\n      {self.kept.get(kind, '')}" for kind, count in self.raw.most_common()]
+        return line + "".join(kinds)
+
+
+def drive(area: str, make: Make, seconds: float, seed: int, keep: Path) -> Outcome:
+    """Try cases until the time is over."""
+    outcome, end, number = Outcome(area), time.monotonic() + seconds, 0
+    while time.monotonic() < end:
+        try_one(make, f"{area}-{seed}-{number}", outcome, keep)
+        number += 1
+    used = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    outcome.peak_mb = used // 1024
+    return outcome
+
+
+def try_one(make: Make, case: str, outcome: Outcome, keep: Path) -> None:
+    """Make the case of this name and try it."""
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
+        folder, start = Path(name), time.monotonic()
+        try:
+            with _limited(MOST_SECONDS):
+                make(random.Random(case), folder)()
+        except SentiscopeError:
+            outcome.refused += 1
+        except Exception as error:
+            _note(error, case, folder, outcome, keep)
+        outcome.cases += 1
+        took = time.monotonic() - start
+        if took > outcome.longest:
+            outcome.longest, outcome.longest_case = took, case
+
+
+def _note(error: Exception, case: str, folder: Path, outcome: Outcome, keep: Path) -> None:
+    frames = traceback.extract_tb(error.__traceback__)
+    own = next((frame for frame in reversed(frames) if frame.filename.startswith(OURS)), frames[-1])
+    kind = f"{type(error).__name__} at {Path(own.filename).name}:{own.lineno} {own.name}"
+    outcome.raw[kind] += 1
+    if kind not in outcome.kept:
+        outcome.kept[kind] = keep / case
+        shutil.copytree(folder, keep / case, dirs_exist_ok=True)
+        (keep / case / "SEED.txt").write_text(f"{case}\n\n{traceback.format_exc()}", errors="replace")
+
+
+@contextlib.contextmanager
+def _limited(seconds: int) -> Iterator[None]:
+    def late(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"longer than {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def mutated(random: random.Random, data: bytes, tokens: tuple[bytes, ...]) -> bytes:
+    """A few bytes changed, cut out, repeated or put in."""
+    out = bytearray(data)
+    for _ in range(random.choice((1, 1, 2, 3, 8))):
+        place, size = random.randrange(len(out) + 1), random.choice((1, 1, 2, 8, 64, 512))
+        match random.randrange(6):
+            case 0:
+                out[place : place + size] = random.randbytes(len(out[place : place + size]))
+            case 1:
+                del out[place : place + size]
+            case 2:
+                out[place:place] = out[place : place + size] * random.choice((1, 2, 50))
+            case 3:
+                out[place:place] = random.choice(tokens)
+            case 4:
+                del out[place:]
+            case 5 if out:
+                out[place % len(out)] ^= 1 << random.randrange(8)
+    return bytes(out)

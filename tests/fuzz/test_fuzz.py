@@ -1,0 +1,28 @@
+"""Odd cases from a seed: each is used or refused with a sentence of ours. `python tests/fuzz --help` tries more."""
+
+import importlib
+
+import pytest
+from fuzzing import drive
+
+AREAS = ("loaders", "archives", "records", "settings")
+
+
+def tried(area, seconds, seed, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    outcome = drive(area, importlib.import_module(f"fuzz_{area}").make, seconds, seed, tmp_path / "kept")
+    print(outcome)
+    assert outcome.cases > 10 and not outcome.raw, str(outcome)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("area", AREAS)
+def test_a_quarter_of_a_minute_of_each(area, tmp_path, monkeypatch):
+    tried(area, 15, 0, tmp_path, monkeypatch)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("area", AREAS)
+def test_two_and_a_half_minutes_of_each(area, tmp_path, monkeypatch):
+    tried(area, 150, 1, tmp_path, monkeypatch)
