@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import queue
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,8 @@ AT_ONCE = 2
 _STARTED_WITHIN = 60.0
 """Seconds that a busy machine may take to begin."""
 ANSWER = "answer.json"
+_LATE = {getattr(signal, name, None) for name in ("SIGALRM", "SIGXCPU", "SIGKILL")}
+"""Signals that end a reading at its limit of time."""
 _KINDS: dict[str, type[SentiscopeError]] = {
     "DataError": DataError,
     "ConfigError": ConfigError,
@@ -131,9 +134,7 @@ def _read(way: str, path: Path, reading: dict[str, str]) -> Iterator[tuple[_Answ
 
 def _refuse_ended(ended: int, file: str) -> None:
     """Say why a reading was ended from outside."""
-    import signal
-
-    if ended in (-signal.SIGALRM, -signal.SIGXCPU, -signal.SIGKILL):
+    if -ended in _LATE:
         raise limits.refusal("it takes too long to read", "seconds", file=file)
     if ended:
         raise DataError(

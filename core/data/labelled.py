@@ -126,7 +126,7 @@ def examine_classes(rows: pd.DataFrame) -> list[Finding]:
 
 def _scarce(counts: pd.Series, rows: int) -> list[Finding]:
     findings = []
-    few = [f"{shown(name)} ({count})" for name, count in counts.items() if count < FEW_PER_CLASS]
+    few = [f"{shown(str(name))} ({count})" for name, count in counts.items() if count < FEW_PER_CLASS]
     if few:
         message = f"{plural(len(few), 'class')} with fewer than {FEW_PER_CLASS} rows: {', '.join(few[:8])}"
         findings.append(Finding("small-class", "warning", len(few), message))
