@@ -214,7 +214,7 @@ atexit.register(_READERS.close)
 
 def _start() -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-m", "core.data.reader"],
+        [sys.executable, "-P", "-m", "core.data.reader"],  # -P: nothing is imported from beside the data
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -240,7 +240,7 @@ def _ask(request: str, seconds: float) -> int:
             process.kill()
             process.wait()
     raise NotAvailable(
-        f"no process can be started that reads files; see what `{sys.executable} -m core.data.reader` says"
+        f"no process can be started that reads files; see what `{sys.executable} -P -m core.data.reader` says"
     )
 
 

@@ -297,6 +297,22 @@ def test_check_says_what_was_found_and_refuses_with_code_2(cli, place):
     assert code == 2 and not json.loads(out)["ok"] and "one.csv" in err
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (["data", "check", "wide.csv"], "the table has 2,001 columns; at most 2,000 columns are read"),
+        (["train", "--data", "wide.csv", "--model", "tfidf-logreg"], "SENTISCOPE_LIMITS=columns="),
+        (["data", "check", "reviews.csv", "--set", "data.encoding=zlib"], "unknown encoding 'zlib'; use one of utf-8"),
+        (["data", "check", "~nosuch/x.csv"], "~nosuch/x.csv"),
+        (["data", "check", "/dev/zero"], "/dev/zero"),
+    ],
+)
+def test_a_file_that_asks_for_too_much_ends_with_code_2_and_what_to_do(cli, place, asked, said):
+    (place / "wide.csv").write_text(("x," * 2_000 + "y\n") * 40)
+    code, _, err = cli(*asked)
+    assert code == 2 and said in " ".join(err.split()) and "Traceback" not in err
+
+
 def test_whether_there_is_a_header_is_a_setting_of_its_own(cli, place):
     (place / "bare.csv").write_text(
         "text,good\n" + "\n".join(f"film {n},{'good' if n % 2 else 'bad'}" for n in range(40))

@@ -8,6 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from core.data import apart
+from core.data.config import DataConfig
 from core.exceptions import DataError, InputError
 from core.runs import queue
 from dashboard import datasets, state
@@ -109,3 +111,27 @@ def test_a_yardstick_is_refused_where_as_many_wait_as_may(tmp_path, monkeypatch)
         assert queue.try_lock(ticket)
         with pytest.raises(InputError, match="SENTISCOPE_MOST_SHORT"):
             datasets.yardstick(types.SimpleNamespace(fingerprint="x", classes=()), {"data.name": "x"})
+def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
+    looked, real = [], apart.inspect_file
+
+    def never(*arguments, **settings):
+        raise AssertionError("read in the server's process")
+
+    def counted(path, reading):
+        looked.append(path.name)
+        return real(path, reading)
+
+    monkeypatch.setattr("core.data.files.read_bytes", never)
+    monkeypatch.setattr("core.data.inspect.read_table", never)
+    monkeypatch.setattr(apart, "inspect_file", counted)
+    content = b"text,label\n" + b"a warm film,good\na dull film,bad\n" * 20
+    reports = [datasets.inspect_upload("films.csv", content, DataConfig()) for _ in range(3)]
+    assert looked == ["films.csv"] and {report.rows for report in reports} == {40}
+    other = DataConfig(label="text")
+    assert datasets.inspect_upload("films.csv", content, other).problem and looked == ["films.csv", "films.csv"]
+
+
+def test_an_upload_that_asks_for_too_much_is_refused_with_what_to_do(monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_LIMITS", "columns=3")
+    with pytest.raises(DataError, match=r"wide\.csv: the table has 4 columns; at most 3 .* SENTISCOPE_LIMITS=columns="):
+        datasets.inspect_upload("wide.csv", b"text,label,a,b\n" + b"a warm film,good,1,2\n" * 40, DataConfig())

@@ -103,7 +103,7 @@ def test_a_process_that_went_is_started_again(tmp_path):
 def test_one_that_does_not_start_is_said(monkeypatch, tmp_path):
     monkeypatch.setattr(apart, "_READERS", apart._Readers())
     monkeypatch.setattr(apart.sys, "executable", "/bin/false")
-    with pytest.raises(NotAvailable, match=r"does not start; see what `/bin/false -m core\.data\.reader` says"):
+    with pytest.raises(NotAvailable, match=r"does not start; see what `/bin/false -P -m core\.data\.reader` says"):
         apart.inspect_file(tmp_path / "a.csv", AS_FOUND)
 
 
