@@ -188,12 +188,14 @@ class _Readers:
         except queue.Empty:
             raise NotAvailable("other files are being read; try again in a minute") from None
         try:
-            if process is None or process.poll() is not None:
-                process = _start()
+            if process is not None and process.poll() is not None:
+                _end(process)
+                process = None
+            process = process or _start()
             yield process
         except BaseException:
             if process is not None:
-                process.kill()
+                _end(process)
             raise
         finally:
             self._free.put(process)
@@ -204,8 +206,7 @@ class _Readers:
             while True:
                 process = self._free.get_nowait()
                 if process is not None:
-                    process.kill()
-                    process.communicate()
+                    _end(process)
 
 
 _READERS = _Readers()
@@ -224,6 +225,16 @@ def _start() -> subprocess.Popen[str]:
     )
 
 
+def _end(process: subprocess.Popen[str]) -> None:
+    """Away with a process and with what it was not told any more."""
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):
+            if pipe:
+                pipe.close()
+
+
 def _ask(request: str, seconds: float) -> int:
     """How the reading ended: 0, or less for the signal that ended it."""
     for _ in range(2):  # a process that has waited long may go at this very moment
@@ -237,10 +248,9 @@ def _ask(request: str, seconds: float) -> int:
                 late.cancel()
             if said:
                 return int(said)
-            process.kill()
-            process.wait()
+            _end(process)
     raise NotAvailable(
-        f"no process can be started that reads files; see what `{sys.executable} -P -m core.data.reader` says"
+        f"the process that reads files does not start; see what `{sys.executable} -P -m core.data.reader` says"
     )
 
 
