@@ -111,6 +111,8 @@ def test_a_yardstick_is_refused_where_as_many_wait_as_may(tmp_path, monkeypatch)
         assert queue.try_lock(ticket)
         with pytest.raises(InputError, match="SENTISCOPE_MOST_SHORT"):
             datasets.yardstick(types.SimpleNamespace(fingerprint="x", classes=()), {"data.name": "x"})
+
+
 def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
     looked, real = [], apart.inspect_file
 
