@@ -141,7 +141,7 @@ def look(runs: Path) -> None:
         with contextlib.suppress(SentiscopeError):
             load_run(store, record.run)
     if (runs / "sound").is_dir():
-        assert store.read("sound").status == "finished"
+        assert store.read("sound").status == "done"
 
 
 @functools.cache
