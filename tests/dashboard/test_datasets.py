@@ -129,7 +129,7 @@ def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
     content = b"text,label\n" + b"a warm film,good\na dull film,bad\n" * 20
     reports = [datasets.inspect_upload("films.csv", content, DataConfig()) for _ in range(3)]
     assert looked == ["films.csv"] and {report.rows for report in reports} == {40}
-    other = DataConfig(label="text")
+    other = DataConfig(label="nothing")
     assert datasets.inspect_upload("films.csv", content, other).problem and looked == ["films.csv", "films.csv"]
 
 
