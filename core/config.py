@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import difflib
 import math
-import typing
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from core.data.config import DataConfig
 from core.exceptions import ConfigError
 from core.models.config import DENSE_TRACE, ModelConfig
 from core.models.presets import PRESETS
+from core.stored import Flaw, convert, leaves, refuse_monsters
 from core.text.config import TextConfig
 from core.training.config import TrainingConfig
+
+T = TypeVar("T")
+SWITCH = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
+"""Words for a setting that is on or off."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction within the model.
     """
     tree = _tree(preset, settings)
-    model = typing.cast(ModelConfig, _build(ModelConfig, tree["model"], "model."))
+    model = _checked(tree["model"], ModelConfig, "model.")
     wanted = {"tagger": ("auto", model.needs_tags, "none"), "lexicon": ("vader", model.needs_lexicon, "")}
     return {
         f"text.{name}": value
@@ -119,12 +124,23 @@ def to_dict(config: RunConfig) -> dict[str, Any]:
 
 
 def from_dict(tree: Mapping[str, Any]) -> RunConfig:
-    """Nested plain data back to settings, every type checked.
+    """Nested plain data back to settings, every type checked; a setting that is absent has its default.
 
     Raises:
         ConfigError: names the setting as the person writes it.
     """
-    return typing.cast(RunConfig, _build(RunConfig, tree, ""))
+    if unknown := sorted(set(leaves(tree)) - set(leaves(to_dict(RunConfig())))):
+        raise ConfigError(f"unknown setting '{unknown[0]}'{_nearest(unknown[0], setting_names())}")
+    return _checked(tree, RunConfig)
+
+
+def _checked(tree: Mapping[str, Any], kind: type[T], group: str = "") -> T:
+    """Plain data as settings; `group` stands before their names."""
+    try:
+        refuse_monsters(tree)
+        return convert(tree, kind)
+    except Flaw as flaw:
+        raise ConfigError(f"{group}{flaw.field}={flaw.value!r:.80}: {flaw.reason}") from None
 
 
 def setting_names() -> list[str]:
@@ -134,15 +150,7 @@ def setting_names() -> list[str]:
 
 def flat(config: RunConfig) -> dict[str, Any]:
     """Every dotted setting with its value, in order of declaration."""
-    return dict(_leaves(to_dict(config)))
-
-
-def _leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    for key, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key, value
+    return leaves(to_dict(config))
 
 
 def _place(tree: dict[str, Any], name: str, value: Any) -> None:
@@ -152,63 +160,23 @@ def _place(tree: dict[str, Any], name: str, value: Any) -> None:
         node = node.get(room) if isinstance(node, dict) else None
     if not isinstance(node, dict) or last not in node or isinstance(node[last], dict):
         raise ConfigError(f"unknown setting '{name}'{_nearest(name, setting_names())}")
-    node[last] = value
+    node[last] = _typed(value, node[last], name)
+
+
+def _typed(value: Any, like: Any, name: str) -> Any:
+    """Text as typed becomes a value of the kind that stands there; what is none stays, for the parser to refuse."""
+    if isinstance(like, bool):
+        return SWITCH.get(str(value).lower(), value)
+    if isinstance(like, (int, float)) and not isinstance(value, bool):
+        with contextlib.suppress(TypeError, ValueError, OverflowError):
+            number = float(value)
+            if not math.isfinite(number):
+                raise ConfigError(f"{name}={value!s:.80}: a number")
+            whole = isinstance(like, int) and (isinstance(value, str) or number.is_integer())
+            return int(value) if whole else number
+    return value
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     found = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean '{found[0]}'?)" if found else ""
-
-
-def _build(kind: type, tree: Any, prefix: str) -> Any:
-    if not isinstance(tree, Mapping):
-        raise ConfigError(f"{prefix.rstrip('.') or 'settings'}: expected a group of settings")
-    hints = typing.get_type_hints(kind)
-    unknown = set(tree) - set(hints)
-    if unknown:
-        name = prefix + min(unknown)
-        raise ConfigError(f"unknown setting '{name}'{_nearest(name, setting_names())}")
-    values = {}
-    for name, value in tree.items():
-        hint = hints[name]
-        build = _build if dataclasses.is_dataclass(hint) else _convert
-        values[name] = build(hint, value, f"{prefix}{name}" + ("." if build is _build else ""))
-    return kind(**values)
-
-
-def _convert(hint: Any, value: Any, name: str) -> Any:
-    """A leaf value, from its own type or from text."""
-    if typing.get_origin(hint) is typing.Literal:
-        choices = typing.get_args(hint)
-        if value not in choices:
-            raise ConfigError(f"{name}={value!r:.60}: one of {', '.join(str(each) for each in choices if each != '')}")
-        return value
-    if hint is bool:
-        return _switch(value, name)
-    if hint in (int, float):
-        return _number(hint, value, name)
-    if not isinstance(value, str):
-        raise ConfigError(f"{name}={value!r:.60}: a text")
-    return value
-
-
-def _switch(value: Any, name: str) -> bool:
-    words = {"true": True, "yes": True, "1": True, "on": True, "false": False, "no": False, "0": False, "off": False}
-    if isinstance(value, bool):
-        return value
-    if str(value).lower() not in words:
-        raise ConfigError(f"{name}={value!r:.60}: true or false")
-    return words[str(value).lower()]
-
-
-def _number(kind: type[int] | type[float], value: Any, name: str) -> int | float:
-    if kind is int and isinstance(value, float) and value.is_integer():
-        return int(value)
-    try:
-        number = None if isinstance(value, (bool, float)) and kind is int else kind(value)
-        finite = number is not None and math.isfinite(number)
-    except (TypeError, ValueError, OverflowError):
-        number, finite = None, False
-    if number is None or not finite:
-        raise ConfigError(f"{name}={value!r:.60}: a {'whole ' if kind is int else ''}number")
-    return number

@@ -424,8 +424,17 @@ def runs_list(store: RunStore | None = None) -> dict[str, Any]:
 
 
 def runs_show(run: str, store: RunStore | None = None) -> dict[str, Any]:
-    """The whole record of a run."""
-    return dataclasses.asdict((store or RunStore()).read(run))
+    """The whole record of a run; of a damaged one its name and the reason.
+
+    `newer` holds what a newer version has written and this one does not know.
+
+    Raises:
+        RunNotFound: no such run.
+    """
+    try:
+        return dataclasses.asdict((store or RunStore()).read(run))
+    except RunDamaged as error:
+        return {"run": run, "status": "damaged", "reason": str(error)}
 
 
 def runs_export(run: str, file: Path, store: RunStore | None = None) -> dict[str, Any]:

@@ -11,10 +11,11 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.projection import METHODS, NAMES, Method, Projection, ProjectionConfig, project
-from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.exceptions import InputError, NotAvailable
 from core.models.provides import provides
 from core.papers.reported import counterpart
 from core.runs import projections
+from core.runs.predictions import read_predictions
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 from core.training.history import read_history
@@ -89,11 +90,7 @@ class Source:
         """The predictions of the split."""
         if not self.split:
             raise NotAvailable(f"it is {self.record.status} and has not been evaluated")
-        path = self.store.path(self.run) / EVALUATION / self.split / PREDICTIONS
-        try:
-            return pd.read_parquet(path)
-        except (OSError, ValueError) as error:
-            raise RunDamaged(f"{path}: cannot be read: {error}") from error
+        return read_predictions(self.store.path(self.run) / EVALUATION / self.split / PREDICTIONS)
 
     @cached_property
     def report(self) -> Report:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,13 @@ from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, pl
 from core.exceptions import RunDamaged
 from core.fingerprint import file_fingerprint, file_version
 from core.runs import jobs, projections, sweep
-from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, PREDICTIONS, WEIGHTS, RunRecord
+from core.runs.predictions import read_predictions
+from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, PREDICTIONS, RECORD, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import Plan
 from core.training.history import read_history
 from dashboard.charts.lambdas import Line, Place
+from dashboard.charts.theme import Tokens
 from dashboard.charts.training import Curves
 from dashboard.views.edits import UNCHANGED, Edits
 from dashboard.views.training import history_curves, shown_metric, steps_per_epoch
@@ -56,6 +59,28 @@ def store() -> RunStore:
 def runs() -> list[RunRecord]:
     """All runs as they are on disk now, newest first."""
     return store().list()
+
+
+def drawn_runs(records: Sequence[RunRecord], tokens: Tokens) -> pd.DataFrame:
+    """The table of all runs with its small pictures, drawn anew only where a record or a history has changed."""
+    folders = {record.run: store().path(record.run) for record in records}
+    versions = tuple(
+        (run, record.status, file_version(folder / RECORD), file_version(folder / HISTORY))
+        for (run, folder), record in zip(folders.items(), records, strict=True)
+    )
+    return _drawn_runs(str(store().folder), versions, tokens, records)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _drawn_runs(folder: str, versions: object, tokens: Tokens, _records: Sequence[RunRecord]) -> pd.DataFrame:
+    from dashboard.views.runs import drawn_runs  # pandas
+
+    return drawn_runs(_records, [None if one.status == "damaged" else curves(one)[0] for one in _records], tokens)
+
+
+def has_weights(run: str) -> bool:
+    """Whether a run's model can be asked."""
+    return (store().path(run) / WEIGHTS).is_file()
 
 
 def sweep_table(
@@ -93,7 +118,7 @@ def curves(record: RunRecord) -> tuple[Curves, int]:
     return _curves(str(path), file_version(path), training.epochs, metric, steps, rows)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=1024, show_spinner=False)  # never changed: no copy for each of hundreds of runs
 def _curves(path: str, version: str, epochs: int, metric: str, steps: int, rows: int) -> tuple[Curves, int]:
     history = read_history(Path(path))
     return history_curves(history, epochs, metric, steps, rows), history.skipped
@@ -146,15 +171,9 @@ def report(record: RunRecord, split: str) -> Report:
 
 @st.cache_resource(max_entries=16, show_spinner=False)  # shared and never changed: no copy for each visitor
 def _report(path: str, version: str, classes: tuple[str, ...]) -> Report:
-    import pandas as pd
-
     from dashboard.views.results import make_report
 
-    try:
-        saved = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise RunDamaged(f"{path}: cannot be read: {error}") from error
-    return make_report(saved, classes)
+    return make_report(read_predictions(Path(path)), classes)
 
 
 def embedded_splits(run: str) -> list[str]:
@@ -175,13 +194,11 @@ def points(record: RunRecord, split: str) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _points(path: str, version: str, classes: tuple[str, ...]) -> pd.DataFrame:
-    import pandas as pd
-
     from dashboard.views.embeddings import points_frame
 
     try:
-        return points_frame(pd.read_parquet(path), classes)
-    except (OSError, ValueError) as error:
+        return points_frame(read_predictions(Path(path)), classes)
+    except ValueError as error:
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
 
 

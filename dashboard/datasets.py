@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -19,19 +20,22 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 import core
+from core import stored
 from core.atomic import storage_errors, write_text
 from core.config import RunConfig
 from core.data import library
 from core.data.config import DataConfig
-from core.exceptions import DataError, NotAvailable
+from core.evaluation.kept import KeptYardstick
+from core.exceptions import DataError, InputError, NotAvailable, RunDamaged
 from core.fingerprint import file_version, fingerprint
+from core.paths import Allowed, resolve
 from core.runs import queue
 from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.lexicon_files import VADER
 from core.verbs import configure
 from dashboard import state
-from dashboard.views.datasets import Option, option_of
+from dashboard.views.datasets import DATA_FOLDER, Option, option_of
 from dashboard.views.datasets import options as _options
 from dashboard.views.naming import without_store
 
@@ -68,6 +72,12 @@ def local() -> bool:
     return st.get_option("server.address") in OWN and set(names) <= set(OWN)
 
 
+def allowed() -> Allowed:
+    """Which paths the visitor of a page may name: any from this machine, else what the folder of data sets holds."""
+    base = os.environ.get(DATA_FOLDER, "")
+    return Allowed(anywhere=local(), roots=(Path(base).expanduser(),) if base else ())
+
+
 def names(*, here: bool = False) -> list[str]:
     """What a list of data sets offers, `here` only those that can be opened here; and a path that was typed."""
     known = [option.id for option in options() if not (here and option.lacking)]
@@ -81,10 +91,13 @@ def option(name: str) -> Option:
     Raises:
         DataError: there is none, or its path may not be opened from another machine.
     """
-    found = option_of(name, options(), anywhere=local())
-    if found is None:
-        raise DataError(f"no data set, file or folder here is called '{name}'; choose one from the list")
-    return found
+    try:
+        return option_of(name, options(), allowed())
+    except InputError as error:
+        why = str(error).removeprefix(f"{name}: ")
+        raise DataError(
+            f"no data set, file or folder here is called '{name}' ({why}); choose one from the list"
+        ) from None
 
 
 def refuse_foreign(typed: Mapping[str, str]) -> None:
@@ -100,8 +113,11 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
             except DataError as error:
                 raise DataError(f"{setting}: {error}") from None
     lexicon = typed.get("text.lexicon", "")
-    if lexicon not in ("", VADER) and not local():
-        raise DataError(f"text.lexicon={lexicon}: no file may be named from another machine; choose {VADER}")
+    if lexicon not in ("", VADER):
+        try:
+            resolve(lexicon, allowed())
+        except InputError as error:
+            raise DataError(f"text.lexicon={error}; choose {VADER}") from None
 
 
 def written(name: str) -> str:
@@ -149,7 +165,9 @@ def _tokenizer(fingerprint: str, text: TextConfig, _data: Dataset) -> Tokenizer:
 
 def known_card(data: Dataset, text: TextConfig) -> dict[str, Any] | None:
     """The data card if it has been made before."""
-    return _read_json(_kept("card", data, text))
+    from core.data.card import Card
+
+    return _read_json(_kept("card", data, text), Card)
 
 
 def card(data: Dataset, text: TextConfig) -> dict[str, Any]:
@@ -170,7 +188,7 @@ def quick(data: Dataset) -> bool:
 
 def known_yardstick(data: Dataset) -> dict[str, Any] | None:
     """What TF-IDF reaches, if it has been measured from here before."""
-    return _read_json(_kept("tfidf", data, None))
+    return _read_json(_kept("tfidf", data, None), KeptYardstick)
 
 
 def yardstick(data: Dataset, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -260,13 +278,14 @@ def _kept(kind: str, data: Dataset, text: TextConfig | None) -> Path:
     return library_folder() / "cards" / f"{kind}-{key}.json"
 
 
-def _read_json(path: Path) -> dict[str, Any] | None:
-    """None where there is none, or a damaged one, which is then made anew."""
+def _read_json(path: Path, kind: type[Any]) -> dict[str, Any] | None:
+    """What was kept, of this shape at least; None where there is none, or a damaged one, which is then made anew."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found: dict[str, Any] = stored.read_tree(path)
+        stored.check(found, kind, file=path)
+    except (FileNotFoundError, RunDamaged):
         return None
-    return found if isinstance(found, dict) else None
+    return found
 
 
 def _write_json(path: Path, value: dict[str, Any]) -> dict[str, Any]:

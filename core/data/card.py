@@ -7,19 +7,79 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from importlib import resources
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import pandas as pd
 
 from core.data.labelled import is_several
 from core.data.table import TRAIN, Dataset
+from core.stored import Count, Figure
 from core.text.config import TextConfig
 from core.text.reading import as_read, reading
 from core.text.tokenizers import UNKNOWN, Tokenizer, fit_tokenizer
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 BINS = 24
+
+
+class Share(TypedDict):
+    """A class in a split."""
+
+    rows: Count
+    share: Figure
+
+
+class Histogram(TypedDict):
+    """Rows by length in tokens; one more edge than bins."""
+
+    edges: list[Count]
+    rows: list[Count]
+
+
+class Lengths(TypedDict):
+    """Tokens of a split before cutting."""
+
+    mean: Figure
+    longest: Count
+    quantiles: dict[str, Figure]
+    histogram: Histogram
+    unknown_share: Figure
+    cut_texts_share: Figure
+
+
+class Cardinality(TypedDict):
+    """Rows of a split by their number of labels."""
+
+    mean: Figure
+    rows: dict[str, Count]
+
+
+class CardSplit(TypedDict):
+    """One split of a card."""
+
+    rows: Count
+    classes: dict[str, Share]
+    tokens: Lengths
+    labels: NotRequired[Cardinality]
+    phenomena: NotRequired[dict[str, Count]]
+
+
+class Repeats(TypedDict):
+    """As `repeats` gives them."""
+
+    within: dict[str, Count]
+    conflicting: Count
+    from_train: dict[str, dict[str, Figure]]
+
+
+class Card(TypedDict):
+    """What every reader of a kept card may rely on; `data_card` gives more."""
+
+    vocabulary: dict[str, int | str]
+    splits: dict[str, CardSplit]
+    repeats: Repeats
+    measured: dict[str, Any] | None
 
 
 def data_card(dataset: Dataset, text: TextConfig, *, with_yardstick: bool = True) -> dict[str, Any]:

@@ -20,7 +20,7 @@ class DataConfig:
     """Which labelled texts, read how and split how."""
 
     name: str = "built-in"
-    """A registered name or the path of a file or folder."""
+    """A registered name or the path of a file or folder; `elsewhere:NAME` is a file of the machine it came from."""
     text: str = ""
     """Name (or 0-based number, without a header) of the text column; empty: guessed."""
     label: str = ""

@@ -7,7 +7,6 @@ FOLDER/choices/ID.json       which file, which columns, which encoding: what a t
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import json
 import os
@@ -16,20 +15,38 @@ import shutil
 import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from core import limits
+import msgspec
+
+from core import limits, stored
 from core.atomic import beside, storage_errors, write_bytes, write_text
 from core.data.config import DataConfig
-from core.exceptions import InputError, StorageError
+from core.exceptions import InputError, RunDamaged, StorageError
 from core.fingerprint import fingerprint
+from core.paths import resolve
 
-CHOSEN = ("name", "text", "label", "separator", "delimiter", "encoding", "header")
-"""The settings of a `DataConfig` that a choice holds."""
 LONGEST_NAME = 80
 FILES = "files"
 
 _ID = re.compile(r"[\w.-]{1,120}")
 _UNSAFE = re.compile(r"[^\w.-]+")
+
+
+class _Settings(msgspec.Struct):
+    """The file of a choice: `CHOSEN`."""
+
+    name: str
+    text: str = ""
+    label: str = ""
+    separator: str = ""
+    delimiter: str = ""
+    encoding: str = ""
+    header: Literal["", "yes", "no"] = ""
+
+
+CHOSEN = _Settings.__struct_fields__
+"""The settings of a `DataConfig` that a choice holds."""
 
 
 @dataclass(frozen=True)
@@ -135,10 +152,8 @@ def read_choice(folder: Path, choice: str) -> Choice | None:
     if not _ID.fullmatch(choice):
         return None
     try:
-        content = json.loads((folder / "choices" / f"{choice}.json").read_text(encoding="utf-8"))
-        settings = {"name": content["name"], **{name: content.get(name, "") for name in CHOSEN[1:]}}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        settings = stored.read(folder / "choices" / f"{choice}.json", _Settings)
+        resolve(settings.name, folders=True)
+        return Choice(choice, DataConfig(**msgspec.structs.asdict(settings)))
+    except (FileNotFoundError, RunDamaged, InputError):
         return None
-    if not all(isinstance(value, str) for value in settings.values()) or not Path(settings["name"]).exists():
-        return None
-    return Choice(choice, dataclasses.replace(DataConfig(), **settings))

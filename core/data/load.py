@@ -21,6 +21,7 @@ from core.data.sources import SOURCES, Source
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, indicators
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
+from core.paths import refuse_elsewhere
 
 DATA_FOLDER = "SENTISCOPE_DATA"
 """Environment variable: a folder whose sub-folders, named as the sources, take the place of the hub."""
@@ -45,6 +46,7 @@ def load(config: DataConfig) -> Dataset:
         NotAvailable: if a named data set can be had neither from the hub nor from the folder SENTISCOPE_DATA.
         ConfigError: if `config.limit` is below the number of classes.
     """
+    refuse_elsewhere(config.name)
     source = SOURCES.get(config.name)
     found, where = _named_source(source, config) if source else _path(config)
     coded = {name: labelled.encode(rows, found.classes) for name, rows in found.splits.items()}

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core import stored
 from core.atomic import write_bytes, write_text
 from core.cache import cache_folder
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, targets
 from core.evaluation import multilabel
+from core.evaluation.kept import KeptYardstick
 from core.evaluation.metrics import evaluate
 from core.evaluation.predict import predict_texts
-from core.exceptions import StorageError
+from core.exceptions import RunDamaged, StorageError
 from core.fingerprint import fingerprint
 from core.models.config import Family
 from core.models.presets import PRESETS
@@ -142,11 +144,9 @@ def _several(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]
 def _read(path: Path) -> dict[str, Any] | None:
     """A kept result; None if there is none or it is damaged, so that it is made anew."""
     try:
-        result = json.loads(path.read_text(encoding="utf-8"))
+        return {**stored.read(path, KeptYardstick)}
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
-        log.warning("%s cannot be read (%s); measuring again", path, error)
+    except RunDamaged as error:
+        log.warning("%s; measuring again", error)
         return None
-    complete = isinstance(result, dict) and {"model", "C", "splits", "phenomena", "seconds"} <= set(result)
-    return result if complete else None

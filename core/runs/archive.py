@@ -13,6 +13,7 @@ import os
 import re
 import shutil
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -21,10 +22,15 @@ from typing import IO
 
 from core import limits
 from core.atomic import storage_errors, write_bytes, write_text
+from core.config import RunConfig
+from core.data.sources import SOURCES
 from core.exceptions import InputError, RunDamaged
+from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
 from core.runs.folders import STARTER
+from core.runs.predictions import oversize
 from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore, slug
+from core.text.lexicon_files import VADER
 
 LIMIT = 512 * 1024**2
 """Bytes that a run may take on the disk: ten times the largest one that this program makes by default."""
@@ -39,6 +45,11 @@ _INSIDE = (
     re.compile(r"projections/[A-Za-z0-9-]+\.(npy|json)"),
 )
 _BLOCK = 1024**2
+_BROKEN = (
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error),
+    *(NotImplementedError, EOFError, ValueError, OverflowError, IndexError, RuntimeError),
+)
+"""What `zipfile` raises of damaged files: places before the start, sizes below 0, names that are no text."""
 
 
 def export_run(store: RunStore, run: str) -> bytes:
@@ -57,7 +68,11 @@ def export_run(store: RunStore, run: str) -> bytes:
         for name, path in _known_files(folder):
             info = zipfile.ZipInfo(f"{run}/{name}")
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            archive.writestr(info, path.read_bytes())
+            try:
+                archive.writestr(info, regular_bytes(path, LIMIT))
+            except (OSError, ValueError) as error:
+                reason = getattr(error, "strerror", None) or error
+                raise RunDamaged(f"{path}: cannot be read: {reason}; the run is not exported") from error
     return packed.getvalue()
 
 
@@ -83,7 +98,7 @@ def import_run(store: RunStore, source: Path) -> str:
     Raises:
         InputError: it is no run, or one that is not to be trusted; the message says why. Nothing was written.
     """
-    source = source.expanduser()
+    source = resolve(str(source), HERE, folders=True)
     if source.is_dir():
         with _landing(store, slug(source.absolute().name)) as landing:
             _copy_folder(source, landing)
@@ -103,7 +118,7 @@ def import_zip(store: RunStore, stream: IO[bytes], name: str) -> str:
             with _landing(store, _top(entries) or slug(Path(name).stem)) as landing:
                 _unpack(archive, entries, landing, name)
                 return _settle(store, landing)
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError, zlib.error) as error:
+    except _BROKEN as error:
         raise InputError(f"{name}: is not a zip file that can be read ({error})") from error
 
 
@@ -133,6 +148,8 @@ def _entries(archive: zipfile.ZipFile, name: str) -> dict[PurePosixPath, zipfile
             raise InputError(f"{name}: the entry '{info.filename}' leads out of the archive; nothing was taken in")
         if stat.S_ISLNK(info.external_attr >> 16):
             raise InputError(f"{name}: the entry '{info.filename}' is a link; nothing was taken in")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise InputError(f"{name}: is packed in an unusual way; pack it as plain zip (deflate)")
         if info.flag_bits & 1:
             raise InputError(f"{name}: is encrypted; export the run without a password")
         if info.is_dir():
@@ -203,6 +220,24 @@ def _landing(store: RunStore, name: str) -> Iterator[Path]:
             shutil.rmtree(hidden, ignore_errors=True)
 
 
+def _bound(config: RunConfig) -> RunConfig:
+    """The settings without any path: what an archive names on this machine is none of its business.
+
+    Names of data sets and of the lexicon that comes along are no paths; an archive holds no data of its own.
+    """
+    data, lexicon = config.data.name, config.text.lexicon
+    if data not in SOURCES:
+        config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=_elsewhere(data)))
+    if lexicon not in ("", VADER):
+        config = dataclasses.replace(config, text=dataclasses.replace(config.text, lexicon=_elsewhere(lexicon)))
+    return config
+
+
+def _elsewhere(name: str) -> str:
+    """Only what the file was called: where it lay concerns nobody here."""
+    return ELSEWHERE + (re.split(r"[/\\]", name.removeprefix(ELSEWHERE).rstrip("/\\"))[-1] or "a folder")
+
+
 def _settle(store: RunStore, landing: Path) -> str:
     """Check the record and move the run in, under a free name."""
     aside = RunStore(landing.parent)
@@ -212,7 +247,10 @@ def _settle(store: RunStore, landing: Path) -> str:
         raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
     if record.status in ("queued", "running"):
         raise InputError(f"the run is {record.status} elsewhere; bring it here when it has ended")
-    aside.write(dataclasses.replace(record, process=None))
+    for path in sorted(landing.glob(f"{EVALUATION}/*/{PREDICTIONS}")):
+        if refusal := oversize(path):
+            raise InputError(f"{path.relative_to(landing.parent)}: {refusal}")
+    aside.write(dataclasses.replace(record, process=None, config=_bound(record.config)))
     _count(store, landing)
     for number in range(1, 100_000):
         run = landing.name if number == 1 else f"{landing.name}-{number}"

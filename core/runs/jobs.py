@@ -35,11 +35,14 @@ def start(store: RunStore, run: str) -> RunRecord:
     """Start (again) the process of a run that nobody trains; it outlives this one.
 
     Raises:
-        InputError: the run is done, a living process has it, as many wait as this server allows, or it is a starter.
+        InputError: the run is done, a living process has it, as many wait as this server allows, it is a starter, or it
+            names files of another machine.
     """
     queue.check_room(store.folder)
     # The new process waits for this lock, so that the record tells its number before it writes itself.
     folder = store.own(run)
+    if unbound := store.read(run).unbound:
+        raise InputError(unbound)
     with queue.only_process(folder, DYING_SECONDS):
         record = store.read(run)
         if record.status == "done" or (record.status in ("queued", "running") and alive(record.process)):

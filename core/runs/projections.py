@@ -23,18 +23,23 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import msgspec
 import psutil
 
+from core import stored
 from core.atomic import storage_errors, write_bytes, write_text
 from core.cache import cache_folder
 from core.exceptions import InputError, RunDamaged, SentiscopeError
 from core.fingerprint import file_fingerprint, fingerprint
+from core.paths import regular_bytes
 from core.runs import queue
 from core.runs.folders import is_starter
+from core.runs.predictions import read_predictions
 from core.runs.record import LABEL, Process
 from core.runs.store import RunStore, alive, this_process
+from core.stored import LARGEST, Seconds
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,6 +65,30 @@ class MapFiles:
     def path(self, ending: str) -> Path:
         """A file of this map: npy, json, progress.json or log."""
         return self.folder / f"{self.stem}.{ending}"
+
+
+class _Worth(msgspec.Struct):
+    """`summary` of a map, what is read of it again."""
+
+    reason: str
+    neighbours_kept: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
+
+
+class _About(msgspec.Struct):
+    """The .json of a map, what is read of it again."""
+
+    sha256: str
+    quality: _Worth
+    explained: tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], ...]
+
+
+class _Told(msgspec.Struct):
+    """The .progress.json of a map."""
+
+    process: Process | None
+    began: Seconds
+    what: str
+    share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
 
 
 @dataclass(frozen=True)
@@ -108,22 +137,20 @@ def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.nd
         RunDamaged: a file is cut off, or they do not belong together; the message names it.
     """
     import numpy as np
-    import pandas as pd
-    from pyarrow import parquet
 
     path = run / EVALUATION / split / EMBEDDINGS
     try:
         vectors = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, ValueError, EOFError, MemoryError) as error:
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
     table = run / EVALUATION / split / PREDICTIONS
     try:
-        several = [f"{LABEL}{name}" for name in classes]
-        multi = set(several) <= set(parquet.read_schema(table).names)
-        labels = pd.read_parquet(table, columns=several if multi else ["label"])
+        said, several = read_predictions(table), [f"{LABEL}{name}" for name in classes]
+        multi = set(several) <= set(said.columns)
+        labels = said[several if multi else ["label"]]
         if not multi:
             labels = labels["label"].map({name: number for number, name in enumerate(classes)}).to_frame()
-    except (OSError, ValueError, KeyError) as error:
+    except (ValueError, KeyError) as error:
         raise RunDamaged(f"{table}: cannot be read: {error}") from error
     if vectors.ndim != 2 or len(vectors) != len(labels) or labels.isna().to_numpy().any():
         raise RunDamaged(f"{path}: does not fit {len(labels)} predictions of the classes {', '.join(classes)}")
@@ -177,20 +204,18 @@ def read(files: MapFiles) -> Projection | None:
 
     path = files.path("npy")
     try:
-        about = json.loads(files.path("json").read_bytes())
-        content = path.read_bytes()
-        if hashlib.sha256(content).hexdigest() != about["sha256"]:
+        about = stored.read(files.path("json"), _About)
+        content = regular_bytes(path, LARGEST)
+        if hashlib.sha256(content).hexdigest() != about.sha256:
             raise ValueError("its content is not what was written")
         table = np.load(io.BytesIO(content), allow_pickle=False)
-        quality, measured = about["quality"], np.flatnonzero(table["measured"])
-        at = measured[:0] if quality["reason"] else measured
-        found = Quality(
-            measured, table["space"][at], table["map"][at], quality["neighbours_kept"], str(quality["reason"])
-        )
-        return Projection(table["row"].astype(np.int64), table["place"], found, tuple(about["explained"]))
+        quality, measured = about.quality, np.flatnonzero(table["measured"])
+        at = measured[:0] if quality.reason else measured
+        found = Quality(measured, table["space"][at], table["map"][at], quality.neighbours_kept, quality.reason)
+        return Projection(table["row"].astype(np.int64), table["place"], found, about.explained)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+    except (OSError, ValueError, KeyError, TypeError, IndexError, MemoryError) as error:
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
 
 
@@ -267,27 +292,25 @@ def command(run: str, files: MapFiles) -> list[str]:
 def job(files: MapFiles) -> Job:
     """How it stands with a map, from its files alone: every session and every server sees the same."""
     there = files.path("json").is_file()
-    try:
-        told = json.loads(files.path("progress.json").read_bytes())
-        who = Process(**told["process"]) if told["process"] else None
-        what, share, began = str(told["what"]), told["share"], float(told["began"])
-    except (OSError, ValueError, KeyError, TypeError):
+    told = _told(files)
+    if told is None:
         return Job("done" if there else "none")
-    if alive(who):
-        return Job("running", what, share, time.time() - began)
+    if alive(told.process):
+        return Job("running", told.what, told.share, time.time() - told.began)
     if there:
         return Job("done")
-    if who is None:
-        return Job("failed", what)
+    if told.process is None:
+        return Job("failed", told.what)
     log = files.path("log")
-    return Job("failed", f"its process (number {who.pid}) ended while {what}; {log} may say why")
+    return Job("failed", f"its process (number {told.process.pid}) ended while {told.what}; {log} may say why")
 
 
 def cancel(files: MapFiles) -> None:
     """End the process that computes a map; nothing half done is left."""
-    with contextlib.suppress(OSError, ValueError, KeyError, TypeError, psutil.NoSuchProcess):
-        who = Process(**json.loads(files.path("progress.json").read_bytes())["process"])
-        if who.host == this_process().host and alive(who):
+    told = _told(files)
+    who = told.process if told else None
+    with contextlib.suppress(psutil.NoSuchProcess):
+        if who and who.host == this_process().host and alive(who):
             process = psutil.Process(who.pid)
             process.terminate()
             with contextlib.suppress(psutil.TimeoutExpired):
@@ -299,6 +322,13 @@ def forget(files: MapFiles) -> None:
     """Drop what a failed or cancelled computation left."""
     for ending in ("progress.json", "log"):
         files.path(ending).unlink(missing_ok=True)
+
+
+def _told(files: MapFiles) -> _Told | None:
+    """What the process that computes a map has written last; None where there is nothing that can be read."""
+    with contextlib.suppress(FileNotFoundError, RunDamaged):
+        return stored.read(files.path("progress.json"), _Told)
+    return None
 
 
 def _write_progress(files: MapFiles, who: Process | None, began: float, what: str, share: float | None) -> None:

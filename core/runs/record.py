@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypedDict
+
+from msgspec import Meta
 
 from core.config import RunConfig
 from core.data.table import Task
+from core.paths import ELSEWHERE
+from core.stored import Count, Figure, Seconds, leaves
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "damaged"]
 
@@ -30,14 +34,112 @@ DISCARD = "discard"
 """Written into that file: the checkpoint is not wanted either."""
 
 
+Interval = Annotated[list[Figure], Meta(min_length=2, max_length=2)]
+"""The ends of a 95 % interval."""
+Metrics = dict[str, dict[str, Figure]]
+"""By split, by name."""
+Intervals = dict[str, dict[str, Interval]]
+Time = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?[+-]\d\d:\d\d$")]
+"""ISO time with zone."""
+
+
 @dataclass(frozen=True)
 class Process:
     """Who trains: enough to tell a living process from a reused number."""
 
-    pid: int
-    started: float
+    pid: Annotated[int, Meta(ge=0, le=2**31 - 1)]
+    started: Seconds
     """psutil's create_time of that process."""
     host: str
+
+
+class Progress(TypedDict, total=False):
+    """How far a training is, as of its last checkpoint."""
+
+    step: Count
+    steps: Count
+    epoch: Count
+    epochs: Count
+    rows: dict[str, Count]
+    """From the first step on: of training and validation."""
+    machine: str
+    """From the first step on: a fingerprint, so that its speed can be told for the next run."""
+
+
+class Tuned(TypedDict, total=False):
+    """Of a multi-label task: thresholds by label, chosen on validation, and what they change."""
+
+    thresholds: dict[str, Annotated[float, Meta(ge=0, le=1)]]
+    metrics: Metrics
+    intervals: Intervals
+
+
+class TunedYardstick(TypedDict, total=False):
+    """The same of the yardstick."""
+
+    thresholds: dict[str, Annotated[float, Meta(ge=0, le=1)]]
+    splits: Metrics
+
+
+class Yardstick(TypedDict, total=False):
+    """TF-IDF with logistic regression on the same data; see core.evaluation.yardstick."""
+
+    model: str
+    C: Figure
+    scale: Figure
+    splits: Metrics
+    phenomena: dict[str, Figure]
+    tuned: TunedYardstick
+    seconds: Seconds
+    left_out: str
+    """Why there is none."""
+
+
+class Inference(TypedDict, total=False):
+    """Time of one batch; see core.evaluation.efficiency."""
+
+    milliseconds: Figure
+    low: Figure
+    high: Figure
+    rows: Count
+    tokens: Count
+    device: str
+
+
+class Silhouette(TypedDict, total=False):
+    """How well the classes of a split are apart; see core.evaluation.representation."""
+
+    rows: Count
+    of: Count
+    overall: Figure | None
+    per_class: dict[str, Figure]
+    left_out: str
+
+
+Results = TypedDict(
+    "Results",
+    {
+        "best_epoch": Annotated[int, Meta(ge=-1, le=2**53)],
+        "steps": Count,
+        "metrics": Metrics,
+        "intervals": Intervals,
+        "lambda": list[list[Figure]],
+        "lambda_heads": list[list[list[Figure]]],
+        "scalars": dict[str, list[Figure]],
+        "gates": list[list[Figure]],
+        "silhouette": dict[str, Silhouette],
+        "inference": Inference,
+        "neutral_share": dict[str, Figure | None],
+        "tuned": Tuned,
+        "yardstick": Yardstick,
+        "C": Figure,
+        "alpha": Figure,
+        "scale": Figure,
+        "feature": str,
+    },
+    total=False,
+)
+"""What a run reached; `lambda` by layer and component, `scalars` by name and layer, `gates` as mean and deviation."""
 
 
 @dataclass(frozen=True)
@@ -49,30 +151,47 @@ class RunRecord:
     preset: str
     status: Status
     config: RunConfig
-    created: str
-    """ISO time with zone."""
+    created: Time
     reason: str = ""
     """Why it failed, was cancelled or is damaged, and what to do; for a person."""
     process: Process | None = None
     classes: tuple[str, ...] = ()
     task: Task = "single"
     """Whether texts have one label or several; known with the classes."""
-    vocabulary: int = 0
-    max_length: int = 0
+    vocabulary: Count = 0
+    max_length: Count = 0
     """Tokens, as used (text.max_length=0 is resolved from the data)."""
     data_fingerprint: str = ""
     data_notes: tuple[str, ...] = ()
-    parameters: int = 0
-    seconds: float = 0.0
+    parameters: Count = 0
+    seconds: Seconds = 0.0
     """Training time, resumed parts added up."""
-    threads: int = 0
+    threads: Count = 0
     device: str = ""
     versions: dict[str, str] = field(default_factory=dict)
-    progress: dict[str, Any] = field(default_factory=dict)
-    """step, steps, epoch, epochs of the last checkpoint; from the first step on rows (training and validation) and
-    machine (a fingerprint, so that its speed can be told for the next run)."""
-    results: dict[str, Any] = field(default_factory=dict)
-    """metrics and intervals per split, lambda per layer and component, yardstick (TF-IDF) per split; of a multi-label
-    task also `tuned`: thresholds by label, chosen on validation, and metrics and intervals per split at these."""
+    progress: Progress = field(default_factory=Progress)
+    results: Results = field(default_factory=Results)
     parent: str = ""
     """The sweep this run belongs to."""
+    newer: dict[str, Any] = field(default_factory=dict)
+    """What the file holds beyond these fields, as plain data: written by a newer version, kept when it is rewritten."""
+
+    @property
+    def unbound(self) -> str:
+        """Why a run that came from another machine cannot be trained on here, and what to do; empty: it can."""
+        data, lexicon = self.config.data.name, self.config.text.lexicon
+        files = [name.removeprefix(ELSEWHERE) for name in (data, lexicon) if name.startswith(ELSEWHERE)]
+        if not files:
+            return ""
+        own = f"--data {'FILE' if data.startswith(ELSEWHERE) else data}"
+        own += " --set text.lexicon=FILE" if lexicon.startswith(ELSEWHERE) else ""
+        return (
+            f"run '{self.run}' was made with {' and '.join(map(repr, files))} of the machine that it comes from, which "
+            "did not come with it: it can be looked at and not be trained here. With a copy of your own train it anew: "
+            f"`sentiscope train --model {self.preset} {own}`"
+        )
+
+    @property
+    def strange(self) -> list[str]:
+        """The dotted names of what a newer version has written and this one does not know."""
+        return list(leaves(self.newer))

@@ -5,28 +5,30 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import functools
 import json
-import math
 import os
 import re
 import shutil
 import socket
-import typing
-from collections.abc import Mapping
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import psutil
 
+from core import stored
 from core.atomic import storage_errors, write_text
-from core.config import RunConfig, from_dict
+from core.config import RunConfig
 from core.data.config import DataConfig
 from core.data.sources import SOURCES
-from core.data.table import Task
 from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
 from core.fingerprint import fingerprint
 from core.runs.folders import STARTER, is_starter, refuse_reserved, runs_dir, starters, starters_dir
-from core.runs.record import CANCEL, RECORD, Process, RunRecord, Status
+from core.runs.record import CANCEL, RECORD, Process, RunRecord
 
 SCHEMA = 1
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -124,15 +126,14 @@ class RunStore:
 
         Of two runs of the same name the own one hides the starter.
         """
-        own = self.folder.iterdir() if self.folder.is_dir() else ()
+        own = _directories(self.folder) if self.folder.is_dir() else ()
         paths = {path.name: path for path in (*(starters() if self.starters else ()), *own)}
         records = []
-        for name, path in paths.items():
-            if _NAME.fullmatch(name) and path.is_dir():
-                try:
-                    records.append(_as_it_is(path))
-                except RunDamaged as error:
-                    records.append(_damaged(path, str(error)))
+        for path in paths.values():
+            try:
+                records.append(_as_it_is(path))
+            except RunDamaged as error:
+                records.append(_damaged(path, str(error)))
         return sorted(records, key=lambda record: (record.created, record.run), reverse=True)
 
     def write(self, record: RunRecord) -> None:
@@ -143,7 +144,9 @@ class RunStore:
             InputError: it is a starter run.
             StorageError: the disk is full or the folder read-only; the old record stays.
         """
-        tree = {"schema": SCHEMA, **dataclasses.asdict(record)}
+        tree = dataclasses.asdict(record)
+        newer = tree.pop("newer")
+        tree = stored.together({"schema": SCHEMA, **tree}, newer)
         write_text(
             self.own(record.run) / RECORD, json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         )
@@ -185,12 +188,19 @@ class RunStore:
         return (self.folder / run / CANCEL).exists()
 
 
+def _directories(folder: Path) -> list[Path]:
+    """What may be runs; the entries tell their kind without a look at each."""
+    with os.scandir(folder) as entries:
+        return [folder / entry.name for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir()]
+
+
 def this_process() -> Process:
     """Who is asking."""
     me = psutil.Process()
     return Process(me.pid, me.create_time(), socket.gethostname())
 
 
+@functools.cache
 def this_machine() -> str:
     """Tells machines apart without naming them: runs are given to others."""
     return fingerprint({"host": socket.gethostname()})
@@ -236,110 +246,73 @@ def _as_it_is(path: Path) -> RunRecord:
     return dataclasses.replace(record, status="failed", reason=reason)
 
 
+@dataclass(frozen=True)
+class _Read:
+    """A record as its file was at one moment."""
+
+    version: tuple[int, int, int]
+    found: RunRecord | str
+    """The reason where it is damaged."""
+
+
+_KEPT = 4096
+"""Records that a process remembers: some 100 MB at the very most, since a record's file has 10 kB."""
+_read: OrderedDict[str, _Read] = OrderedDict()
+_reading = threading.Lock()
+
+
 def _parse(path: Path) -> RunRecord:
-    """The record on disk, every field checked; the directory's name is the run's name."""
+    """The record on disk, every field checked; the directory's name is the run's name.
+
+    A file is read again only when it has changed: six hundred runs then cost a page six hundred looks at the clock of
+    a file. Every writer replaces the file (`write_text`), so a new content always is a new inode.
+    """
     file = path / RECORD
     try:
-        tree = json.loads(file.read_bytes(), parse_float=_finite, parse_constant=_finite)
-        if not isinstance(tree, dict):
-            raise ValueError("not an object")
-        if tree.get("schema") != SCHEMA:
-            raise ValueError(f"schema {tree.get('schema')!r} is not {SCHEMA}: written by another version of Sentiscope")
-        return _record({**tree, "run": path.name})
+        about = file.stat()
     except FileNotFoundError:
         raise RunDamaged(f"{file}: missing") from None
-    except KeyError as error:
-        raise RunDamaged(f"{file}: the field {error} is missing") from error
-    except (OSError, ValueError, TypeError, RecursionError, ConfigError) as error:
-        raise RunDamaged(f"{file}: cannot be read: {error}") from error
+    except OSError as error:
+        raise RunDamaged(f"{file}: cannot be read: {error.strerror}") from error
+    key, version = str(file), (about.st_mtime_ns, about.st_size, about.st_ino)
+    with _reading:
+        known = _read.get(key)
+    if known is None or known.version != version:
+        known = _Read(version, _fresh(file))
+        with _reading:
+            _read[key] = known
+            _read.move_to_end(key)
+            while len(_read) > _KEPT:
+                _read.popitem(last=False)
+    if isinstance(known.found, str):
+        raise RunDamaged(known.found)
+    return known.found
 
 
-def _finite(text: str) -> float:
-    """A number of the record; NaN and infinities are none that this program writes or can show."""
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(f"{text} is not a finite number")
-    return number
+def _fresh(file: Path) -> RunRecord | str:
+    """The record that a file holds, or why it holds none."""
+    try:
+        return _record(stored.read_tree(file), file)
+    except FileNotFoundError:
+        return f"{file}: missing"
+    except RunDamaged as error:
+        return str(error)
+    except ConfigError as error:
+        return f"{file}: cannot be read: config.{error}"
 
 
-def _record(tree: Mapping[str, Any]) -> RunRecord:
-    """Plain data to a record; unknown fields are left out, so that an older version can read a newer run."""
-    special = {
-        "status": _status,
-        "task": _task,
-        "config": from_dict,
-        "process": _process,
-        "classes": lambda value: tuple(_of(str, name, "classes") for name in _of(list, value, "classes")),
-        "progress": _progress,
-        "results": _results,
-        "data_notes": lambda value: tuple(_of(str, note, "data_notes") for note in _of(list, value, "data_notes")),
-    }
-    hints = typing.get_type_hints(RunRecord)
-    values: dict[str, Any] = {}
-    for field in dataclasses.fields(RunRecord):
-        if field.name not in tree and _has_default(field):
-            continue
-        value = tree[field.name]
-        if read := special.get(field.name):
-            values[field.name] = read(value)
-        else:
-            hint = hints[field.name]
-            values[field.name] = _of(typing.get_origin(hint) or hint, value, field.name)
-    return RunRecord(**values)
-
-
-def _has_default(field: dataclasses.Field[Any]) -> bool:
-    return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-
-
-def _of(kind: type, value: Any, name: str) -> Any:
-    if isinstance(value, bool) or not isinstance(value, (int, float) if kind is float else kind):
-        raise ValueError(f"{name} is {value!r:.60}, not a {kind.__name__}")
-    return value
-
-
-def _results(value: Any) -> dict[str, Any]:
-    """What every list, page and comparison reads of the results has the form that it reads."""
-    results = _of(dict, value, "results")
-    yardstick = _of(dict, results.get("yardstick", {}), "results.yardstick")
-    _of(list, results.get("lambda", []), "results.lambda")
-    tuned = _of(dict, results.get("tuned", {}), "results.tuned")
-    for label, threshold in _of(dict, tuned.get("thresholds", {}), "results.tuned.thresholds").items():
-        _of(float, threshold, f"results.tuned.thresholds.{label}")
-    groups: list[tuple[str, Any, type]] = [("splits", yardstick, float)]
-    for tree in (results, tuned):
-        groups += [("metrics", tree, float), ("intervals", tree, list)]
-    for group, tree, kind in groups:
-        for split, figures in _of(dict, tree.get(group, {}), f"results.{group}").items():
-            for name, figure in _of(dict, figures, f"results.{group}.{split}").items():
-                _of(kind, figure, f"results.{group}.{split}.{name}")
-    return results
-
-
-def _progress(value: Any) -> dict[str, Any]:
-    progress = _of(dict, value, "progress")
-    for count in ("step", "steps", "epoch", "epochs"):
-        _of(int, progress.get(count, 0), f"progress.{count}")
-    return progress
-
-
-def _status(value: Any) -> Status:
-    if value not in typing.get_args(Status):
-        raise ValueError(f"status is {value!r:.60}")
-    return typing.cast(Status, value)
-
-
-def _task(value: Any) -> Task:
-    if value not in typing.get_args(Task):
-        raise ValueError(f"task is {value!r:.60}")
-    return typing.cast(Task, value)
-
-
-def _process(value: Any) -> Process | None:
-    if value is None:
-        return None
-    pid, started, host = (_of(dict, value, "process")[key] for key in ("pid", "started", "host"))
-    return Process(_of(int, pid, "pid"), _of(float, started, "started"), _of(str, host, "host"))
+def _record(tree: Any, file: Path) -> RunRecord:
+    if not isinstance(tree, dict):
+        raise RunDamaged(f"{file}: cannot be read: it holds no group of fields")
+    if (schema := tree.pop("schema", None)) != SCHEMA:
+        said = f"schema {schema!r:.20} is not {SCHEMA}: written by another version of Sentiscope"
+        raise RunDamaged(f"{file}: cannot be read: {said}")
+    # A field of this name in a file is one of a newer version, not ours.
+    given = {**{name: value for name, value in tree.items() if name != "newer"}, "run": file.parent.name}
+    record = stored.check(given, RunRecord, file=file)
+    known = msgspec.to_builtins(record)
+    del known["newer"]
+    return dataclasses.replace(record, newer=stored.left_over(tree, known))
 
 
 def _damaged(path: Path, reason: str) -> RunRecord:

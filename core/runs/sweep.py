@@ -14,8 +14,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
+from core import stored
 from core.atomic import storage_errors, write_text
 from core.config import RunConfig, compose
 from core.data.sources import SOURCES
@@ -208,35 +209,15 @@ def read(store: RunStore, name: str) -> Plan:
     file = path(store, name)
     if not file.is_file():
         raise InputError(f"no sweep '{name}' in {folder(store)}; `sentiscope sweeps list` shows all")
+    tree = stored.read_tree(file)
+    if not isinstance(tree, dict) or tree.get("schema") != SCHEMA:
+        raise RunDamaged(f"{file}: cannot be read: not a plan of this version of Sentiscope")
+    if missing := [each.name for each in dataclasses.fields(Plan) if each.name not in ("name", *tree)]:
+        raise RunDamaged(f"{file}: cannot be read: the field {missing[0]} is missing")
     try:
-        tree = json.loads(file.read_bytes())
-        if not isinstance(tree, dict) or tree.pop("schema", None) != SCHEMA:
-            raise ValueError("not a plan of this version of Sentiscope")
-        return _plan({**tree, "name": name})
-    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError, InputError) as error:
+        return stored.check({**tree, "name": name}, Plan, file=file)
+    except InputError as error:
         raise RunDamaged(f"{file}: cannot be read: {error}") from error
-
-
-def _plan(tree: Mapping[str, Any]) -> Plan:
-    """Plain data to a plan, every type checked."""
-    if not isinstance(tree["folds"], int) or not all(isinstance(seed, int) for seed in tree["seeds"]):
-        raise ValueError("folds and seeds are whole numbers")
-    return Plan(
-        name=tree["name"],
-        models=_words(tree["models"]),
-        data=_words(tree["data"]),
-        grid={str(name): _words(values) for name, values in tree["grid"].items()},
-        settings={str(name): str(value) for name, value in tree["settings"].items()},
-        seeds=tuple(tree["seeds"]),
-        folds=tree["folds"],
-        created=str(tree["created"]),
-    )
-
-
-def _words(values: Any) -> tuple[str, ...]:
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ValueError(f"{values!r:.60} is not a list of words")
-    return tuple(values)
 
 
 def _different(known: Plan, wanted: Plan) -> str:

@@ -20,6 +20,7 @@ from core.evaluation.significance import METHOD, Both, Compared, Run, compare
 from core.evaluation.yardstick import yardstick_says
 from core.exceptions import InputError, SentiscopeError
 from core.runs import sweep
+from core.runs.predictions import read_predictions
 from core.runs.record import EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, Cell, Member, Plan
@@ -160,8 +161,8 @@ def _own(record: RunRecord, metric: str) -> float | None:
 
 def _beside(record: RunRecord, metric: str) -> float | None:
     """The same metric of the yardstick."""
-    tree = record.results.get("yardstick", {})
-    tree = tree.get("tuned", {}) if metric.startswith(TUNED) else tree
+    yardstick = record.results.get("yardstick", {})
+    tree = yardstick.get("tuned", {}) if metric.startswith(TUNED) else yardstick
     return tree.get("splits", {}).get(TEST, {}).get(metric.removeprefix(TUNED))
 
 
@@ -313,7 +314,7 @@ class _Compare:
 
     def _said(self, run: str) -> _Said:
         record = self.store.read(run)
-        frame = pd.read_parquet(self.store.path(run) / EVALUATION / TEST / PREDICTIONS)
+        frame = read_predictions(self.store.path(run) / EVALUATION / TEST / PREDICTIONS)
         probabilities = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
         return _Said(frame["text"].tolist(), _labels(frame, record), probabilities)
 

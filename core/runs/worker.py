@@ -86,6 +86,8 @@ def _enter(store: RunStore, run: str) -> RunRecord:
     record = store.read(run)
     if record.status == "done":
         raise InputError(f"run '{run}' is done: there is nothing to resume")
+    if record.unbound:
+        raise InputError(record.unbound)
     if record.status != "queued":
         with contextlib.suppress(FileNotFoundError):
             (store.path(run) / CANCEL).unlink()

@@ -12,7 +12,7 @@ import tokenizers as hf
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
 from core.text.normalise import prepare_all
-from core.text.tokenizers import FIRST, SPECIALS, Tokenizer, automatic_length, read_vocabulary
+from core.text.tokenizers import FIRST, SPECIALS, State, Tokenizer, automatic_length
 
 ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
 """The 256 symbols that stand for bytes inside the tokenizer and never on a page."""
@@ -85,8 +85,8 @@ class BpeTokenizer(Tokenizer):
         return {"vocabulary": self._vocabulary, "merges": self._merges}
 
     @classmethod
-    def _restore(cls, state: dict[str, Any], config: TextConfig, max_length: int) -> BpeTokenizer:
-        vocabulary, merges = read_vocabulary(state), [_pair(each) for each in state["merges"]]
+    def _restore(cls, state: State, config: TextConfig, max_length: int) -> BpeTokenizer:
+        vocabulary, merges = state.vocabulary, [_pair(each) for each in state.merges]
         known = set(vocabulary)
         if not all({first, second, first + second} <= known for first, second in merges):
             raise ValueError("a merge makes a piece that is not listed")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence, Set
-from typing import Any
 
 import numpy as np
 
@@ -100,23 +99,16 @@ class Lexicon:
         return {entry: list(counts) for entry, counts in self.entries.items()}
 
     @classmethod
-    def restored(cls, state: Any) -> Lexicon:
+    def restored(cls, state: dict[str, Counts]) -> Lexicon:
         """The lexicon of a saved state.
 
         Raises:
             ValueError: it is damaged.
         """
-        if not isinstance(state, dict):
-            raise ValueError("the lexicon is no object")
-        entries: dict[str, Counts] = {}
         for entry, counts in state.items():
-            if not isinstance(counts, list) or len(counts) != 3:
-                raise ValueError(f"the lexicon's entry {entry!r} has no three counts")
-            first, second, third = map(float, counts)
-            if not 0 <= first + second + third < np.inf or min(first, second, third) < 0:
+            if not 0 <= sum(counts) < np.inf or min(counts) < 0:
                 raise ValueError(f"the lexicon's entry {entry!r} has impossible counts")
-            entries[entry] = (first, second, third)
-        return cls(entries)
+        return cls(dict(state))
 
 
 def smoothed(counts: np.ndarray) -> np.ndarray:

@@ -22,13 +22,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from core.exceptions import DataError, NotAvailable
+from core.exceptions import DataError, InputError, NotAvailable
+from core.paths import regular_bytes, resolve
 
 VADER = "vader"
 WORD_COLUMNS = ("word", "term", "phrase")
 SCALES = {"score": 5.0, "mean": 4.0, "polarity": 1.0}
 """Column that holds the valence → its largest value."""
 KNU_SCALE = 2.0
+LARGEST = 64 * 1024**2
+"""Bytes of a lexicon: a million words."""
 NEUTRAL_BELOW = 0.05
 """A valence nearer to 0 counts as neutral."""
 
@@ -53,9 +56,11 @@ def read_lexicon(name: str) -> list[Entry]:
     """
     if name == VADER:
         return list(_vader())
-    path = Path(name).expanduser()
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = regular_bytes(resolve(name, limit=LARGEST), LARGEST).decode("utf-8-sig")
+    except InputError as error:
+        why = str(error).removeprefix(f"{name}: ")
+        raise DataError(f"the lexicon cannot be read: {why}; text.lexicon is '{VADER}' or a file", file=name) from None
     except UnicodeDecodeError as error:
         raise DataError(f"is no UTF-8 text (byte {error.start + 1})", file=name) from None
     except (OSError, ValueError) as error:

@@ -9,7 +9,7 @@ from typing import Any
 
 from core.text.config import TextConfig
 from core.text.normalise import prepare
-from core.text.tokenizers import FIRST, SPECIALS, Tokenizer, ranked, read_vocabulary
+from core.text.tokenizers import FIRST, SPECIALS, State, Tokenizer, ranked
 from core.text.words import split_words, word_pattern
 
 
@@ -61,8 +61,8 @@ class NGramTokenizer(Tokenizer):
         return {"vocabulary": self._grams}
 
     @classmethod
-    def _restore(cls, state: dict[str, Any], config: TextConfig, max_length: int) -> NGramTokenizer:
-        return cls(read_vocabulary(state), config)
+    def _restore(cls, state: State, config: TextConfig, max_length: int) -> NGramTokenizer:
+        return cls(state.vocabulary, config)
 
 
 def _grams(text: str) -> list[str]:

@@ -5,25 +5,32 @@ from __future__ import annotations
 import dataclasses
 import json
 import logging
-import typing
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
+import msgspec
 import numpy as np
 
+from core import stored
 from core.atomic import write_text
 from core.exceptions import ConfigError, RunDamaged
+from core.paths import regular_bytes
+from core.stored import Count
 from core.text import annotate
 from core.text.config import TextConfig
 from core.text.lexicon import Lexicon
+from core.text.lexicon_files import Counts
 from core.text.normalise import prepare, prepare_all
 from core.text.tags import Tagger
 from core.text.words import split_words, word_pattern
 
 log = logging.getLogger(__name__)
+
+LARGEST = 512 * 1024**2
+"""Bytes of a tokenizer's file: millions of word pairs."""
 
 PAD, UNKNOWN, FIRST = 0, 1, 2
 SPECIALS = ("<pad>", "<unk>")
@@ -60,6 +67,27 @@ class Annotated(NamedTuple):
     """(all tokens,) uint8."""
     polarity: np.ndarray | None
     """(all tokens, 3) float32."""
+
+
+class KnownTagger(msgspec.Struct):
+    """Who found the parts of speech."""
+
+    language: Literal["en", "de", "nl"]
+    version: str
+
+
+class State(msgspec.Struct):
+    """What `to_json` writes."""
+
+    kind: Literal["word", "bpe", "ngram"]
+    config: dict[str, Any]
+    max_length: Count
+    vocabulary: list[str]
+    merges: list[str | tuple[str, str]] = []
+    """Of BPE; older versions of the library write a merge as one text."""
+    tagger: KnownTagger | None = None
+    lexicon: dict[str, Counts] | None = None
+    notes: tuple[str, ...] = ()
 
 
 class Tokenizer(ABC):
@@ -99,7 +127,7 @@ class Tokenizer(ABC):
 
     @classmethod
     @abstractmethod
-    def _restore(cls, state: dict[str, Any], config: TextConfig, max_length: int) -> Self:
+    def _restore(cls, state: State, config: TextConfig, max_length: int) -> Self:
         """The tokenizer of a saved state; any ValueError, KeyError or TypeError means damage."""
 
     def encode(self, text: str) -> Encoding:
@@ -178,21 +206,16 @@ class Tokenizer(ABC):
 
         kinds: dict[str, type[Tokenizer]] = {each.kind: each for each in (WordTokenizer, BpeTokenizer, NGramTokenizer)}
         try:
-            state = json.loads(text)
-            if not isinstance(state, dict) or state.get("kind") not in kinds:
-                raise ValueError(f"a tokenizer of kind {', '.join(kinds)} was expected")
-            if state["version"] != VERSION:
-                raise ValueError(
-                    f"version {state['version']!r} was written by another Sentiscope, this one reads {VERSION}"
-                )
-            length = state["max_length"]
-            if type(length) is not int or length < 0:
-                raise ValueError(f"max_length is {length!r}")
-            tokenizer = kinds[state["kind"]]._restore(state, _read_config(state["config"]), length)
+            tree = stored.tree(text)
+            version = tree.get("version") if isinstance(tree, dict) else None
+            if version != VERSION:
+                raise ValueError(f"version {version!r} was written by another Sentiscope, this one reads {VERSION}")
+            state = stored.convert(tree, State)
+            tokenizer = kinds[state.kind]._restore(state, _read_config(state.config), state.max_length)
             _restore_knowledge(tokenizer, state)
             return tokenizer
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise RunDamaged(f"the tokenizer cannot be read: {type(error).__name__}: {error}") from error
+        except ValueError as error:
+            raise RunDamaged(f"the tokenizer cannot be read: {error}") from error
 
     def save(self, path: Path) -> None:
         """Write `to_json` to a file, as a whole or not at all."""
@@ -206,8 +229,8 @@ class Tokenizer(ABC):
             RunDamaged: names the file and the reason.
         """
         try:
-            return Tokenizer.from_json(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, RunDamaged) as error:
+            return Tokenizer.from_json(regular_bytes(path, LARGEST).decode("utf-8"))
+        except (OSError, ValueError, RunDamaged) as error:
             raise RunDamaged(f"{path}: {error}") from error
 
 
@@ -261,8 +284,8 @@ class WordTokenizer(Tokenizer):
         return {"vocabulary": self._words}
 
     @classmethod
-    def _restore(cls, state: dict[str, Any], config: TextConfig, max_length: int) -> WordTokenizer:
-        return cls(read_vocabulary(state), config, max_length)
+    def _restore(cls, state: State, config: TextConfig, max_length: int) -> WordTokenizer:
+        return cls(state.vocabulary, config, max_length)
 
 
 def fit_tokenizer(texts: Iterable[str], config: TextConfig) -> Tokenizer:
@@ -299,36 +322,25 @@ def ranked(counts: Counter[str], least: int, most: int) -> list[str]:
     return [key for _, key in kept[:most]]
 
 
-def read_vocabulary(state: dict[str, Any]) -> list[str]:
-    """The `vocabulary` of a saved state, checked to be a list of texts."""
-    vocabulary = state["vocabulary"]
-    if not isinstance(vocabulary, list) or not all(isinstance(word, str) for word in vocabulary):
-        raise ValueError("the vocabulary is no list of texts")
-    return vocabulary
-
-
-def _read_config(tree: Any) -> TextConfig:
-    """A saved TextConfig; ConfigError is no ValueError, so its message is passed on as one."""
-    hints = typing.get_type_hints(TextConfig)
-    if not isinstance(tree, dict) or not ALWAYS <= set(tree) <= set(hints):
-        raise ValueError("the text settings are incomplete or unknown")
-    for name, value in tree.items():  # one that is not there came later, and its default is what there was before
-        choices = typing.get_args(hints[name])
-        if (value not in choices) if choices else (type(value) is not hints[name]):
-            raise ValueError(f"text.{name} is {value!r}")
+def _read_config(tree: dict[str, Any]) -> TextConfig:
+    """A saved TextConfig; one of its settings that is not there came later, and has the default that was before."""
+    if missing := sorted(ALWAYS - set(tree)):
+        raise ValueError(f"the field config.{missing[0]} is missing")
+    if unknown := sorted(set(tree) - {field.name for field in dataclasses.fields(TextConfig)}):
+        raise ValueError(f"config.{unknown[0]} is a setting of a newer version, without which texts are cut otherwise")
     try:
-        return TextConfig(**tree)
-    except ConfigError as error:
+        return stored.convert(tree, TextConfig)
+    except ConfigError as error:  # no ValueError: its message is passed on as one
         raise ValueError(str(error)) from error
 
 
-def _restore_knowledge(tokenizer: Tokenizer, state: dict[str, Any]) -> None:
+def _restore_knowledge(tokenizer: Tokenizer, state: State) -> None:
     """Tagger, lexicon and notes of a saved state."""
-    if known := state.get("tagger"):
-        tokenizer.tagger = Tagger(known["language"])
-        if tokenizer.tagger.version != known["version"]:
-            log.warning("tags may differ: %s here, %s when it was trained", tokenizer.tagger.version, known["version"])
-    if "lexicon" in state:
-        tokenizer.lexicon = Lexicon.restored(state["lexicon"])
+    if known := state.tagger:
+        tokenizer.tagger = Tagger(known.language)
+        if tokenizer.tagger.version != known.version:
+            log.warning("tags may differ: %s here, %s when it was trained", tokenizer.tagger.version, known.version)
+    if state.lexicon is not None:
+        tokenizer.lexicon = Lexicon.restored(state.lexicon)
         tokenizer.counts = annotate.counts_by_token(tokenizer)
-    tokenizer.notes = tuple(map(str, state.get("notes", ())))
+    tokenizer.notes = state.notes

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from core.atomic import storage_errors, write_bytes
 from core.exceptions import RunDamaged
+from core.stored import Count, Seconds, convert, tree
 
 FILE = "state.safetensors"
 Tensors = dict[str, Tensor]
@@ -22,16 +23,16 @@ Tensors = dict[str, Tensor]
 class Progress:
     """The scalars of a training: where it is and what it has seen."""
 
-    step: int = 0
+    step: Count = 0
     """Updates done."""
     loss_sum: float = 0.0
     """Of this epoch so far: loss of each batch times its rows."""
     best: float | None = None
     """Best validation metric so far."""
     best_epoch: int = -1
-    stale: int = 0
+    stale: Count = 0
     """Epochs since the best one."""
-    seconds: float = 0.0
+    seconds: Seconds = 0.0
     """Training time, resumed parts added up."""
 
 
@@ -72,11 +73,11 @@ def load_checkpoint(folder: Path) -> Checkpoint | None:
         return None
     groups: dict[str, Tensors] = {}
     try:
-        with safetensors.safe_open(path, framework="pt") as stored:
-            progress = Progress(**json.loads(stored.metadata()["progress"]))
-            for key in stored.keys():
+        with safetensors.safe_open(path, framework="pt") as file:
+            progress = convert(tree((file.metadata() or {})["progress"]), Progress)
+            for key in file.keys():
                 group, _, name = key.partition("/")
-                groups.setdefault(group, {})[name] = stored.get_tensor(key)
+                groups.setdefault(group, {})[name] = file.get_tensor(key)
     except (safetensors.SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
         raise RunDamaged(
             f"{path}: cannot be read ({error}); delete the folder '{folder.name}' to train from the beginning"

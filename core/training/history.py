@@ -16,15 +16,43 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, Literal, Required, TypedDict
 
+from core import stored
 from core.atomic import storage_errors, write_text
+from core.exceptions import RunDamaged
+from core.paths import regular_bytes
+from core.stored import Count, Figure, Seconds
 
 Row = dict[str, Any]
-KINDS = ("step", "epoch")
+LARGEST = 256 * 1024**2
+"""Bytes of a history: a million rows."""
+
+_Row = TypedDict(
+    "_Row",
+    {
+        "kind": Required[Literal["step", "epoch"]],
+        "step": Required[Count],
+        "epoch": Count,
+        "seconds": Seconds | None,
+        "loss": Figure | None,
+        "lr": Figure | None,
+        "grad_norm": Figure | None,
+        "train_loss": Figure | None,
+        "validation": dict[str, Figure | None],
+        "best": bool,
+        "lambda": list[list[Figure | None]],
+        "lambda_heads": list[list[list[Figure | None]]],
+        "scalars": dict[str, list[Figure | None]],
+        "gates": list[list[Figure | None]],
+    },
+    total=False,
+)
+"""What a row may hold; anything else in it is of a newer version and stays."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +62,8 @@ class History:
     rows: list[Row]
     skipped: int
     """Lines left out because they are cut off or not a row."""
+    unreadable: str = ""
+    """Why nothing of it can be read."""
 
     def kind(self, kind: str) -> list[Row]:
         """The rows of one kind."""
@@ -73,20 +103,32 @@ class HistoryWriter:
 
 
 def read_history(path: Path) -> History:
-    """Every readable row; a missing file is an empty history, damaged lines are skipped and counted."""
+    """Every readable row; a missing file is an empty history, damaged lines are skipped and counted.
+
+    A file that cannot be read at all has no rows and says why: the pages of other runs read it too.
+    """
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = regular_bytes(path, LARGEST).split(b"\n")
     except FileNotFoundError:
         return History([], 0)
+    except (OSError, ValueError) as error:
+        return History([], 0, f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}")
     rows = [_row(line) for line in lines if line.strip()]
-    good = [row for row in rows if row is not None]
+    good = list(_alike(row for row in rows if row is not None))
     return History(good, len(rows) - len(good))
 
 
 def truncate(path: Path, step: int) -> None:
-    """Leave out all rows after `step` (and damaged lines): a resumed training writes them again."""
+    """Leave out all rows after `step` (and damaged lines): a resumed training writes them again.
+
+    Raises:
+        RunDamaged: the history is there and cannot be read, so nothing of it may be overwritten.
+    """
     if path.exists():
-        write_text(path, "".join(_line(row) for row in read_history(path).rows if row["step"] <= step))
+        history = read_history(path)
+        if history.unreadable:
+            raise RunDamaged(history.unreadable)
+        write_text(path, "".join(_line(row) for row in history.rows if row["step"] <= step))
 
 
 def _line(row: Row) -> str:
@@ -104,10 +146,24 @@ def finite(value: Any) -> Any:
 
 def _row(line: bytes) -> Row | None:
     try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
+        row = stored.tree(line)
+        stored.convert(row, _Row)
+    except ValueError:
         return None
-    if not isinstance(row, dict) or row.get("kind") not in KINDS:
-        return None
-    step = row.get("step")
-    return row if isinstance(step, int) and not isinstance(step, bool) else None
+    return dict(row)
+
+
+def _alike(rows: Iterator[Row]) -> Iterator[Row]:
+    """Rows whose learned numbers have the places of those before: layers, components and heads come and go in none."""
+    known: dict[str, Any] = {}
+    for row in rows:
+        forms = {name: _form(row[name]) for name in ("lambda", "lambda_heads", "scalars", "gates") if name in row}
+        if all(known.setdefault(name, form) == form for name, form in forms.items()):
+            yield row
+
+
+def _form(value: Any) -> Any:
+    """Plain data with every number left out."""
+    if isinstance(value, dict):
+        return {name: _form(part) for name, part in value.items()}
+    return [_form(part) for part in value] if isinstance(value, list) else None

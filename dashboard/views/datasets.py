@@ -17,6 +17,7 @@ from core.data.sources import SOURCES, Source
 from core.data.table import TEST, TRAIN, Dataset, indicators
 from core.evaluation.intervals import share_interval
 from core.evaluation.multilabel import spoken
+from core.paths import Allowed, resolve
 from core.text.normalise import steps
 from core.text.tokenizers import UNKNOWN, Tokenizer
 from dashboard.charts.data import percent
@@ -81,29 +82,22 @@ def options(folder: Path, hub: bool) -> list[Option]:
     return [*scales, *own, *sorted(named, key=lambda option: bool(option.lacking))]
 
 
-def option_of(name: str, known: Sequence[Option], *, anywhere: bool) -> Option | None:
-    """The option of that name, or one for the path of a file or folder; None if it is neither.
+def option_of(name: str, known: Sequence[Option], allowed: Allowed) -> Option:
+    """The option of that name, or one for the path of a file or folder.
 
     Args:
         name: As chosen, typed or found in a link.
         known: What `options` gives.
-        anywhere: Whether any path of this machine may be opened, as by the person who sits at it. Elsewhere only what
-            lies in the folder SENTISCOPE_DATA.
+        allowed: Which paths of this machine may be opened.
+
+    Raises:
+        InputError: it is neither.
     """
     found = next((option for option in known if option.id == name), None)
-    if found is None and _may_open(name, anywhere):
-        return Option(name, {"data.name": name})
-    return found
-
-
-def _may_open(name: str, anywhere: bool) -> bool:
-    try:
-        path = Path(name).expanduser().resolve()
-        base = os.environ.get(DATA_FOLDER, "")
-        inside = bool(base) and path.is_relative_to(Path(base).expanduser().resolve())
-        return bool(name) and (anywhere or inside) and path.exists()
-    except (OSError, RuntimeError, ValueError):  # no such home, a loop of links, a name that no file can have
-        return False
+    if found is not None:
+        return found
+    resolve(name, allowed, folders=True)
+    return Option(name, {"data.name": name})
 
 
 def chosen_settings(config: DataConfig) -> dict[str, Any]:

@@ -9,15 +9,12 @@ import streamlit as st
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.charts import marks
-from dashboard.charts.theme import Tokens
-from dashboard.views.results import headline, run_frame
 from dashboard.widgets.messages import selection_note
 from dashboard.widgets.run_files import export_button
 from dashboard.widgets.run_removal import removal_button
 from dashboard.widgets.style import look, row_height
 
 COLUMNS = ("run", "status", "data", "model", "accuracy", "interval", "tfidf")
-AXIS = (0.5, 1.0)
 ACCURACY = (
     "± is half of the 95 % bootstrap interval. Of several labels a text: F1 at each model's own thresholds, the plain "
     "mean over the labels"
@@ -27,10 +24,8 @@ TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training"
 
 def run_table(records: Sequence[RunRecord]) -> None:
     """One row a run; a chosen row offers its pages."""
-    tokens = look().tokens
-    courses = [_course(record, tokens) for record in records]
-    frame = run_frame(records).assign(interval=[_interval(record, tokens) for record in records], course=courses)
-    moved = any(course != marks.blank() for course in courses)
+    frame = data.drawn_runs(records, look().tokens)
+    moved = bool((frame["course"] != marks.blank()).any())
     text = st.column_config.TextColumn
     event = st.dataframe(
         frame,
@@ -66,17 +61,3 @@ def run_table(records: Sequence[RunRecord]) -> None:
                     state.go(page)
             export_button(run, record.status)
             removal_button(run)
-
-
-def _interval(record: RunRecord, tokens: Tokens) -> str:
-    found = headline(record)
-    if found is None or found.low is None or found.high is None or found.value < AXIS[0]:
-        return marks.blank()
-    return marks.interval(found.value, found.low, found.high, AXIS, found.yardstick, tokens)
-
-
-def _course(record: RunRecord, tokens: Tokens) -> str:
-    if record.status == "damaged":
-        return marks.blank()
-    lines = data.curves(record)[0].lambdas
-    return marks.sparkline(list(lines.values()), [layer for layer, _ in lines], tokens)

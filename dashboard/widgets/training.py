@@ -155,7 +155,11 @@ def past(record: RunRecord) -> None:
         problem("This training has failed", record.reason)
     elif record.status == "cancelled":
         finding("This training has been stopped", _stands(record))
-    if record.status in ("failed", "cancelled"):
+    if record.status == "done":
+        _reached(record)
+    elif record.unbound:
+        finding("This run can be looked at, and not be trained here", record.unbound)
+    else:
         kept = data.has_checkpoint(record.run)
         st.button(
             "Go on" if kept else "Begin anew",
@@ -165,8 +169,8 @@ def past(record: RunRecord) -> None:
             args=(record.run,),
             help="Continues from its last checkpoint" if kept else "No checkpoint is left; it starts from step 0",
         )
-    else:
-        _reached(record)
+    if record.strange:
+        caption(f"Written by a newer version, kept and not read here: {', '.join(record.strange[:8])}.")
     if curves.loss:
         _figures(curves, skipped)
         export_bar("train", curve_tables(curves))

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import io
 import json
 import os
+import re
 import stat
+import subprocess
 import warnings
 import zipfile
+from random import Random
 
+import pandas as pd
 import pytest
 
-from core.exceptions import InputError, RunNotFound
-from core.runs import archive
+from core.config import compose, to_dict
+from core.data.load import load
+from core.exceptions import InputError, RunDamaged, RunNotFound
+from core.runs import archive, jobs, predictions
 from core.runs.archive import export_file, export_run, import_run, import_zip
 from core.runs.record import RECORD, Process
 from core.runs.store import RunStore, this_process
+from core.runs.worker import execute
+from core.text.lexicon_files import read_lexicon
 
 
 @pytest.fixture
@@ -184,7 +194,7 @@ def test_a_folder_without_a_record_and_a_missing_path_are_refused(elsewhere, tmp
     (tmp_path / "holiday").mkdir()
     with pytest.raises(InputError, match=r"no run\.json"):
         import_run(elsewhere, tmp_path / "holiday")
-    with pytest.raises(InputError, match=r"nothing\.zip: cannot be read"):
+    with pytest.raises(InputError, match=r"nothing\.zip: no such file"):
         import_run(elsewhere, tmp_path / "nothing.zip")
 
 
@@ -215,3 +225,110 @@ def test_imported_runs_are_limited_in_size_all_together_and_those_made_here_do_n
     assert sorted(path.name for path in elsewhere.folder.iterdir()) == ["first"]
     elsewhere.remove("first")
     assert import_zip(elsewhere, io.BytesIO(packed), "a.zip") == "first"
+
+
+def foreign(config=(), **changes):
+    """The zip file of a failed run whose settings somebody has rewritten; `config`: {"data.name": …}."""
+    tree = json.loads(json.dumps(to_dict(compose("tfidf-nb"))))
+    for name, value in dict(config).items():
+        room, _, setting = name.partition(".")
+        tree[room][setting] = value
+    record = {"schema": 1, "run": "x", "preset": "tfidf-nb", "status": "failed", "config": tree, "reason": "stopped"}
+    record["created"] = "2026-11-21T00:00:00+00:00"
+    return zipped([("steal/run.json", json.dumps({**record, **changes}))])
+
+
+PATHS = ["/etc/passwd", "/proc/self/environ", "../../grades.csv", "~/grades.csv", "C:\\grades.csv", "grades.csv"]
+
+
+@pytest.mark.parametrize("setting", ["data.name", "text.lexicon"])
+@pytest.mark.parametrize("path", PATHS)
+def test_a_run_that_comes_in_names_no_path_and_is_not_trained(store, monkeypatch, setting, path):
+    run = import_zip(store, foreign({setting: path}), "steal.zip")
+    last = re.split(r"[/\\]", path)[-1]
+    config = store.read(run).config
+    assert {"data.name": config.data.name, "text.lexicon": config.text.lexicon}[setting] == f"elsewhere:{last}"
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
+    for begin in (jobs.start, execute):
+        with pytest.raises(InputError, match=f"made with '{last}' of the machine that it comes from.*train it anew"):
+            begin(store, run)
+    assert store.read(run).status == "failed"
+
+
+def test_no_way_reads_a_file_that_an_archive_names(store, tmp_path, monkeypatch):
+    secret = tmp_path / "grades.csv"
+    secret.write_text("text,label\nsecret,a\n")
+    monkeypatch.chdir(tmp_path)
+    run = import_zip(store, foreign({"data.name": str(secret), "text.lexicon": str(secret)}), "steal.zip")
+    secret.rename(tmp_path / store.read(run).config.data.name)  # even a file of exactly that name
+    config = store.read(run).config
+    with pytest.raises(InputError, match="did not come with it"):
+        load(config.data)
+    with pytest.raises(InputError, match="did not come with it"):
+        read_lexicon(config.text.lexicon)
+
+
+def test_a_run_directory_that_is_brought_in_names_no_path_either(store, elsewhere, finished):
+    store.update("first", status="failed", config=compose("vanilla", {"data.name": "/home/me/reviews.csv"}))
+    assert elsewhere.read(import_run(elsewhere, finished)).config.data.name == "elsewhere:reviews.csv"
+
+
+def test_names_of_data_sets_and_of_the_lexicon_that_comes_along_stay(store):
+    run = import_zip(store, foreign({"data.name": "sst2", "text.lexicon": "vader"}), "mine.zip")
+    record = store.read(run)
+    assert (record.config.data.name, record.config.text.lexicon, record.unbound) == ("sst2", "vader", "")
+
+
+def test_a_run_that_goes_round_keeps_the_name_of_its_file(store, elsewhere):
+    run = import_zip(store, foreign({"data.name": "/a/b.csv"}), "x.zip")
+    again = import_zip(elsewhere, io.BytesIO(export_run(store, run)), "x.zip")
+    assert elsewhere.read(again).config.data.name == "elsewhere:b.csv"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_damaged_zip_file_ends_in_a_sentence_and_leaves_nothing(store, elsewhere, finished, seed):
+    random = Random(seed)
+    content = bytearray(export_run(store, "first"))
+    for _ in range(random.choice((1, 1, 2, 4))):
+        place = random.randrange(len(content) // 2, len(content))  # where the directory of the archive is
+        content[place] = random.choice((0, 255, random.randrange(256)))
+    with contextlib.suppress(InputError):
+        import_zip(elsewhere, io.BytesIO(content), "mutant.zip")
+    assert [path for path in elsewhere.folder.glob(".import-*")] == []
+
+
+def test_an_archive_that_points_before_its_own_start_is_told(store):
+    content = bytearray(foreign().getvalue())
+    end = content.rindex(b"PK\x05\x06")
+    content[end + 16 : end + 20] = (2**32 - 2).to_bytes(4, "little")  # where the directory of the archive begins
+    with pytest.raises(InputError, match=r"x\.zip: is not a zip file that can be read"):
+        import_zip(store, io.BytesIO(content), "x.zip")
+
+
+def test_an_archive_packed_in_another_way_is_refused(store):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_LZMA) as packed:
+        packed.writestr("a/run.json", "{}")
+    with pytest.raises(InputError, match="packed in an unusual way"):
+        import_zip(store, stream, "x.zip")
+
+
+def test_a_file_that_cannot_be_read_is_told_and_nothing_is_exported(store, finished, monkeypatch):
+    def refuse(path, limit):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(archive, "regular_bytes", refuse)
+    with pytest.raises(RunDamaged, match=r"cannot be read: Permission denied; the run is not exported"):
+        export_run(store, "first")
+
+
+def test_predictions_that_would_unpack_to_more_than_a_run_has_are_refused(store, finished, elsewhere, monkeypatch):
+    table = finished / "evaluation" / "test" / "predictions.parquet"
+    pd.DataFrame({"text": ["x" * 1000] * 5000}).to_parquet(table, index=False)
+    assert import_run(elsewhere, finished) == "first"
+    monkeypatch.setattr(predictions, "CELLS", 4999)
+    with pytest.raises(InputError, match=r"first/evaluation/test/predictions\.parquet: unpacks to .* 5,000 rows"):
+        import_run(elsewhere, finished)
+    with pytest.raises(RunDamaged, match=r"predictions\.parquet: unpacks to"):
+        predictions.read_predictions(table)
+    assert elsewhere.list()[0].run == "first" and len(elsewhere.list()) == 1

@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
 import pytest
 
+from core import stored
 from core.config import RunConfig, compose
 from core.exceptions import InputError, RunDamaged, RunNotFound, StorageError
 from core.runs.record import RECORD, Process
@@ -144,10 +146,28 @@ def test_a_damaged_run_is_listed_with_its_reason_and_hides_no_other(store, confi
     assert [record.run for record in store.list()] == ["second"]
 
 
-def test_fields_of_a_newer_writer_are_left_out_and_optional_ones_may_be_absent(store, created):
-    file = store.path("first") / RECORD
-    rewritten(lambda tree: (tree.update(colour="red"), tree.pop("parent"), tree.pop("results")))(file)
+def test_optional_fields_may_be_absent(store, created):
+    rewritten(lambda tree: (tree.pop("parent"), tree.pop("results")))(store.path("first") / RECORD)
     assert store.read("first") == created
+
+
+def test_what_a_newer_version_wrote_is_told_and_kept_when_the_record_is_rewritten(store, created):
+    file = store.path("first") / RECORD
+
+    def newer(tree):
+        tree.update(colour="red", newer={"a": 1})
+        tree["config"]["model"]["attention"]["sinks"] = 4
+        tree["results"]["energy"] = {"joules": 5.5}
+
+    rewritten(newer)(file)
+    record = store.read("first")
+    assert record.config == created.config
+    assert sorted(record.strange) == ["colour", "config.model.attention.sinks", "newer.a", "results.energy.joules"]
+    store.update("first", reason="looked at", results={"best_epoch": 3})
+    tree = json.loads(file.read_text())
+    assert (tree["colour"], tree["newer"], tree["reason"]) == ("red", {"a": 1}, "looked at")
+    assert tree["config"]["model"]["attention"]["sinks"] == 4
+    assert tree["results"] == {"best_epoch": 3, "energy": {"joules": 5.5}}
 
 
 def test_a_renamed_directory_is_a_run_of_its_new_name(store, created):
@@ -251,3 +271,133 @@ def test_a_process_that_writes_its_end_and_goes_between_two_looks_is_believed(st
 
     monkeypatch.setattr("core.runs.store.alive", ends)
     assert store.read(run).status == "done"
+
+
+POISONED = {
+    "results.intervals.test.accuracy": ({"intervals": {"test": {"accuracy": [0.5]}}}, "length at least 2"),
+    "results.intervals.test.accuracy[0]": ({"intervals": {"test": {"accuracy": ["a", "b"]}}}, "a number"),
+    "results.yardstick.phenomena": ({"yardstick": {"phenomena": [1]}}, "a group of fields"),
+    "results.yardstick.tuned.splits.test.f1_macro": (
+        {"yardstick": {"tuned": {"splits": {"test": {"f1_macro": None}}}}},
+        "a number",
+    ),
+    "results.lambda[0]": ({"lambda": [0.5]}, "a list"),
+    "results.lambda[0][1]": ({"lambda": [[0.5, "x"]]}, "a number"),
+    "results.gates[0]": ({"gates": ["x"]}, "a list"),
+    "results.scalars.tau": ({"scalars": {"tau": 1.0}}, "a list"),
+    "results.tuned.thresholds.joy": ({"tuned": {"thresholds": {"joy": 7}}}, "at most 1"),
+    "results.steps": ({"steps": "many"}, "a whole number"),
+    "results.silhouette.test.overall": ({"silhouette": {"test": {"overall": "far"}}}, "a number"),
+    "results.neutral_share.test": ({"neutral_share": {"test": "half"}}, "a number"),
+}
+
+
+@pytest.mark.parametrize("field", POISONED)
+def test_a_poisoned_result_is_damage_told_by_field_and_reason(store, created, field):
+    results, reason = POISONED[field]
+    rewritten(lambda tree: tree.update(results=results))(store.path("first") / RECORD)
+    (record,) = store.list()
+    assert record.status == "damaged"
+    assert f"run.json: cannot be read: {field} is " in record.reason
+    assert reason in record.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"progress": {"rows": "x"}}, "progress.rows is 'x': a group of fields"),
+        ({"progress": {"rows": {"train": -1}}}, "progress.rows.train is -1: at least 0"),
+        ({"seconds": 1e300}, "seconds is 1e+300: at most"),
+        ({"created": "zzz"}, "created is 'zzz'"),
+        ({"vocabulary": 10**400}, "vocabulary is a number of 401 digits"),
+        ({"versions": {"torch": 2}}, "versions.torch is 2: a text"),
+    ],
+)
+def test_poison_outside_the_results_is_told_by_field_too(store, created, change, said):
+    rewritten(lambda tree: tree.update(change))(store.path("first") / RECORD)
+    assert said in store.list()[0].reason
+
+
+@pytest.mark.parametrize("setting", ["lr", "seed", "epochs"])
+def test_a_setting_of_400_digits_is_damage_and_the_run_can_be_removed(store, created, setting):
+    rewritten(lambda tree: tree["config"]["training"].update({setting: 10**400}))(store.path("first") / RECORD)
+    assert f"config.training.{setting} is a number of 401 digits" in store.list()[0].reason
+    store.remove("first")
+    assert store.list() == []
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """The files of which records are read, in order."""
+    seen = []
+    read = stored.read_tree
+
+    def look(path, **more):
+        seen.append(path.parent.name)
+        return read(path, **more)
+
+    monkeypatch.setattr(stored, "read_tree", look)
+    return seen
+
+
+def test_a_record_is_read_once_however_often_it_is_listed(store, config, looks):
+    for number in range(20):
+        store.create(config, "p", f"run-{number}")
+    first = store.list()
+    del looks[:]
+    for _ in range(5):
+        assert RunStore(store.folder).list() == first
+        assert store.read("run-7").run == "run-7"
+    assert looks == []
+
+
+def test_a_record_that_changed_is_read_again_and_no_other(store, config, looks):
+    for name in ("a", "b"):
+        store.create(config, "p", name)
+    store.list()
+    store.update("a", status="done")
+    file = store.path("b") / RECORD
+    file.write_text(file.read_text().replace('"reason": ""', '"reason": "x"'))
+    del looks[:]
+    assert {record.run: (record.status, record.reason) for record in store.list()} == {
+        "a": ("done", ""),
+        "b": ("queued", "x"),
+    }
+    assert sorted(looks) == ["a", "b"]
+    store.remove("a")
+    assert [record.run for record in store.list()] == ["b"]
+    assert store.create(config, "p", "a").status == store.read("a").status == "queued"
+
+
+def test_a_damaged_record_is_not_read_again_either_and_is_believed_once_it_is_mended(store, created, looks):
+    file = store.path("first") / RECORD
+    good = file.read_bytes()
+    file.write_bytes(b"{")
+    for _ in range(3):
+        assert store.list()[0].status == "damaged"
+    assert looks == ["first"]
+    file.write_bytes(good)
+    assert store.list() == [created]
+
+
+def test_whether_a_process_lives_is_asked_anew_each_time(store, created, monkeypatch):
+    store.update("first", status="running", process=this_process())
+    assert store.read("first").status == "running"
+    monkeypatch.setattr("core.runs.store.alive", lambda process: False)
+    assert store.read("first").status == "failed"
+    assert store.list()[0].status == "failed"
+
+
+def test_many_threads_may_list_while_records_change(store, config):
+    for name in "abcdef":
+        store.create(config, "p", name)
+
+    def work(number):
+        for step in range(10):
+            store.update("abcdef"[number], parameters=step)
+            assert len(RunStore(store.folder).list()) == 6
+        return True
+
+    with ThreadPoolExecutor(6) as pool:
+        assert all(pool.map(work, range(6)))
+    assert {record.parameters for record in store.list()} == {9}

@@ -3,7 +3,8 @@ import json
 
 import pytest
 
-from core.exceptions import StorageError
+from core.exceptions import RunDamaged, StorageError
+from core.training import history
 from core.training.history import HistoryWriter, read_history, truncate
 
 
@@ -102,3 +103,52 @@ def test_a_full_disk_is_told_with_the_file_and_a_remedy(tmp_path):
     writer._stream = Full()
     with pytest.raises(StorageError, match=r"history\.jsonl.*disk is full; free some space"):
         writer.write(row(1))
+
+
+def test_a_history_that_cannot_be_read_is_empty_and_says_why_and_is_not_overwritten(tmp_path):
+    path = tmp_path / "history.jsonl"
+    path.mkdir()
+    found = read_history(path)
+    assert (found.rows, found.skipped) == ([], 0)
+    assert found.unreadable == f"{path}: cannot be read: this is a folder, not a file"
+    with pytest.raises(RunDamaged, match="cannot be read"):
+        truncate(path, 5)
+
+
+def test_a_history_that_may_not_be_read_says_so(tmp_path, monkeypatch):
+    def refuse(path, limit):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(history, "regular_bytes", refuse)
+    assert read_history(tmp_path / "history.jsonl").unreadable.endswith("cannot be read: Permission denied")
+
+
+@pytest.mark.parametrize(
+    "poison",
+    [
+        {"loss": "small"},
+        {"lambda": 0.5},
+        {"lambda": [[0.5]]},  # one component where there were two
+        {"lambda": [[0.5, "x"]]},
+        {"lambda_heads": [[0.5]]},
+        {"scalars": {"tau": 1.0}},
+        {"gates": [["x"]]},
+        {"validation": {"accuracy": "good"}},
+        {"seconds": -1},
+        {"step": 10**400},
+    ],
+)
+def test_a_row_with_poison_in_it_is_left_out(tmp_path, poison):
+    path = tmp_path / "history.jsonl"
+    rows = [row(1, **{"lambda": [[0.1, 0.2]]}), {**row(2), **poison}, row(3, **{"lambda": [[0.3, 0.4]]})]
+    path.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    found = read_history(path)
+    assert [each["step"] for each in found.rows] == [1, 3]
+    assert found.skipped == 1
+
+
+def test_fields_of_a_newer_version_stay_in_a_row_and_in_the_file(tmp_path):
+    path = tmp_path / "history.jsonl"
+    write(path, row(1, energy={"joules": 5}), row(2))
+    truncate(path, 1)
+    assert read_history(path).rows == [row(1, energy={"joules": 5})]

@@ -1,0 +1,26 @@
+"""The shape of a yardstick that is kept on disk. Imports nothing heavy: pages read it without torch."""
+
+from __future__ import annotations
+
+from typing import NotRequired, TypedDict
+
+from core.stored import Figure, Seconds
+
+
+class TunedSplits(TypedDict):
+    """Of several labels a text: thresholds by label, and metrics by split at these."""
+
+    thresholds: dict[str, Figure]
+    splits: dict[str, dict[str, Figure]]
+
+
+class KeptYardstick(TypedDict):
+    """What `core.evaluation.yardstick.yardstick` gives."""
+
+    model: str
+    C: Figure
+    scale: NotRequired[Figure]
+    splits: dict[str, dict[str, Figure]]
+    phenomena: dict[str, Figure]
+    tuned: NotRequired[TunedSplits]
+    seconds: Seconds

@@ -1,0 +1,295 @@
+"""Stored JSON, read with distrust: it has the shape of a type, or a sentence names the field. Imports nothing heavy.
+
+What was written yesterday may come from elsewhere today: an archive, another version, a disk that was full. So nothing
+is believed that `msgspec` has not checked against a type, its ranges included.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from core.exceptions import RunDamaged
+from core.paths import regular_bytes
+
+T = TypeVar("T")
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+"""A number of things; up to here floats hold every whole number."""
+Figure = Annotated[float, msgspec.Meta(ge=-1e100, le=1e100)]
+"""A measured number; its square is finite too."""
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=1e10)]
+"""A duration of up to 300 years."""
+
+LARGEST = 64 * 1024**2
+"""Bytes of a file of JSON, where nothing else is said."""
+DEEPEST = 64
+"""Groups within groups."""
+_WHOLE = 2**64
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a group of fields",
+    "null": "null",
+}
+_BOUNDS = {">=": "at least", "<=": "at most", ">": "above", "<": "below"}
+
+Step = str | int | None
+"""A field, a place in a list, or (None) a key that msgspec does not name."""
+
+
+class Flaw(ValueError):
+    """What is wrong with a value, and where."""
+
+    def __init__(self, field: str, value: Any, reason: str) -> None:
+        """`field` is dotted, as settings are; `reason` says what was expected there."""
+        super().__init__(f"{field} is {_short(value)}: {reason}" if field else reason)
+        self.field, self.value, self.reason = field, value, reason
+
+
+def read(path: Path, kind: type[T], *, limit: int = LARGEST) -> T:
+    """A file of JSON as a value of a type.
+
+    Raises:
+        FileNotFoundError: there is none.
+        RunDamaged: it cannot be read; the message names the file, the field and the reason.
+    """
+    return check(read_tree(path, limit=limit), kind, file=path)
+
+
+def read_tree(path: Path, *, limit: int = LARGEST) -> Any:
+    """A file of JSON as plain data of a sane size; raises as `read`."""
+    try:
+        return tree(regular_bytes(path, limit))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise RunDamaged(f"{path}: cannot be read: {reason}") from error
+
+
+def check(value: Any, kind: type[T], *, file: Path) -> T:
+    """Plain data as a value of a type.
+
+    Raises:
+        RunDamaged: it has another shape; the message names the file, the field and the reason.
+        ConfigError: a setting in it is none that can be; a `ConfigError` names it already.
+    """
+    try:
+        refuse_monsters(value)
+        return convert(value, kind)
+    except Flaw as flaw:
+        raise RunDamaged(f"{file}: cannot be read: {flaw}") from flaw
+
+
+def tree(content: bytes | str) -> Any:
+    """JSON as plain data.
+
+    Raises:
+        ValueError: says where and why.
+    """
+    try:
+        found = msgspec.json.decode(content)
+    except msgspec.ValidationError:  # without a type it can be but one: a number out of range
+        found = json.loads(content, parse_int=_integer)
+        refuse_monsters(found)
+    except msgspec.DecodeError as error:
+        raise ValueError(_malformed(content, str(error))) from error
+    except RecursionError as error:
+        raise ValueError(f"it is nested more than {DEEPEST} deep") from error
+    return found
+
+
+def convert(value: Any, kind: type[T]) -> T:
+    """Plain data as a value of a type: dataclasses, structs, typed dictionaries; fields unknown to it are left out.
+
+    Raises:
+        Flaw: names the field as a person would, and says what was expected there.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise _flaw(value, kind, str(error)) from error
+
+
+def left_over(given: Any, known: Any) -> dict[str, Any]:
+    """The part of plain data that a type does not know: what another version has written.
+
+    Args:
+        given: What was read.
+        known: The same as the type understood it, as plain data.
+    """
+    found = {}
+    for name, value in given.items():
+        if name not in known:
+            found[name] = value
+        elif isinstance(value, Mapping) and isinstance(known[name], Mapping):
+            if inside := left_over(value, known[name]):
+                found[name] = inside
+    return found
+
+
+def together(known: Mapping[str, Any], rest: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data with what was left over in its place again; what is known wins."""
+    found = dict(known)
+    for name, value in rest.items():
+        if name not in found:
+            found[name] = value
+        elif isinstance(value, Mapping) and isinstance(found[name], Mapping):
+            found[name] = together(found[name], value)
+    return found
+
+
+def leaves(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """What plain data hold, by dotted names."""
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        found |= leaves(value, f"{prefix}{key}.") if isinstance(value, Mapping) and value else {f"{prefix}{key}": value}
+    return found
+
+
+def refuse_monsters(found: Any) -> None:
+    """Refuse numbers that no float can become, halves of characters, and depths that no page can show.
+
+    Raises:
+        Flaw: names the place.
+    """
+    waiting: list[tuple[tuple[Step, ...], Any]] = [((), found)]
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, (dict, list)):
+            if len(place) > DEEPEST:
+                raise Flaw("", value, f"it is nested more than {DEEPEST} deep")
+            parts = value.items() if isinstance(value, dict) else enumerate(value)
+            waiting += [((*place, key), each) for key, each in parts]
+        elif (isinstance(value, int) and abs(value) >= _WHOLE) or (isinstance(value, float) and math.isinf(value)):
+            raise Flaw(_dotted(place), value, "a number that 64 bits hold")
+        elif isinstance(value, str) and not value.isascii() and _is_half(value):
+            raise Flaw(_dotted(place), value, "a text of whole characters")
+
+
+def _is_half(text: str) -> bool:
+    """Whether a text holds half a character (a lone surrogate), which no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _integer(digits: str) -> int:
+    """A number of thousands of digits takes long to read, and Python refuses it in the end."""
+    return int(digits) if len(digits) < 40 else _WHOLE * (-1 if digits.startswith("-") else 1)
+
+
+def _malformed(content: bytes | str, reason: str) -> str:
+    """Why something is no JSON, with its line; short, since a text may hold anything."""
+    data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+    if not data.strip():
+        return "it is empty"
+    if not (found := re.search(r"\(byte (\d+)\)", reason)):
+        return "it is cut off" if "truncated" in reason else reason[:1].lower() + reason[1:]
+    at = int(found[1])
+    start = data.rfind(b"\n", 0, at) + 1
+    line = data[start:].partition(b"\n")[0].decode("utf-8", "replace").strip()
+    number = data.count(b"\n", 0, at) + 1
+    return f"line {number} is no JSON: {_short(line)}"
+
+
+def _flaw(value: Any, kind: Any, said: str) -> Flaw:
+    reason, _, place = said.partition(" - at `")
+    steps = _named(value, kind, said, _steps(place))
+    if missing := re.fullmatch(r"Object missing required field `(.*)`", reason):
+        return Flaw("", None, f"the field {_dotted((*steps, missing[1]))} is missing")
+    return Flaw(_dotted(steps), _at(value, steps), _in_words(reason, kind, steps))
+
+
+def _steps(place: str) -> tuple[Step, ...]:
+    parts = re.findall(r"\.([^.\[`]+)|\[(\d+|\.\.\.)\]", place)
+    return tuple(name or (int(number) if number.isdigit() else None) for name, number in parts)
+
+
+def _named(value: Any, kind: Any, said: str, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """The same place with every key by its name: each is tried alone, and the one that gives the same error is it."""
+    while None in steps:
+        before = steps[: steps.index(None)]
+        group = _at(value, before)
+        for key in group if isinstance(group, Mapping) else ():
+            trial = _with(value, before, {key: group[key]})
+            try:
+                msgspec.convert(trial, kind)
+            except msgspec.ValidationError as error:
+                if str(error) == said:
+                    value, steps = trial, (*before, key, *steps[len(before) + 1 :])
+                    break
+        else:
+            return before
+    return steps
+
+
+def _at(value: Any, steps: tuple[Step, ...]) -> Any:
+    for step in steps:
+        value = value[step]
+    return value
+
+
+def _with(value: Any, steps: tuple[Step, ...], part: Any) -> Any:
+    """The same plain data with another part at one place."""
+    if not steps:
+        return part
+    inside = _with(value[steps[0]], steps[1:], part)
+    if isinstance(value, Mapping):
+        return {**value, steps[0]: inside}
+    return [inside if number == steps[0] else each for number, each in enumerate(value)]
+
+
+def _in_words(reason: str, kind: Any, steps: tuple[Step, ...]) -> str:
+    if found := re.match(r"Expected `(\w+)` of length (>=|<=)? ?(\d+)", reason):
+        bound = f"{_BOUNDS[found[2]]} " if found[2] else ""
+        return f"{_WORDS.get(found[1], found[1])} of length {bound}{found[3]}"
+    if found := re.match(r"Expected `\w+` (>=|<=|<|>) (.+)", reason):
+        return f"{_BOUNDS[found[1]]} {found[2]}"
+    if found := re.match(r"Expected `([^`]+)`, got", reason):
+        return " or ".join(_WORDS.get(word, word) for word in found[1].split(" | "))
+    if reason.startswith("Invalid enum value"):
+        choices = typing.get_args(_hint(kind, steps))
+        return f"one of {', '.join(str(each) for each in choices if each not in ('', None))}"
+    if "matching regex" in reason:
+        return "in another form than is written here"
+    return "a number that 64 bits hold" if "out of range" in reason else reason[:1].lower() + reason[1:]
+
+
+def _hint(kind: Any, steps: tuple[Step, ...]) -> Any:
+    """The type at a place inside a type."""
+    for step in steps:
+        if typing.get_origin(kind) in (typing.Union, types.UnionType):
+            kind = next(each for each in typing.get_args(kind) if each is not types.NoneType)
+        inside = typing.get_args(kind)
+        if not inside:
+            kind = typing.get_type_hints(kind)[str(step)]
+        else:
+            kind = inside[-1 if typing.get_origin(kind) in (dict, Mapping) else 0]
+    return kind
+
+
+def _dotted(steps: tuple[Step, ...]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
+
+
+def _short(value: Any) -> str:
+    """A value in few words: a number of hundreds of digits, or a whole book, says nothing."""
+    if isinstance(value, int) and abs(value) > _WHOLE:
+        return f"a number of {len(str(abs(value)))} digits"
+    text = repr(value) if not dataclasses.is_dataclass(value) else type(value).__name__
+    return text if len(text) <= 60 else f"{text[:57]}…"

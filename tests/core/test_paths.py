@@ -1,0 +1,86 @@
+"""Paths from outside: regular files of a decent size, where they may lie, and one sentence for each refusal."""
+
+import os
+import socket
+
+import pytest
+
+from core.exceptions import InputError
+from core.paths import Allowed, regular_bytes, resolve
+
+STRANGERS = "no file that may be opened from another machine has this name"
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "own" / "data.csv"
+    path.parent.mkdir()
+    path.write_text("text,label\n")
+    return path
+
+
+def test_a_file_is_resolved_and_a_folder_where_one_is_meant(file):
+    assert resolve(str(file)) == file
+    assert resolve(str(file.parent), folders=True) == file.parent
+    with pytest.raises(InputError, match="this is a folder, not a file"):
+        resolve(str(file.parent))
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/null", "/dev/stdin"])
+def test_devices_are_not_files(name):
+    with pytest.raises(InputError, match=r"this is a (device|pipe|socket); only plain files are read|no such file"):
+        resolve(name, folders=True)
+
+
+def test_pipes_and_sockets_are_not_files_and_nobody_waits_for_them(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(tmp_path / "socket"))
+        for name in ("pipe", "socket"):
+            with pytest.raises(InputError, match=f"this is a {name}"):
+                resolve(str(tmp_path / name))
+            with pytest.raises(ValueError, match=f"this is a {name}"):
+                regular_bytes(tmp_path / name, 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("~nosuch-person/x.csv", "~nosuch-person/x.csv: no such file"),
+        ("a\0b.csv", "a␀b.csv: no file name holds the sign NUL"),
+        ("x" * 5000, "cannot be opened: File name too long"),
+        ("none.csv", "none.csv: no such file"),
+        ("elsewhere:grades.csv", "grades.csv: this file is on the machine that the run comes from"),
+    ],
+)
+def test_names_of_no_file_are_refused_in_words(name, said):
+    with pytest.raises(InputError, match=said):
+        resolve(name)
+
+
+def test_a_file_of_another_machine_is_refused_even_where_one_of_that_name_lies(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere:grades.csv").write_text("secret")
+    with pytest.raises(InputError, match="did not come with it"):
+        resolve("elsewhere:grades.csv")
+
+
+def test_the_size_is_looked_at_before_the_content(file):
+    with pytest.raises(InputError, match=r"data\.csv: it has 0 MB, and at most 0 MB are read"):
+        resolve(str(file), limit=5)
+    with pytest.raises(ValueError, match="it has"):
+        regular_bytes(file, 5)
+    assert regular_bytes(file, 11) == b"text,label\n"
+
+
+def test_a_stranger_opens_only_what_lies_in_the_roots_and_learns_of_nothing_else(file, tmp_path):
+    allowed = Allowed(anywhere=False, roots=(file.parent,))
+    assert resolve(str(file), allowed) == file
+    (tmp_path / "secret.csv").write_text("x")
+    (file.parent / "link.csv").symlink_to(tmp_path / "secret.csv")
+    for name in ("secret.csv", "none.csv", "own/../secret.csv", "own/link.csv"):
+        with pytest.raises(InputError, match=STRANGERS):
+            resolve(str(tmp_path / name), allowed)
+    for name in ("~root/x", "~nosuch-person/x", "/dev/zero", "/etc/passwd"):
+        with pytest.raises(InputError, match=STRANGERS):
+            resolve(name, allowed)

@@ -1,0 +1,107 @@
+"""Runs that came from elsewhere or were meddled with: they break no page, are not trained, and cost nothing twice."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+
+import pytest
+
+from core import stored
+from core.exceptions import DataError
+from core.runs import jobs
+from core.runs.record import RECORD
+from core.runs.store import RunStore
+from dashboard import datasets, state
+
+POISON = {
+    "short": {"results": {"intervals": {"test": {"accuracy": [0.5]}}}},
+    "words": {"results": {"intervals": {"test": {"accuracy": ["a", "b"]}}}},
+    "rows": {"progress": {"rows": "x"}},
+    "digits": {"seconds": 10**400},
+    "lambda": {"results": {"lambda": [0.5]}},
+}
+
+
+def text_of(app) -> str:
+    """All words on the page, markup included."""
+    parts = [getattr(each, "body", "") or getattr(each, "value", "") for each in app.main if each is not None]
+    return " ".join(str(part) for part in [*parts, *(each.proto.body for each in app.get("html"))])
+
+
+def opened(app, page: str, **link: str):
+    """A page as a link shows it."""
+    for name, value in link.items():
+        app.query_params[name] = value
+    app.run()
+    return app if page == "overview" else app.switch_page(f"screens/{page}.py").run()
+
+
+@pytest.fixture
+def poisoned(runs):
+    """The runs, and one more for each kind of poison."""
+    for name, change in POISON.items():
+        shutil.copytree(runs / "finished", runs / name, copy_function=os.link)
+        file = runs / name / RECORD
+        tree = json.loads(file.read_text())
+        for field, value in change.items():
+            tree[field] = {**tree[field], **value} if isinstance(value, dict) else value
+        file.unlink()
+        file.write_text(json.dumps(tree))
+    shutil.copytree(runs / "finished", runs / "unread")
+    (runs / "unread" / "history.jsonl").unlink()
+    (runs / "unread" / "history.jsonl").mkdir()
+    return runs
+
+
+@pytest.mark.parametrize("page", ["overview", "train", "performance", "lambdas"])
+def test_poisoned_runs_break_no_page_for_others(app, poisoned, page):
+    shown = text_of(opened(app, page, run="finished"))
+    assert not app.exception
+    if page == "overview":
+        for name in POISON:
+            assert f"Run “{name}” is damaged" in shown
+        assert "results.intervals.test.accuracy is [0.5]: a list of length at least 2" in shown
+        assert "Run “unread” is damaged" not in shown
+
+
+def test_a_run_that_came_with_a_path_can_be_looked_at_and_not_be_trained(app, runs, monkeypatch):
+    store = RunStore(runs)
+    config = store.read("finished").config
+    foreign = dataclasses.replace(config, data=dataclasses.replace(config.data, name="elsewhere:grades.csv"))
+    store.update("finished", status="failed", reason="stopped", config=foreign)
+    monkeypatch.setattr(jobs, "start", lambda *_: pytest.fail("a process was started"))
+    shown = text_of(opened(app, "train", run="finished"))
+    assert not app.exception
+    assert "go-on" not in [button.key for button in app.button]
+    assert "was made with &#x27;grades.csv&#x27; of the machine that it comes from" in shown
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "~nosuch-person/x.csv", "a\0b.csv", "elsewhere:grades.csv"])
+def test_a_link_to_what_is_no_file_ends_in_a_sentence(app, runs, name):
+    shown = text_of(opened(app, "data", data=name))
+    assert not app.exception
+    assert "no data set, file or folder here is called" in shown
+
+
+def test_a_pipe_is_no_lexicon_and_no_data_set(runs, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="this is a pipe"):
+        datasets.refuse_foreign({"text.lexicon": str(tmp_path / "pipe")})
+
+
+def test_a_second_look_at_a_page_reads_no_record_again(app, runs, monkeypatch):
+    for number in range(12):
+        shutil.copytree(runs / "finished", runs / f"copy-{number}", copy_function=os.link)
+    opened(app, "overview", run="finished")
+    read, seen = stored.read_tree, []
+    monkeypatch.setattr(stored, "read_tree", lambda path, **more: seen.append(path) or read(path, **more))
+    app.run()
+    assert not app.exception
+    assert seen == []
+    RunStore(runs).update("copy-3", reason="looked at")
+    app.session_state[state.RUN] = "finished"
+    app.run()
+    assert [path.parent.name for path in seen] == ["copy-3"]
