@@ -86,7 +86,8 @@ def test_a_link_to_what_is_no_file_ends_in_a_sentence(app, runs, name):
     assert "no data set, file or folder here is called" in shown
 
 
-def test_a_pipe_is_no_lexicon_and_no_data_set(runs, tmp_path):
+def test_a_pipe_is_no_lexicon(runs, tmp_path, monkeypatch):
+    monkeypatch.setattr(datasets, "local", lambda: True)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="this is a pipe"):
         datasets.refuse_foreign({"text.lexicon": str(tmp_path / "pipe")})
