@@ -91,13 +91,21 @@ def _check_room(files: Path, size: int) -> None:
     Raises:
         InputError: another file of `size` bytes would be too much.
     """
-    sizes = [each.stat().st_size for each in files.glob("*/*")]
+    homes = [home for home in files.iterdir() if not home.name.startswith(".")] if files.is_dir() else []
+    sizes = [found for home in homes if (found := _size(home)) is not None]
     for limit, found in ((limits.UPLOADS, len(sizes) + 1), (limits.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
         if found > limit():
             raise InputError(
                 f"this server keeps at most {limit():,} {limit.what} ({limit.variable}), and this one would be too "
                 "much; files that nothing uses are cleared away when the server starts a day later"
             )
+
+
+def _size(home: Path) -> int | None:
+    """Bytes of the file that lies in a folder; None where there is none yet, or it has just been cleared away."""
+    with contextlib.suppress(FileNotFoundError):
+        return kept.stat().st_size if (kept := _kept(home)) else None
+    return None
 
 
 def _kept(home: Path) -> Path | None:

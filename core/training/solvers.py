@@ -112,6 +112,8 @@ def choose(
 
 def _best(tried: Callable[[float], Chosen], solver: Solver) -> Chosen:
     """The best of the solver's values and, as long as the best lies at an end of them, of one more beyond that end."""
+    if len(solver.values) == 1:  # chosen beforehand
+        return tried(solver.values[0])
     factor = solver.values[1] / solver.values[0]
     weakest, strongest = solver.values[0], solver.values[-1]
     best = max(map(tried, solver.values), key=_reached)

@@ -108,7 +108,7 @@ def test_one_class_is_refused():
         ({"mixing": "differential"}, "has two"),
         ({"learn_beta": True}, "only mixing 'additive'"),
         ({"lambda_per_head": True}, "no lambda of a layer"),
-        ({"heads": 0}, "at least 1"),
+        ({"heads": 0}, "1 to 1024"),
         ({"lambda_start": "0.5"}, "no lambda that it would start; choose lambda_start=paper"),
         (
             {"mixing": "differential-v2", "components": 2, "lambda_start": "0.5"},

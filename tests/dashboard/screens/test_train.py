@@ -113,4 +113,4 @@ def test_a_lexicon_file_is_named_only_by_the_person_at_this_machine(opened, monk
     app = opened(model="lexical-all", data="built-in")
     monkeypatch.setattr(datasets, "local", lambda: False)
     choose(app, text__lexicon="/etc/passwd")
-    assert "no file may be named from another machine; choose vader" in words(app)
+    assert "no file that may be opened from another machine has this name; choose vader" in words(app)
