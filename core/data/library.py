@@ -92,7 +92,7 @@ def _check_room(files: Path, size: int) -> None:
         InputError: another file of `size` bytes would be too much.
     """
     homes = [home for home in files.iterdir() if not home.name.startswith(".")] if files.is_dir() else []
-    sizes = [found for home in homes if (found := _size(home)) is not None]
+    sizes = [taken for home in homes if (taken := _size(home)) is not None]
     for limit, found in ((limits.UPLOADS, len(sizes) + 1), (limits.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
         if found > limit():
             raise InputError(
