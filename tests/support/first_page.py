@@ -1,0 +1,50 @@
+"""Open the first page of an installed dashboard in Chromium: `python first_page.py SENTISCOPE RUN…`, as .ci/run does.
+
+It must list the runs, ask no other host for anything, and leave nothing but its address at the terminal.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import tempfile
+
+from browsing import MISSING, chromium, opened_browser, settle, visit, wait_for
+
+
+def main(command: str, runs: list[str]) -> None:
+    """Start the command, look at the page, end it; an AssertionError says what is not as it should be."""
+    program = chromium()
+    assert program, MISSING
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    with tempfile.TemporaryFile() as log:
+        server = subprocess.Popen([command, "dashboard", "--no-browser", f"--port={port}"], stdout=log, stderr=log)
+        try:
+            wait_for(address, server)
+            with opened_browser(program) as browser:
+                page, complaints = visit(browser, address)
+                page.goto(address)
+                page.get_by_role("heading", name="Overview").wait_for(timeout=60_000)
+                settle(page)
+                picker = page.get_by_role("combobox").first  # the table of runs is painted and has no text
+                for run in runs:
+                    picker.click()
+                    picker.fill(run)
+                    page.get_by_role("option", name=run, exact=True).wait_for(timeout=20_000)
+                    page.keyboard.press("Escape")
+                assert not complaints, complaints
+        finally:
+            server.terminate()
+            server.wait(20)
+        log.seek(0)
+        printed = log.read().decode()
+    assert printed == f"Sentiscope is at {address} (Ctrl-C ends it)\n", f"the terminal shows:\n{printed}"
+    print(f"the first page lists {', '.join(runs)}; the terminal shows its address only")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])
