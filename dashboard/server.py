@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import cli_util
 
 from core.serve import links
+from dashboard.guard import Guard
 
 
 class OwnFrames:
@@ -48,4 +49,6 @@ async def _served(app: st.App) -> AsyncIterator[None]:
     yield
 
 
-app = st.App(Path(__file__).with_name("app.py"), middleware=[Middleware(OwnFrames)], lifespan=_served)
+app = st.App(
+    Path(__file__).with_name("app.py"), middleware=[Middleware(OwnFrames), Middleware(Guard)], lifespan=_served
+)
