@@ -69,15 +69,18 @@ def _reader(model: ModelConfig) -> str:
     return f"model.attention.lexical={lexical}" if lexical != "none" else "model.attention.lexicon_gate=true"
 
 
-def compose(preset: str, settings: Mapping[str, Any] | None = None) -> RunConfig:
+def compose(
+    preset: str, settings: Mapping[str, Any] | None = None, suited: Mapping[str, Any] | None = None
+) -> RunConfig:
     """The run of a preset with dotted settings on top, e.g. `{"training.lr": 1e-3}`.
 
-    Values may be of the right type or text as typed at `--set`.
+    Values may be of the right type or text as typed at `--set`. `suited` is what suits the data set and stands below
+    what the preset itself sets: a paper's text settings belong to its model.
 
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction.
     """
-    return from_dict(_tree(preset, settings or {}))
+    return from_dict(_tree(preset, settings or {}, suited or {}))
 
 
 def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -86,7 +89,7 @@ def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction within the model.
     """
-    tree = _tree(preset, settings)
+    tree = _tree(preset, settings, {})
     model = _checked(tree["model"], ModelConfig, "model.")
     wanted = {"tagger": ("auto", model.needs_tags, "none"), "lexicon": ("vader", model.needs_lexicon, "")}
     return {
@@ -96,13 +99,13 @@ def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _tree(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The preset's settings with those on top, types as they were given."""
+def _tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
+    """The preset's settings above those that suit the data and below those given, types as they were given."""
     if preset not in PRESETS:
         raise ConfigError(f"unknown model preset '{preset}'{_nearest(preset, PRESETS)}; `sentiscope presets` lists all")
     chosen = PRESETS[preset]
     tree = to_dict(RunConfig()) | {"model": dataclasses.asdict(chosen.model)}
-    for name, value in {**chosen.settings, **settings}.items():
+    for name, value in {**suited, **chosen.settings, **settings}.items():
         _place(tree, name, value)
     return tree
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 from core import systems
 from core.config import RunConfig, compose
 from core.data.config import DataConfig
-from core.data.sources import SOURCES
+from core.data.sources import SOURCES, suited
 from core.data.table import indicators
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.papers.reported import counterpart
@@ -37,7 +37,7 @@ WHOLE = "all"
 
 
 def configure(data: str = "built-in", model: str = "ndt-01-n3", settings: Mapping[str, Any] | None = None) -> RunConfig:
-    """The complete settings of a training: preset, then what suits the data set, then `settings`.
+    """The complete settings of a training: what suits the data set, above it the preset's own, above them `settings`.
 
     Raises:
         InputError: unknown preset, setting, data set or path.
@@ -46,8 +46,7 @@ def configure(data: str = "built-in", model: str = "ndt-01-n3", settings: Mappin
         from core.data.load import load
 
         load(DataConfig(name=data))  # raises with the nearest name
-    suited = SOURCES[data].settings if data in SOURCES else {}
-    return compose(model, {"data.name": data, **suited, **(settings or {})})
+    return compose(model, {"data.name": data, **(settings or {})}, suited(data))
 
 
 def train(

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 from core import stored
 from core.atomic import storage_errors, write_text
 from core.config import RunConfig, compose
-from core.data.sources import SOURCES
+from core.data.sources import SOURCES, suited
 from core.exceptions import ConfigError, InputError, RunDamaged
 from core.runs.folders import refuse_reserved
 from core.runs.record import RunRecord
@@ -141,11 +141,10 @@ def members(plan: Plan) -> tuple[Member, ...]:
 
 
 def _config(plan: Plan, cell: Cell, seed: int, fold: int) -> RunConfig:
-    suited = SOURCES[cell.data].settings if cell.data in SOURCES else {}
     cut = {"data.folds": plan.folds, "data.fold": fold} if fold >= 0 else {}
     own = {"data.name": cell.data, "training.seed": seed, **cut}
     try:
-        return compose(cell.model, {**suited, **plan.settings, **cell.grid, **own})
+        return compose(cell.model, {**plan.settings, **cell.grid, **own}, suited(cell.data))
     except ConfigError as error:
         raise ConfigError(f"{cell.label}: {error}") from error
 

@@ -6,6 +6,7 @@ import pytest
 
 from core.config import compose, flat, from_dict, inputs, parse_settings, setting_names, to_dict
 from core.exceptions import ConfigError
+from core.verbs import configure
 
 
 def test_text_becomes_values_of_the_right_type():
@@ -120,6 +121,25 @@ def test_every_setting_has_its_value_flat():
     values = flat(compose("sentiformer"))
     assert list(values) == setting_names()
     assert (values["model.attention.window"], values["text.tagger"]) == (64, "auto")
+
+
+@pytest.mark.parametrize(
+    ("model", "data", "settings", "setting", "value"),
+    [
+        ("vanilla", "sentiment140", {}, "text.normaliser", "tweet"),
+        ("tweet-v2-p1", "sentiment140", {}, "text.normaliser", "tweet-clean"),
+        ("tweet-v2-p1", "sentiment140", {"text.normaliser": "none"}, "text.normaliser", "none"),
+        ("vanilla", "imdb", {}, "text.max_length", 256),
+        ("sentiformer", "imdb", {}, "text.max_length", 512),
+        ("sentiformer", "imdb", {"text.max_length": "64"}, "text.max_length", 64),
+        ("lexicon", "sst2", {}, "text.min_freq", 1),
+        ("tfidf-logreg", "nsmc", {}, "text.tokenizer", "bpe"),
+    ],
+)
+def test_a_preset_keeps_its_own_settings_where_others_suit_the_data_and_a_person_has_the_last_word(
+    model, data, settings, setting, value
+):
+    assert flat(configure(data, model, settings))[setting] == value
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.data.sources.source import PARQUET_BRANCH, Hub, Source
 
-__all__ = ["SOURCES", "Hub", "Source"]
+__all__ = ["SOURCES", "Hub", "Source", "suited"]
 
 
 def _splits(
@@ -294,3 +296,8 @@ _ALL = (
 
 SOURCES: dict[str, Source] = {source.name: source for source in _ALL}
 """Every named data set, the built-in corpus first."""
+
+
+def suited(data: str) -> dict[str, Any]:
+    """Dotted settings that suit a data set by its name; none for a file or a folder."""
+    return SOURCES[data].settings if data in SOURCES else {}

@@ -48,7 +48,7 @@ class Source:
     validation_share: float = 0.1
     """Share of train that becomes validation where none is given."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """Dotted settings that suit this data set, such as `text.max_length`."""
+    """Dotted settings that suit this data set, such as `text.max_length`; what a preset itself sets wins over them."""
     note: str = ""
     """What to know before comparing scores."""
 

@@ -59,6 +59,14 @@ def test_the_grid_wins_over_what_suits_the_data():
     assert [member.config.text.max_length for member in found] == [16, 32]
 
 
+def test_what_a_paper_does_to_its_texts_wins_over_what_suits_the_data_and_the_plan_over_both():
+    tweets = {"models": ("tweet-v2-p2", "vanilla"), "data": ("sentiment140",), "grid": {}, "seeds": (0,)}
+    read = [member.config.text.normaliser for member in members(plan(**tweets))]
+    assert read == ["tweet-clean", "tweet"]
+    chosen = members(plan(**tweets, settings={"text.normaliser": "lower"}))
+    assert [member.config.text.normaliser for member in chosen] == ["lower", "lower"]
+
+
 def test_the_same_plan_has_the_same_members_also_after_it_was_recorded(store):
     saved = sweep.save(store, plan(folds=2))
     assert sweep.read(store, "study") == saved == plan(folds=2)
