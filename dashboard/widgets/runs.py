@@ -17,6 +17,8 @@ from dashboard.widgets.run_removal import removal_button, removed
 
 SHORT = 17
 """Characters that the picker shows of a name; a longer one stands below it as well."""
+STARTER = "It comes with Sentiscope: install that again, or in a checkout `git restore trained`."
+"""What to do about a starter run that is damaged; it cannot be deleted."""
 
 
 def run_picker() -> None:
@@ -80,9 +82,11 @@ def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
 
 def damaged(record: RunRecord) -> None:
     """What is wrong with a run that cannot be shown, and what to do."""
-    mend = "Bring the file back, or delete the run. Other runs are not touched."
-    problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend}")
-    removal_button(record.run)
+    starter = data.store().is_starter(record.run)
+    mend = STARTER if starter else "Bring the file back, or delete the run."
+    problem(f"Run “{record.run}” is damaged", f"{record.reason}\n{mend} Other runs are not touched.")
+    if not starter:
+        removal_button(record.run)
 
 
 def facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from core.config import compose
@@ -54,6 +56,16 @@ def test_a_damaged_run_can_be_deleted_from_where_it_is_told(app, runs):
     app.button(key="remove-damaged").click().run()
     app.button(key="remove-yes").click().run()
     assert not app.exception and not (runs / "damaged").exists()
+
+
+def test_a_damaged_starter_cannot_be_deleted_and_its_page_says_where_to_get_it_again(app, runs, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(runs / "starters"))
+    shutil.copytree(runs / "damaged", runs / "starters" / "starter-vanilla")
+    app.query_params["run"] = "starter-vanilla"
+    app.run()
+    app.switch_page("screens/performance.py").run()
+    assert "Run “starter-vanilla” is damaged" in text_of(app) and "install that again" in text_of(app)
+    assert "delete" not in text_of(app) and "remove-starter-vanilla" not in [button.key for button in app.button]
 
 
 def test_a_run_that_is_being_trained_stays_and_the_page_says_what_to_do_first(chosen, runs):
