@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.exceptions import InputError
+from core.exceptions import DataError
 
 MOST_ENTRIES = 10_000
 """Files and folders that a folder may hold to be taken for a data set."""
@@ -32,6 +32,14 @@ class Allowed:
     """Elsewhere only what lies in one of these, links followed."""
 
 
+class TooLarge(ValueError):
+    """A file holds more than its reader takes."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"it has {size / 1024**2:,.0f} MB, and at most {limit / 1024**2:,.0f} MB are read")
+        self.size = size
+
+
 HERE = Allowed()
 """The person at this machine: the command line, and a dashboard that nobody else can reach."""
 
@@ -40,12 +48,12 @@ def refuse_elsewhere(name: str) -> None:
     """Refuse the file of another machine.
 
     Raises:
-        InputError: a run was brought here without it.
+        DataError: a run was brought here without it.
     """
     if name.startswith(ELSEWHERE):
-        raise InputError(
-            f"{name.removeprefix(ELSEWHERE)}: this file is on the machine that the run comes from and did not come "
-            "with it; name a copy of your own"
+        raise DataError(
+            "this file is on the machine that the run comes from and did not come with it; name a copy of your own",
+            file=name.removeprefix(ELSEWHERE),
         )
 
 
@@ -59,7 +67,7 @@ def resolve(name: str, allowed: Allowed = HERE, *, folders: bool = False, limit:
         limit: Most bytes of a file; 0: no limit here.
 
     Raises:
-        InputError: it names nothing that may be opened. What is not allowed and what is not there is told in the same
+        DataError: it names nothing that may be opened. What is not allowed and what is not there is told in the same
             words, so that nobody learns by trying which files there are.
     """
     refuse_elsewhere(name)
@@ -71,13 +79,15 @@ def resolve(name: str, allowed: Allowed = HERE, *, folders: bool = False, limit:
         about = found.stat()
     except FileNotFoundError:
         said = "no such file" if allowed.anywhere else "no file that may be opened from another machine has this name"
-        raise InputError(f"{name}: {said}") from None
+        raise DataError(said, file=name) from None
     except (OSError, RuntimeError, ValueError) as error:
-        raise InputError(f"{name}: cannot be opened: {getattr(error, 'strerror', None) or error}") from None
+        raise DataError(f"cannot be opened: {getattr(error, 'strerror', None) or error}", file=name) from None
     if stat.S_ISDIR(about.st_mode) and folders:
         return path
-    if refusal := _refusal(about, limit):
-        raise InputError(f"{name}: {refusal}")
+    if refusal := _refusal(about):
+        raise DataError(refusal, file=name)
+    if limit and about.st_size > limit:
+        raise DataError(str(TooLarge(about.st_size, limit)), file=name)
     return path
 
 
@@ -86,41 +96,43 @@ def regular_bytes(path: Path, limit: int) -> bytes:
 
     Raises:
         OSError: it cannot be opened.
-        ValueError: it is no regular file, or too large.
+        TooLarge: it holds more.
+        ValueError: it is no regular file.
     """
-    if refusal := _refusal(path.stat(), limit):
-        raise ValueError(refusal)
+    _check(path.stat(), limit)
     # What is there may have been exchanged since; a pipe must not block, and the file may grow.
     with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as stream:
-        if refusal := _refusal(os.fstat(stream.fileno()), limit):
-            raise ValueError(refusal)
+        _check(os.fstat(stream.fileno()), limit)
         content = stream.read(limit + 1)
     if len(content) > limit:
-        raise ValueError(_too_large(len(content), limit))
+        raise TooLarge(len(content), limit)
     return content
+
+
+def _check(about: os.stat_result, limit: int) -> None:
+    if refusal := _refusal(about):
+        raise ValueError(refusal)
+    if about.st_size > limit:
+        raise TooLarge(about.st_size, limit)
 
 
 def _expanded(name: str) -> Path:
     if "\0" in name:
-        raise InputError(f"{name.replace(chr(0), '␀')}: no file name holds the sign NUL")
+        raise DataError("no file name holds the character NUL", file=name.replace("\0", "␀"))
     try:
         return Path(name).expanduser()
     except RuntimeError:
         raise FileNotFoundError from None
 
 
-def _refusal(about: os.stat_result, limit: int) -> str:
-    """Why something on the disk is not opened; empty: it is a file of a decent size."""
+def _refusal(about: os.stat_result) -> str:
+    """Why something on the disk is not opened; empty: it is a regular file."""
     if stat.S_ISDIR(about.st_mode):
         return "this is a folder, not a file"
     if not stat.S_ISREG(about.st_mode):
         kind = next((word for is_one, word in _KINDS if is_one(about.st_mode)), "no plain file")
         return f"this is {kind}; only plain files are read"
-    return _too_large(about.st_size, limit) if limit and about.st_size > limit else ""
-
-
-def _too_large(size: int, limit: int) -> str:
-    return f"it has {size / 1024**2:,.0f} MB, and at most {limit / 1024**2:,.0f} MB are read"
+    return ""
 
 
 _KINDS: Sequence[tuple[Callable[[int], bool], str]] = (

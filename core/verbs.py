@@ -591,11 +591,9 @@ def doctor(store: RunStore | None = None) -> dict[str, Any]:
 def _labelled_rows(loaded: LoadedRun, data: str, split: str) -> tuple[pd.DataFrame, str]:
     """Frame with `text` and `label` (a class name, or a tuple of them), and the name of the split."""
     from core.data import apart
-    from core.data.load import load
-    from core.data.local import local_path
+    from core.data.load import load, path_of
 
-    path = local_path(data)
-    if data and data not in SOURCES and os.path.isfile(path):
+    if data and data not in SOURCES and (path := path_of(data)).is_file():
         if split not in ("", WHOLE):
             raise InputError(f"--split {split}: the single file {path.name} has no splits")
         return apart.read_file(path, {}).rows, WHOLE
@@ -633,10 +631,10 @@ def _texts_of(file: Path) -> list[str]:
     from core.data import apart
 
     if file.suffix.lower() in (".txt", ""):
+        from core.data import limits
         from core.data.decode import decode
-        from core.data.local import read_bytes
 
-        text = decode(read_bytes(file), file=file.name).text
+        text = decode(limits.read_bytes(file), file=file.name).text
         # Not splitlines: form feeds and the like stand inside a line, for editors and `wc -l` too.
         return re.split(r"\r\n|\r|\n", text.removesuffix("\n").removesuffix("\r")) if text else []
     return apart.read_texts(file)

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from core.data import limits
-from core.data.local import local_path
 from core.data.table import Task
 from core.exceptions import ConfigError, DataError, NotAvailable, SentiscopeError
+from core.paths import resolve
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +121,7 @@ class _Answer(msgspec.Struct):
 @contextlib.contextmanager
 def _read(way: str, path: Path, reading: dict[str, str]) -> Iterator[tuple[_Answer, Path]]:
     """Have a file read; the answer, and the folder in which its rows lie as long as the context lasts."""
-    path = local_path(path).absolute()
+    path = resolve(str(path), folders=True).absolute()
     with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
         chosen = os.environ.get(limits.VARIABLE, "")
         request = {"way": way, "path": str(path), "reading": reading, "folder": folder, "limits": chosen}

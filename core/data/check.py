@@ -11,8 +11,8 @@ from core.data import apart
 from core.data.config import DataConfig
 from core.data.folders import split_files
 from core.data.load import load
-from core.data.local import local_path
 from core.exceptions import SentiscopeError
+from core.paths import resolve
 
 
 def check(config: DataConfig) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def check(config: DataConfig) -> dict[str, Any]:
 
 def _files(config: DataConfig) -> list[dict[str, Any]]:
     try:
-        path = local_path(config.name)
+        path = resolve(config.name, folders=True)
     except SentiscopeError:  # said by the loading
         return []
     paths = [path] if os.path.isfile(path) else list(split_files(path).values()) if os.path.isdir(path) else []

@@ -19,7 +19,6 @@ from core.data.decode import decode, without_surrogates
 from core.data.delimited import HEADER_ROWS, column_names, has_header, parse, unique
 from core.data.excel import read_excel
 from core.data.findings import Finding, plural
-from core.data.local import read_bytes
 from core.data.parquet import read_parquet
 from core.exceptions import DataError
 
@@ -64,7 +63,7 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "", header: s
         DataError: if there is no such file, it is empty, of a kind that cannot be read, damaged, or asks for more than
             is allowed (`limits`).
     """
-    data = read_bytes(path)
+    data = limits.read_bytes(path)
     if not data.strip():
         raise DataError("the file is empty", file=path.name)
     for mark, reason in _FOREIGN.items():

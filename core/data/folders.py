@@ -14,7 +14,6 @@ from core.data.delimited import parse
 from core.data.files import read_table
 from core.data.findings import plural, shown
 from core.data.layout import Layout, find_layout
-from core.data.local import read_bytes
 from core.data.table import TEST, TRAIN, VALIDATION, Task
 from core.exceptions import DataError
 
@@ -144,7 +143,7 @@ def _by_class(folder: Path, encoding: str) -> tuple[dict[str, pd.DataFrame], tup
 
 
 def _one_class(path: Path, name: str, encoding: str) -> pd.DataFrame:
-    text = decode(read_bytes(path), encoding, file=path.name).text
+    text = decode(limits.read_bytes(path), encoding, file=path.name).text
     if parse(text, file=path.name).delimiter == "\t":
         raise DataError("has several columns, so it is not a list of texts of one class", file=str(path))
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]

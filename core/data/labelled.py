@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from core.data import limits
 from core.data.columns import MOST_GUESSED, as_words
 from core.data.decode import without_surrogates
 from core.data.findings import Finding, plural, shown
 from core.data.layout import Layout, label_columns, label_sets, other_bits, prefixed_bits
-from core.data.local import read_bytes
 from core.data.table import Task
 from core.exceptions import DataError
 
@@ -197,7 +197,7 @@ def label_names(folder: Path, file: str = "labels.json") -> LabelNames | None:
     if not path.is_file():
         return None
     try:
-        content = json.loads(read_bytes(path).decode("utf-8"))
+        content = json.loads(limits.read_bytes(path).decode("utf-8"))
         names = {str(value): str(name) for value, name in content["classes"].items()}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None

@@ -6,8 +6,10 @@ import dataclasses
 import functools
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 from core.exceptions import ConfigError, DataError
+from core.paths import TooLarge, regular_bytes
 
 VARIABLE = "SENTISCOPE_LIMITS"
 """Environment variable that raises or lowers limits: `rows=5000000,memory=8000`."""
@@ -70,6 +72,24 @@ def refusal(
         row=row,
         field=field,
     )
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole of a regular file, no larger than allowed.
+
+    Raises:
+        DataError: there is none, it is a folder, device or pipe, it cannot be opened, or it is too large.
+    """
+    try:
+        return regular_bytes(path, current().size * MEGABYTE)
+    except FileNotFoundError:
+        raise DataError("no such file", file=str(path)) from None
+    except TooLarge as error:
+        raise refusal(f"the file has {error.size // MEGABYTE:,} MB", "size", file=path.name) from None
+    except ValueError as error:
+        raise DataError(str(error), file=str(path)) from None
+    except OSError as error:
+        raise DataError(f"cannot be opened: {error.strerror or error}", file=str(path)) from None
 
 
 def check_shape(rows: int, columns: int, *, file: str) -> None:

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import hashlib
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +17,11 @@ from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.folders import WordLabelled, named
 from core.data.layout import find_layout
-from core.data.local import local_path
 from core.data.sources import SOURCES, Source
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, indicators
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
-from core.paths import refuse_elsewhere
+from core.paths import refuse_elsewhere, resolve
 
 DATA_FOLDER = "SENTISCOPE_DATA"
 """Environment variable: a folder whose sub-folders, named as the sources, take the place of the hub."""
@@ -79,19 +79,31 @@ def local_folder(name: str) -> Path | None:
     return folder if base and folder.is_dir() else None
 
 
+def path_of(name: str) -> Path:
+    """The file or folder that is meant by what is no name of a data set.
+
+    Raises:
+        DataError: there is none, or one that is not opened (`core.paths.resolve`).
+    """
+    try:
+        return resolve(name, folders=True)
+    except DataError:
+        if not re.fullmatch(r"[\w -]+", name) or os.path.exists(name):
+            raise
+    near = difflib.get_close_matches(name, SOURCES, n=1)
+    hint = f" (did you mean '{near[0]}'?)" if near else ""
+    raise DataError(
+        f"no data set and no file is called '{name}'{hint}; `sentiscope data list` shows the names, "
+        "or give the path of a file or folder"
+    )
+
+
 def _path(config: DataConfig) -> tuple[WordLabelled, str]:
-    path = local_path(config.name)
-    if os.path.isdir(path):  # Path.is_dir would raise for a name too long
+    path = path_of(config.name)
+    if path.is_dir():
         found = apart.read_folder(path, config.reading())
         _refuse(found, path.name)
         return found, str(path)
-    if not os.path.exists(path) and path.suffix == "" and len(path.parts) == 1:
-        near = difflib.get_close_matches(config.name, SOURCES, n=1)
-        hint = f" (did you mean '{near[0]}'?)" if near else ""
-        raise DataError(
-            f"no data set and no file is called '{config.name}'{hint}; `sentiscope data list` shows the names, "
-            "or give the path of a file or folder"
-        )
     file = apart.read_file(path, config.reading())
     notes = tuple(finding.message for finding in file.report.findings)
     return WordLabelled({_UNSPLIT: file.rows}, file.classes, notes, file.report.task), str(path)

@@ -10,7 +10,6 @@ import pandas as pd
 
 from core.data import limits
 from core.data.delimited import unique
-from core.data.local import read_bytes
 from core.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def read_parquet(path: Path) -> pd.DataFrame:
     """
     import pyarrow as pa
 
-    data = read_bytes(path)
+    data = limits.read_bytes(path)
     try:
         table = _table(data, path.name)
         frame = table.to_pandas(ignore_metadata=True)

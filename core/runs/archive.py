@@ -23,11 +23,11 @@ from typing import IO
 from core import limits
 from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
+from core.data import apart
 from core.data.sources import SOURCES
-from core.exceptions import InputError, RunDamaged
+from core.exceptions import DataError, InputError, RunDamaged
 from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
 from core.runs.folders import STARTER
-from core.runs.predictions import oversize
 from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore, slug
 from core.text.lexicon_files import VADER
@@ -248,8 +248,10 @@ def _settle(store: RunStore, landing: Path) -> str:
     if record.status in ("queued", "running"):
         raise InputError(f"the run is {record.status} elsewhere; bring it here when it has ended")
     for path in sorted(landing.glob(f"{EVALUATION}/*/{PREDICTIONS}")):
-        if refusal := oversize(path):
-            raise InputError(f"{path.relative_to(landing.parent)}: {refusal}")
+        try:
+            apart.check_parquet(path)
+        except DataError as error:
+            raise InputError(f"{path.parent.relative_to(landing.parent)}{os.sep}{error}") from error
     aside.write(dataclasses.replace(record, process=None, config=_bound(record.config)))
     _count(store, landing)
     for number in range(1, 100_000):

@@ -47,7 +47,7 @@ def test_pipes_and_sockets_are_not_files_and_nobody_waits_for_them(tmp_path):
     ("name", "said"),
     [
         ("~nosuch-person/x.csv", "~nosuch-person/x.csv: no such file"),
-        ("a\0b.csv", "a␀b.csv: no file name holds the sign NUL"),
+        ("a\0b.csv", "a␀b.csv: no file name holds the character NUL"),
         ("x" * 5000, "cannot be opened: File name too long"),
         ("none.csv", "none.csv: no such file"),
         ("elsewhere:grades.csv", "grades.csv: this file is on the machine that the run comes from"),

@@ -124,7 +124,7 @@ def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
         looked.append(path.name)
         return real(path, reading)
 
-    monkeypatch.setattr("core.data.files.read_bytes", never)
+    monkeypatch.setattr("core.data.limits.read_bytes", never)
     monkeypatch.setattr("core.data.inspect.read_table", never)
     monkeypatch.setattr(apart, "inspect_file", counted)
     content = b"text,label\n" + b"a warm film,good\na dull film,bad\n" * 20

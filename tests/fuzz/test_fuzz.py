@@ -5,7 +5,7 @@ import importlib
 import pytest
 from fuzzing import drive
 
-AREAS = ("loaders", "settings")
+AREAS = ("loaders", "archives", "records", "settings")
 
 
 def tried(area, seconds, seed, tmp_path, monkeypatch):

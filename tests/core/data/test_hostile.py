@@ -5,6 +5,7 @@ import json
 import os
 import zipfile
 import zlib
+from pathlib import Path
 
 import openpyxl
 import pandas as pd
@@ -12,12 +13,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from core.data import limits
+from core.data import apart, limits
+from core.data.config import DataConfig
 from core.data.decode import ENCODINGS, decode
 from core.data.inspect import inspect_file, read_file
-from core.data.local import local_path
+from core.data.load import load
 from core.data.parquet import read_parquet
-from core.exceptions import DataError
+from core.exceptions import DataError, InputError
 
 SHEET = "xl/worksheets/sheet1.xml"
 ROWS = [(f"text number {n}", ("good", "bad")[n % 2]) for n in range(40)]
@@ -100,14 +102,20 @@ def test_only_regular_files_are_opened(tmp_path, name):
     path = tmp_path / name
     if name == "pipe":
         os.mkfifo(path)  # opened plainly it would wait for ever
-    with pytest.raises(DataError, match="a device or a pipe, not a file"):
+    with pytest.raises(DataError, match=r"this is a (device|pipe); only plain files are read"):
         inspect_file(path)
 
 
-@pytest.mark.parametrize(("name", "said"), [("~nosuch/x", "no such home folder"), ("a\0b", "character NUL")])
-def test_a_path_that_no_file_can_have_is_refused(name, said):
-    with pytest.raises(DataError, match=said):
-        local_path(name)
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe", "~nosuch/x", "a\0b", "elsewhere:a.csv"])
+def test_a_path_that_leads_to_no_file_is_refused_by_every_reader(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    (tmp_path / "elsewhere:a.csv").write_text("text,label\n" + "good,1\nbad,0\n" * 20)
+    for read in (apart.inspect_file, apart.read_file, apart.read_folder):
+        with pytest.raises(DataError):
+            read(Path(name), {})
+    with pytest.raises(InputError):
+        load(DataConfig(name=name))
 
 
 @pytest.mark.parametrize(

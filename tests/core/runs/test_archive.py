@@ -15,12 +15,14 @@ import zipfile
 from random import Random
 
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from core.config import compose, to_dict
 from core.data.load import load
 from core.exceptions import InputError, RunDamaged, RunNotFound
-from core.runs import archive, jobs, predictions
+from core.runs import archive, jobs
 from core.runs.archive import export_file, export_run, import_run, import_zip
 from core.runs.record import RECORD, Process
 from core.runs.store import RunStore, this_process
@@ -35,9 +37,11 @@ def finished(store, created):
     store.update("first", status="done", classes=("no", "yes"))
     for name in ("history.jsonl", "tokenizer.json", "weights.safetensors", "log.txt", ".lock"):
         (folder / name).write_text(name)
-    for name in ("evaluation/test/predictions.parquet", "checkpoint/state.json", "projections/ab12.npy"):
+    for name in ("checkpoint/state.json", "projections/ab12.npy"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
+    (folder / "evaluation" / "test").mkdir(parents=True)
+    pd.DataFrame({"text": ["a warm film"]}).to_parquet(folder / "evaluation" / "test" / "predictions.parquet")
     return folder
 
 
@@ -322,13 +326,38 @@ def test_a_file_that_cannot_be_read_is_told_and_nothing_is_exported(store, finis
         export_run(store, "first")
 
 
-def test_predictions_that_would_unpack_to_more_than_a_run_has_are_refused(store, finished, elsewhere, monkeypatch):
+def _long_words(table):
+    """Some kilobytes that a dictionary writes out to 4 MB."""
+    words = pa.array(["x" * 100_000]).dictionary_encode()
+    repeated = pa.DictionaryArray.from_arrays(pa.array([0] * 40, pa.int32()), words.dictionary)
+    parquet.write_table(pa.table({"text": repeated}), table)
+
+
+def _lying_header(table):
+    """61 rows where there are 5."""
+    pd.DataFrame({"text": ["x"] * 5}).to_parquet(table, index=False)
+    content = table.read_bytes()
+    footer = content.rindex(b"PAR1") - 4 - int.from_bytes(content[-8:-4], "little")
+    table.write_bytes(content[:footer] + content[footer:].replace(b"\x16\x0a", b"\x16\x7a"))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_long_words, "its cells unpack to more; at most 2 MB"),
+        (_lying_header, "the table has more rows; at most 60"),
+        (lambda table: table.write_bytes(b"PAR1" + b"\xff" * 400 + b"PAR1"), "damaged or incomplete"),
+    ],
+)
+def test_predictions_that_are_no_decent_table_are_read_in_another_process_and_refused(
+    store, finished, elsewhere, monkeypatch, spoil, said
+):
     table = finished / "evaluation" / "test" / "predictions.parquet"
-    pd.DataFrame({"text": ["x" * 1000] * 5000}).to_parquet(table, index=False)
     assert import_run(elsewhere, finished) == "first"
-    monkeypatch.setattr(predictions, "CELLS", 4999)
-    with pytest.raises(InputError, match=r"first/evaluation/test/predictions\.parquet: unpacks to .* 5,000 rows"):
+    spoil(table)
+    monkeypatch.setenv("SENTISCOPE_LIMITS", "size=2,rows=60")
+    monkeypatch.setattr("core.data.limits.read_bytes", lambda path: pytest.fail("read in this process"))
+    with pytest.raises(InputError, match=rf"first/evaluation/test/predictions\.parquet: .*{said}"):
         import_run(elsewhere, finished)
-    with pytest.raises(RunDamaged, match=r"predictions\.parquet: unpacks to"):
-        predictions.read_predictions(table)
-    assert elsewhere.list()[0].run == "first" and len(elsewhere.list()) == 1
+    assert [each.run for each in elsewhere.list()] == ["first"]
+    assert not list(elsewhere.folder.glob(".import-*"))
