@@ -1,13 +1,18 @@
-"""Seeds of tests that draw their case at random."""
+"""How many cases a test draws at random: some in the quick run, all in the slow one."""
 
 from __future__ import annotations
 
 import pytest
 
-QUICK = 20
+QUICK = 8
 
 
 def seeds(count: int) -> pytest.MarkDecorator:
-    """Parametrize `seed` from 0 to `count` - 1: the first twenty in the quick run, all others in the slow one."""
+    """Parametrize `seed` from 0 to `count` - 1: the first eight in the quick run, all others in the slow one."""
     slow = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(QUICK, count)]
     return pytest.mark.parametrize("seed", [*range(QUICK), *slow])
+
+
+def examples(count: int) -> pytest.MarkDecorator:
+    """Parametrize `count` of Hypothesis's examples: a fifth of them in the quick run, all in the slow one."""
+    return pytest.mark.parametrize("count", [-(-count // 5), pytest.param(count, marks=pytest.mark.slow)])

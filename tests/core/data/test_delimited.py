@@ -4,6 +4,7 @@ import io
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import examples
 
 from core.data.delimited import column_names, has_header, parse
 from core.exceptions import DataError
@@ -92,12 +93,17 @@ def test_column_names_are_distinct():
 field = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_size=20).filter(str.strip)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(field, st.sampled_from(["0", "1"])), min_size=3, max_size=20), st.sampled_from([",", ";", "\t"])
-)
-def test_what_the_csv_module_writes_fully_quoted_is_read_back(rows, delimiter):
-    out = io.StringIO()
-    csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
-    parsed = parse(out.getvalue(), delimiter)
-    assert parsed.header and [tuple(row) for row in parsed.rows] == rows
+@examples(60)
+def test_what_the_csv_module_writes_fully_quoted_is_read_back(count):
+    @settings(max_examples=count, deadline=None)
+    @given(
+        st.lists(st.tuples(field, st.sampled_from(["0", "1"])), min_size=3, max_size=20),
+        st.sampled_from([",", ";", "\t"]),
+    )
+    def holds(rows, delimiter):
+        out = io.StringIO()
+        csv.writer(out, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([("text", "label"), *rows])
+        parsed = parse(out.getvalue(), delimiter)
+        assert parsed.header and [tuple(row) for row in parsed.rows] == rows
+
+    holds()

@@ -4,8 +4,9 @@ import pickle
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from seeds import examples
 
 from core.data.inspect import inspect_file, read_file
 from core.exceptions import DataError
@@ -221,24 +222,28 @@ cell = st.one_of(st.none(), st.text(max_size=8), numbers, st.lists(st.integers()
 rows = st.lists(st.dictionaries(st.sampled_from(["text", "label", "x"]), cell), max_size=12)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    content=st.one_of(
-        st.binary(max_size=300),
-        st.text(alphabet='ab,;\t|"\n\r 01é(){}[]', max_size=300).map(lambda text: text.encode("utf-8")),
-        rows.map(lambda made: json.dumps(made).encode()),
-        rows.map(lambda made: "\n".join(map(json.dumps, made)).encode()),
+@examples(150)
+def test_whatever_a_file_holds_the_answer_is_rows_or_a_data_error(tmp_path, count):
+    @settings(max_examples=count, deadline=None)
+    @given(
+        content=st.one_of(
+            st.binary(max_size=300),
+            st.text(alphabet='ab,;\t|"\n\r 01é(){}[]', max_size=300).map(lambda text: text.encode("utf-8")),
+            rows.map(lambda made: json.dumps(made).encode()),
+            rows.map(lambda made: "\n".join(map(json.dumps, made)).encode()),
+        )
     )
-)
-def test_whatever_a_file_holds_the_answer_is_rows_or_a_data_error(tmp_path, content):
-    path = tmp_path / "any"
-    path.write_bytes(content)
-    try:
-        report = inspect_file(path)
-    except DataError as error:
-        assert str(error)
-        return
-    assert len(report.preview) <= 5
-    if not report.problem:
-        file = read_file(path)
-        assert file.rows["text"].str.strip().ne("").all() and set(file.rows["label"]) == set(file.classes)
+    def holds(content):
+        path = tmp_path / "any"
+        path.write_bytes(content)
+        try:
+            report = inspect_file(path)
+        except DataError as error:
+            assert str(error)
+            return
+        assert len(report.preview) <= 5
+        if not report.problem:
+            file = read_file(path)
+            assert file.rows["text"].str.strip().ne("").all() and set(file.rows["label"]) == set(file.classes)
+
+    holds()

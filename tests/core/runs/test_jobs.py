@@ -86,7 +86,8 @@ def test_starting_again_forgets_an_old_wish_to_cancel(store, created, sleeping):
     assert not store.cancel_wished("first")
 
 
-def test_a_run_in_other_hands_is_not_started(store, created, sleeping):
+def test_a_run_in_other_hands_is_not_started(store, created, sleeping, monkeypatch):
+    monkeypatch.setattr(jobs, "DYING_SECONDS", 0.1)
     with only_process(store.path("first")), pytest.raises(InputError, match="another process"):
         jobs.start(store, "first")
     assert sleeping == []
