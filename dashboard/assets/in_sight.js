@@ -5,8 +5,9 @@ export default function ({ data, parentElement }) {
   if (data.what === last) return;
   last = data.what;
   const main = document.querySelector("[data-testid=stMain]");
+  const place = parentElement.querySelector("div"); // the parent is a shadow root, which has no place of its own
   setTimeout(() => {
-    const top = parentElement.getBoundingClientRect().top;
+    const top = place.getBoundingClientRect().top;
     const least = 80;
     const most = Math.max(least, innerHeight - data.room);
     if (top < least) main.scrollBy({ top: top - least });

@@ -58,7 +58,8 @@ def class_balance(shares: Mapping[str, Mapping[str, tuple[int, float]]], look: L
             row=1,
             col=column,
         )
-    figure.update_xaxes(range=[0, top * 1.45], showticklabels=False)
+    room = 1 + look.size(0.65)  # for the number behind the longest bar
+    figure.update_xaxes(range=[0, top * room], showticklabels=False)
     figure.update_yaxes(type="category", autorange="reversed", showgrid=False, tickfont={"color": t.ink})
     return figure
 

@@ -35,10 +35,30 @@ def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server, widt
     assert complaints == []
 
 
+def test_the_sentences_drawn_around_on_the_map_are_in_the_window(browser, server):
+    page, complaints = visit(browser, server, width=1024)
+    page.goto(f"{server}/embeddings?run=finished")
+    plot = page.locator("[class*=st-key-fig-map-] .nsewdrag").first
+    plot.wait_for(timeout=60_000)
+    settle(page)
+    plot.scroll_into_view_if_needed()
+    box = plot.bounding_box()
+    left, top, right, bottom = box["x"] + 5, box["y"] + 5, box["x"] + box["width"] - 5, box["y"] + box["height"] - 5
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for corner in ((right, top), (right, bottom), (left, bottom), (left, top)):
+        page.mouse.move(*corner, steps=4)
+    page.mouse.up()
+    expect(page.get_by_text("16 of 16 sentences")).to_be_visible(timeout=30_000)
+    settle(page)
+    page.wait_for_timeout(500)
+    assert within(page, ".st-key-selection") and complaints == []
+
+
 def test_the_place_of_a_figure_is_filled_while_what_draws_it_is_on_its_way(browser, server):
     page, _ = visit(browser, server)
     waiting: list[Route] = []
-    page.route("**/PlotlyChart*.js", waiting.append)
+    page.route("**/PlotlyChart*.js", lambda route: waiting.append(route))
     page.goto(f"{server}/performance?run=finished")
     place = page.locator(".st-key-fig-confusion")
     expect(place.get_by_test_id("stSkeleton")).to_be_visible(timeout=60_000)
