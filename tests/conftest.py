@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,10 @@ FOREIGN = ("SENTISCOPE_", "STREAMLIT_", "HF_", "HUGGINGFACE_", "XDG_")
 """Variables that begin so say where things of ours and of our libraries lie, or how they behave."""
 WORKERS = 4
 """Each imports torch and Streamlit and holds a gigabyte: beyond these, more cores cost more than they save."""
+CASES = 4
+"""Of a test with many cases (every preset, page, starter, odd value) the quick run of everything takes this many."""
+EVERY_CASE = ("architecture",)
+"""Rooms whose cases are quick and each of its own kind."""
 SESSION = pytest.StashKey[Path]()
 
 
@@ -52,13 +57,36 @@ def _move_to(home: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setenv("SENTISCOPE_STARTERS", str(home / "no-starters"))  # tests of the starter runs ask for them
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of a test with many cases, some spread over all are quick; the others belong to the slow run, which CI makes too.
+
+    Whoever names a room, a file or a test gets all of its cases at once.
+    """
+    if not _everything(config):
+        return
+    tests = defaultdict[str, list[pytest.Item]](list)
+    for item in items:
+        if item.get_closest_marker("slow") is None and item.path.parent.name not in EVERY_CASE:
+            tests[item.nodeid.partition("[")[0]].append(item)
+    for cases in tests.values():
+        quick = {round(number * (len(cases) - 1) / (CASES - 1)) for number in range(CASES)}
+        for place, item in enumerate(cases):
+            if len(cases) > CASES and place not in quick:
+                item.add_marker(pytest.mark.slow)
+
+
+def _everything(config: pytest.Config) -> bool:
+    """Whether nobody asked for a room or a file."""
+    here = Path(__file__).resolve().parent
+    return any(Path(argument).resolve() in (here, here.parent) for argument in config.args)
+
+
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One process per core for the quick run of everything.
 
     None of their own for a room or a file, which ends before another process has imported torch; nor for slow tests,
     which start servers, browsers and trainings and wait for them.
     """
-    here = Path(__file__).resolve().parent
-    everything = any(Path(argument).resolve() in (here, here.parent) for argument in config.args)
     quick = "not slow" in config.option.markexpr
-    return min(WORKERS, os.cpu_count() or 1) if everything and quick else 0
+    return min(WORKERS, os.cpu_count() or 1) if _everything(config) and quick else 0
