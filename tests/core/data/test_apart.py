@@ -86,6 +86,7 @@ def test_time_ends_with_a_sentence(monkeypatch, tmp_path):
 
 
 def test_a_wrong_limit_is_refused_before_anything_is_started(monkeypatch, tmp_path):
+    (tmp_path / "a.csv").touch()
     monkeypatch.setenv(limits.VARIABLE, "memory=much")
     with pytest.raises(ConfigError, match="'memory=much' is no limit"):
         apart.inspect_file(tmp_path / "a.csv", AS_FOUND)
@@ -101,6 +102,7 @@ def test_a_process_that_went_is_started_again(tmp_path):
 
 
 def test_one_that_does_not_start_is_said(monkeypatch, tmp_path):
+    (tmp_path / "a.csv").touch()
     monkeypatch.setattr(apart, "_READERS", apart._Readers())
     monkeypatch.setattr(apart.sys, "executable", "/bin/false")
     with pytest.raises(NotAvailable, match=r"does not start; see what `/bin/false -P -m core\.data\.reader` says"):
