@@ -27,7 +27,7 @@ NAMES = (
     "sound/",
     "sound/run.json",
     "sound/.hidden",
-    "\0",
+    "a\0b",
 )
 TOKENS = (
     b"PK\x03\x04",

@@ -71,7 +71,7 @@ def make(random: random.Random, folder: Path) -> Callable[[], object]:
     shutil.copytree(sound_run(), runs / "odd")
     files = sorted(path for path in (runs / "odd").rglob("*") if path.is_file())
     record = runs / "odd" / "run.json"
-    for path in random.choices([record, random.choice(files)], (3, 2), k=random.choice((1, 1, 2))):
+    for path in dict.fromkeys(random.choices([record, random.choice(files)], (3, 2), k=random.choice((1, 1, 2)))):
         path.write_bytes(changed(random, path.name, path.read_bytes()))
     return functools.partial(look, runs)
 
