@@ -99,6 +99,15 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
+@pytest.fixture(autouse=True)
+def closed_pages(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No test leaves a page open: it would go on asking its server, and take the time of the tests that follow."""
+    yield
+    if "browser" in request.fixturenames:
+        for context in request.getfixturevalue("browser").contexts:
+            context.close()
+
+
 @pytest.fixture(scope="module")
 def server(trained) -> Iterator[str]:
     """The app on a free port, on runs that these tests only read."""

@@ -62,8 +62,10 @@ def test_the_place_of_a_figure_is_filled_while_what_draws_it_is_on_its_way(brows
     page.goto(f"{server}/performance?run=finished")
     place = page.locator(".st-key-fig-confusion")
     expect(place.get_by_test_id("stSkeleton")).to_be_visible(timeout=60_000)
+    skeleton = place.get_by_test_id("stSkeleton")
+    page.wait_for_function("one => one.getBoundingClientRect().height > 400", arg=skeleton.element_handle())
     before = place.bounding_box()
-    assert place.get_by_test_id("stSkeleton").bounding_box()["height"] == before["height"] > 400
+    assert skeleton.bounding_box()["height"] == before["height"]
     for route in waiting:
         route.continue_()
     expect(place.locator(".bars .point").first).to_be_visible(timeout=60_000)

@@ -56,7 +56,7 @@ def state_of(folder: Path) -> dict[str, tuple[int, int]]:
 
 
 @pytest.fixture(autouse=True)
-def starters(own_runs_only, tmp_path, monkeypatch):
+def starters(tmp_path, monkeypatch):
     """The starter runs beside an empty folder for one's own."""
     monkeypatch.delenv("SENTISCOPE_STARTERS")
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "own"))
@@ -77,7 +77,7 @@ def test_the_run_offered_first_has_lambda_and_knows_every_word_of_the_sentence_i
     assert first is not None and "lambda" in provides(first.config.model)
     words = load_run(RunStore(TRAINED), first.run).tokenizer.encode(SENTENCE)
     assert UNKNOWN not in words.ids and words.truncated == 0
-    assert f"type `{SENTENCE}`" in (TRAINED.parent / "README.md").read_text()
+    assert f"`{SENTENCE}`" in (TRAINED.parent / "README.md").read_text()
 
 
 def test_the_sentence_is_answered_rightly_and_one_moved_lambda_turns_the_answer():
