@@ -16,7 +16,7 @@ import streamlit as st
 
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among, project
 from core.exceptions import RunDamaged
-from core.fingerprint import file_fingerprint, file_version
+from core.fingerprint import file_fingerprint, file_version, fingerprint
 from core.runs import jobs, projections, sweep
 from core.runs.predictions import read_predictions
 from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, PREDICTIONS, RECORD, WEIGHTS, RunRecord
@@ -63,24 +63,26 @@ def runs() -> list[RunRecord]:
 
 def drawn_runs(records: Sequence[RunRecord], tokens: Tokens) -> pd.DataFrame:
     """The table of all runs with its small pictures, drawn anew only where a record or a history has changed."""
-    folders = {record.run: store().path(record.run) for record in records}
-    versions = tuple(
-        (run, record.status, file_version(folder / RECORD), file_version(folder / HISTORY))
-        for (run, folder), record in zip(folders.items(), records, strict=True)
-    )
-    return _drawn_runs(str(store().folder), versions, tokens, records)
+    runs = store()
+    folders = [(record, runs.path(record.run)) for record in records]
+    versions = [
+        (record.run, record.status, file_version(path / RECORD), file_version(path / HISTORY))
+        for record, path in folders
+    ]
+    return _drawn_runs(str(runs.folder), fingerprint(versions), tokens, records)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _drawn_runs(folder: str, versions: object, tokens: Tokens, _records: Sequence[RunRecord]) -> pd.DataFrame:
+def _drawn_runs(folder: str, versions: str, tokens: Tokens, _records: Sequence[RunRecord]) -> pd.DataFrame:
     from dashboard.views.runs import drawn_runs  # pandas
 
     return drawn_runs(_records, [None if one.status == "damaged" else curves(one)[0] for one in _records], tokens)
 
 
-def has_weights(run: str) -> bool:
-    """Whether a run's model can be asked."""
-    return (store().path(run) / WEIGHTS).is_file()
+def runs_with_weights() -> list[RunRecord]:
+    """The runs whose models can be asked, newest first."""
+    runs = store()
+    return [record for record in runs.list() if (runs.path(record.run) / WEIGHTS).is_file()]
 
 
 def sweep_table(

@@ -126,14 +126,13 @@ class RunStore:
 
         Of two runs of the same name the own one hides the starter.
         """
-        own = _directories(self.folder) if self.folder.is_dir() else ()
-        paths = {path.name: path for path in (*(starters() if self.starters else ()), *own)}
+        paths = {path.name: str(path) for path in (starters() if self.starters else ())} | _directories(self.folder)
         records = []
         for path in paths.values():
             try:
                 records.append(_as_it_is(path))
             except RunDamaged as error:
-                records.append(_damaged(path, str(error)))
+                records.append(_damaged(Path(path), str(error)))
         return sorted(records, key=lambda record: (record.created, record.run), reverse=True)
 
     def write(self, record: RunRecord) -> None:
@@ -188,10 +187,12 @@ class RunStore:
         return (self.folder / run / CANCEL).exists()
 
 
-def _directories(folder: Path) -> list[Path]:
-    """What may be runs; the entries tell their kind without a look at each."""
-    with os.scandir(folder) as entries:
-        return [folder / entry.name for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir()]
+def _directories(folder: Path) -> dict[str, str]:
+    """What may be runs: paths by name. The entries tell their kind without a look at each, and stay texts: of six
+    hundred runs making the paths would cost more than looking at the files."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        return {entry.name: entry.path for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir()}
+    return {}
 
 
 def this_process() -> Process:
@@ -233,7 +234,7 @@ def _taken(run: str) -> str:
     )
 
 
-def _as_it_is(path: Path) -> RunRecord:
+def _as_it_is(path: Path | str) -> RunRecord:
     record = _parse(path)
     if record.status != "running" or alive(record.process):
         return record
@@ -261,27 +262,27 @@ _read: OrderedDict[str, _Read] = OrderedDict()
 _reading = threading.Lock()
 
 
-def _parse(path: Path) -> RunRecord:
+def _parse(path: Path | str) -> RunRecord:
     """The record on disk, every field checked; the directory's name is the run's name.
 
     A file is read again only when it has changed: six hundred runs then cost a page six hundred looks at the clock of
     a file. Every writer replaces the file (`write_text`), so a new content always is a new inode.
     """
-    file = path / RECORD
+    file = f"{path}{os.sep}{RECORD}"
     try:
-        about = file.stat()
+        about = os.stat(file)
     except FileNotFoundError:
         raise RunDamaged(f"{file}: missing") from None
     except OSError as error:
         raise RunDamaged(f"{file}: cannot be read: {error.strerror}") from error
-    key, version = str(file), (about.st_mtime_ns, about.st_size, about.st_ino)
+    version = about.st_mtime_ns, about.st_size, about.st_ino
     with _reading:
-        known = _read.get(key)
+        known = _read.get(file)
     if known is None or known.version != version:
-        known = _Read(version, _fresh(file))
+        known = _Read(version, _fresh(Path(file)))
         with _reading:
-            _read[key] = known
-            _read.move_to_end(key)
+            _read[file] = known
+            _read.move_to_end(file)
             while len(_read) > _KEPT:
                 _read.popitem(last=False)
     if isinstance(known.found, str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import streamlit as st
 
@@ -57,7 +58,7 @@ def page() -> None:
     for record in (one for one in records if one.status == "damaged"):
         damaged(record)
     bring_in()
-    export_bar("overview", {"Runs": run_frame(records)}, figures=False)
+    export_bar("overview", {"Runs": partial(run_frame, records)}, figures=False)
 
 
 def _states(records: Sequence[RunRecord]) -> list[tuple[str, str]]:

@@ -28,7 +28,7 @@ def run_picker() -> None:
     asked = state.asked_run()
     if asked and asked not in names and not state.run():
         state.put(state.MISSING, asked)
-    elif names and not state.draft(state.MISSING, ""):
+    elif names and not state.run() and not state.draft(state.MISSING, ""):
         state.initial(state.RUN, _first(records))
     removed()
     st.html('<p class="s-label">Run</p>')

@@ -30,7 +30,7 @@ MAPS = "What the values are weighted with in each layer, as absolute weights; bo
 
 def other_runs(record: RunRecord) -> dict[str, RunRecord]:
     """Every other run that can be asked, by name, newest first."""
-    return {each.run: each for each in data.runs() if each.run != record.run and data.has_weights(each.run)}
+    return {each.run: each for each in data.runs_with_weights() if each.run != record.run}
 
 
 def second_run(

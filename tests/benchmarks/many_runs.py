@@ -1,10 +1,9 @@
 """CPU seconds of one rerun of a page with few runs and with many: no page should cost what all runs together do.
 
-    python -P tests/benchmarks/many_runs.py [--many 600] [--repeats 5]
+    python tests/benchmarks/many_runs.py [--many 600] [--repeats 5]
 
-`-P`, since `dashboard.py` beside this file is not the package. The runs are copies of the starters (weights and tables
-are links to theirs). CPU seconds of the whole process, the median of several reruns after two that warm the caches:
-other work on the machine hardly changes them.
+The runs are copies of the starters (weights and tables are links to theirs). CPU seconds of the whole process, the
+median of several reruns after two that warm the caches: other work on the machine hardly changes them.
 """
 
 from __future__ import annotations

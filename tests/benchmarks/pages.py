@@ -1,6 +1,6 @@
 """Waiting times of the dashboard in Chromium against their goals, beside a bare Streamlit app in the same run.
 
-    python tests/benchmarks/dashboard.py [--repeats 10] [--loads 3] [--trainings 1]
+    python tests/benchmarks/pages.py [--repeats 10] [--loads 3] [--trainings 1]
 
 Medians. Everything is measured inside the browser, from the key, click or request to the frame that shows the answer;
 on a machine with other work the times are those of the load printed with each. A training is the page's own default:
