@@ -1,4 +1,4 @@
-"""The dashboard as a server: its pages, and what every answer tells a browser.
+"""The dashboard as a server: its pages, what every answer tells a browser, and the script that every page begins with.
 
 `sentiscope dashboard` serves this file. Plain `streamlit run dashboard/app.py` serves the pages alone, without it.
 """
@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import streamlit as st
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from streamlit import cli_util
@@ -37,6 +37,45 @@ class OwnFrames:
         await self.app(scope, receive, framed)
 
 
+class OneStepBack:
+    """Every page begins with `history.js`: as a part of the page it would come after the first entries it prevents."""
+
+    SCRIPT = (
+        f"<script>{(Path(__file__).parent / 'assets' / 'history.js').read_text(encoding='utf-8')}</script>".encode()
+    )
+    UNASKED = (b"accept-encoding", b"range", b"if-none-match", b"if-modified-since")
+    """What would make the answer another one than the page as it lies on disk."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer as the app does; the script comes before all others of a page."""
+        if scope.get("method") != "GET" or "text/html" not in Headers(scope=scope).get("accept", ""):
+            await self.app(scope, receive, send)
+            return
+        plain = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in self.UNASKED]}
+        begun: Message = {}
+        body = bytearray()
+
+        async def with_script(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                begun.update(message)
+                return
+            body.extend(message.get("body", b""))
+            if message.get("more_body"):
+                return
+            headers = MutableHeaders(scope=begun)
+            if headers.get("content-type", "").startswith("text/html"):
+                body[:] = body.replace(b"<script", self.SCRIPT + b"<script", 1)
+                headers["content-length"] = str(len(body))
+                del headers["etag"], headers["last-modified"]
+            await send(begun)
+            await send({"type": "http.response.body", "body": bytes(body)})
+
+        await self.app(plain, receive, with_script)
+
+
 @contextlib.asynccontextmanager
 async def _served(app: st.App) -> AsyncIterator[None]:
     """Say where, as soon as the port is ours."""
@@ -50,5 +89,7 @@ async def _served(app: st.App) -> AsyncIterator[None]:
 
 
 app = st.App(
-    Path(__file__).with_name("app.py"), middleware=[Middleware(OwnFrames), Middleware(Guard)], lifespan=_served
+    Path(__file__).with_name("app.py"),
+    middleware=[Middleware(OwnFrames), Middleware(Guard), Middleware(OneStepBack)],
+    lifespan=_served,
 )

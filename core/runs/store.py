@@ -188,8 +188,11 @@ class RunStore:
 
 
 def _directories(folder: Path) -> dict[str, str]:
-    """What may be runs: paths by name. The entries tell their kind without a look at each, and stay texts: of six
-    hundred runs making the paths would cost more than looking at the files."""
+    """What may be runs, paths by name.
+
+    The entries tell their kind without a look at each, and stay texts: six hundred paths cost more than six hundred
+    looks at a file.
+    """
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
         return {entry.name: entry.path for entry in entries if _NAME.fullmatch(entry.name) and entry.is_dir()}
     return {}

@@ -24,7 +24,9 @@ _theme = st.components.v2.component(
     "sentiscope_theme", html='<div class="theme"></div>', css=asset("theme.css"), js=asset("theme.js")
 )
 
-_history = st.components.v2.component("sentiscope_history", html="<div></div>", js=asset("history.js"))
+_history = st.components.v2.component(
+    "sentiscope_history", html="<div></div>", js=f"{asset('history.js')}export default () => {{}};"
+)
 
 
 def look() -> Look:

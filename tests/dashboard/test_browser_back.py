@@ -42,6 +42,17 @@ def test_one_press_leads_back_to_the_page_before(browser, server, path, table):
     assert "run=finished" in page.url and complaints == []
 
 
+@pytest.mark.parametrize("path", ["performance", "sentence"])
+def test_a_link_without_a_run_is_one_step_too(browser, server, path):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/_stcore/health")
+    before = page.evaluate("history.length")
+    page.goto(f"{server}/{path}")
+    at(page, PAGES[path])
+    assert "run=finished" in page.url and page.evaluate("history.length") == before + 1
+    assert complaints == []
+
+
 def test_the_page_before_is_as_it_was_left(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&split=validation")
