@@ -10,7 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from dashboard.charts.numbers import count
-from dashboard.charts.theme import Look, class_colours, panels
+from dashboard.charts.panels import Panels
+from dashboard.charts.theme import Look, class_colours
 
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 """Of models beside each other: a shape for whom two colours look alike."""
@@ -30,7 +31,7 @@ def class_balance(shares: Mapping[str, Mapping[str, tuple[int, float]]], look: L
     names = [_short(name) for name in classes]
     colours = class_colours(t, classes) if len(classes) <= NAMED else [t.accent] * len(classes)
     top = max(share for found in shares.values() for _, share in found.values())
-    figure = panels(
+    figure = Panels(
         look,
         [[escape(name) for name in splits]],
         height=max(200, 60 + 30 * len(classes)),
@@ -61,7 +62,7 @@ def class_balance(shares: Mapping[str, Mapping[str, tuple[int, float]]], look: L
     room = 1 + look.size(0.65)  # for the number behind the longest bar
     figure.update_xaxes(range=[0, top * room], showticklabels=False)
     figure.update_yaxes(type="category", autorange="reversed", showgrid=False, tickfont={"color": t.ink})
-    return figure
+    return figure.drawn()
 
 
 def lengths(edges: Sequence[int], rows: Sequence[int], longest_read: int, cut_share: float, look: Look) -> go.Figure:
@@ -77,7 +78,7 @@ def lengths(edges: Sequence[int], rows: Sequence[int], longest_read: int, cut_sh
     t = look.tokens
     widths = [after - before for before, after in itertools.pairwise(edges)]
     names = [_range(before, after, after == edges[-1]) for before, after in itertools.pairwise(edges)]
-    figure = panels(look, [[""]], height=300)
+    figure = Panels(look, [[""]], height=300)
     # Bins differ in width by a token: rows per token of length keep the shape true.
     heights = [n / width for n, width in zip(rows, widths, strict=True)]
     figure.add_bar(
@@ -110,10 +111,10 @@ def lengths(edges: Sequence[int], rows: Sequence[int], longest_read: int, cut_sh
             xshift=2 if longest_read > right / 2 else -2,
             font={"color": t.ink},
         )
-    figure.update_xaxes(title_text="tokens in a text", range=[0, right * 1.01])
-    figure.update_yaxes(title_text="texts per token of length", range=[0, top * 1.3])
+    figure.update_xaxes(title="tokens in a text", range=[0, right * 1.01])
+    figure.update_yaxes(title="texts per token of length", range=[0, top * 1.3])
     figure.update_layout(margin={"t": 8}, bargap=0)
-    return figure
+    return figure.drawn()
 
 
 def measured(table: pd.DataFrame, look: Look) -> go.Figure:
@@ -126,7 +127,7 @@ def measured(table: pd.DataFrame, look: Look) -> go.Figure:
     t = look.tokens
     names = [escape(name) for name in table["phenomenon"]]
     yardstick, *models = [str(name) for name in table if name != "phenomenon"]
-    figure = panels(look, [[""]], height=90 + 30 * len(names))
+    figure = Panels(look, [[""]], height=90 + 30 * len(names))
     ring = {"symbol": "circle-open", "size": look.size(12), "color": t.muted, "line": {"width": look.size(2)}}
     dots = [
         {"symbol": symbol, "size": look.size(10), "color": colour}
@@ -141,11 +142,11 @@ def measured(table: pd.DataFrame, look: Look) -> go.Figure:
             marker=marker,
             hovertemplate=f"%{{y}}<br>{escape(name)} %{{x:.3f}}<extra></extra>",
         )
-    figure.update_xaxes(title_text="accuracy", range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], showgrid=True)
+    figure.update_xaxes(title="accuracy", range=[0, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1], showgrid=True)
     figure.update_yaxes(showgrid=False, autorange="reversed", tickfont={"color": t.ink})
     legend = {"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom", "font": {"color": t.ink}}
     figure.update_layout(showlegend=True, legend=legend, margin={"t": look.size(34)})
-    return figure
+    return figure.drawn()
 
 
 def percent(share: float) -> str:

@@ -11,7 +11,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.charts.numbers import count, number
-from dashboard.charts.theme import Look, panels, spread, template
+from dashboard.charts.panels import Panels
+from dashboard.charts.theme import Look, spread, template
 
 HOVERED = 5_000
 """Above so many points their texts would weigh more than the figure; they are read by selecting."""
@@ -198,7 +199,7 @@ def silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: Look) 
         look: Theme and size.
     """
     t = look.tokens
-    figure = panels(look, [[space.title for space in spaces]], height=130 + 80 * len(colours), horizontal_spacing=0.06)
+    figure = Panels(look, [[space.title for space in spaces]], height=130 + 80 * len(colours), horizontal_spacing=0.06)
     n = sum(len(samples) for _, samples in spaces[0].classes)
     gap = max(1, round(0.06 * n))
     for column, space in enumerate(spaces, start=1):
@@ -239,6 +240,6 @@ def silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: Look) 
             **place,
         )
         figure.add_vline(x=0, line={"color": t.ink, "width": 1}, **place)
-    figure.update_xaxes(range=[-1, 1], tickvals=[-1, -0.5, 0, 0.5, 1], title_text="silhouette")
+    figure.update_xaxes(range=[-1, 1], tickvals=[-1, -0.5, 0, 0.5, 1], title="silhouette")
     figure.update_yaxes(showticklabels=False, showgrid=False, range=[-gap, n + gap * (len(colours) + 1)])
-    return figure
+    return figure.drawn()

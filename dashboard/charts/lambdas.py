@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.charts.numbers import number, signed, subscript
-from dashboard.charts.theme import Look, panels
+from dashboard.charts.panels import Panels
+from dashboard.charts.theme import Look
 from dashboard.charts.training import LIVE, SMALLEST_CHANGE, Curves
 
 Scale = Literal["change", "value"]
@@ -78,7 +79,7 @@ def course(
     components = sorted({component for _, component in focus.lambdas})
     titles = [[f"layer {layer + 1}, λ{subscript(c)}" for layer in layers] for c in components]
     rows = len(components) + 1
-    figure = panels(
+    figure = Panels(
         look,
         [*titles, ["validation loss"] * len(layers)],
         height=60 + 200 * rows,
@@ -97,14 +98,14 @@ def course(
                 figure.update_yaxes(range=limits[place], row=row, col=column)
         _losses(figure, tracks, look, (rows, column))
     _axes(figure, tracks, look, scale, rows)
-    return figure
+    return figure.drawn()
 
 
-def _axes(figure: go.Figure, tracks: Sequence[Track], look: Look, scale: Scale, rows: int) -> None:
+def _axes(figure: Panels, tracks: Sequence[Track], look: Look, scale: Scale, rows: int) -> None:
     epochs = max(track.curves.epochs for track in tracks)
     step = max(1, -(-epochs // 8))
     figure.update_xaxes(range=[0, epochs * ROOM], tickvals=list(range(0, epochs + 1, step)), showticklabels=False)
-    figure.update_xaxes(showticklabels=True, title_text="epoch", row=rows)
+    figure.update_xaxes(showticklabels=True, title="epoch", row=rows)
     figure.update_yaxes(nticks=5, exponentformat="none")
     losses = [loss for track in tracks for loss in track.curves.validation_loss]
     if losses:
@@ -135,7 +136,7 @@ def _limits(tracks: Sequence[Track], scale: Scale, marks: Mapping[Place, float])
 
 
 def _panel(
-    figure: go.Figure, tracks: Sequence[Track], place: Place, scale: Scale, look: Look, at: tuple[int, int]
+    figure: Panels, tracks: Sequence[Track], place: Place, scale: Scale, look: Look, at: tuple[int, int]
 ) -> None:
     """Behind: other runs and heads; then mean and range over seeds; in front the run in focus."""
     t, (row, column) = look.tokens, at
@@ -145,8 +146,7 @@ def _panel(
             _line(figure, track.curves.lambda_step, shown(line, scale), t.right, look.size(1.2), track.run, form, at)
     for head, line in enumerate(tracks[0].heads.get(place, ()), start=1):
         x = tracks[0].curves.lambda_step
-        _line(figure, x, shown(line, scale), t.accent, look.size(1), f"head {head}", form, at)
-        figure.data[-1].update(opacity=0.6)
+        _line(figure, x, shown(line, scale), t.accent, look.size(1), f"head {head}", form, at, opacity=0.6)
     if seeds := over_seeds(tracks, place, scale):
         grid, (low, mean, high) = seeds
         figure.add_scatter(
@@ -160,8 +160,7 @@ def _panel(
             row=row,
             col=column,
         )
-        _line(figure, grid, mean, t.ink, look.size(1.4), "mean over seeds", form, at)
-        figure.data[-1].line.dash = "dash"
+        _line(figure, grid, mean, t.ink, look.size(1.4), "mean over seeds", form, at, dash="dash")
     focus = tracks[0]
     values = shown(focus.curves.lambdas[place], scale)
     _line(figure, focus.curves.lambda_step, values, t.accent, look.size(3), focus.run, form, at)
@@ -170,7 +169,7 @@ def _panel(
 
 
 def _line(
-    figure: go.Figure,
+    figure: Panels,
     x: Sequence[float],
     y: Sequence[float] | NDArray[np.floating],
     colour: str,
@@ -178,12 +177,16 @@ def _line(
     name: str,
     form: str,
     at: tuple[int, int],
+    *,
+    opacity: float | None = None,
+    dash: str | None = None,
 ) -> None:
     figure.add_scatter(
         x=x,
         y=y,
         mode="lines",
-        line={"color": colour, "width": width},
+        line={"color": colour, "width": width, "dash": dash},
+        opacity=opacity,
         name=escape(name),
         hovertemplate=f"{escape(name)}<br>epoch %{{x:.1f}}<br>%{{y:{form}}}<extra></extra>",
         row=at[0],
@@ -191,13 +194,13 @@ def _line(
     )
 
 
-def _label(figure: go.Figure, x: float, y: float, text: str, look: Look, at: tuple[int, int]) -> None:
+def _label(figure: Panels, x: float, y: float, text: str, look: Look, at: tuple[int, int]) -> None:
     """On the page's colour, so that the line of zero does not strike it through."""
     look_of = {"font": {"color": look.tokens.accent}, "bgcolor": look.tokens.paper}
     figure.add_annotation(x=x, y=y, text=text, xanchor="left", xshift=6, **look_of, row=at[0], col=at[1])
 
 
-def _reported(figure: go.Figure, value: float | None, start: float, look: Look, at: tuple[int, int]) -> None:
+def _reported(figure: Panels, value: float | None, start: float, look: Look, at: tuple[int, int]) -> None:
     """Named on the side where the curve does not start."""
     if value is None:
         return
@@ -209,7 +212,7 @@ def _reported(figure: go.Figure, value: float | None, start: float, look: Look, 
     )  # fmt: skip
 
 
-def _losses(figure: go.Figure, tracks: Sequence[Track], look: Look, at: tuple[int, int]) -> None:
+def _losses(figure: Panels, tracks: Sequence[Track], look: Look, at: tuple[int, int]) -> None:
     t = look.tokens
     for index in reversed(range(len(tracks))):  # the focus last, in front
         track, first = tracks[index], index == 0

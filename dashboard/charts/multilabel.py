@@ -8,8 +8,9 @@ from html import escape
 import plotly.graph_objects as go
 
 from dashboard.charts.numbers import count
+from dashboard.charts.panels import Panels
 from dashboard.charts.scores import FEW
-from dashboard.charts.theme import Look, panels
+from dashboard.charts.theme import Look
 
 TICKS = [0, 0.25, 0.5, 0.75, 1]
 
@@ -22,7 +23,7 @@ def label_scores(labels: Sequence[tuple[str, int, float, float]], look: Look) ->
         look: Theme and size.
     """
     t = look.tokens
-    figure = panels(look, [[""]], height=80 + 32 * len(labels))
+    figure = Panels(look, [[""]], height=80 + 32 * len(labels))
     names = [escape(name) for name, *_ in labels][::-1]
     sizes, half, tuned = zip(*(row[1:] for row in labels[::-1]), strict=True)
     colours = [t.right if n < FEW else t.accent for n in sizes]
@@ -50,7 +51,7 @@ def label_scores(labels: Sequence[tuple[str, int, float, float]], look: Look) ->
         )
     for name, n in zip(names, sizes, strict=True):
         figure.add_annotation(x=1.02, y=name, xanchor="left", text=count(n), font={"size": look.size(14)})
-    figure.update_xaxes(title_text="F1, n at the right", range=[-0.02, 1.1], tickvals=TICKS, showgrid=True)
+    figure.update_xaxes(title="F1, n at the right", range=[-0.02, 1.1], tickvals=TICKS, showgrid=True)
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8}, showlegend=False)
-    return figure
+    return figure.drawn()

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from dashboard.charts.attention import block
 from dashboard.charts.numbers import number
-from dashboard.charts.theme import Look, diverging, layer_colour, panels, readable, sequential, shade, template
+from dashboard.charts.panels import Panels
+from dashboard.charts.theme import Look, diverging, layer_colour, readable, sequential, shade, template
 
 Floats = NDArray[np.floating]
 NAMED = 48
@@ -148,7 +149,7 @@ def numbers_course(lines: Mapping[str, Sequence[NumberLine]], epochs: int, look:
         [*names[i : i + PER_ROW], *[""] * (PER_ROW - len(names[i : i + PER_ROW]))]
         for i in range(0, len(names), PER_ROW)
     ]
-    figure = panels(
+    figure = Panels(
         look, titles, height=40 + 220 * len(titles), horizontal_spacing=0.09, vertical_spacing=0.44 / len(titles)
     )
     for index, (name, layers) in enumerate(lines.items()):
@@ -163,9 +164,9 @@ def numbers_course(lines: Mapping[str, Sequence[NumberLine]], epochs: int, look:
                 hovertemplate=f"{of}<br>epoch %{{x:.1f}}<br>{escape(name)} %{{y:.4f}}<extra></extra>",
                 **at,
             )
-        figure.update_xaxes(range=[0, epochs], title_text="epoch", nticks=5, **at)
+        figure.update_xaxes(range=[0, epochs], title="epoch", nticks=5, **at)
         figure.update_yaxes(nticks=5, exponentformat="none", **at)
     for index in range(len(names), len(titles) * PER_ROW):
         figure.update_xaxes(visible=False, row=index // PER_ROW + 1, col=index % PER_ROW + 1)
         figure.update_yaxes(visible=False, row=index // PER_ROW + 1, col=index % PER_ROW + 1)
-    return figure
+    return figure.drawn()

@@ -12,7 +12,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.charts.numbers import count, number
-from dashboard.charts.theme import Look, blend, panels
+from dashboard.charts.panels import Panels
+from dashboard.charts.theme import Look, blend
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def confusion(counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, 
     strengths = shares if normalised else counts / max(int(counts.sum(1).max(initial=0)), 1)
     cells = [(i, j) for i in range(n) for j in range(n)]
     names = [escape(name) for name in classes]
-    figure = panels(look, [[""]], height=430 if n < 4 else 90 * n + 70)
+    figure = Panels(look, [[""]], height=430 if n < 4 else 90 * n + 70)
     figure.add_bar(
         x=[j for _, j in cells],
         y=[0.96] * len(cells),
@@ -71,10 +72,10 @@ def confusion(counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, 
     ticks = {"size": size(16 if n < 4 else 14), "color": t.ink}
     places = list(range(n))
     figure.update_xaxes(
-        title_text="predicted", side="top", tickvals=places, ticktext=names, tickfont=ticks, range=[-0.5, n - 0.5]
+        title="predicted", side="top", tickvals=places, ticktext=names, tickfont=ticks, range=[-0.5, n - 0.5]
     )
     figure.update_yaxes(
-        title_text="true",
+        title="true",
         tickvals=[n - 0.5 - i for i in places],
         ticktext=names,
         range=[0, n],
@@ -83,7 +84,7 @@ def confusion(counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, 
         tickangle=-90 if n < 4 else 0,
     )
     figure.update_layout(barmode="overlay", bargap=0, clickmode="event+select", margin={"t": 8})
-    return figure
+    return figure.drawn()
 
 
 def _cell_text(cell: int, share: float, normalised: bool) -> str:
@@ -101,31 +102,31 @@ def _cell_colour(share: float, correct: bool, look: Look) -> str:
 
 def roc(curves: Sequence[Curve], look: Look) -> go.Figure:
     """True against false positive rate, one line for each class, named with its area."""
-    figure = panels(look, [[""]], height=400)
+    figure = Panels(look, [[""]], height=400)
     _reference(figure, (0, 1), (0, 1), look)
     figure.add_annotation(x=0.62, y=0.55, text="guessing", xanchor="left", yanchor="top")
     _lines(figure, curves, look, ("false positive rate", "recall"), names_at="right")
-    return figure
+    return figure.drawn()
 
 
 def precision_recall(curves: Sequence[Curve], look: Look) -> go.Figure:
     """Precision against recall, one line for each class, named with its average precision."""
-    figure = panels(look, [[""]], height=400)
+    figure = Panels(look, [[""]], height=400)
     for curve in curves[:1] if len(curves) == 1 else ():
         share = curve.positives / max(curve.positives + curve.others, 1)
         _reference(figure, (0, 1), (share, share), look)
         figure.add_annotation(x=0.5, y=share, text="guessing", yanchor="top")
     _lines(figure, curves, look, ("recall", "precision"), names_at="left")
-    return figure
+    return figure.drawn()
 
 
-def _reference(figure: go.Figure, x: tuple[float, float], y: tuple[float, float], look: Look) -> None:
+def _reference(figure: Panels, x: tuple[float, float], y: tuple[float, float], look: Look) -> None:
     line = {"color": look.tokens.right, "width": look.size(1.2), "dash": "dot"}
     figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
 
 
 def _lines(
-    figure: go.Figure, curves: Sequence[Curve], look: Look, axes: tuple[str, str], *, names_at: Literal["left", "right"]
+    figure: Panels, curves: Sequence[Curve], look: Look, axes: tuple[str, str], *, names_at: Literal["left", "right"]
 ) -> None:
     """The curves, their names in the lower corner that they leave free, and a ring where the threshold lies."""
     t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
@@ -154,6 +155,6 @@ def _lines(
                 marker={"size": look.size(15), "color": t.paper, "line": {"width": look.size(3), "color": t.ink}},
                 hovertemplate=f"at the threshold<br>{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}<extra></extra>",
             )
-    figure.update_xaxes(title_text=axes[0], range=[-0.02, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1])
-    figure.update_yaxes(title_text=axes[1], range=[-0.02, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1])
+    figure.update_xaxes(title=axes[0], range=[-0.02, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1])
+    figure.update_yaxes(title=axes[1], range=[-0.02, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1])
     figure.update_layout(margin={"t": 8})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,8 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.charts.numbers import count, number
-from dashboard.charts.theme import Look, blend, panels
+from dashboard.charts.panels import Panels
+from dashboard.charts.theme import Look, blend
 
 FEW = 30
 """Below this a figure says little."""
@@ -35,7 +37,7 @@ class Bin:
 def calibration(bins: Sequence[Bin], threshold: float, score: str, look: Look) -> go.Figure:
     """What came true in each bin of what was claimed, as bars with n; the diagonal would be perfect."""
     t = look.tokens
-    figure = panels(look, [[""]], height=400)
+    figure = Panels(look, [[""]], height=400)
     figure.add_bar(
         x=[(each.low + each.high) / 2 for each in bins],
         y=[each.true for each in bins],
@@ -58,9 +60,9 @@ def calibration(bins: Sequence[Bin], threshold: float, score: str, look: Look) -
             x=(each.low + each.high) / 2, y=1.03, yanchor="bottom", text=count(each.n), font={"size": look.size(14)}
         )
     _threshold(figure, threshold, look)
-    figure.update_xaxes(title_text=f"{escape(score)}, n above", range=[0, 1], tickvals=TICKS)
-    figure.update_yaxes(title_text="came true", range=[0, 1.13], tickvals=TICKS)
-    return figure
+    figure.update_xaxes(title=f"{escape(score)}, n above", range=[0, 1], tickvals=TICKS)
+    figure.update_yaxes(title="came true", range=[0, 1.13], tickvals=TICKS)
+    return figure.drawn()
 
 
 def confidence(
@@ -76,7 +78,7 @@ def confidence(
         look: Theme and size.
     """
     t = look.tokens
-    figure = panels(look, [[""]], height=400)
+    figure = Panels(look, [[""]], height=400)
     middles = [(place + 0.5) / BARS for place in range(BARS)]
     for name, values, colour in (("right", right, t.right), ("wrong", wrong, t.wrong)):
         figure.add_bar(
@@ -89,15 +91,15 @@ def confidence(
     _threshold(figure, threshold, look)
     labels = ((f"right {count(int(right.sum()))}", t.muted, 0.0), (f"wrong {count(int(wrong.sum()))}", t.wrong, 0.3))
     for text, colour, x in labels:
-        place = {"x": x, "y": 1, "xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
-        figure.add_annotation(text=text, font={"color": colour}, **place)
-    figure.update_xaxes(title_text=escape(score), range=[0, 1], tickvals=TICKS)
-    figure.update_yaxes(title_text="sentences", rangemode="tozero", nticks=6)
+        corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
+        figure.add_annotation(x=x, y=1, text=text, font={"color": colour}, **corner)
+    figure.update_xaxes(title=escape(score), range=[0, 1], tickvals=TICKS)
+    figure.update_yaxes(title="sentences", rangemode="tozero", nticks=6)
     figure.update_layout(barmode="stack")
-    return figure
+    return figure.drawn()
 
 
-def _threshold(figure: go.Figure, threshold: float, look: Look) -> None:
+def _threshold(figure: Panels, threshold: float, look: Look) -> None:
     figure.add_vline(x=threshold, line={"color": look.tokens.ink, "width": look.size(1.6)})
 
 
@@ -109,7 +111,7 @@ def phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
         look: Theme and size.
     """
     t = look.tokens
-    figure = panels(look, [[""]], height=70 + 32 * len(table))
+    figure = Panels(look, [[""]], height=70 + 32 * len(table))
     names = [escape(name) for name in table["phenomenon"]]
     figure.add_scatter(
         x=table["tfidf"],
@@ -135,7 +137,7 @@ def phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
     )
     for name, n in zip(names, table["n"], strict=True):
         figure.add_annotation(x=1.02, y=name, xanchor="left", text=count(int(n)), font={"size": look.size(14)})
-    figure.update_xaxes(title_text="accuracy, n at the right", range=[0, 1.1], tickvals=TICKS, showgrid=True)
+    figure.update_xaxes(title="accuracy, n at the right", range=[0, 1.1], tickvals=TICKS, showgrid=True)
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8})
-    return figure
+    return figure.drawn()

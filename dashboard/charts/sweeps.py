@@ -9,7 +9,8 @@ from html import escape
 import plotly.graph_objects as go
 
 from dashboard.charts.numbers import number
-from dashboard.charts.theme import Look, panels
+from dashboard.charts.panels import Panels
+from dashboard.charts.theme import Look
 
 LONGEST = 44
 """Characters of a cell's name at its row."""
@@ -37,7 +38,7 @@ def members(cells: Sequence[Cell], metric: str, look: Look) -> go.Figure:
         look: Theme and size.
     """
     t, size = look.tokens, look.size
-    figure = panels(look, [[""]], height=64 + 34 * len(cells))
+    figure = Panels(look, [[""]], height=64 + 34 * len(cells))
     places = list(range(len(cells)))
     known = [(place, cell.yardstick) for place, cell in zip(places, cells, strict=True) if cell.yardstick is not None]
     figure.add_scatter(
@@ -69,7 +70,7 @@ def members(cells: Sequence[Cell], metric: str, look: Look) -> go.Figure:
         customdata=[escape(run) for cell in cells for run in cell.runs],
         hovertemplate="%{customdata}: %{x:.3f}<extra></extra>",
     )
-    figure.update_xaxes(title_text=escape(metric), showgrid=True, tickformat=".3f", nticks=8)
+    figure.update_xaxes(title=escape(metric), showgrid=True, tickformat=".3f", nticks=8)
     figure.update_yaxes(
         tickvals=places,
         ticktext=[escape(_short(cell.label)) for cell in cells],
@@ -77,7 +78,7 @@ def members(cells: Sequence[Cell], metric: str, look: Look) -> go.Figure:
         tickfont={"color": t.ink},
     )
     figure.update_layout(margin={"t": 8})
-    return figure
+    return figure.drawn()
 
 
 def _spoken(cell: Cell) -> str:

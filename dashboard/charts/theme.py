@@ -9,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 SANS = "Source Sans, Helvetica, Arial, sans-serif"  # a valid CSS list: Plotly turns anything else into Arial
 
@@ -200,35 +199,6 @@ def template(look: Look) -> go.layout.Template:
             "annotationdefaults": {"font": {"size": size(14.5), "color": t.muted}, "showarrow": False},
         }
     )
-
-
-def panels(look: Look, titles: Sequence[Sequence[str]], *, height: int, **grid: Any) -> go.Figure:
-    """An empty figure of rows and columns of panels, each title standing at the left end of its panel.
-
-    Args:
-        look: Theme and size.
-        titles: One row of titles for each row of panels; an empty title leaves the space out.
-        height: Pixels on a screen.
-        grid: Further arguments of plotly's `make_subplots`, such as spacings.
-    """
-    rows, columns = len(titles), len(titles[0])
-    figure = make_subplots(rows, columns, **grid)
-    figure.update_layout(template=template(look), height=look.height(height), margin={"t": look.size(32)})
-    for index, title in enumerate(title for row in titles for title in row):
-        axis = "" if index == 0 else str(index + 1)
-        if title:
-            figure.add_annotation(
-                x=0,
-                y=1,
-                yshift=4,
-                xref=f"x{axis} domain",
-                yref=f"y{axis} domain",
-                xanchor="left",
-                yanchor="bottom",
-                text=title,
-                font={"color": look.tokens.ink, "size": look.size(15)},
-            )
-    return figure
 
 
 def spread(values: Sequence[float], gap: float) -> list[float]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import plotly.graph_objects as go
 
 from dashboard.charts.numbers import number, subscript
-from dashboard.charts.theme import Look, layer_colour, panels, spread
+from dashboard.charts.panels import Panels
+from dashboard.charts.theme import Look, layer_colour, spread
 
 SMALLEST_CHANGE = 1e-3
 """The change panels are magnified no further than this."""
@@ -44,7 +44,7 @@ class Curves:
 def learning(curves: Curves, look: Look) -> go.Figure:
     """Training and validation loss on the left, the validation metric on the right."""
     t = look.tokens
-    figure = panels(look, [["loss", f"validation {curves.metric}"]], height=340, horizontal_spacing=0.09)
+    figure = Panels(look, [["loss", f"validation {curves.metric}"]], height=340, horizontal_spacing=0.09)
     figure.add_scatter(
         x=curves.step,
         y=curves.loss,
@@ -70,7 +70,7 @@ def learning(curves: Curves, look: Look) -> go.Figure:
         )
     _mark_lowest(figure, curves, look)
     _name_lines(figure, curves, look)
-    figure.update_xaxes(range=[0, curves.epochs * 1.04], title_text="epoch", **_epoch_ticks(curves.epochs))
+    figure.update_xaxes(range=[0, curves.epochs * 1.04], title="epoch", tickvals=_epoch_ticks(curves.epochs))
     figure.update_xaxes(range=[0, curves.epochs * NAMES], row=1, col=1)
     figure.update_yaxes(nticks=6)
     figure.update_yaxes(rangemode="tozero", range=None if curves.loss else [0, 1], row=1, col=1)
@@ -78,7 +78,7 @@ def learning(curves: Curves, look: Look) -> go.Figure:
         floor = min([0.5, *curves.validation_metric])
         figure.update_yaxes(range=[floor - 0.01, 1.01], dtick=0.1, tickformat=".1f", row=1, col=2)
     figure.update_layout(uirevision=LIVE)
-    return figure
+    return figure.drawn()
 
 
 def _whiskers(curves: Curves, look: Look) -> dict[str, Any] | None:
@@ -93,7 +93,7 @@ def _whiskers(curves: Curves, look: Look) -> dict[str, Any] | None:
     }
 
 
-def _mark_lowest(figure: go.Figure, curves: Curves, look: Look) -> None:
+def _mark_lowest(figure: Panels, curves: Curves, look: Look) -> None:
     if len(curves.validation_loss) < 2:
         return
     best = min(range(len(curves.validation_loss)), key=lambda i: curves.validation_loss[i])
@@ -113,7 +113,7 @@ def _mark_lowest(figure: go.Figure, curves: Curves, look: Look) -> None:
     )
 
 
-def _name_lines(figure: go.Figure, curves: Curves, look: Look) -> None:
+def _name_lines(figure: Panels, curves: Curves, look: Look) -> None:
     ends = []
     if curves.step:
         tail = curves.loss[-12:]
@@ -131,7 +131,7 @@ def lambdas(curves: Curves, look: Look) -> go.Figure:
     components = sorted({component for _, component in curves.lambdas})
     layers = sorted({layer for layer, _ in curves.lambdas})
     titles = [[f"λ{subscript(i)}", f"λ{subscript(i)}, change since the start"] for i in components]
-    figure = panels(
+    figure = Panels(
         look, titles, height=80 + 200 * len(titles), horizontal_spacing=0.1, vertical_spacing=0.2 / len(titles)
     )
     span = [0.0, *(value for values in curves.lambdas.values() for value in values)]
@@ -143,16 +143,16 @@ def lambdas(curves: Curves, look: Look) -> go.Figure:
         pad = 0.08 * (max(span) - min(span) or 1)
         _lambda_panel(figure, curves, look, lines, (row, 1), (min(span) - pad, max(span) + pad))
         _lambda_panel(figure, curves, look, change, (row, 2), (-1.15 * move, 1.15 * move))
-    figure.update_xaxes(range=[0, curves.epochs * 1.16], **_epoch_ticks(curves.epochs))
+    figure.update_xaxes(range=[0, curves.epochs * 1.16], tickvals=_epoch_ticks(curves.epochs))
     figure.update_xaxes(showticklabels=False)
-    figure.update_xaxes(title_text="epoch", showticklabels=True, row=len(titles))
+    figure.update_xaxes(title="epoch", showticklabels=True, row=len(titles))
     figure.update_yaxes(nticks=5, exponentformat="none")
     figure.update_layout(uirevision=LIVE)
-    return figure
+    return figure.drawn()
 
 
 def _lambda_panel(
-    figure: go.Figure,
+    figure: Panels,
     curves: Curves,
     look: Look,
     lines: dict[int, tuple[float, ...]],
@@ -189,6 +189,6 @@ def _lambda_panel(
     figure.update_yaxes(range=list(limits), row=row, col=column)
 
 
-def _epoch_ticks(epochs: int) -> dict[str, Sequence[int]]:
+def _epoch_ticks(epochs: int) -> list[int]:
     step = max(1, -(-epochs // 10))
-    return {"tickvals": list(range(0, epochs + 1, step))}
+    return list(range(0, epochs + 1, step))
