@@ -199,9 +199,10 @@ class _Driver:
             elif self._start(records):
                 continue
             found = self._tell(records)
-            if not self._alive(records) and (stopping or not self._waiting(records)):
+            if self._alive(records) or (self._waiting(records) and not stopping):
+                time.sleep(POLL_SECONDS)
+            elif self._look() == records:  # else one has written its end and gone between our two looks
                 return found
-            time.sleep(POLL_SECONDS)
 
     def _look(self) -> list[RunRecord | None]:
         records = sweep.recorded(self.store, self.runs, self.known)
