@@ -19,8 +19,8 @@ FOREIGN = ("SENTISCOPE_", "STREAMLIT_", "HF_", "HUGGINGFACE_", "XDG_")
 """Variables that begin so say where things of ours and of our libraries lie, or how they behave."""
 WORKERS = 4
 """Each imports torch and Streamlit and holds a gigabyte: beyond these, more cores cost more than they save."""
-CASES = 4
-"""Of a test with many cases (every preset, page, starter, odd value) the quick run of everything takes this many."""
+CASES = 2
+"""Of a test with many cases (every preset, page, starter, odd value) the quick run takes so many: first and last."""
 EVERY_CASE = ("architecture",)
 """Rooms whose cases are quick and each of its own kind."""
 SESSION = pytest.StashKey[Path]()

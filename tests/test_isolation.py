@@ -78,6 +78,7 @@ def poisoned(tmp_path, monkeypatch) -> dict[str, str]:
     return {**os.environ, **folders, "HOME": str(home), "SENTISCOPE_JOBS": "none", "STREAMLIT_SERVER_PORT": "4321"}
 
 
+@pytest.mark.slow
 def test_a_machine_on_which_everything_is_wrong_changes_nothing(poisoned):
     """All tests above, in a session of pytest that is started there."""
     options = ["-q", "-p", "no:cacheprovider", "-k", "not everything_is_wrong"]

@@ -91,6 +91,7 @@ def test_train_reports_status_metrics_intervals_and_lambda(trained):
     assert 0 < trained["yardstick"]["splits"]["test"]["accuracy"] <= 1
 
 
+@pytest.mark.slow
 def test_limit_and_seed_cut_training_rows_only(cli):
     cut = load(
         cli(
@@ -104,6 +105,7 @@ def test_limit_and_seed_cut_training_rows_only(cli):
     assert load(cli("evaluate", "cut", "--json"))["n"] == 12
 
 
+@pytest.mark.slow
 def test_a_length_is_settings_that_others_override(cli):
     code, _, err = cli("train", "--length", "a week")
     assert code == 2 and "'short', 'medium', 'full'" in err
@@ -229,6 +231,7 @@ def test_inspect_of_an_empty_text_is_an_answer(cli, trained):
     assert shown["tokens"] == [] and sum(shown["prediction"]["probabilities"].values()) == pytest.approx(1)
 
 
+@pytest.mark.slow
 def test_the_baseline_has_the_same_record_and_no_layers(cli, place):
     done = load(cli("train", "--data", "reviews.csv", "--model", "tfidf-logreg", "--name", "yardstick", "--json"))
     assert done["status"] == "done" and done["metrics"]["test"]["accuracy"] > 0.9
@@ -236,6 +239,7 @@ def test_the_baseline_has_the_same_record_and_no_layers(cli, place):
     assert load(cli("predict", "yardstick", "so good", "--json"))["predictions"][0]["label"] == "positive"
 
 
+@pytest.mark.slow
 def test_runs_are_listed_shown_and_removed(cli, trained):
     rows = {row["run"]: row for row in load(cli("runs", "list", "--json"))["runs"]}
     assert {"run", "model", "data", "status", "metrics"} <= set(rows["first"])

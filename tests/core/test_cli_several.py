@@ -9,6 +9,8 @@ from typer.testing import CliRunner
 from core.cli import app
 from core.cli_print import out
 
+pytestmark = pytest.mark.slow
+
 SMALL = ["model.width=16", "model.ff_width=16", "training.batch_size=8", "training.lr=0.02", "text.min_freq=1"]
 
 

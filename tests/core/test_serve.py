@@ -64,6 +64,7 @@ def test_the_status_of_the_server_is_that_of_the_command():
     assert serve([sys.executable, "-c", "raise SystemExit(3)"]) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_to_the_command_ends_the_server(number):
     sleeper = "[sys.executable, '-c', 'import time; time.sleep(60)']"
@@ -78,6 +79,7 @@ def test_a_signal_to_the_command_ends_the_server(number):
     assert not children[0].is_running()
 
 
+@pytest.mark.slow
 def test_the_server_reads_what_the_first_page_needs_while_it_starts():
     assert streamlit_command(SCRIPT, 8501, "127.0.0.1", [], browser=False)[1:5] == [
         *("-m", "dashboard.warm", "run", "app.py"),

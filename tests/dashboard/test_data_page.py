@@ -35,6 +35,7 @@ def uploaded(app, name: str, content: bytes):
     return app
 
 
+@pytest.mark.slow
 def test_a_chosen_file_has_the_only_primary_button_until_it_is_used_or_taken_away(app):
     uploaded(app, "mine.csv", CSV)
     assert [button.label for button in app.button if button.proto.type == "primary"] == ["Use this file"]
@@ -89,6 +90,7 @@ def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path,
     assert chosen(app, "Data").value == choice.id
 
 
+@pytest.mark.slow
 def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_path, monkeypatch):
     monkeypatch.setattr("core.runs.jobs.start", lambda store, run: store.read(run))
     content = "verdict;review\n" + "\n".join(f"{label};caf\u00e9 {text}" for text, label in ROWS)
@@ -105,6 +107,7 @@ def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_pat
     assert Path(data.name).is_relative_to(datasets.library_folder())
 
 
+@pytest.mark.slow
 def test_a_first_row_that_looks_like_names_can_be_said_to_be_a_text(app, monkeypatch):
     monkeypatch.setattr("core.runs.jobs.start", lambda store, run: store.read(run))
     uploaded(app, "r.csv", b"title,good\n" + CSV.split(b"\n", 1)[1])
@@ -166,6 +169,7 @@ def test_a_file_name_is_text_and_leads_nowhere(app, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} <= {"runs", "cache"}
 
 
+@pytest.mark.slow
 def test_cells_of_a_file_are_text(app, tmp_path):
     uploaded(app, "r.csv", CSV.replace(b"bad film", b"<script>alert(1)</script>"))
     app.button(key="use-data").click().run()

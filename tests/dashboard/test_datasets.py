@@ -91,6 +91,7 @@ print(json.dumps({"yardstick": {"model": "tfidf-logreg", "C": 1, "splits": {}, "
 """
 
 
+@pytest.mark.slow
 def test_yardsticks_that_many_ask_for_are_measured_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")

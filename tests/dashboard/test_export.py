@@ -150,6 +150,7 @@ def test_a_damaged_run_is_told_with_its_file(trained, tmp_path):
         verbs.figures("damaged", tmp_path, store=RunStore(trained))
 
 
+@pytest.mark.slow
 def test_drawing_needs_no_streamlit_and_without_a_sentence_no_torch(trained, tmp_path):
     code = (
         "import sys; from pathlib import Path; from core import verbs; from core.runs.store import RunStore\n"

@@ -44,6 +44,7 @@ def loaded(trained, table) -> dict[str, set[str]]:
         return modules_after(pieces)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_neither_torch_nor_a_library_of_maps_is_loaded(loaded, page):
     assert loaded[page] & {"torch", "umap", "openTSNE"} == set()

@@ -134,6 +134,7 @@ def test_an_empty_text_has_an_answer_and_no_map(app, runs):
     assert "no word here" in text_of(app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["vanilla", "differential-v2"])
 def test_other_attentions_have_their_maps(app, runs, table, tiny, preset):
     verbs.train(str(table), preset, tiny, name="other", store=RunStore(runs))
@@ -156,6 +157,7 @@ def test_a_clicked_cell_lists_its_sentences(app, runs):
     assert "of 16 sentences" in text_of(app)
 
 
+@pytest.mark.slow
 def test_a_setting_of_the_wrong_kind_is_refused_in_words(app, runs):
     opened(app, "train", run="finished")
     app.text_input(key=f"{state.SETTING}training.lr").set_value("quick").run()
@@ -219,6 +221,7 @@ def confusion_of(app) -> list[list[int]]:
     return table.drop(columns="is").to_numpy().tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [0.5, 0.0, 0.83])
 def test_the_threshold_moves_every_count(app, runs, threshold):
     opened(app, "performance", run="finished")
@@ -262,6 +265,7 @@ def test_a_stopped_run_offers_to_go_on(app, runs, monkeypatch):
     assert started == ["finished"]
 
 
+@pytest.mark.slow
 def test_waiting_runs_stand_in_their_order(app, runs):
     store = RunStore(runs)
     for name in ("one", "two"):
@@ -345,6 +349,7 @@ def test_the_sentences_of_a_cell_are_named_after_it(app, runs):
     assert len(table_named(app, "Sentences that are negative and were said to be positive").value) == 8
 
 
+@pytest.mark.slow
 def test_clear_forgets_a_selection_that_the_browser_still_sends(app, runs):
     chosen = {"selection": {"points": [{"customdata": [0, 0]}]}}
     opened(app, "performance", run="finished", threshold="1.0")

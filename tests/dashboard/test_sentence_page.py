@@ -106,6 +106,7 @@ def test_changes_survive_a_visit_to_another_page(app, runs):
     assert "head 1 of layer 1 off" in markup(app)
 
 
+@pytest.mark.slow
 def test_a_run_without_lambda_has_switches_and_no_slider(app, runs, table, tiny):
     verbs.train(str(table), "vanilla", tiny, name="plain", store=RunStore(runs))
     opened(app, run="plain", edit="l1c1:0.5")
@@ -145,6 +146,7 @@ def test_an_empty_text_keeps_the_changes_for_the_next_one(app, runs):
     assert "head 1 of layer 1 off" in markup(app)
 
 
+@pytest.mark.slow
 def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, table, tiny):
     verbs.train(str(table), "ndt-01-n2", tiny | {"text.max_length": 60}, name="long", store=RunStore(runs))
     opened(app, run="long", text=" ".join(f"word{i}" for i in range(2000)))
@@ -157,6 +159,7 @@ def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, 
     assert "Tokens 21 to 60 of 60" in markup(app)
 
 
+@pytest.mark.slow
 def test_a_class_token_is_told(app, runs, table, tiny):
     verbs.train(str(table), "vanilla", tiny | {"model.pooling": "cls"}, name="cls", store=RunStore(runs))
     text = markup(opened(app, run="cls"))
@@ -164,6 +167,7 @@ def test_a_class_token_is_told(app, runs, table, tiny):
     assert "[CLS] is a learned place" in text
 
 
+@pytest.mark.slow
 def test_a_model_that_reads_padding_shows_how_much_of_the_attention_lies_on_it(app, runs, table, tiny):
     changes = {"model.layers": 2, "model.pad_mode": "as_released", "text.max_length": 16, "training.epochs": 1}
     verbs.train(str(table), "tweet-v1-p2", {**tiny, **changes}, name="released", store=RunStore(runs))
@@ -173,6 +177,7 @@ def test_a_model_that_reads_padding_shows_how_much_of_the_attention_lies_on_it(a
     assert "exactly 0" not in text and "[CLS]" not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "settings", "shows"),
     [

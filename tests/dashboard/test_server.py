@@ -12,12 +12,14 @@ import pytest
 
 from core.serve import streamlit_command
 
+pytestmark = pytest.mark.slow
+
 SERVER = Path(__file__).resolve().parents[2] / "dashboard" / "server.py"
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """Address, headers of some answers of a server, everything it has printed by its end, and the answers themselves."""
+    """Address, headers of some answers, everything the server has printed by its end, and the answers themselves."""
     folder = tmp_path_factory.mktemp("server")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -69,6 +69,7 @@ def test_every_page_shows_the_run_and_says_what_is_different(app, runs, page, sa
     assert said in words(opened(app, page))
 
 
+@pytest.mark.slow
 def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs):
     opened(app, "performance", rule="loud", split="test")
     shown = words(app)
@@ -116,6 +117,7 @@ def test_the_map_is_coloured_by_a_label(app, runs):
     assert app.selectbox(key=state.COLOUR).value == "label loud"
 
 
+@pytest.mark.slow
 def test_the_data_page_counts_labels_and_filters_by_one(app, file, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
     monkeypatch.setattr(datasets, "local", lambda: True)

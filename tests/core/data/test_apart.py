@@ -75,6 +75,7 @@ def test_memory_ends_with_a_sentence_and_the_next_file_is_read(monkeypatch, tmp_
     assert apart.inspect_file(path, AS_FOUND).rows == 40
 
 
+@pytest.mark.slow
 def test_time_ends_with_a_sentence(monkeypatch, tmp_path):
     """Three million cells of one word: some kilobytes, and far more than a second to look at."""
     path = tmp_path / "a.parquet"
@@ -92,6 +93,7 @@ def test_a_wrong_limit_is_refused_before_anything_is_started(monkeypatch, tmp_pa
         apart.inspect_file(tmp_path / "a.csv", AS_FOUND)
 
 
+@pytest.mark.slow
 def test_a_process_that_went_is_started_again(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,label\n" + "good,1\nbad,0\n" * 20)
@@ -116,6 +118,7 @@ def test_whoever_finds_all_processes_busy_is_asked_to_come_again():
     readers.close()
 
 
+@pytest.mark.slow
 def test_a_parquet_file_is_checked_without_being_kept(tmp_path):
     pd.DataFrame(rows()).to_parquet(tmp_path / "a.parquet")
     apart.check_parquet(tmp_path / "a.parquet")

@@ -27,6 +27,7 @@ def texts(dataset, *names):
     return [text for name in names for text in dataset.splits[name]["text"]]
 
 
+@pytest.mark.slow
 def test_the_folds_test_every_row_of_train_and_validation_once(given):
     found = folds(given, 5)
     tested = [text for dataset in found for text in texts(dataset, "test")]

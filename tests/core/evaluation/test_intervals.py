@@ -24,6 +24,7 @@ def drawn(rows: int, seed: int = 0) -> np.ndarray:
     return np.concatenate([random.integers(0, rows, (size, rows)) for size in sizes])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("classes", [2, 3])
 def test_each_interval_is_that_of_a_plain_loop_over_resamples(classes):
     labels, probabilities = case(30, classes, seed=1)
@@ -38,6 +39,7 @@ def test_each_interval_is_that_of_a_plain_loop_over_resamples(classes):
         assert ends == pytest.approx(np.percentile(values[name], [2.5, 97.5]).tolist()), name
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_area_is_that_of_scikit_learn_on_the_same_rows():
     labels, probabilities = case(60, 2, seed=2)
     areas = [sk.roc_auc_score(labels[rows], probabilities[rows, 1]) for rows in drawn(60)[:RANKED_RESAMPLES]]

@@ -74,6 +74,7 @@ def test_ranking_metrics_equal_scikit_learn(case):
     assert set(found) == set(METRICS)
 
 
+@pytest.mark.slow
 @given(scored())
 @settings(max_examples=40, deadline=None)
 def test_each_class_equals_scikit_learn(case):

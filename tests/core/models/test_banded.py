@@ -87,6 +87,7 @@ def test_equals_it_in_float32_to_1e6_on_long_rows():
         assert (x - y).abs().max().item() < 1e-6 * max(1.0, y.abs().max().item())
 
 
+@pytest.mark.slow
 def test_passes_a_numerical_gradient_check(monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK", 3)
     keep = kept([7, 5], 7)
@@ -238,6 +239,7 @@ def largest(L):
     return seen.numel
 
 
+@pytest.mark.slow
 def test_no_tensor_grows_with_the_square_of_the_length(monkeypatch):
     monkeypatch.setattr(blocks, "BUFFER_BYTES", 10**9)  # all scores at once
     small, large = largest(512), largest(2048)

@@ -75,6 +75,7 @@ KEPT = [
 ]
 
 
+@pytest.mark.slow
 def test_a_run_arrives_as_it_left_without_what_belongs_to_its_machine(store, finished, elsewhere, tmp_path):
     export_file(store, "first", tmp_path / "a.zip")
     assert import_run(elsewhere, tmp_path / "a.zip") == "first"
@@ -87,11 +88,13 @@ def test_the_same_run_gives_the_same_bytes(store, finished):
     assert export_run(store, "first") == export_run(store, "first")
 
 
+@pytest.mark.slow
 def test_a_directory_is_taken_in_as_well(finished, elsewhere):
     assert import_run(elsewhere, finished) == "first"
     assert files(elsewhere.path("first")) == [archive.IMPORTED, *KEPT]
 
 
+@pytest.mark.slow
 def test_a_taken_name_gets_a_number_and_the_old_run_stays(store, finished):
     before = (finished / RECORD).read_bytes()
     packed = export_run(store, "first")

@@ -63,6 +63,7 @@ def test_a_run_from_a_file_to_its_results(store, tiny):
     assert not (store.path(run) / CHECKPOINT).exists()
 
 
+@pytest.mark.slow
 def test_what_was_written_is_what_the_loaded_run_says(store, tiny):
     run = store.create(tiny(), "ndt-01-n3").run
     execute(store, run)
@@ -76,6 +77,7 @@ def test_what_was_written_is_what_the_loaded_run_says(store, tiny):
     assert np.allclose(said.pooled, embeddings, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("preset", "chosen"),
     [
@@ -111,6 +113,7 @@ def test_a_baseline_is_a_run_like_any_other(store, tiny, tmp_path, preset, chose
     assert np.allclose(again[:, 1], written["probability:positive"], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["vanilla", "differential", "differential-v2", "ndt-free-n2"])
 def test_other_models_train_too(store, tiny, preset):
     run = store.create(tiny(preset, **{"training.epochs": 1}), preset).run
@@ -119,6 +122,7 @@ def test_other_models_train_too(store, tiny, preset):
     assert ("lambda" in record.results) == (preset != "vanilla")
 
 
+@pytest.mark.slow
 def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny):
     whole, cut = (store.create(tiny(), "ndt-01-n3", name).run for name in ("whole", "cut"))
     execute(store, whole)
@@ -140,6 +144,7 @@ def test_a_run_cancelled_in_the_middle_resumes_to_the_same_bits(store, tiny):
     assert {key: first[key] for key in same} == {key: second[key] for key in same}
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_without_the_file_of_its_lexicon(store, tiny, tmp_path):
     words = tmp_path / "words.csv"
     words.write_text("word,polarity\ngood,1\nbad,-1\n")
@@ -155,6 +160,7 @@ def test_a_training_goes_on_without_the_file_of_its_lexicon(store, tiny, tmp_pat
     assert execute(store, run).status == "done"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("keep", "hint"), [(True, "continues it"), (False, "begins it anew")])
 def test_a_run_that_is_cancelled_for_good_keeps_no_checkpoint(store, tiny, keep, hint):
     run = store.create(tiny(), "ndt-01-n3").run
@@ -164,6 +170,7 @@ def test_a_run_that_is_cancelled_for_good_keeps_no_checkpoint(store, tiny, keep,
     assert not store.cancel_wished(run)
 
 
+@pytest.mark.slow
 def test_a_history_cut_off_or_spoilt_does_not_keep_a_run_from_going_on(store, tiny):
     run = store.create(tiny(), "ndt-01-n3").run
 
@@ -180,6 +187,7 @@ def test_a_history_cut_off_or_spoilt_does_not_keep_a_run_from_going_on(store, ti
     assert [row["step"] for row in found.kind("step")] == [*range(17), *range(18, 37)]
 
 
+@pytest.mark.slow
 def test_a_full_disk_in_the_middle_is_told_and_the_run_goes_on_when_there_is_room(store, tiny, monkeypatch):
     whole, cut = (store.create(tiny(), "ndt-01-n3", name).run for name in ("whole", "cut"))
     execute(store, whole)
@@ -266,6 +274,7 @@ def test_a_run_waits_for_its_turn_and_can_be_cancelled_there_or_later(store, tin
     assert 0 < record.progress["step"] < record.progress["steps"]
 
 
+@pytest.mark.slow
 def test_the_plan_is_in_the_record_before_the_first_step(store, tiny):
     run = store.create(tiny(), "ndt-01-n3").run
     seen = {}
@@ -275,6 +284,7 @@ def test_the_plan_is_in_the_record_before_the_first_step(store, tiny):
     assert plan["rows"] == {"train": 96, "validation": 12}
 
 
+@pytest.mark.slow
 def test_checkpoints_within_an_epoch_tell_the_record_how_far_it_is(store, tiny, monkeypatch):
     monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
     run = store.create(tiny(**{"training.epochs": 1}), "ndt-01-n3").run

@@ -141,6 +141,7 @@ def test_the_page_of_a_sentence_is_headed_by_its_labels(trained, tmp_path):
     assert "<h1>none of them</h1>" in (tmp_path / "b.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_run_of_one_label_refuses_rows_with_several(trained, file, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     single = tmp_path / "single.csv"
@@ -161,6 +162,7 @@ def test_the_map_has_places_but_no_silhouette(trained):
     assert made["quality"]["neighbours_kept"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", ["tfidf-logreg", "inceptive-16"])
 def test_other_models_say_several_labels_too(preset, file, store, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
@@ -198,6 +200,7 @@ def test_a_record_from_before_several_labels_were_known_is_of_one(trained, tmp_p
         RunStore(tmp_path).read("old")
 
 
+@pytest.mark.slow
 def test_balanced_labels_and_smoothing_train(file, store, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     more = {"training.epochs": 1, "training.class_weights": "balanced", "training.label_smoothing": 0.1}

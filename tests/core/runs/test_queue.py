@@ -220,6 +220,7 @@ def test_what_waited_becomes_its_command_under_the_same_number_and_keeps_its_loc
         pass
 
 
+@pytest.mark.slow
 @posix
 def test_processes_begin_in_the_order_of_their_runs(tmp_path, waiting):
     with slot(tmp_path, "busy", "2020", never):
@@ -244,6 +245,7 @@ def test_a_killed_process_that_waited_frees_its_run_and_its_place(tmp_path, wait
         assert not has_ticket(tmp_path, "run")
 
 
+@pytest.mark.slow
 @posix
 @pytest.mark.parametrize("how", ["wish", "SIGTERM"])
 def test_one_that_is_cancelled_while_waiting_begins_without_a_slot(tmp_path, waiting, how):

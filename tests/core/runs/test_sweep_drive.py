@@ -91,12 +91,14 @@ def test_all_members_are_trained_in_order_as_runs_of_the_sweep(store):
     assert all(sum(event[state] for state in sweep.STATES) == 4 for event in told)
 
 
+@pytest.mark.slow
 def test_no_more_processes_wait_than_a_free_slot_needs(store):
     told = []
     sweep_drive.drive(store, plan(store, seeds=tuple(range(4))), tell=told.append)
     assert max(event["queued"] + event["running"] for event in told) == 2
 
 
+@pytest.mark.slow
 def test_a_second_call_starts_only_what_is_not_done(store, quick):
     saved = plan(store, grid={"training.lr": ("0.01", "0.5")})
     first = sweep_drive.drive(store, saved)
@@ -108,6 +110,7 @@ def test_a_second_call_starts_only_what_is_not_done(store, quick):
     assert sorted(again) == sorted(run for run, _ in first.failures)
 
 
+@pytest.mark.slow
 def test_a_lost_member_is_trained_again(store):
     saved = plan(store)
     sweep_drive.drive(store, saved)
@@ -139,6 +142,7 @@ def test_cancelling_stops_what_trains_and_starts_nothing_more(store, quick):
     assert sweep_drive.drive(store, saved).counts["done"] == 4
 
 
+@pytest.mark.slow
 def test_a_wish_to_stop_cancels_too(store, quick):
     quick(20)
     saved, wish = plan(store), threading.Event()
@@ -148,6 +152,7 @@ def test_a_wish_to_stop_cancels_too(store, quick):
     assert states(store, saved)[0] == "cancelled"
 
 
+@pytest.mark.slow
 def test_a_sweep_has_one_driver_and_others_may_watch(store, quick):
     quick(1)
     saved, told = plan(store), []
@@ -159,6 +164,7 @@ def test_a_sweep_has_one_driver_and_others_may_watch(store, quick):
     assert told[-1]["done"] == 2 and not sweep_drive.driven(store, "study")
 
 
+@pytest.mark.slow
 def test_a_member_that_goes_on_without_its_driver_is_not_started_twice(store, quick):
     quick(1)
     saved = plan(store)
@@ -177,6 +183,7 @@ def test_nothing_to_cancel_says_so(store):
         sweep_drive.cancel(store, "other")
 
 
+@pytest.mark.slow
 def test_a_sweep_that_is_being_trained_is_not_removed(store, quick):
     quick(20)
     saved = plan(store)
@@ -213,6 +220,7 @@ def test_runs_whose_time_nobody_knows_are_counted(store, table):
     assert sweep_drive.look(store, saved).unknown == 2
 
 
+@pytest.mark.slow
 def test_a_detached_sweep_goes_on_in_a_process_of_its_own(store, monkeypatch):
     plan(store)
     code = "import sys, time\nfrom core.runs import sweep_drive\nfrom core.runs.store import RunStore\n"
@@ -233,6 +241,7 @@ def test_a_detached_sweep_that_cannot_start_says_where_the_reason_is(store, monk
     assert "no disk" in sweep.path(store, "study", "log").read_text()
 
 
+@pytest.mark.slow
 def test_a_sweep_waits_where_the_queue_is_full_and_goes_on_when_there_is_room(store, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_MOST_WAITING", "1")
     saved = plan(store)

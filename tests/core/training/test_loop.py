@@ -91,6 +91,7 @@ def test_a_cancelled_training_resumes_to_the_bit(make, updates):
     assert outcome.steps == 21
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 5, 7, 11, 21])
 def test_a_training_killed_between_checkpoints_resumes_to_the_bit(make, step):
     whole = make("whole")
@@ -211,6 +212,7 @@ def test_only_lambda_is_in_the_group_without_decay(make):
         assert decays[id(parameter)] == (0.0 if ".mixing." in name else 0.3)
 
 
+@pytest.mark.slow
 def test_lambda_learns_at_its_own_rate_and_goes_on_to_the_bit(make):
     """A first step of AdamW moves every entry by its rate: ten times as far with a factor of 10, the rest as before."""
     usual, faster = make("usual", epochs=1, rows=8), make("faster", epochs=1, rows=8, lambda_lr=10.0)

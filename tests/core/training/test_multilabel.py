@@ -50,6 +50,7 @@ def test_the_score_sees_sigmoids_and_both_losses_are_those_of_each_decision(seve
     assert row["validation"]["loss"] == pytest.approx(Loss("multi")(logits, torch.from_numpy(labels)).item())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "epochs"), [(0.0, 5), (0.25, 2)])
 def test_patience_begins_when_a_first_label_is_right(several, value, epochs):
     job = several(score=lambda labels, chances: {"f1_macro": value}, epochs=5, patience=1)
@@ -57,6 +58,7 @@ def test_patience_begins_when_a_first_label_is_right(several, value, epochs):
     assert len(read_history(job.history).kind("epoch")) == epochs
 
 
+@pytest.mark.slow
 def test_a_training_of_several_labels_resumes_to_the_same_bits(several, tmp_path):
     from core.exceptions import Cancelled
     from core.training.loop import Events

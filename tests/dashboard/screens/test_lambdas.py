@@ -46,6 +46,7 @@ def twin(runs):
     return runs
 
 
+@pytest.mark.slow
 def test_without_a_run_it_offers_a_training(app, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
     assert "Train a model" in [button.label for button in opened(app).button]

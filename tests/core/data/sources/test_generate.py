@@ -71,6 +71,7 @@ def test_the_generator_is_frozen(two):
     assert digest(two) == FROZEN
 
 
+@pytest.mark.slow
 def test_another_process_with_another_hash_seed_makes_the_same_corpus(five):
     code = "from core.data.sources.builtin import generate; import pandas as pd; " + (
         "print(pd.util.hash_pandas_object(pd.concat(generate(5))).sum())"
@@ -236,6 +237,7 @@ def test_plural_nouns_take_plural_verbs(five):
             assert not wrong.search(text), text
 
 
+@pytest.mark.slow
 def test_bags_of_words_manage_plain_sentences_and_fail_where_meaning_is_composed(two):
     """TF-IDF of 1-2-grams with logistic regression, C chosen on validation: the yardstick of the data card."""
     vectors = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True)

@@ -104,6 +104,7 @@ def run(names, url, home):
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_a_data_set_is_downloaded_once_and_then_comes_from_the_cache(hub, tmp_path):
     first = run("sst2", hub.url, tmp_path)
     assert "{'train': ['train " in first and "'test': ['dev 0', 2]} ('negative', 'positive')" in first
@@ -115,18 +116,21 @@ def test_a_data_set_is_downloaded_once_and_then_comes_from_the_cache(hub, tmp_pa
     assert run("sst2", "http://127.0.0.1:9", tmp_path) == first
 
 
+@pytest.mark.slow
 def test_the_parquet_branch_and_other_columns_and_label_values(hub, tmp_path):
     said = run("sentiment140", hub.url, tmp_path)
     assert "'test': ['judged 0', 4]" in said and "('negative', 'positive')" in said
     assert "test: 2 rows of class 'neutral' left out, train has none" in said
 
 
+@pytest.mark.slow
 def test_offline_it_says_so_and_names_the_ways_out(tmp_path):
     said = run("sst2", "http://127.0.0.1:9", tmp_path)
     assert said.startswith("NotAvailable 'sst2': the Hugging Face hub cannot be reached from here")
     assert "--data PATH" in said and "SENTISCOPE_DATA" in said
 
 
+@pytest.mark.slow
 def test_a_file_that_the_hub_lacks_or_that_is_damaged_is_told(hub, tmp_path):
     said = run("yelp-5 imdb", hub.url, tmp_path)
     assert "the hub has no file 'yelp_review_full/train-00000-of-00001.parquet' in Yelp/yelp_review_full" in said
