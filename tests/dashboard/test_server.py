@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.serve import streamlit_command
+from core.cli.serving import streamlit_command
 
 pytestmark = pytest.mark.slow
 

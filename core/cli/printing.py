@@ -1,4 +1,4 @@
-"""How the command line prints: JSON as one object on stdout, or tables and sentences."""
+"""What commands share: how they print (JSON as one object on stdout, or tables and sentences), and arguments."""
 
 from __future__ import annotations
 
@@ -15,10 +15,12 @@ from rich.text import Text
 
 # What is printed stands there as it is: a run may be called :x:, and a text may hold [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
-out, err = Console(**PLAIN), Console(stderr=True, **PLAIN)
 
+
+out, err = Console(**PLAIN), Console(stderr=True, **PLAIN)
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, logs on stderr.")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="A setting; repeat for more.")]
+Run = Annotated[str, typer.Argument(help="Name of a run; `sentiscope runs list` shows all.")]
 
 
 def emit(result: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:

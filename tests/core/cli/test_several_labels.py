@@ -7,7 +7,7 @@ from several import LABELS, indicator_file
 from typer.testing import CliRunner
 
 from core.cli import app
-from core.cli_print import out
+from core.cli.printing import out
 
 pytestmark = pytest.mark.slow
 

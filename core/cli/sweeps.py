@@ -13,15 +13,14 @@ import typer
 from core import verbs
 from core.atomic import write_text
 from core.cells import no_formula
-from core.cli_print import Json, Set, decimals, emit, err, say, tabulate
-from core.cli_progress import SweepProgress, spoken_time
+from core.cli.printing import Json, Set, decimals, emit, err, say, tabulate
+from core.cli.progress import SweepProgress, spoken_time
 from core.config import parse_settings
 from core.exceptions import InputError
 from core.runs.sweep import STATES, parse_grid, parse_seeds, split_values
 from core.runs.worker import stop_signals
 
-sweeps_app = typer.Typer(no_args_is_help=True, help="Sweeps: list, show, cancel, rm.")
-
+app = typer.Typer(no_args_is_help=True, help="Sweeps: list, show, cancel, rm.")
 Name = Annotated[str, typer.Argument(help="Name of a sweep; `sentiscope sweeps list` shows all.")]
 Metrics = Annotated[str, typer.Option(metavar="NAME,…", help="Metrics of the table; default: the usual ones.")]
 Baseline = Annotated[str, typer.Option(metavar="CELL", help="Model or label of the row to compare the others with.")]
@@ -75,14 +74,14 @@ def sweep(  # noqa: PLR0913 - each is an option that a person types by name
         raise typer.Exit(1)
 
 
-@sweeps_app.command("list")
+@app.command("list")
 def sweeps_list(as_json: Json = False) -> None:
     """All sweeps, newest first."""
     columns = ("sweep", "runs", *STATES, "models", "data", "reason")
     emit(verbs.sweeps_list(), as_json, lambda result: tabulate(result["sweeps"], columns, "sweep"))
 
 
-@sweeps_app.command("show")
+@app.command("show")
 def sweeps_show(
     name: Name, metric: Metrics = "", baseline: Baseline = "", table: Table = None, as_json: Json = False
 ) -> None:
@@ -92,13 +91,13 @@ def sweeps_show(
     emit(result, as_json, _show_table)
 
 
-@sweeps_app.command("cancel")
+@app.command("cancel")
 def sweeps_cancel(name: Name, as_json: Json = False) -> None:
     """Stop a sweep; what trains saves a checkpoint, and `sentiscope sweep NAME` goes on."""
     emit(verbs.sweeps_cancel(name), as_json, lambda r: say(f"{r['runs']} runs asked to stop"))
 
 
-@sweeps_app.command("rm")
+@app.command("rm")
 def sweeps_remove(name: Name, as_json: Json = False) -> None:
     """Delete a sweep with all its runs."""
     emit(verbs.sweeps_remove(name), as_json, lambda r: say(f"removed, with {r['runs']} runs"))

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core.serve import allowed_hosts, links, serve, streamlit_command
+from core.cli.serving import allowed_hosts, links, serve, streamlit_command
 
 SCRIPT = Path("app.py")
 
@@ -68,7 +68,7 @@ def test_the_status_of_the_server_is_that_of_the_command():
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_to_the_command_ends_the_server(number):
     sleeper = "[sys.executable, '-c', 'import time; time.sleep(60)']"
-    code = f"import sys; from core.serve import serve; sys.exit(serve({sleeper}))"
+    code = f"import sys; from core.cli.serving import serve; sys.exit(serve({sleeper}))"
     command = subprocess.Popen([sys.executable, "-c", code])
     until = time.monotonic() + 20
     while not (children := psutil.Process(command.pid).children()) and time.monotonic() < until:

@@ -1,0 +1,42 @@
+"""The command line: parse, call a verb, print. JSON goes to stdout as one object, everything else to stderr.
+
+Exit codes: 0 done, 1 failure, 2 wrong input.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+
+import typer
+
+from core.cli import data, runs, sweeps
+from core.cli.evaluation import evaluate, predict
+from core.cli.inside import figures, inspect, project
+from core.cli.machine import dashboard, doctor
+from core.cli.models import presets
+from core.cli.printing import err, say
+from core.cli.sweeps import sweep
+from core.cli.training import train
+from core.exceptions import SentiscopeError
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help="Train small sentiment classifiers, look inside.")
+for command in (sweep, train, evaluate, predict, inspect, project, figures, presets, dashboard, doctor):
+    app.command()(command)
+for noun, group in (("data", data.app), ("runs", runs.app), ("sweeps", sweeps.app)):
+    app.add_typer(group, name=noun)
+
+
+def main() -> None:
+    """The console command `sentiscope`: expected errors become a sentence and an exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal without emoji shows their numbers
+    try:
+        app()
+    except SentiscopeError as error:
+        say(f" {error}", head="sentiscope:", console=err)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`); nothing is left to tell anybody.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

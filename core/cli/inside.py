@@ -1,0 +1,84 @@
+"""`sentiscope inspect`, `project` and `figures`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core import verbs
+from core.cli.evaluation import _answer
+from core.cli.printing import Json, Run, decimals, emit, err, say, tabulate
+
+
+def inspect(
+    run: Run,
+    text: Annotated[str, typer.Argument(help="One text.")],
+    html: Annotated[Path | None, typer.Option(help="Also write a page with every map.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Tokens, prediction and every attention map of one text."""
+    emit(verbs.inspect(run, text, html=html), as_json, _show_inside)
+
+
+def project(
+    run: Run,
+    split: Annotated[str, typer.Option(help="Whose embeddings; the splits that the run was evaluated on.")] = "test",
+    method: Annotated[str, typer.Option(help="tsne, umap or pca.")] = "tsne",
+    dimensions: Annotated[int, typer.Option(help="2 or 3.")] = 2,
+    rows: Annotated[int, typer.Option(help="Sentences placed, a stratified sample of more; PCA places all.")] = 3000,
+    seed: Annotated[int, typer.Option(help="Of the sample and of the map.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """A map of a split's embeddings, kept in the run for the dashboard, and how far it can be believed."""
+    last = ""
+
+    def tell(what: str, share: float | None) -> None:
+        nonlocal last
+        line = what if share is None else f"{what}: {share:.0%}"
+        if line != last:
+            say(line, console=err)
+        last = line
+
+    made = verbs.project(run, split=split, method=method, dimensions=dimensions, rows=rows, seed=seed, on_progress=tell)
+    emit(made, as_json, _show_map)
+
+
+def figures(
+    run: Run,
+    to: Annotated[Path, typer.Option(help="The folder that the files go to; made if it is not there.")],
+    split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
+    only: Annotated[str, typer.Option(metavar="NAME,…", help="Names of figures; default: all that there are.")] = "",
+    text: Annotated[str, typer.Option(help="A sentence to look into, for `grid` and `coefficients`.")] = "",
+    theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
+    as_json: Json = False,
+) -> None:
+    """Every figure of the pages as an HTML file that opens without a network; a single one is whole by itself."""
+    names = [name.strip() for name in only.split(",") if name.strip()]
+    emit(verbs.figures(run, to, split=split, only=names, text=text, theme=theme), as_json, _show_figures)
+
+
+def _show_map(result: dict[str, Any]) -> None:
+    what = f"{result['method']}, {result['dimensions']}-D, {result['split']}, n = {result['n']}"
+    say(f"{what}{'' if result['computed'] else ' (was there)'}: {result['file']}")
+    quality = {key: value for key, value in result["quality"].items() if isinstance(value, float)}
+    tabulate([{"quality": key, "value": decimals(value)} for key, value in quality.items()], ("quality", "value"))
+    if reason := result["quality"]["reason"]:
+        say(f"no silhouette: {reason}")
+
+
+def _show_figures(result: dict[str, Any]) -> None:
+    tabulate(result["files"], ("name", "title", "file"))
+    for name, reason in result["left_out"].items():
+        say(f"without {name}: {reason}")
+
+
+def _show_inside(result: dict[str, Any]) -> None:
+    prediction = result["prediction"]
+    say(_answer(prediction))
+    say("tokens: " + " | ".join(result["tokens"]))
+    for number, layer in enumerate(result["layers"], start=1):
+        components, heads = len(layer["components"]), len(layer["combined"])
+        maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"
+        say(f"layer {number}: {components} components x {heads} heads; {maps}")

@@ -1,0 +1,48 @@
+"""Data sets: list, card, check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from core.config import compose
+from core.data.sources import SOURCES
+from core.verbs.training import configure
+
+if TYPE_CHECKING:
+    pass
+
+
+def data_list() -> dict[str, Any]:
+    """Every registered data set."""
+    return {
+        "data": [
+            {
+                "name": source.name,
+                "title": source.title,
+                "task": source.task,
+                "classes": list(source.classes),
+                "language": source.language,
+                "licence": source.licence,
+                "checked": source.checked,
+                "note": source.note,
+            }
+            for source in SOURCES.values()
+        ]
+    }
+
+
+def data_card(data: str, settings: Mapping[str, Any] | None = None, *, yardstick: bool = True) -> dict[str, Any]:
+    """The card of a data set as the given settings would load it."""
+    from core.data.card import data_card as card
+    from core.data.load import load
+
+    config = configure(data, "vanilla", settings)
+    return card(load(config.data), config.text, with_yardstick=yardstick)
+
+
+def data_check(data: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Everything found in a file, a folder or a named data set, and whether it can be trained on."""
+    from core.data.check import check
+
+    return check(compose("vanilla", {**(settings or {}), "data.name": data}).data)
