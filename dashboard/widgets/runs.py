@@ -15,7 +15,7 @@ from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, problem
 from dashboard.widgets.run_removal import removal_button, removed
 
-SHORT = 17
+SHORT = 20
 """Characters that the picker shows of a name; a longer one stands below it as well."""
 STARTER = "It comes with Sentiscope: install that again, or in a checkout `git restore trained`."
 """What to do about a starter run that is damaged; it cannot be deleted."""
