@@ -19,20 +19,32 @@ from core.runs.predictions import read_predictions
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 from core.training.history import read_history
-from dashboard.charts import attention, lambdas, multilabel, parts, performance, scores, training
-from dashboard.charts import embeddings as maps
-from dashboard.charts.numbers import count
-from dashboard.charts.theme import Look, class_colours
-from dashboard.views import embeddings as map_views
-from dashboard.views import multilabel as label_views
-from dashboard.views import parts as part_views
-from dashboard.views import readings
-from dashboard.views import scores as score_views
-from dashboard.views.lambdas import has_lambda, head_lines, moved, other_seeds, reported_places
-from dashboard.views.results import Report, make_report, yardstick_phenomena
-from dashboard.views.scores import ANSWER, Decision, decide
-from dashboard.views.sentence import map_rows, subtracts
-from dashboard.views.training import history_curves, shown_metric, steps_per_epoch
+from dashboard.figures import (
+    attention,
+    calibration,
+    decisions,
+    embeddings,
+    labels,
+    lambdas,
+    parts,
+    ranking,
+    readings,
+    silhouettes,
+    training,
+)
+from dashboard.figures.calibration import reliability
+from dashboard.figures.confusion import draw_confidence, draw_confusion, outcomes
+from dashboard.figures.decisions import ANSWER, Decision, Report, decide, make_report
+from dashboard.figures.embeddings import draw_map
+from dashboard.figures.labels import label_table, scattered, thresholds
+from dashboard.figures.lambdas import has_lambda, head_lines, moved, other_seeds, reported_places
+from dashboard.figures.numbers import count
+from dashboard.figures.phenomena import draw_phenomena, phenomena
+from dashboard.figures.results import yardstick_phenomena
+from dashboard.figures.sentence import map_rows, subtracts
+from dashboard.figures.silhouettes import spectra
+from dashboard.figures.theme import Look, class_colours
+from dashboard.figures.training import history_curves, shown_metric, steps_per_epoch
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -101,14 +113,14 @@ class Source:
     def decision(self) -> Decision:
         """The answers as the model gives them: the more probable class; of several labels, one of them at 0.5."""
         if self.record.task == "multi":
-            return label_views.decide_label(self.report, label_views.first_label(self.report), 0.5)
+            return decisions.decide_label(self.report, decisions.first_label(self.report), 0.5)
         two = len(self.report.classes) == 2
         return decide(self.report.labels, self.report.probabilities, self.report.classes, ANSWER, 0.5 if two else 0.0)
 
     @property
     def n(self) -> str:
         """The split and its size in words, and of several labels the one that is shown: the most frequent."""
-        of = f", label {label_views.first_label(self.report)}" if self.record.task == "multi" else ""
+        of = f", label {decisions.first_label(self.report)}" if self.record.task == "multi" else ""
         return f"{self.split}, n = {count(len(self.decision.rows))}{of}"
 
     def curves(self, record: RunRecord) -> training.Curves:
@@ -166,7 +178,7 @@ class Source:
 
 def _learning(source: Source) -> Drawn:
     curves = source.own_curves
-    chart = training.learning(curves, source.look)
+    chart = training.draw_learning(curves, source.look)
     return Drawn("Learning", chart, f"{curves.epochs} epochs planned", readings.LEARNING, readings.LEARNING_HOW)
 
 
@@ -174,7 +186,7 @@ def _lambdas(source: Source) -> Drawn:
     curves = source.own_curves
     if not curves.lambdas:
         raise NotAvailable(f"{source.record.preset} has no lambda")
-    chart, note = training.lambdas(curves, source.look), "weight of each further component, by layer"
+    chart, note = training.draw_lambdas(curves, source.look), "weight of each further component, by layer"
     return Drawn("Lambdas", chart, note, readings.LAMBDAS, readings.LAMBDAS_HOW)
 
 
@@ -187,7 +199,7 @@ def _course(source: Source, scale: lambdas.Scale) -> Drawn:
     seeds = [records[name] for name in other_seeds(record, list(records.values()))]
     tracks = [lambdas.Track(record.run, record.config.training.seed, source.own_curves, heads=heads)]
     tracks += [lambdas.Track(one.run, one.config.training.seed, source.curves(one), sibling=True) for one in seeds]
-    chart = lambdas.course(tracks, source.look, scale, reported_places(counterpart(record.preset, record.config)))
+    chart = lambdas.draw_course(tracks, source.look, scale, reported_places(counterpart(record.preset, record.config)))
     note = f"{scale}, {count(len(tracks))} seed{'s' if len(tracks) > 1 else ''}"
     reading = f"{moved(tracks[0])} {readings.COURSE[scale]}"
     return Drawn("Course of lambda", chart, note, reading, readings.COURSE_HOW)
@@ -195,15 +207,15 @@ def _course(source: Source, scale: lambdas.Scale) -> Drawn:
 
 def _confusion(source: Source, normalised: bool) -> Drawn:
     decision = source.decision
-    chart = performance.confusion(decision.counts, decision.classes, source.look, normalised=normalised)
+    chart = draw_confusion(decision.counts, decision.classes, source.look, normalised=normalised)
     note = f"{source.n}, {'shares of the row' if normalised else 'counts'}"
     return Drawn("Confusion matrix", chart, note, readings.CONFUSION, readings.CONFUSION_HOW)
 
 
 def _confidence(source: Source) -> Drawn:
     decision = source.decision
-    outcomes = score_views.outcomes(decision)
-    chart = scores.confidence(*outcomes, decision.threshold, decision.score_name, source.look)
+    counted = outcomes(decision)
+    chart = draw_confidence(*counted, decision.threshold, decision.score_name, source.look)
     reading = readings.OUTCOMES_TOP if decision.positive is None else readings.OUTCOMES
     return Drawn("Confidence by outcome", chart, source.n, reading, readings.OUTCOMES_HOW)
 
@@ -211,28 +223,28 @@ def _confidence(source: Source) -> Drawn:
 def _labels(source: Source) -> Drawn:
     if source.record.task == "single":
         raise NotAvailable("each text has one label; see confusion")
-    table = label_views.label_table(source.report, label_views.thresholds(source.record))
-    chart = multilabel.label_scores(label_views.scattered(table), source.look)
+    table = label_table(source.report, thresholds(source.record))
+    chart = labels.draw_labels(scattered(table), source.look)
     return Drawn("Each label", chart, f"{source.split}, frequent ones first", readings.LABELS, readings.LABELS_HOW)
 
 
 def _roc(source: Source) -> Drawn:
-    curves = score_views.roc_curves(source.decision)
+    curves = ranking.roc_curves(source.decision)
     if not curves:
         raise NotAvailable("it needs sentences of at least two classes in this split")
-    chart = performance.roc(curves, source.look)
+    chart = ranking.draw_roc(curves, source.look)
     return Drawn("ROC", chart, f"{source.n}, area under the curve", readings.ROC, readings.ROC_HOW)
 
 
 def _pr(source: Source) -> Drawn:
-    chart = performance.precision_recall(score_views.pr_curves(source.decision), source.look)
+    chart = ranking.draw_pr(ranking.pr_curves(source.decision), source.look)
     return Drawn("Precision and recall", chart, f"{source.n}, average precision", readings.PR, readings.PR_HOW)
 
 
 def _calibration(source: Source) -> Drawn:
     decision = source.decision
-    bins = score_views.reliability(decision)
-    chart = scores.calibration(bins, decision.threshold, decision.score_name, source.look)
+    bins = reliability(decision)
+    chart = calibration.draw_calibration(bins, decision.threshold, decision.score_name, source.look)
     return Drawn("Calibration", chart, source.n, readings.CALIBRATION, readings.CALIBRATION_HOW)
 
 
@@ -240,20 +252,20 @@ def _phenomena(source: Source) -> Drawn:
     if "phenomenon" not in source.report.examples:
         raise NotAvailable("these data name no phenomena")
     names = source.report.examples["phenomenon"].tolist()
-    table = score_views.phenomena(source.decision, names, yardstick_phenomena(source.record, source.split))
-    chart, note = scores.phenomena(table[::-1], source.look), f"{source.n}, the worst on top"
+    table = phenomena(source.decision, names, yardstick_phenomena(source.record, source.split))
+    chart, note = draw_phenomena(table[::-1], source.look), f"{source.n}, the worst on top"
     return Drawn("Phenomena", chart, note, readings.PHENOMENA, readings.PHENOMENA_HOW)
 
 
 def _map(source: Source, method: Method, dimensions: int) -> Drawn:
     chosen, made = source.map(method, dimensions)
-    placed = map_views.points_frame(source.saved, source.record.classes).iloc[made.rows]
-    way = map_views.ways(placed)[0]
-    groups = map_views.colouring(placed, way, source.record.classes, source.look.tokens)
-    axes = map_views.axis_titles(made, chosen)
-    chart = maps.scatter(made.places, made.rows, map_views.hover_words(placed), groups, axes, source.look)
+    placed = embeddings.points_frame(source.saved, source.record.classes).iloc[made.rows]
+    way = embeddings.ways(placed)[0]
+    groups = embeddings.colouring(placed, way, source.record.classes, source.look.tokens)
+    axes = embeddings.axis_titles(made, chosen)
+    chart = draw_map(made.places, made.rows, embeddings.hover_words(placed), groups, axes, source.look)
     note = f"{source.split}, n = {count(len(made.rows))}, colour: {way}"
-    return Drawn(map_views.map_name(chosen), chart, note, readings.MAP[method], readings.MAP_HOW[method])
+    return Drawn(embeddings.map_name(chosen), chart, note, readings.MAP[method], readings.MAP_HOW[method])
 
 
 def _silhouettes(source: Source, method: Method) -> Drawn:
@@ -262,9 +274,9 @@ def _silhouettes(source: Source, method: Method) -> Drawn:
         raise NotAvailable(f"it compares a class with the nearest other one, and {made.quality.reason}")
     width = projections.read_vectors(source.store.path(source.run), source.split, source.record.classes)[0].shape[1]
     placed = source.saved.iloc[made.rows]
-    spaces, there = map_views.spectra(made, placed, source.record.classes, chosen, width)
+    spaces, there = spectra(made, placed, source.record.classes, chosen, width)
     colours = class_colours(source.look.tokens, source.record.classes)
-    chart = maps.silhouettes(spaces, [colours[i] for i in there], source.look)
+    chart = silhouettes.draw_silhouettes(spaces, [colours[i] for i in there], source.look)
     note = f"{NAMES[method]}, {source.split}, n = {count(len(made.quality.rows))}"
     return Drawn("Silhouettes", chart, note, readings.SILHOUETTE, readings.SILHOUETTE_HOW)
 
@@ -290,7 +302,7 @@ def _numbers(source: Source) -> Drawn:
     history, record = read_history(source.store.path(source.run) / HISTORY), source.record
     epochs = record.config.training.epochs
     per_epoch = steps_per_epoch(history, epochs, int(record.progress.get("steps") or 0))
-    lines = part_views.number_lines(history, per_epoch)
+    lines = parts.number_lines(history, per_epoch)
     if not lines:
         raise NotAvailable(f"{record.preset} learns no number with a meaning of its own")
     chart = parts.numbers_course(lines, epochs, source.look)
@@ -310,14 +322,14 @@ def _of_tokens(
 
 def _token_lambda(source: Source) -> Drawn:
     drawn = TokenFigure("Lambda of each token", "coefficient", readings.TOKEN_LAMBDA)
-    return _of_tokens(source, "token-lambda", partial(part_views.lambda_rows, minus=subtracts(source.record)), drawn)
+    return _of_tokens(source, "token-lambda", partial(parts.lambda_rows, minus=subtracts(source.record)), drawn)
 
 
 def _gate_bars(source: Source) -> Drawn:
     if "gates" not in provides(source.record.config.model):
         raise NotAvailable(f"{source.record.preset} has no gates")
     view = source.view
-    row = part_views.gate_rows(view)[-1]
+    row = parts.gate_rows(view)[-1]
     chart = parts.token_bars(row, view.tokens, source.look, label="gate")
     return Drawn("Gates of one layer", chart, f"{row.name}, in {source.quoted}", readings.GATE_BARS)
 
@@ -343,7 +355,7 @@ class TokenFigure(NamedTuple):
 
 
 _GATES = TokenFigure("Gates", "gate", readings.GATES, 1)
-_POLARITY = TokenFigure("Polarity of each token", "polarity", readings.POLARITY, 2 / 3, part_views.NEUTRAL)
+_POLARITY = TokenFigure("Polarity of each token", "polarity", readings.POLARITY, 2 / 3, parts.NEUTRAL)
 _BRANCHES = TokenFigure("Convolutions of the head", "mean activation", readings.BRANCHES)
 _HEAD = TokenFigure("Attention of the head", "is read", readings.HEAD_READING)
 
@@ -367,12 +379,12 @@ FIGURES: dict[str, Callable[[Source], Drawn]] = {
     "grid": _grid,
     "coefficients": _coefficients,
     "token-lambda": _token_lambda,
-    "gates": partial(_of_tokens, part="gates", rows=part_views.gate_rows, drawn=_GATES),
+    "gates": partial(_of_tokens, part="gates", rows=parts.gate_rows, drawn=_GATES),
     "gate-bars": _gate_bars,
-    "polarity": partial(_of_tokens, part="polarity", rows=part_views.polarity_rows, drawn=_POLARITY),
-    "sigma": partial(_last_layer, title="Sigma", found=part_views.sigma, reading=readings.SIGMA),
-    "support": partial(_last_layer, title="Who may see whom", found=part_views.seen, reading=readings.SUPPORT),
-    "branches": partial(_of_tokens, part="branches", rows=part_views.branch_rows, drawn=_BRANCHES),
-    "head-reading": partial(_of_tokens, part="head-maps", rows=part_views.head_reading, drawn=_HEAD),
+    "polarity": partial(_of_tokens, part="polarity", rows=parts.polarity_rows, drawn=_POLARITY),
+    "sigma": partial(_last_layer, title="Sigma", found=parts.sigma, reading=readings.SIGMA),
+    "support": partial(_last_layer, title="Who may see whom", found=parts.seen, reading=readings.SUPPORT),
+    "branches": partial(_of_tokens, part="branches", rows=parts.branch_rows, drawn=_BRANCHES),
+    "head-reading": partial(_of_tokens, part="head-maps", rows=parts.head_reading, drawn=_HEAD),
 }
 """Every figure by name, in the order of the pages."""

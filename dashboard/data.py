@@ -23,19 +23,18 @@ from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, PREDICTIONS, RECOR
 from core.runs.store import RunStore
 from core.runs.sweep import Plan
 from core.training.history import read_history
-from dashboard.charts.lambdas import Line, Place
-from dashboard.charts.theme import Tokens
-from dashboard.charts.training import Curves
-from dashboard.views.edits import UNCHANGED, Edits
-from dashboard.views.training import history_curves, shown_metric, steps_per_epoch
+from dashboard.figures.edits import UNCHANGED, Edits
+from dashboard.figures.theme import Tokens
+from dashboard.figures.training import Curves, history_curves, shown_metric, steps_per_epoch
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.interpret.sentence import SentenceView
     from core.runs.load import LoadedRun
-    from dashboard.charts.parts import NumberLine
-    from dashboard.views.results import Floats, Integers, Report
+    from dashboard.figures.decisions import Floats, Integers, Report
+    from dashboard.figures.lambdas import Line, Place
+    from dashboard.figures.parts import NumberLine
 
 
 @st.cache_resource
@@ -74,7 +73,7 @@ def drawn_runs(records: Sequence[RunRecord], tokens: Tokens) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _drawn_runs(folder: str, versions: str, tokens: Tokens, _records: Sequence[RunRecord]) -> pd.DataFrame:
-    from dashboard.views.runs import drawn_runs  # pandas
+    from dashboard.figures.runs import drawn_runs  # pandas
 
     return drawn_runs(_records, [None if one.status == "damaged" else curves(one)[0] for one in _records], tokens)
 
@@ -135,7 +134,7 @@ def learned_numbers(record: RunRecord) -> dict[str, list[NumberLine]]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _learned_numbers(path: str, version: str, epochs: int, steps: int) -> dict[str, list[NumberLine]]:
-    from dashboard.views.parts import number_lines  # pandas
+    from dashboard.figures.parts import number_lines  # pandas
 
     history = read_history(Path(path))
     return number_lines(history, steps_per_epoch(history, epochs, steps))
@@ -149,7 +148,7 @@ def lambda_heads(record: RunRecord) -> dict[Place, tuple[Line, ...]]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _lambda_heads(path: str, version: str) -> dict[Place, tuple[Line, ...]]:
-    from dashboard.views.lambdas import head_lines  # pandas
+    from dashboard.figures.lambdas import head_lines  # pandas
 
     return head_lines(read_history(Path(path)))
 
@@ -173,7 +172,7 @@ def report(record: RunRecord, split: str) -> Report:
 
 @st.cache_resource(max_entries=16, show_spinner=False)  # shared and never changed: no copy for each visitor
 def _report(path: str, version: str, classes: tuple[str, ...]) -> Report:
-    from dashboard.views.results import make_report
+    from dashboard.figures.decisions import make_report
 
     return make_report(read_predictions(Path(path)), classes)
 
@@ -196,7 +195,7 @@ def points(record: RunRecord, split: str) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _points(path: str, version: str, classes: tuple[str, ...]) -> pd.DataFrame:
-    from dashboard.views.embeddings import points_frame
+    from dashboard.figures.embeddings import points_frame
 
     try:
         return points_frame(read_predictions(Path(path)), classes)

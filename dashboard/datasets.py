@@ -35,9 +35,9 @@ from core.text.config import TextConfig
 from core.text.lexicon_files import VADER
 from core.verbs import configure
 from dashboard import state
-from dashboard.views.datasets import DATA_FOLDER, Option, option_of
-from dashboard.views.datasets import options as _options
-from dashboard.views.naming import without_store
+from dashboard.figures.datasets import DATA_FOLDER, Option, option_of
+from dashboard.figures.datasets import options as _options
+from dashboard.figures.naming import without_store
 
 if TYPE_CHECKING:
     from core.data.inspect import FileReport

@@ -15,7 +15,7 @@ from plotly.offline import get_plotlyjs
 from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
 from dashboard.catalogue import FIGURES, Drawn, Source
-from dashboard.charts.theme import Look, config
+from dashboard.figures.theme import Look, config
 
 THEMES = ("light", "dark")
 PLOTLY = "plotly.min.js"

@@ -46,7 +46,7 @@ SWEEP = "sweep"
 METRIC = "metric"
 BASELINE = "baseline"
 EDIT = "edit"
-"""What is changed inside the model (`dashboard.views.edits`); many widgets write it, none is bound to it."""
+"""What is changed inside the model (`dashboard.figures.edits`); many widgets write it, none is bound to it."""
 
 # Session keys: drafts and things to say once.
 MISSING = "missing-run"

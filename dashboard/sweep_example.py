@@ -17,8 +17,7 @@ import pandas as pd
 from core.runs import sweep
 from core.runs.store import RunStore
 from core.runs.sweep_table import table
-from dashboard.charts.sweeps import Cell
-from dashboard.views.sweeps import chart_cells, command_line, table_frame
+from dashboard.figures.sweeps import Cell, chart_cells, command_line, table_frame
 
 FILE = Path(__file__).parent / "assets" / "example_sweep.json"
 

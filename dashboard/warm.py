@@ -11,7 +11,7 @@ import threading
 import uvicorn.config
 from streamlit.web import cli
 
-FIRST = ("pandas", "streamlit.dataframe_util", "plotly.subplots", "dashboard.charts.marks", "dashboard.views.results")
+FIRST = ("pandas", "streamlit.dataframe_util", "plotly.subplots", "dashboard.figures.marks", "dashboard.figures.runs")
 """Modules that the first page needs. Those with caches are not among them: they want a server that is there."""
 
 

@@ -17,11 +17,25 @@ from core.data.table import TEST, TRAIN, Dataset
 from core.exceptions import DataError, NotAvailable, SentiscopeError
 from core.text.config import TextConfig
 from dashboard import datasets, state
-from dashboard.charts.data import class_balance, lengths, percent
-from dashboard.charts.data import measured as measured_chart
-from dashboard.charts.numbers import count
-from dashboard.views import datasets as views
-from dashboard.views.datasets import Option
+from dashboard.figures.data import class_balance, lengths, percent
+from dashboard.figures.data import measured as measured_chart
+from dashboard.figures.datasets import (
+    BUILT_IN,
+    Option,
+    as_read_said,
+    cardinality_table,
+    class_shares,
+    class_table,
+    length_table,
+    matching,
+    measured_phenomena,
+    measured_table,
+    phenomenon_table,
+    split_table,
+    split_words,
+    yardstick_table,
+)
+from dashboard.figures.numbers import count
 from dashboard.widgets.data_file import path_file, upload, waiting
 from dashboard.widgets.data_rows import asked_rows, opened_text, row_table
 from dashboard.widgets.export import Table, export_bar
@@ -108,7 +122,7 @@ def page() -> None:
             header(title, QUESTION, [("a new file", "not used yet")])
         return
     try:
-        option = datasets.option(name or views.BUILT_IN)
+        option = datasets.option(name or BUILT_IN)
         if option.lacking:
             problem(f"“{option.id}” is not here", option.lacking)
         elif _raw_file(option):
@@ -167,7 +181,7 @@ def _card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
 
 
 def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    splits = views.split_table(card)
+    splits = split_table(card)
     part = state.asked(state.PART)
     part = part if part in card["splits"] else TRAIN
     tokens = card["splits"][part]["tokens"]
@@ -176,7 +190,7 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     with left:
         figure(
             "Classes",
-            class_balance(views.class_shares(card), look()),
+            class_balance(class_shares(card), look()),
             "classes",
             note="share of each split",
             reading=CLASSES if dataset.task == "single" else LABELS,
@@ -197,12 +211,12 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     vocabulary = f"vocabulary of {count(card['vocabulary']['size'])} {unit}"
     heading("Splits", "splits", note=vocabulary, about=SPLITS_HOW)
     st.dataframe(
-        views.split_words(splits), hide_index=True, row_height=row_height(), column_config=SPLIT_COLUMNS, alt="Splits"
+        split_words(splits), hide_index=True, row_height=row_height(), column_config=SPLIT_COLUMNS, alt="Splits"
     )
-    caption(views.as_read_said(card))
+    caption(as_read_said(card))
     caption(SPLITS)
-    tables = {"Splits": splits, "Classes": views.class_table(card), "Lengths": views.length_table(card)}
-    several = views.cardinality_table(card)
+    tables = {"Splits": splits, "Classes": class_table(card), "Lengths": length_table(card)}
+    several = cardinality_table(card)
     if not several.empty:
         tables["Labels a text"] = several
         heading("Labels a text", "cardinality", note="how many texts have how many")
@@ -231,7 +245,7 @@ def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dic
     three = st.column_config.NumberColumn(format="%.3f")
     if measured:
         rows = {name: split["rows"] for name, split in card["splits"].items()}
-        tables["Yardstick"] = views.yardstick_table(measured, rows)
+        tables["Yardstick"] = yardstick_table(measured, rows)
         st.dataframe(
             tables["Yardstick"],
             hide_index=True,
@@ -240,7 +254,7 @@ def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dic
             alt="Yardstick",
         )
     caption(YARDSTICK)
-    named = views.phenomenon_table(card, measured)
+    named = phenomenon_table(card, measured)
     if not named.empty:
         tables["Phenomena"] = named
         with st.expander(f"Phenomena: what {len(named)} kinds of sentences are made to test"):
@@ -255,8 +269,8 @@ def _measured(dataset: Dataset) -> dict[str, Table]:
     known = measured(dataset.fingerprint)
     if known is None:
         return {}
-    table = views.measured_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
-    phenomena = views.measured_phenomena(known)
+    table = measured_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
+    phenomena = measured_phenomena(known)
     note = f"measured on {known['date']}, test n = {count(len(dataset.splits[TEST]))}"
     figure(
         "What models reach",
@@ -281,7 +295,7 @@ def _measured(dataset: Dataset) -> dict[str, Table]:
 
 def _browse(dataset: Dataset, text: TextConfig) -> pd.DataFrame:
     heading("Texts", "texts")
-    rows = views.matching(dataset, asked_rows(dataset))
+    rows = matching(dataset, asked_rows(dataset))
     chosen = row_table(rows)
     if chosen is not None:
         opened_text(chosen, datasets.tokenizer(dataset, text))

@@ -12,12 +12,12 @@ from core.models.provides import provides
 from core.runs.projections import MapFiles
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts.embeddings import TOOLS, Placed, scatter, silhouettes
-from dashboard.charts.numbers import count
-from dashboard.charts.theme import class_colours
-from dashboard.views import embeddings as views
-from dashboard.views import readings
-from dashboard.views.baselines import reads_without
+from dashboard.figures import embeddings, readings
+from dashboard.figures.baselines import reads_without
+from dashboard.figures.embeddings import TOOLS, Placed, draw_map
+from dashboard.figures.numbers import count
+from dashboard.figures.silhouettes import draw_silhouettes, silhouette_table, spectra
+from dashboard.figures.theme import class_colours
 from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure
@@ -102,7 +102,7 @@ def _choices(record: RunRecord, splits: list[str]) -> tuple[str, ProjectionConfi
         split = _choice("Split", splits, state.SPLIT)
         method = METHODS[_choice("Method", list(METHODS), state.METHOD, QUICK)]
         dimensions = DIMENSIONS[_choice("Dimensions", list(DIMENSIONS), state.DIMENSIONS)]
-        ways = views.ways(data.points(record, split))
+        ways = embeddings.ways(data.points(record, split))
         state.keep_to(state.COLOUR, ways)
         way = st.selectbox("Colour", ways, key=state.COLOUR, width=170, bind="query-params")
         rows = str(ROWS)
@@ -126,19 +126,19 @@ def _choice(label: str, options: list[str], key: str, help: str | None = None, f
 def _map(record: RunRecord, files: MapFiles, made: Projection, points: pd.DataFrame, way: str) -> None:
     config, placed = files.config, points.iloc[made.rows]
     width = data.width(record, files)
-    stats(views.map_stats(made, config, width))
+    stats(embeddings.map_stats(made, config, width))
     caption(WORTH)
     drawing, chosen = st.container(), st.container()  # above the field, whose text they need
     mark = _typed(record, files, made)
     everything = len(made.rows) == len(points)
     of = "" if everything else f" of {count(len(points))}, a stratified sample, seed {config.seed}"
-    colouring = views.colouring(placed, way, record.classes, look().tokens)
-    chart = scatter(
+    colouring = embeddings.colouring(placed, way, record.classes, look().tokens)
+    chart = draw_map(
         made.places,
         made.rows,
-        views.hover_words(placed),
+        embeddings.hover_words(placed),
         colouring,
-        views.axis_titles(made, config),
+        embeddings.axis_titles(made, config),
         look(),
         placed=mark,
     )
@@ -146,7 +146,7 @@ def _map(record: RunRecord, files: MapFiles, made: Projection, points: pd.DataFr
     selecting = {"on_select": "rerun", "selection_mode": ("points", "box", "lasso"), "tools": TOOLS}
     with drawing:
         event = figure(
-            views.map_name(config),
+            embeddings.map_name(config),
             chart,
             name,
             note=f"n = {count(len(made.rows))}{of}, colour: {way}",
@@ -158,7 +158,7 @@ def _map(record: RunRecord, files: MapFiles, made: Projection, points: pd.DataFr
         with chosen:
             _selection(f"fig-{name}", event, points, len(made.rows))
     spaces = _silhouettes(record, made, placed, config, width)
-    tables = {"Points": views.point_table(made, placed)}
+    tables = {"Points": embeddings.point_table(made, placed)}
     export_bar("map", tables if spaces is None else {**tables, "Silhouettes": spaces})
 
 
@@ -206,19 +206,19 @@ def _silhouettes(
     if quality.reason:
         finding("There is no silhouette", f"It compares a class with the nearest other one, and {quality.reason}.")
         return None
-    spaces, there = views.spectra(made, placed, record.classes, config, width)
+    spaces, there = spectra(made, placed, record.classes, config, width)
     colours = class_colours(look().tokens, record.classes)
     measured = len(quality.rows)
     of = "" if measured == len(made.rows) else f" of {count(len(made.rows))}, a stratified sample"
     figure(
         "Silhouettes",
-        silhouettes(spaces, [colours[i] for i in there], look()),
+        draw_silhouettes(spaces, [colours[i] for i in there], look()),
         "silhouettes",
         note=f"n = {count(measured)}{of}",
         reading=readings.SILHOUETTE,
         about=readings.SILHOUETTE_HOW,
     )
-    return views.silhouette_table(spaces)
+    return silhouette_table(spaces)
 
 
 page()

@@ -10,13 +10,13 @@ from core.models.provides import provides
 from core.papers.reported import counterpart, no_counterpart
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts.lambdas import Scale, Track, course
-from dashboard.charts.numbers import count
-from dashboard.charts.parts import numbers_course
-from dashboard.views import readings
-from dashboard.views.baselines import reads_without
-from dashboard.views.lambdas import (
+from dashboard.figures import readings
+from dashboard.figures.baselines import reads_without
+from dashboard.figures.lambdas import (
+    Scale,
+    Track,
     course_table,
+    draw_course,
     final_table,
     has_lambda,
     loss_table,
@@ -25,9 +25,10 @@ from dashboard.views.lambdas import (
     reported_places,
     where_it_starts,
 )
-from dashboard.views.offer import offered
-from dashboard.views.parts import numbers_table, record_numbers
-from dashboard.views.sentence import subtracts
+from dashboard.figures.numbers import count
+from dashboard.figures.offer import offered
+from dashboard.figures.parts import numbers_course, numbers_table, record_numbers
+from dashboard.figures.sentence import subtracts
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.header import header
@@ -121,7 +122,7 @@ def _show(record: RunRecord) -> None:
     scale: Scale = "value" if state.draft(state.COURSE, "change") == "value" else "change"
     figure(
         "Course of lambda",
-        course(tracks, look(), scale, places),
+        draw_course(tracks, look(), scale, places),
         "course",
         note=f"{scale}, {count(len(tracks))} runs" if len(tracks) > 1 else scale,
         reading=f"{moved(tracks[0])} {readings.COURSE[scale]}",

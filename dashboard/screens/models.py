@@ -11,8 +11,7 @@ from core.models.neighbours import nearest
 from core.models.presets import PAPERS, PRESETS
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts.numbers import count
-from dashboard.views.models import (
+from dashboard.figures.models import (
     ALL,
     USUAL,
     Sizes,
@@ -23,6 +22,7 @@ from dashboard.views.models import (
     runs_of,
     sizes_of,
 )
+from dashboard.figures.numbers import count
 from dashboard.widgets.diagram import draw
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, heading

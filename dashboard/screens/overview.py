@@ -9,9 +9,9 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data
-from dashboard.charts.numbers import count, number
-from dashboard.views.offer import offered
-from dashboard.views.results import headline, run_frame
+from dashboard.figures.numbers import count, number
+from dashboard.figures.offer import offered
+from dashboard.figures.results import headline, run_frame
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.header import header

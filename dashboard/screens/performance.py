@@ -9,14 +9,16 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts.numbers import count, number
-from dashboard.charts.performance import confusion, precision_recall, roc
-from dashboard.charts.scores import FEW, calibration, confidence
-from dashboard.charts.scores import phenomena as phenomena_chart
-from dashboard.views import readings, scores
-from dashboard.views.parts import record_numbers
-from dashboard.views.results import Report, confusion_table, metric_stats, metric_table, yardstick_phenomena
-from dashboard.views.scores import Decision, decide
+from dashboard.figures import decisions, readings
+from dashboard.figures.calibration import bin_table, draw_calibration, reliability
+from dashboard.figures.confusion import confusion_table, draw_confidence, draw_confusion, outcomes
+from dashboard.figures.decisions import FEW, Decision, Report, decide
+from dashboard.figures.numbers import count, number
+from dashboard.figures.parts import record_numbers
+from dashboard.figures.phenomena import draw_phenomena as phenomena_chart
+from dashboard.figures.phenomena import phenomena
+from dashboard.figures.ranking import draw_pr, draw_roc, pr_curves, roc_curves
+from dashboard.figures.results import metric_stats, metric_table, yardstick_phenomena
 from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure, heading
@@ -105,7 +107,7 @@ def _said(decision: Decision) -> None:
 
 def _thin(sizes: dict[str, int]) -> None:
     """The banner of a figure that rests on too little."""
-    if small := scores.few(sizes):
+    if small := decisions.few(sizes):
         finding("This figure rests on few sentences", f"Fewer than {FEW}: {small}.")
 
 
@@ -118,7 +120,7 @@ def _answers(report: Report, decision: Decision) -> None:
         normalised = state.asked(state.SHARES) == "shares"
         figure(
             "Confusion matrix",
-            confusion(decision.counts, decision.classes, look(), normalised=normalised),
+            draw_confusion(decision.counts, decision.classes, look(), normalised=normalised),
             "confusion",
             note=f"n = {count(len(decision.rows))}",
             reading=f"{readings.CONFUSION} Click a cell to read its sentences.",
@@ -164,7 +166,7 @@ def _answers(report: Report, decision: Decision) -> None:
 def _outcomes(decision: Decision) -> None:
     figure(
         "Confidence by outcome",
-        confidence(*scores.outcomes(decision), decision.threshold, decision.score_name, look()),
+        draw_confidence(*outcomes(decision), decision.threshold, decision.score_name, look()),
         "confidence",
         note=f"n = {count(len(decision.rows))}",
         reading=readings.OUTCOMES_TOP if decision.positive is None else readings.OUTCOMES,
@@ -176,20 +178,20 @@ def _outcomes(decision: Decision) -> None:
 def _classes(decision: Decision) -> None:
     heading("Each class", "classes", note=f"at {number(decision.threshold, 2)}")
     three = {name: st.column_config.NumberColumn(format="%.3f", width=84) for name in ("Precision", "Recall", "F1")}
-    table = scores.class_table(decision)
+    table = decisions.class_table(decision)
     st.dataframe(table, hide_index=True, row_height=row_height(), column_config=three, alt="Each class")
 
 
 def _curves(decision: Decision) -> None:
     """Over all thresholds: how well it ranks, and what its probabilities are worth."""
-    ranking, precision = scores.roc_curves(decision), scores.pr_curves(decision)
+    ranking, precision = roc_curves(decision), pr_curves(decision)
     if ranking:
         with st.container(key="pair-curves"):
             left, right = st.columns(2, gap="large")
         with left:
             figure(
                 "ROC",
-                roc(ranking, look()),
+                draw_roc(ranking, look()),
                 "roc",
                 note="area under the curve",
                 reading=readings.ROC,
@@ -197,7 +199,7 @@ def _curves(decision: Decision) -> None:
             )
             _thin({each.name: min(each.positives, each.others) for each in ranking})
         with right:
-            chart = precision_recall(precision, look())
+            chart = draw_pr(precision, look())
             figure(
                 "Precision and recall",
                 chart,
@@ -215,21 +217,21 @@ def _details(record: RunRecord, split: str, report: Report, decision: Decision) 
     """Calibration and phenomena; returns the tables of the page."""
     with st.container(key="pair-details"):
         left, right = st.columns(2, gap="large")
-    bins = scores.reliability(decision)
+    bins = reliability(decision)
     with left:
-        chart = calibration(bins, decision.threshold, decision.score_name, look())
+        chart = draw_calibration(bins, decision.threshold, decision.score_name, look())
         note = f"n = {count(len(decision.rows))}"
         figure(
             "Calibration", chart, "calibration", note=note, reading=readings.CALIBRATION, about=readings.CALIBRATION_HOW
         )
         _thin({f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in bins})
     tables = {
-        "Classes": scores.class_table(decision),
+        "Classes": decisions.class_table(decision),
         "Confusion": confusion_table(decision),
-        "Calibration": scores.bin_table(bins),
+        "Calibration": bin_table(bins),
     }
     if "phenomenon" in report.examples:
-        table = scores.phenomena(decision, report.examples["phenomenon"].tolist(), yardstick_phenomena(record, split))
+        table = phenomena(decision, report.examples["phenomenon"].tolist(), yardstick_phenomena(record, split))
         chart, note = phenomena_chart(table[::-1], look()), f"n = {count(len(decision.rows))}, the worst on top"
         with right:
             figure("Phenomena", chart, "phenomena", note=note, reading=readings.PHENOMENA, about=readings.PHENOMENA_HOW)
@@ -241,7 +243,7 @@ def _details(record: RunRecord, split: str, report: Report, decision: Decision) 
 def _selection(report: Report, decision: Decision, true: int, said: int) -> None:
     """The sentences of the clicked cell."""
     in_sight(f"{true} {said}")
-    rows = scores.cell_rows(decision, report.examples, true, said)
+    rows = decisions.cell_rows(decision, report.examples, true, said)
     with st.container(key="selection", horizontal=True, vertical_alignment="center", wrap=False):
         selection_note(
             f"{count(len(rows))} of {count(len(decision.rows))} sentences",

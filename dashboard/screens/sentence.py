@@ -12,12 +12,12 @@ from core.exceptions import RunDamaged, SentiscopeError
 from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts.numbers import count
-from dashboard.views.baselines import reads_without
-from dashboard.views.edits import learned
-from dashboard.views.offer import SENTENCE
-from dashboard.views.parts import token_table
-from dashboard.views.sentence import attention_table, prediction_table, subtracts
+from dashboard.figures.baselines import reads_without
+from dashboard.figures.edits import learned
+from dashboard.figures.numbers import count
+from dashboard.figures.offer import SENTENCE
+from dashboard.figures.parts import token_table
+from dashboard.figures.sentence import attention_table, prediction_table, subtracts
 from dashboard.widgets.answer import answer
 from dashboard.widgets.edits import changed, what_if
 from dashboard.widgets.export import Table, export_bar

@@ -13,10 +13,17 @@ from core.runs import sweep, sweep_drive
 from core.runs.sweep import Plan
 from core.runs.sweep_drive import Progress
 from dashboard import data, datasets, state, sweep_example
-from dashboard.charts.numbers import count
-from dashboard.charts.sweeps import members
-from dashboard.views import readings
-from dashboard.views.sweeps import chart_cells, command_line, counts_said, member_frame, table_frame, time_said
+from dashboard.figures import readings
+from dashboard.figures.numbers import count
+from dashboard.figures.sweeps import (
+    chart_cells,
+    command_line,
+    counts_said,
+    member_frame,
+    members,
+    table_frame,
+    time_said,
+)
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.header import header

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.runs.record import RunRecord
-from dashboard.charts.numbers import number
-from dashboard.charts.theme import Look
-from dashboard.views.multilabel import named_limits
+from dashboard.figures.labels import named_limits
+from dashboard.figures.numbers import number
+from dashboard.figures.theme import Look
 from dashboard.widgets.figure import caption
 from dashboard.widgets.tokens import probability_bar
 

@@ -13,7 +13,7 @@ from core.models.equation import equation
 from core.runs.budget import Size
 from core.settings import settings
 from dashboard import state
-from dashboard.views.composing import OFFERED, label, shown
+from dashboard.figures.composing import OFFERED, label, shown
 from dashboard.widgets.diagram import draw
 from dashboard.widgets.figure import caption
 from dashboard.widgets.train_settings import HOW, field_rows

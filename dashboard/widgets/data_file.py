@@ -18,7 +18,7 @@ from core.data.findings import plural
 from core.data.inspect import FileReport
 from core.exceptions import SentiscopeError
 from dashboard import datasets, state
-from dashboard.charts.numbers import count
+from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import notes, problem
 from dashboard.widgets.style import row_height

@@ -12,8 +12,8 @@ import streamlit as st
 from core.data.table import Dataset
 from core.text.tokenizers import Tokenizer
 from dashboard import state
-from dashboard.charts.numbers import count
-from dashboard.views.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
+from dashboard.figures.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
+from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import finding
 from dashboard.widgets.style import row_height

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.models.describe import Part
-from dashboard.charts.diagram import diagram
+from dashboard.figures.diagram import diagram
 from dashboard.widgets.style import asset, look
 
 _drawing = st.components.v2.component(

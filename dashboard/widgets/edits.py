@@ -10,9 +10,9 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts.numbers import number, subscript
-from dashboard.views.edits import STEP, UNCHANGED, Edits, Learned, Parts, learned, parts_of
-from dashboard.views.sentence import difference, subtracts
+from dashboard.figures.edits import STEP, UNCHANGED, Edits, Learned, Parts, learned, parts_of
+from dashboard.figures.numbers import number, subscript
+from dashboard.figures.sentence import difference, subtracts
 from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import finding, selection_note

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from dashboard import state
-from dashboard.charts.theme import config
+from dashboard.figures.theme import config
 
 
 def heading(title: str, name: str, *, note: str = "", about: str = "") -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from dashboard.charts.theme import Look
+from dashboard.figures.theme import Look
 from dashboard.widgets.style import asset
 
 # Scripts and styles are constants of ours; what a person typed travels in `data` and is set as text only.

@@ -10,18 +10,11 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import state
-from dashboard.charts.attention import SCALES, MapRow, block, coefficients, full_colour, map_grid, scaled
-from dashboard.charts.numbers import count
-from dashboard.views import readings
-from dashboard.views.edits import Edits
-from dashboard.views.sentence import (
-    WINDOW,
-    map_rows,
-    received,
-    special_places,
-    special_tokens,
-    subtracts,
-)
+from dashboard.figures import readings
+from dashboard.figures.attention import SCALES, MapRow, block, coefficients, full_colour, map_grid, scaled
+from dashboard.figures.edits import Edits
+from dashboard.figures.numbers import count
+from dashboard.figures.sentence import WINDOW, map_rows, received, special_places, special_tokens, subtracts
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.head_view import head_view
 from dashboard.widgets.messages import finding

@@ -9,10 +9,10 @@ import streamlit as st
 
 from core.models.provides import provides
 from core.runs.record import RunRecord
-from dashboard.charts.attention import map_grid
-from dashboard.charts.parts import token_bars, token_rows
-from dashboard.views import parts, readings
-from dashboard.views.sentence import subtracts
+from dashboard.figures import parts, readings
+from dashboard.figures.attention import map_grid
+from dashboard.figures.parts import token_bars, token_rows
+from dashboard.figures.sentence import subtracts
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.style import look, row_height
 
@@ -54,7 +54,7 @@ def _numbers(view: SentenceView) -> None:
 
 
 def number_list(table: pd.DataFrame) -> None:
-    """The table of `views.parts.number_table`, or of a record, with how to read it."""
+    """The table of `figures.parts.number_table`, or of a record, with how to read it."""
     titles = {"number": "Number", "what it is": "What it is", "learned": "Value"}
     st.dataframe(
         table,

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.models.presets import PAPERS
 from dashboard import state
-from dashboard.views.models import ALL, names_of
+from dashboard.figures.models import ALL, names_of
 
 WIDTH = 180
 

@@ -13,7 +13,7 @@ def preset_table(frame: pd.DataFrame) -> None:
     """One row a preset; choosing one makes it the page's model.
 
     Args:
-        frame: as `dashboard.views.models.preset_frame` makes it.
+        frame: as `dashboard.figures.models.preset_frame` makes it.
     """
     text = st.column_config.TextColumn
     names = frame["model"].tolist()

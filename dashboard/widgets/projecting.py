@@ -9,7 +9,7 @@ from core.exceptions import SentiscopeError
 from core.runs import projections
 from core.runs.projections import Job, MapFiles
 from dashboard import data, state
-from dashboard.charts.numbers import count, duration
+from dashboard.figures.numbers import count, duration
 from dashboard.widgets.messages import problem, progress
 
 TAKES = "It is computed in a process of its own and kept; you may leave the page or close the tab."

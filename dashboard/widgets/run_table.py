@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts import marks
+from dashboard.figures import marks
 from dashboard.widgets.messages import selection_note
 from dashboard.widgets.run_files import export_button
 from dashboard.widgets.run_removal import removal_button

@@ -9,8 +9,8 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.views.naming import data_name
-from dashboard.views.offer import offered
+from dashboard.figures.naming import data_name
+from dashboard.figures.offer import offered
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, problem
 from dashboard.widgets.run_removal import removal_button, removed

@@ -10,10 +10,10 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts.attention import MapRow, full_colour, map_grid
-from dashboard.views.edits import UNCHANGED, Edits
-from dashboard.views.naming import data_name
-from dashboard.views.sentence import combined_rows, received, special_tokens, subtracts, told_apart
+from dashboard.figures.attention import MapRow, full_colour, map_grid
+from dashboard.figures.edits import UNCHANGED, Edits
+from dashboard.figures.naming import data_name
+from dashboard.figures.sentence import combined_rows, received, special_tokens, subtracts, told_apart
 from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.messages import finding, problem

@@ -7,13 +7,10 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import state
-from dashboard.charts.multilabel import label_scores
-from dashboard.charts.numbers import number
-from dashboard.charts.scores import FEW
-from dashboard.views import multilabel as views
-from dashboard.views import readings
-from dashboard.views.results import Report
-from dashboard.views.scores import Decision, few
+from dashboard.figures import labels, readings
+from dashboard.figures.decisions import FEW, Decision, Report, decide_label, few, first_label
+from dashboard.figures.labels import draw_labels
+from dashboard.figures.numbers import number
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.messages import finding
 from dashboard.widgets.stats import stats
@@ -34,20 +31,20 @@ def several(record: RunRecord, split: str, report: Report) -> tuple[Decision, Re
     """
     with st.container(key="labels-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
         choice = _choice(record)
-    stats(views.metric_stats(record, split, report, choice))
+    stats(labels.metric_stats(record, split, report, choice))
     caption(INTERVALS)
-    tuned = views.thresholds(record)
-    table = views.label_table(report, tuned)
+    tuned = labels.thresholds(record)
+    table = labels.label_table(report, tuned)
     _labels(table, split, tuned=tuned is not None)
     label, decision = _one(record, report, choice)
-    used = views.limits(record, choice)
+    used = labels.limits(record, choice)
     used[report.classes.index(label)] = decision.threshold
-    tables = {"Metrics": views.metric_table(record, split), "Labels": table}
-    return decision, views.with_said(report, decision, used), tables
+    tables = {"Metrics": labels.metric_table(record, split), "Labels": table}
+    return decision, labels.with_said(report, decision, used), tables
 
 
 def _choice(record: RunRecord) -> str:
-    options = views.choices(record)
+    options = labels.choices(record)
     state.keep_to(state.LIMITS, options)
     return (
         st.segmented_control(
@@ -67,24 +64,24 @@ def _labels(table: pd.DataFrame, split: str, *, tuned: bool) -> None:
     """Every label, as a figure and as a table."""
     figure(
         "Each label",
-        label_scores(views.scattered(table), look()),
+        draw_labels(labels.scattered(table), look()),
         "labels",
         note=f"{split}, frequent ones first",
         reading=readings.LABELS if tuned else readings.LABELS_HALF,
         about=readings.LABELS_HOW,
     )
-    if small := few(views.rare(table)):
+    if small := few(labels.rare(table)):
         finding("Some labels rest on few sentences", f"Fewer than {FEW}: {small}. Their figures vary widely.")
     if tuned and split == "validation":
         finding("The thresholds were chosen on these sentences", "Tuned figures flatter here; report those of test.")
     three = {
         title: st.column_config.NumberColumn(format="%.3f")
-        for name, title in views.COLUMNS.items()
+        for name, title in labels.COLUMNS.items()
         if name not in ("label", "n")
     }
     with st.expander("All labels as a table"):
         st.dataframe(
-            views.spoken_table(table), hide_index=True, row_height=row_height(), column_config=three, alt="Each label"
+            labels.spoken_table(table), hide_index=True, row_height=row_height(), column_config=three, alt="Each label"
         )
 
 
@@ -92,11 +89,11 @@ def _one(record: RunRecord, report: Report, choice: str) -> tuple[str, Decision]
     """The label that everything below is about, and its threshold."""
     names = list(report.classes)
     state.keep_to(state.RULE, names)
-    state.initial(state.RULE, views.first_label(report))
+    state.initial(state.RULE, first_label(report))
     heading("One label", "one-label", note="everything below is about it: a sentence has it or not")
     with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
         label = st.selectbox("Label", names, key=state.RULE, bind="query-params", width=220) or names[0]
-        exact = float(views.limits(record, choice)[names.index(label)])
+        exact = float(labels.limits(record, choice)[names.index(label)])
         state.follow(state.LIMIT, f"{record.run}, {label}, {choice}", round(exact, 2))
         moved = st.slider(
             f"Threshold on P({label})",
@@ -109,6 +106,6 @@ def _one(record: RunRecord, report: Report, choice: str) -> tuple[str, Decision]
             help=f"“{label}” is said where its probability is above this; every figure and count below follows",
         )
     threshold = exact if moved == round(exact, 2) else float(moved)
-    if choice == views.TUNED:
+    if choice == labels.TUNED:
         caption(f"Chosen on validation: {number(exact)}.")
-    return label, views.decide_label(report, label, threshold)
+    return label, decide_label(report, label, threshold)

@@ -7,8 +7,8 @@ from html import escape
 
 import streamlit as st
 
-from dashboard.charts.numbers import MINUS, count, number, plus_minus
-from dashboard.views.results import Stat
+from dashboard.figures.numbers import MINUS, count, number, plus_minus
+from dashboard.figures.results import Stat
 
 
 def stats(items: Sequence[Stat]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from dashboard import state
-from dashboard.charts.theme import DARK, LIGHT, Look
+from dashboard.figures.theme import DARK, LIGHT, Look
 
 ASSETS = Path(__file__).parent.parent / "assets"
 NAMED = ("paper", "panel", "ink", "muted", "accent", "plus", "minus", "wrong", "right")

@@ -11,8 +11,8 @@ from core.models.presets import PRESETS
 from core.runs import sweep, sweep_drive
 from core.runs.sweep import Plan, parse_grid
 from dashboard import data, datasets, state
-from dashboard.charts.numbers import count
-from dashboard.views.sweeps import command_line, time_said
+from dashboard.figures.numbers import count
+from dashboard.figures.sweeps import command_line, time_said
 from dashboard.widgets.data_picker import data_picker
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem

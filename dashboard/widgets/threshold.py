@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from dashboard import state
-from dashboard.views.scores import ANSWER
+from dashboard.figures.decisions import ANSWER
 
 RULE_HELP = (
     "Top answer: the class with the highest probability, if that is above the threshold; otherwise no answer. "
@@ -16,7 +16,7 @@ RULE_HELP = (
 
 
 def threshold_bar(classes: Sequence[str]) -> tuple[str, float]:
-    """The rule and the threshold as chosen, both in the URL; see `dashboard.views.scores.decide`."""
+    """The rule and the threshold as chosen, both in the URL; see `dashboard.figures.decisions.decide`."""
     rule = ANSWER
     with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
         if len(classes) > 2:

@@ -8,8 +8,8 @@ from itertools import accumulate
 
 import streamlit as st
 
-from dashboard.charts.numbers import count, number, signed
-from dashboard.charts.theme import Look, class_colours, readable, shade
+from dashboard.figures.numbers import count, number, signed
+from dashboard.figures.theme import Look, class_colours, readable, shade
 
 ROOMY = 0.3
 """Share of a bar from which its words fit in, also where the page is narrow; else all of them stand below."""

@@ -15,8 +15,8 @@ from core.runs import jobs
 from core.runs.budget import LENGTHS, estimate, size
 from core.verbs import configure
 from dashboard import data, datasets, state
-from dashboard.views.composing import composed_said, size_said
-from dashboard.views.planning import command_line, time_said
+from dashboard.figures.composing import composed_said, size_said
+from dashboard.figures.planning import command_line, time_said
 from dashboard.widgets.composer import composed, composer
 from dashboard.widgets.data_picker import data_picker
 from dashboard.widgets.figure import caption

@@ -9,8 +9,8 @@ import streamlit as st
 from core.config import RunConfig
 from core.settings import Setting, settings
 from dashboard import state
-from dashboard.views.composing import OFFERED
-from dashboard.views.planning import NOT_LISTED, leaf
+from dashboard.figures.composing import OFFERED
+from dashboard.figures.planning import NOT_LISTED, leaf
 from dashboard.widgets.figure import caption
 
 ROOMS = {"training": "Training", "data": "Data", "text": "Text"}

@@ -10,11 +10,10 @@ from core.exceptions import SentiscopeError
 from core.runs import jobs
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.charts.numbers import count, duration, number, plus_minus
-from dashboard.charts.training import Curves, lambdas, learning
-from dashboard.views import readings
-from dashboard.views.results import headline
-from dashboard.views.training import curve_tables
+from dashboard.figures import readings
+from dashboard.figures.numbers import count, duration, number, plus_minus
+from dashboard.figures.results import headline
+from dashboard.figures.training import Curves, curve_tables, draw_lambdas, draw_learning
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, figure, heading
 from dashboard.widgets.messages import finding, problem, progress, selection_note
@@ -214,7 +213,7 @@ def _outcome(record: RunRecord) -> str:
 def _figures(curves: Curves, skipped: int) -> None:
     figure(
         "Learning",
-        learning(curves, look()),
+        draw_learning(curves, look()),
         "learning",
         note=f"{curves.epochs} epochs planned",
         reading=readings.LEARNING,
@@ -223,7 +222,7 @@ def _figures(curves: Curves, skipped: int) -> None:
     if curves.lambdas:
         figure(
             "Lambdas",
-            lambdas(curves, look()),
+            draw_lambdas(curves, look()),
             "lambdas",
             note="weight of each further component, by layer",
             reading=readings.LAMBDAS,

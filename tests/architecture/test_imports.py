@@ -65,8 +65,8 @@ def test_models_know_only_torch_and_the_standard_library():
         assert not imports(path) & {"pathlib", "os", "io"}, f"{path}: models know no files"
 
 
-def test_charts_import_no_streamlit():
-    for path in modules("dashboard/charts"):
+def test_figures_import_no_streamlit():
+    for path in modules("dashboard/figures"):
         assert "streamlit" not in {name.split(".")[0] for name in imports(path)}, path
 
 
@@ -104,7 +104,7 @@ WITHOUT = {
     "lists of models": ("import core.systems as s; s.whole('sentiformer'); s.listed()", {"torch"}),
     "the head of the first page": (
         "import dashboard.widgets.runs, dashboard.widgets.run_table, dashboard.widgets.run_files\n"
-        "import dashboard.widgets.export, dashboard.views.results",
+        "import dashboard.widgets.export, dashboard.figures.results",
         {"pandas"},
     ),
     "what the server reads at its start": ("import dashboard.warm; dashboard.warm._read()", {"torch", "sklearn"}),

@@ -15,7 +15,7 @@ from core import verbs
 from core.exceptions import InputError, RunDamaged
 from core.runs.store import RunStore
 from dashboard.catalogue import FIGURES
-from dashboard.charts.theme import DARK, LIGHT
+from dashboard.figures.theme import DARK, LIGHT
 
 SCREENS = Path(__file__).parents[2] / "dashboard"
 TEXT = "a good </script><b>film"

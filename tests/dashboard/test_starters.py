@@ -16,7 +16,7 @@ from core.runs.load import load_run
 from core.runs.store import RunStore
 from core.text.tokenizers import UNKNOWN
 from dashboard import state
-from dashboard.views.offer import SENTENCE, offered
+from dashboard.figures.offer import SENTENCE, offered
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,274 @@
+"""What the heads of one sentence do: maps side by side, and the weight of each component."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dashboard.figures.numbers import number, subscript
+from dashboard.figures.theme import Look, diverging, sequential, template
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False)  # two arrays are not equal or unequal as a whole
+class MapRow:
+    """One row of the grid: the signed weights (H, L, L) of all heads under one name; rows of a map are readers."""
+
+    name: str
+    weights: Floats
+    off: frozenset[int] = frozenset()
+    """Heads (from 0) that were switched off; their weights are 0."""
+    places: Floats | None = None
+    """(L,): how many places each row and column stands for, where one stands for many: folded padding."""
+
+
+SCALES = {
+    "absolute": "weight",
+    "per row": "weight ÷ strongest weight of its row",
+    "against uniform": "weight × tokens − sum of its row",
+}
+"""The scales of all weights on the page, and what stands at their colour bar."""
+
+
+def scaled(row: MapRow, scale: str) -> MapRow:
+    """The row of maps on one of `SCALES`; what stays 0 stays 0.
+
+    Against uniform, 0 is what an even spread of the row's own sum would give: weight × tokens − 1 for a plain softmax,
+    whose rows sum to 1, and weight × tokens − λ for a map that enters with λ. A column that stands for many places is
+    measured by each of them.
+    """
+    if scale == "absolute":
+        return row
+    w = row.weights
+    if scale == "per row":
+        w = w / np.maximum(np.abs(w).max(-1, keepdims=True), np.finfo(np.float32).tiny)
+    else:
+        places = np.ones(w.shape[-1], w.dtype) if row.places is None else row.places
+        w = w * (places.sum() / places) - w.sum(-1, keepdims=True)
+    return replace(row, weights=w)
+
+
+MOST = 256
+"""Cells of a drawn map along one side; a longer text is shown in blocks."""
+
+
+def block(length: int) -> int:
+    """How many tokens share a cell of a drawn map."""
+    return -(-length // MOST)
+
+
+def _blocks(weights: Floats, size: int) -> Floats:
+    """(L, L) to (L/size, L/size): the strongest weight of each block."""
+    if size == 1:
+        return weights
+    lacking = -len(weights) % size
+    parts = np.pad(weights, (0, lacking)).reshape((len(weights) + lacking) // size, size, -1, size)
+    low, high = parts.min((1, 3)), parts.max((1, 3))
+    return np.where(-low > high, low, high)
+
+
+DUST = 1e-5
+"""Below this share of the largest weight a difference is rounding."""
+
+
+def full_colour(rows: Sequence[MapRow]) -> float:
+    """The weight that gets the strongest colour: the 98.5th percentile of |weight| of what is shown together.
+
+    A fixed 0 to 1 makes long sentences look blank; one scale for each map makes noise look like signal. Where nearly
+    all weights are 0 but for rounding, it is the largest.
+    """
+    weights = np.concatenate([np.abs(row.weights).ravel() for row in rows]) if rows else np.zeros(1)
+    usual, most = float(np.quantile(weights, 0.985)), float(weights.max())
+    if most < DUST:
+        return 1.0
+    return usual if usual > DUST * most else most
+
+
+def coefficient_names(components: int, subtracts: bool) -> list[str]:
+    """`λ₁`, `λ₂` … as they stand in the sum; `−λ₁` where a model subtracts."""
+    return [f"{'−' if subtracts else ''}λ{subscript(i)}" for i in range(1, components)]
+
+
+def component_rows(components: Floats, coefficients: Floats, combined: Floats, subtracts: bool) -> list[MapRow]:
+    """What each component contributes (coefficient times map), and what their sum is.
+
+    Args:
+        components: (N, H, L, L) maps after softmax.
+        coefficients: (N, H, L), one for each reading token, with their signs.
+        combined: (H, L, L).
+        subtracts: Whether the model writes its sum with a minus (differential attention).
+    """
+    base = f"A{subscript(0)}"
+    if len(components) == 1:
+        return [MapRow(base, combined)]
+    names = [
+        base,
+        *(f"{c}A{subscript(i)}" for i, c in enumerate(coefficient_names(len(components), subtracts), start=1)),
+    ]
+    rows = [MapRow(name, c[:, :, None] * maps) for name, c, maps in zip(names, coefficients, components, strict=True)]
+    joined = f"{base} {'−' if subtracts else '+'} {names[1].lstrip('−')}" if len(names) == 2 else "sum"
+    return [*rows, MapRow(joined, combined)]
+
+
+ROW_HEIGHTS = (330, 240, 190, 150)
+"""Pixels of a row of maps where there are one, two, three, or more rows."""
+
+
+def map_grid(
+    rows: Sequence[MapRow],
+    tokens: Sequence[str],
+    look: Look,
+    *,
+    top: float | None = None,
+    label: str = "weight",
+    numbered: bool = True,
+    worded: bool = False,
+) -> go.Figure:
+    """All maps on one scale: rows as given, columns heads; the page colour is zero.
+
+    Args:
+        rows: At least one; each map (H, L, L).
+        tokens: L words, for the hover label.
+        look: Theme and size.
+        top: The |weight| of full colour, where other figures share it.
+        label: What the colour bar measures, for weights one of the texts of `SCALES`.
+        numbered: Write the number of its head above each map.
+        worded: Write the words along both sides, as far as they fit; for one map that stands alone.
+    """
+    t, size = look.tokens, look.size
+    heads, step = rows[0].weights.shape[0], block(len(tokens))
+    top = top or full_colour(rows)
+    signed = any((row.weights < 0).any() for row in rows)
+    places = [f"{escape(token)} ({i})" for i, token in enumerate(tokens, start=1)][::step]  # a word may occur twice
+    of = [f", head {h + 1}" if numbered else "" for h in range(heads)]
+    cells = [(r, h, "" if r == h == 0 else str(r * heads + h + 1)) for r in range(len(rows)) for h in range(heads)]
+    traces = [
+        {
+            "type": "heatmap",
+            "z": _blocks(np.asarray(rows[r].weights[h], np.float32), step),  # four bytes each on their way
+            "x": places,
+            "y": places,
+            "coloraxis": "coloraxis",
+            "hovertemplate": f"%{{y}} reads %{{x}}<br>%{{z:.3f}}<extra>{rows[r].name}{of[h]}</extra>",
+            "xaxis": f"x{axis}",
+            "yaxis": f"y{axis}",
+        }
+        for r, h, axis in cells
+    ]
+    layout: dict[str, Any] = {
+        "template": template(look),
+        "height": look.height(ROW_HEIGHTS[min(len(rows), 4) - 1] * len(rows) + 80),
+        "margin": {"t": size(30), "b": size(66)},
+        "coloraxis": {
+            "cmin": -top if signed else 0,
+            "cmax": top,
+            "colorscale": diverging(t) if signed else sequential(t),
+            "colorbar": _colourbar(top, signed, label, look),
+        },
+        "annotations": [note for cell in cells for note in _notes(rows[cell[0]], *cell, look)] if numbered else [],
+    }
+    frame = {"type": "category", "showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True}
+    frame |= {"showgrid": False}
+    if worded and len(tokens) <= NAMED:
+        words = {"showticklabels": True, "tickvals": places, "ticktext": [escape(token) for token in tokens]}
+        frame |= {**words, "tickfont": {"color": t.ink, "size": size(14 if len(tokens) <= SMALLER else 11)}}
+        layout["height"] = look.height(max(WORDED, 22 * len(tokens) + 150))
+    for r, h, axis in cells:
+        name = {"title": {"text": rows[r].name, "font": {"color": t.ink, "size": size(15)}}} if h == 0 else {}
+        across = {"side": "top", "tickangle": -40 if len(tokens) > FLAT else 0} if worded else {}
+        layout[f"xaxis{axis}"] = {**frame, **across, "anchor": f"y{axis}", "domain": _part(h, heads)}
+        upward = _part(len(rows) - 1 - r, len(rows))
+        layout[f"yaxis{axis}"] = {**frame, "anchor": f"x{axis}", "domain": upward, "autorange": "reversed", **name}
+    return go.Figure({"data": traces, "layout": layout})  # in one go: adding part by part takes ten times as long
+
+
+NAMED, SMALLER, FLAT, WORDED = 48, 24, 8, 410
+"""Tokens whose words fit along a map that stands alone, at full size, and without turning them; its least height."""
+SPELT = 6
+"""Heads up to which each map is titled `head 1`, `head 2` …; of more, all but the first have their number alone."""
+
+
+def _part(index: int, count: int) -> list[float]:
+    """The place of one of `count` panels along an axis, with gaps between them."""
+    gap = 0.03
+    width = (1 - gap * (count - 1)) / count
+    return [index * (width + gap), min(1.0, index * (width + gap) + width)]
+
+
+def _notes(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str, Any]]:
+    """The head's number above the first row, and `off` in the map of a head that is."""
+    panel = {"xref": f"x{axis} domain", "yref": f"y{axis} domain"}
+    font = {"color": look.tokens.ink, "size": look.size(15)}
+    said = f"head {h + 1}" if h == 0 or len(row.weights) <= SPELT else str(h + 1)
+    title = {"x": 0, "y": 1, "yshift": 4, "xanchor": "left", "yanchor": "bottom", "text": said, "font": font}
+    middle = {"x": 0.5, "y": 0.5, "text": "off"}
+    return [{**note, **panel} for note, wanted in ((title, r == 0), (middle, h in row.off)) if wanted]
+
+
+def _colourbar(top: float, signed: bool, label: str, look: Look) -> dict[str, object]:
+    ticks = [-top, 0.0, top] if signed else [0.0, top]
+    return {
+        "orientation": "h",
+        "title": {"text": label, "side": "bottom", "font": {"size": look.size(14), "color": look.tokens.muted}},
+        "y": -0.02,
+        "yanchor": "top",
+        "len": 0.6,
+        "thickness": 9,
+        "outlinewidth": 0,
+        "ticks": "",
+        "tickvals": ticks,
+        "ticktext": [number(tick, 2) if tick else "0" for tick in ticks],
+        "tickfont": {"size": look.size(14), "color": look.tokens.muted},
+    }
+
+
+def coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
+    """The weight c of every further component in this sentence: one dot for each value among heads and tokens.
+
+    Args:
+        layers: For each layer its coefficients (N, H, L), N at least 2, with their signs.
+        subtracts: Whether the model writes its sum with a minus.
+        look: Theme and size.
+    """
+    t = look.tokens
+    lines = [(layer, i, np.unique(c[i].round(6))) for layer, c in enumerate(layers) for i in range(1, len(c))]
+    signs = coefficient_names(len(layers[0]), subtracts)
+    names = [f"layer {layer + 1}, {signs[i - 1]}" for layer, i, _ in lines]
+    traces, notes = [], []
+    for (layer, i, values), name in zip(lines, names, strict=True):
+        colour = t.plus if values.mean() >= 0 else t.minus
+        mean = float(np.mean(layers[layer][i]))
+        stem = {"color": colour, "width": look.size(2)}
+        dot = {"size": look.size(11), "color": colour, "opacity": 1 if len(values) == 1 else 0.55}
+        text = number(mean, 2) if len(values) == 1 else f"{number(mean, 2)} on average"
+        end = float(values.max()) if mean >= 0 else 0
+        traces += [
+            {"x": [0, mean], "y": [name, name], "mode": "lines", "line": stem, "hoverinfo": "skip"},
+            {
+                "x": values,
+                "y": [name] * len(values),
+                "mode": "markers",
+                "marker": dot,
+                "hovertemplate": f"{name}<br>%{{x:.4f}}<extra></extra>",
+            },
+        ]
+        notes.append({"x": end, "y": name, "xanchor": "left", "xshift": 10, "text": text, "font": {"color": t.ink}})
+    low = min([0.0, *(float(values.min()) for _, _, values in lines)])
+    high = max([0.0, *(float(values.max()) for _, _, values in lines)])
+    room = max(high - low, 0.1)  # for the number behind the dot
+    layout = {
+        "template": template(look),
+        "height": look.height(70 + 38 * len(lines)),
+        "annotations": notes,
+        "shapes": [{"x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "paper", "line": {"color": t.ink, "width": 1}}],
+        "xaxis": {"range": [low - 0.05 * room, high + 0.3 * room], "nticks": 5, "showgrid": True},
+        "yaxis": {"autorange": "reversed", "showgrid": False, "tickfont": {"color": t.ink}},
+    }
+    return go.Figure({"data": [{"type": "scatter", **trace} for trace in traces], "layout": layout})

@@ -1,0 +1,80 @@
+"""What the probabilities are worth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.evaluation.intervals import wilson
+from dashboard.figures.decisions import BINS, FEW, TICKS, Decision, threshold_line
+from dashboard.figures.numbers import count, number
+from dashboard.figures.panels import Panels
+from dashboard.figures.theme import Look, blend
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Rows whose probability lies in one tenth: what was claimed and what came true."""
+
+    low: float
+    high: float
+    n: int
+    claimed: float
+    true: float
+    interval: tuple[float, float]
+
+
+def reliability(decision: Decision) -> list[Bin]:
+    """The bins that hold a row: mean probability and share of rows that are so, with its 95 % interval."""
+    happened = decision.correct if decision.positive is None else decision.labels == decision.positive
+    places = np.minimum((decision.score * BINS).astype(int), BINS - 1)
+    bins = []
+    for place in range(BINS):
+        inside = places == place
+        if n := int(inside.sum()):
+            hits = int(happened[inside].sum())
+            claimed = float(decision.score[inside].mean())
+            bins.append(Bin(place / BINS, (place + 1) / BINS, n, claimed, hits / n, wilson(hits, n)))
+    return bins
+
+
+def bin_table(bins: Sequence[Bin]) -> pd.DataFrame:
+    """The bins as a table."""
+    columns = ["from", "to", "n", "claimed", "true", "low", "high"]
+    return pd.DataFrame([(b.low, b.high, b.n, b.claimed, b.true, *b.interval) for b in bins], columns=columns)
+
+
+def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Look) -> go.Figure:
+    """What came true in each bin of what was claimed, as bars with n; the diagonal would be perfect."""
+    t = look.tokens
+    figure = Panels(look, [[""]], height=400)
+    figure.add_bar(
+        x=[(each.low + each.high) / 2 for each in bins],
+        y=[each.true for each in bins],
+        width=[0.92 * (each.high - each.low) for each in bins],
+        marker={"color": [blend(t.paper, t.accent, 0.2 if each.n < FEW else 0.5) for each in bins], "cornerradius": 3},
+        error_y={
+            "array": [each.interval[1] - each.true for each in bins],
+            "arrayminus": [each.true - each.interval[0] for each in bins],
+            "color": t.ink,
+            "thickness": look.size(1.4),
+            "width": 0,
+        },
+        customdata=[[number(each.claimed), count(each.n)] for each in bins],
+        hovertemplate="claimed %{customdata[0]}<br>came true %{y:.3f}<br>n = %{customdata[1]}<extra></extra>",
+    )
+    line = {"color": t.right, "width": look.size(1.2), "dash": "dot"}
+    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=line, hoverinfo="skip")
+    for each in bins:
+        figure.add_annotation(
+            x=(each.low + each.high) / 2, y=1.03, yanchor="bottom", text=count(each.n), font={"size": look.size(14)}
+        )
+    threshold_line(figure, threshold, look)
+    figure.update_xaxes(title=f"{escape(score)}, n above", range=[0, 1], tickvals=TICKS)
+    figure.update_yaxes(title="came true", range=[0, 1.13], tickvals=TICKS)
+    return figure.drawn()

@@ -1,0 +1,142 @@
+"""What is taken for what, and how sure the answers are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from dashboard.figures.decisions import BARS, TICKS, Decision, Integers, threshold_line
+from dashboard.figures.numbers import count, number
+from dashboard.figures.panels import Panels
+from dashboard.figures.theme import Look, blend
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dashboard.figures.decisions import Decision
+
+
+def confusion_table(decision: Decision) -> pd.DataFrame:
+    """The matrix as a table that a screen reader can walk through."""
+    columns = {f"said {name}": decision.counts[:, i] for i, name in enumerate(decision.classes)}
+    return pd.DataFrame({"is": decision.classes, **columns})
+
+
+def outcomes(decision: Decision) -> tuple[Integers, Integers]:
+    """How many right and wrong answers lie in each of `BARS` equal bins of the probability."""
+    places = np.minimum((decision.score * BARS).astype(int), BARS - 1)
+    right = np.bincount(places[decision.correct], minlength=BARS)
+    return right, np.bincount(places[~decision.correct], minlength=BARS)
+
+
+def draw_confidence(
+    right: NDArray[np.int64], wrong: NDArray[np.int64], threshold: float, score: str, look: Look
+) -> go.Figure:
+    """How many right (grey) and wrong (magenta) answers there are at each probability.
+
+    Args:
+        right: (`BARS`,) counts in equal bins of 0 to 1.
+        wrong: (`BARS`,)
+        threshold: Drawn as a line.
+        score: What the probability is called.
+        look: Theme and size.
+    """
+    t = look.tokens
+    figure = Panels(look, [[""]], height=400)
+    middles = [(place + 0.5) / BARS for place in range(BARS)]
+    for name, values, colour in (("right", right, t.right), ("wrong", wrong, t.wrong)):
+        figure.add_bar(
+            x=middles,
+            y=values,
+            width=0.92 / BARS,
+            marker={"color": colour, "line": {"width": 0}},
+            hovertemplate=f"%{{x:.2f}}<br>{name}: %{{y}}<extra></extra>",
+        )
+    threshold_line(figure, threshold, look)
+    labels = ((f"right {count(int(right.sum()))}", t.muted, 0.0), (f"wrong {count(int(wrong.sum()))}", t.wrong, 0.3))
+    for text, colour, x in labels:
+        corner: dict[str, Any] = {"xref": "x domain", "yref": "y domain", "xanchor": "left", "yanchor": "bottom"}
+        figure.add_annotation(x=x, y=1, text=text, font={"color": colour}, **corner)
+    figure.update_xaxes(title=escape(score), range=[0, 1], tickvals=TICKS)
+    figure.update_yaxes(title="sentences", rangemode="tozero", nticks=6)
+    figure.update_layout(barmode="stack")
+    return figure.drawn()
+
+
+def draw_confusion(
+    counts: NDArray[np.int64], classes: Sequence[str], look: Look, *, normalised: bool = False
+) -> go.Figure:
+    """The confusion matrix as bars, which select over their whole area.
+
+    Args:
+        counts: (C, C), rows true, columns predicted.
+        classes: C names in label order.
+        look: Theme and size.
+        normalised: Write the share of the row large and colour by it, instead of the count.
+
+    Returns:
+        A figure whose bars carry `customdata = [true, predicted]` as label numbers.
+    """
+    t, size, n = look.tokens, look.size, len(classes)
+    shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
+    strengths = shares if normalised else counts / max(int(counts.sum(1).max(initial=0)), 1)
+    cells = [(i, j) for i in range(n) for j in range(n)]
+    names = [escape(name) for name in classes]
+    figure = Panels(look, [[""]], height=430 if n < 4 else 90 * n + 70)
+    figure.add_bar(
+        x=[j for _, j in cells],
+        y=[0.96] * len(cells),
+        base=[n - 1 - i + 0.02 for i, _ in cells],
+        width=0.97,
+        marker={
+            "color": [_cell_colour(strengths[i, j], i == j, look) for i, j in cells],
+            "cornerradius": 6,
+            "line": {"width": 0},
+        },
+        customdata=[[i, j] for i, j in cells],
+        text=[_cell_text(int(counts[i, j]), shares[i, j], normalised) for i, j in cells],
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        textfont={"size": size(18 if n < 4 else 14), "color": t.ink},
+        constraintext="none",
+        hovertext=[f"true {names[i]}, predicted {names[j]}: {count(int(counts[i, j]))}" for i, j in cells],
+        hovertemplate="%{hovertext}<extra></extra>",
+        selected={"marker": {"opacity": 1}, "textfont": {"color": t.ink}},
+        unselected={"marker": {"opacity": 0.4}, "textfont": {"color": t.muted}},
+    )
+    ticks = {"size": size(16 if n < 4 else 14), "color": t.ink}
+    places = list(range(n))
+    figure.update_xaxes(
+        title="predicted", side="top", tickvals=places, ticktext=names, tickfont=ticks, range=[-0.5, n - 0.5]
+    )
+    figure.update_yaxes(
+        title="true",
+        tickvals=[n - 0.5 - i for i in places],
+        ticktext=names,
+        range=[0, n],
+        showgrid=False,
+        tickfont=ticks,
+        tickangle=-90 if n < 4 else 0,
+    )
+    figure.update_layout(barmode="overlay", bargap=0, clickmode="event+select", margin={"t": 8})
+    return figure.drawn()
+
+
+def _cell_text(cell: int, share: float, normalised: bool) -> str:
+    large, small = (number(share), count(cell)) if normalised else (count(cell), number(share))
+    return f"<b style='font-size:1.6em'>{large}</b><br>{small}"
+
+
+def _cell_colour(share: float, correct: bool, look: Look) -> str:
+    """Grey for correct, magenta by strength for an error; never so strong that ink cannot be read on it."""
+    t = look.tokens
+    if correct:
+        return blend(t.paper, t.right, 0.08 + 0.3 * share)
+    return blend(t.paper, t.wrong, min(0.06 + 1.4 * share, 0.5 if look.dark else 0.45)) if share else t.paper

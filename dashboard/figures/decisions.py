@@ -1,0 +1,218 @@
+"""What a model says at a threshold: one decision, from which every figure of the scores is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.evaluation.intervals import share_interval
+from core.evaluation.metrics import confusion
+from core.exceptions import RunDamaged
+from core.runs.record import LABEL, PROBABILITY
+from dashboard.figures.panels import Panels
+from dashboard.figures.theme import Look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Floats = NDArray[np.floating]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run says of one split, from its saved predictions."""
+
+    classes: tuple[str, ...]
+    examples: pd.DataFrame
+    """text, label and predicted (class names), probability (of the predicted class); phenomenon where it is known."""
+    labels: Integers
+    """(n,) positions in `classes`; of several labels a text (n, C) zeros and ones."""
+    probabilities: Floats
+    """(n, C)"""
+
+
+def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
+    """The rows of one split.
+
+    Args:
+        saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each;
+            of several labels a text also a 0/1 column `label:CLASS` each.
+        classes: C names in label order.
+
+    Raises:
+        RunDamaged: a column or a class is missing.
+    """
+    try:
+        probabilities = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
+        labels = true_labels(saved, classes)
+        shown = ["text", "label", "predicted", *(["phenomenon"] if "phenomenon" in saved else [])]
+        examples = saved[shown].assign(probability=answer_probability(probabilities, several=labels.ndim == 2))
+    except (KeyError, ValueError) as error:
+        raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error
+    return Report(classes, examples, labels, probabilities)
+
+
+def answer_probability(probabilities: Floats, *, several: bool) -> Floats:
+    """(n, C) → (n,) that of what is said: the most probable class, or of several labels exactly those above 0.5."""
+    return np.maximum(probabilities, 1 - probabilities).prod(1) if several else probabilities.max(1)
+
+
+def true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
+    """(n,) positions in `classes`, or (n, C) zeros and ones where sentences may have several labels.
+
+    Raises:
+        KeyError, ValueError: the predictions are not of these classes.
+    """
+    several = [f"{LABEL}{name}" for name in classes]
+    if several[0] in saved:
+        return saved[several].to_numpy(np.int64)
+    found = saved["label"].map({name: number for number, name in enumerate(classes)}).to_numpy(np.int64)
+    return np.asarray(found, np.int64)
+
+
+ANSWER = "top answer"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Who gets which answer at a threshold, over the rows that get one."""
+
+    classes: tuple[str, ...]
+    """The answers: those of the model, or "not X" and X where one class stands against the rest."""
+    rows: Integers
+    """(n,) places in the split of the rows that get an answer."""
+    labels: Integers
+    said: Integers
+    """(n,) positions in `classes`, the truth and the answer."""
+    probabilities: Floats
+    """(n, C)"""
+    threshold: float
+    total: int
+    """Rows of the split."""
+    positive: int | None
+    """Position in `classes` of the class that the threshold is about; None: it is about the top probability."""
+
+    @property
+    def correct(self) -> NDArray[np.bool_]:
+        """(n,) booleans."""
+        return self.labels == self.said
+
+    @property
+    def score(self) -> Floats:
+        """(n,) the probability that the threshold is compared with."""
+        return self.probabilities.max(1, initial=0) if self.positive is None else self.probabilities[:, self.positive]
+
+    @property
+    def score_name(self) -> str:
+        """What that probability is called."""
+        return "P(said)" if self.positive is None else f"P({self.classes[self.positive]})"
+
+    @cached_property
+    def counts(self) -> Integers:
+        """(C, C), rows true, columns said."""
+        return np.array(confusion(self.labels, self.said, len(self.classes)), np.int64)
+
+    @property
+    def accuracy(self) -> tuple[float, float, float]:
+        """Share of right answers and its 95 % interval."""
+        hits, n = int(self.correct.sum()), len(self.rows)
+        return (hits / n if n else float("nan"), *share_interval(hits, n))
+
+
+def decide(labels: Integers, probabilities: Floats, classes: Sequence[str], rule: str, threshold: float) -> Decision:
+    """The answers at a threshold.
+
+    Args:
+        labels: (n,).
+        probabilities: (n, C).
+        classes: C names.
+        rule: Two classes: without meaning, the threshold is on the second. More: `ANSWER`, a row whose top
+            probability is not above the threshold gets no answer; or a class, which then stands against the rest.
+        threshold: A class is said where its probability is above this.
+    """
+    every = np.arange(len(labels))
+    if len(classes) > 2 and rule not in classes:
+        rows = every[probabilities.max(1, initial=0) > threshold]
+        kept = probabilities[rows]
+        said = kept.argmax(1) if len(rows) else every[:0]
+        return Decision(tuple(classes), rows, labels[rows], said, kept, threshold, len(labels), None)
+    if len(classes) == 2:
+        names, truth, chance = tuple(classes), labels, probabilities[:, 1]
+    else:
+        number = list(classes).index(rule)
+        names = (f"not {rule}", rule)
+        truth, chance = (labels == number).astype(np.int64), probabilities[:, number]
+    said = (chance > threshold).astype(np.int64)
+    return Decision(names, every, truth, said, np.stack([1 - chance, chance], 1), threshold, len(labels), 1)
+
+
+def ranked(decision: Decision) -> list[int]:
+    """The classes whose ranking is drawn, by position."""
+    return list(range(len(decision.classes))) if decision.positive is None else [decision.positive]
+
+
+def share(part: float, whole: float) -> float:
+    """A part of a whole; NaN of nothing."""
+    return float(part / whole) if whole else float("nan")
+
+
+def rates(decision: Decision, number: int) -> tuple[float, float, float]:
+    """False positive rate, recall and precision of a class at the threshold."""
+    counts = decision.counts
+    hits, own, said = counts[number, number], counts[number].sum(), counts[:, number].sum()
+    return share(said - hits, counts.sum() - own), share(hits, own), share(hits, said)
+
+
+def cell_rows(decision: Decision, examples: pd.DataFrame, true: int, said: int) -> pd.DataFrame:
+    """The sentences of a cell of the matrix."""
+    return examples.iloc[decision.rows[(decision.labels == true) & (decision.said == said)]]
+
+
+def class_table(decision: Decision) -> pd.DataFrame:
+    """Each class at the threshold: precision, recall, F1 and n."""
+    import pandas as pd
+
+    rows = []
+    for number, name in enumerate(decision.classes):
+        _, recall, precision = rates(decision, number)
+        both = decision.counts[number].sum() + decision.counts[:, number].sum()
+        f1 = share(2 * decision.counts[number, number], both)
+        n = int(decision.counts[number].sum())
+        rows.append({"Class": name, "Precision": precision, "Recall": recall, "F1": f1, "n": n})
+    return pd.DataFrame(rows)
+
+
+def few(sizes: dict[str, int]) -> str:
+    """What rests on fewer than `FEW` sentences, in words; empty if nothing does."""
+    small = [f"{name} on {n}" for name, n in sizes.items() if n < FEW]
+    return f"{', '.join(small[:4])}{f' and {len(small) - 4} more' if len(small) > 4 else ''}" if small else ""
+
+
+FEW = 30
+"""Below this a figure says little."""
+BINS, BARS = 10, 20
+TICKS = [0, 0.25, 0.5, 0.75, 1]
+
+
+def threshold_line(figure: Panels, threshold: float, look: Look) -> None:
+    """Where the threshold lies on an axis of probabilities."""
+    figure.add_vline(x=threshold, line={"color": look.tokens.ink, "width": look.size(1.6)})
+
+
+def decide_label(report: Report, label: str, threshold: float) -> Decision:
+    """One label against the rest at a threshold: a sentence has it or not."""
+    number = report.classes.index(label)
+    chance = report.probabilities[:, number]
+    pair = np.stack([1 - chance, chance], 1)
+    return decide(report.labels[:, number], pair, (f"not {label}", label), "", threshold)
+
+
+def first_label(report: Report) -> str:
+    """The most frequent label of the split."""
+    return report.classes[int(report.labels.sum(0).argmax())]

@@ -1,0 +1,156 @@
+"""A model as a column of parts from the text to the answer, drawn as SVG."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from core.models.describe import Part
+from dashboard.figures.numbers import count
+from dashboard.figures.theme import SANS, Look
+
+WIDTH = 540
+LEFT, RIGHT = 46, 526
+"""Edges of a box; left of them run the residual connections."""
+CENTRE = (LEFT + RIGHT) / 2
+GAP, PAD, TITLE, LINE = 20, 11, 20, 19
+CHARACTERS = 70
+"""Of a line of detail: at 14 pixels it then stays inside its box."""
+
+
+@dataclass
+class _Canvas:
+    look: Look
+    y: float = 0
+    marks: list[str] = field(default_factory=list)
+
+    def box(self, x: float, y: float, width: float, height: float, **style: object) -> None:
+        shape = f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6"{_attributes(style)}/>'
+        self.marks.append(shape)
+
+    def text(self, x: float, y: float, words: str, **style: object) -> None:
+        self.marks.append(f'<text x="{x:g}" y="{y:g}"{_attributes(style)}>{escape(words)}</text>')
+
+    def path(self, way: str, **style: object) -> None:
+        style = {"fill": "none", "stroke": self.look.tokens.muted, "stroke-width": 1.5, **style}
+        self.marks.append(f'<path d="{way}"{_attributes(style)}/>')
+
+    def arrow(self, to: float) -> None:
+        """From here straight down."""
+        self.path(f"M{CENTRE:g} {self.y:g}V{to:g}")
+        self.path(f"M{CENTRE - 4:g} {to - 5:g}L{CENTRE:g} {to:g}L{CENTRE + 4:g} {to - 5:g}")
+        self.y = to
+
+
+def diagram(parts: Sequence[Part], look: Look) -> str:
+    """The drawing as a document of its own; `described` is its alternative text.
+
+    Args:
+        parts: as `core.models.describe.parts` gives them.
+        look: theme and size.
+    """
+    canvas, tokens = _Canvas(look, 16), look.tokens
+    canvas.text(CENTRE, canvas.y, "text", fill=tokens.muted, text_anchor="middle")
+    canvas.text(RIGHT - 14, canvas.y, "parameters", fill=tokens.muted, text_anchor="end")
+    canvas.y += 6
+    layer = [part for part in parts if part.layer]
+    for part in parts:
+        if not part.layer:
+            canvas.arrow(canvas.y + GAP)
+            _box(canvas, part)
+        elif part is layer[0]:
+            _layers(canvas, layer)
+    canvas.arrow(canvas.y + GAP)
+    canvas.text(CENTRE, canvas.y + 16, "answer", fill=tokens.muted, text_anchor="middle")
+    height, scale = canvas.y + 24, look.size(1)
+    size = f'width="{WIDTH * scale:g}" height="{height * scale:g}" viewBox="0 0 {WIDTH} {height:g}"'
+    about = f'role="img" aria-label="{escape(described(parts))}" font-family="{SANS}" font-size="14"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size} {about}>{"".join(canvas.marks)}</svg>'
+
+
+def described(parts: Sequence[Part]) -> str:
+    """The same in words, in the same order."""
+    return "From text to answer: " + "; ".join(_sentences(parts)) + "."
+
+
+def _sentences(parts: Sequence[Part]) -> Iterator[str]:
+    for part in parts:
+        copies = f"in each of {part.times} layers " if part.layer and part.times > 1 else ""
+        terms = f" with {', '.join(f'{term.name} ({term.detail})' for term in part.terms)}" if part.terms else ""
+        yield f"{copies}{part.title}{f', {part.detail}' if part.detail else ''}{terms}{_size(part, ', {} parameters')}"
+
+
+def _size(part: Part, form: str) -> str:
+    if not part.parameters:
+        return ""
+    each = count(part.parameters)
+    return form.format(f"{part.times} × {each}" if part.times > 1 else each)
+
+
+def _layers(canvas: _Canvas, layer: Sequence[Part]) -> None:
+    """The repeated parts in a field of their own, each branch with its residual connection."""
+    tokens, times = canvas.look.tokens, layer[0].times
+    canvas.arrow(canvas.y + GAP)
+    start, place = canvas.y, len(canvas.marks)
+    canvas.y += 26
+    canvas.text(LEFT, start + 19, f"{times} layers" if times > 1 else "1 layer", fill=tokens.ink, font_weight=600)
+    canvas.path(f"M{CENTRE:g} {start:g}V{canvas.y:g}")
+    pre = layer[0].key == "norm"
+    left = canvas.y
+    for part in layer:
+        core = part.key != "norm"
+        if pre != core:  # a branch begins at its norm, or at its core where the norm follows the sum
+            left = canvas.y + 5
+        canvas.arrow(canvas.y + GAP)
+        _box(canvas, part)
+        if core:
+            _sum(canvas, left)
+    canvas.y += 12
+    canvas.path(f"M{CENTRE:g} {canvas.y - 12:g}V{canvas.y:g}")
+    field_mark = (
+        f'<rect x="6" y="{start:g}" width="{WIDTH - 12}" height="{canvas.y - start:g}" rx="8" fill="{tokens.panel}"/>'
+    )
+    canvas.marks.insert(place, field_mark)
+
+
+def _sum(canvas: _Canvas, left: float) -> None:
+    """Where a branch comes back to what went around it."""
+    y = canvas.y + GAP
+    canvas.arrow(y - 8)
+    canvas.path(f"M{CENTRE:g} {left:g}H26V{y:g}H{CENTRE - 8:g}", stroke_linejoin="round")
+    canvas.marks.append(
+        f'<circle cx="{CENTRE:g}" cy="{y:g}" r="8" fill="{canvas.look.tokens.panel}" '
+        f'stroke="{canvas.look.tokens.muted}" stroke-width="1.5"/>'
+    )
+    canvas.path(f"M{CENTRE - 4:g} {y:g}H{CENTRE + 4:g}M{CENTRE:g} {y - 4:g}V{y + 4:g}")
+    canvas.y = y + 8
+
+
+def _box(canvas: _Canvas, part: Part) -> None:
+    """Title and size on one line, then the detail, then what an attention has beside it."""
+    tokens, top = canvas.look.tokens, canvas.y
+    detail = textwrap.wrap(part.detail, CHARACTERS)
+    terms = [(term.name, textwrap.wrap(term.detail, CHARACTERS)) for term in part.terms]
+    lines = len(detail) + sum(1 + len(more) for _, more in terms)
+    height = 2 * PAD + TITLE - 4 + lines * LINE + 8 * len(terms)
+    canvas.box(LEFT, top, RIGHT - LEFT, height, fill=tokens.paper, stroke=tokens.right)
+    y = top + PAD + 12
+    canvas.text(LEFT + 14, y, part.title, fill=tokens.ink, font_weight=600, font_size=15)
+    canvas.text(RIGHT - 14, y, _size(part, "{}"), fill=tokens.muted, text_anchor="end")
+    for line in detail:
+        y += LINE
+        canvas.text(LEFT + 14, y, line, fill=tokens.muted)
+    for name, more in terms:
+        y += 8
+        canvas.box(LEFT + 14, y + 5, 4, LINE * (1 + len(more)) - 2, fill=tokens.accent)
+        for i, line in enumerate((name, *more)):
+            y += LINE
+            style = {"fill": tokens.muted} if i else {"fill": tokens.accent, "font_weight": 600}
+            canvas.text(LEFT + 28, y, line, **style)
+    canvas.y = top + height
+
+
+def _attributes(style: dict[str, object]) -> str:
+    return "".join(f' {name.replace("_", "-")}="{value}"' for name, value in style.items())

@@ -1,0 +1,91 @@
+"""Presets as tables: which there are, what they are made of, what sets two apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import pandas as pd
+
+from core import systems
+from core.models.describe import parts
+from core.models.presets import PAPERS, PRESETS
+from core.runs.record import RunRecord
+from dashboard.figures.naming import data_name
+from dashboard.figures.numbers import count
+
+ALL = "All"
+LINKED = 6
+"""Runs of a preset that are named; the others stand on Overview."""
+
+
+class Sizes(NamedTuple):
+    """At which parameters are counted, and where these numbers come from."""
+
+    vocabulary: int
+    classes: int
+    words: str
+
+
+USUAL = Sizes(systems.VOCABULARY, systems.CLASSES, f"{count(systems.VOCABULARY)} tokens and two classes")
+
+
+def sizes_of(record: RunRecord | None) -> Sizes | None:
+    """Those of a run; None where it has none yet."""
+    if record is None or not record.vocabulary or len(record.classes) < 2:
+        return None
+    data = data_name(record.config.data.name)
+    words = f"{count(record.vocabulary)} tokens and {len(record.classes)} classes of {data}, as in {record.run}"
+    return Sizes(record.vocabulary, len(record.classes), words)
+
+
+def names_of(paper: str) -> list[str]:
+    """The presets of a paper (its title), or `ALL`."""
+    return [name for name, preset in PRESETS.items() if paper in (ALL, PAPERS[preset.paper])]
+
+
+def preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -> pd.DataFrame:
+    """One row a preset of a paper (its title, or `ALL`): paper, model, parameters, parts, runs, line, source."""
+    rows = systems.listed("" if paper == ALL else paper, vocabulary=sizes.vocabulary, classes=sizes.classes)
+    made = pd.Series([record.preset for record in records], dtype="str").value_counts()
+    return pd.DataFrame(
+        [
+            {
+                "paper": PAPERS[row["paper"]],
+                "model": row["name"],
+                "parameters": row["parameters"],
+                "parts": ", ".join(row["parts"]) or "plain encoder",
+                "runs": int(made.get(row["name"], 0)),
+                "line": row["line"],
+                "source": row["source"],
+            }
+            for row in rows
+        ]
+    )
+
+
+def parts_frame(name: str, sizes: Sizes) -> pd.DataFrame:
+    """The diagram as a table, one row for each part and each term of the attention."""
+    rows: list[tuple[str, str, str, int, int]] = []
+    for part in parts(PRESETS[name].model, vocabulary=sizes.vocabulary, classes=systems.possible(name, sizes.classes)):
+        rows.append((part.title, "", part.detail, part.parameters, part.times))
+        rows += [(part.title, term.name, term.detail, term.parameters, part.times) for term in part.terms]
+    return pd.DataFrame(rows, columns=["part", "term", "detail", "parameters", "copies"])
+
+
+def difference_frame(first: str, second: str) -> pd.DataFrame:
+    """Every setting in which two presets differ: what, both values, setting."""
+    found = systems.compared(first, second)
+    columns = ["what", first, second, "setting"]
+    return pd.DataFrame([(each.words, each.first, each.second, each.setting) for each in found], columns=columns)
+
+
+def departure_frame(name: str) -> pd.DataFrame:
+    """Where a preset departs from its paper, or chose what it leaves open: what, paper, here, why, to follow it."""
+    frame = pd.DataFrame(systems.departed(name), columns=["what", "paper", "here", "why", "instead"])
+    return frame.assign(paper=frame["paper"].replace("", "not stated"))
+
+
+def runs_of(name: str, records: Sequence[RunRecord]) -> list[str]:
+    """The newest finished runs of a preset, at most `LINKED`."""
+    return [record.run for record in records if record.preset == name and record.status == "done"][:LINKED]

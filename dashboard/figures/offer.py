@@ -1,0 +1,33 @@
+"""What is offered to somebody who has chosen nothing yet: a run, and a sentence to read with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.models.provides import provides
+from core.runs.record import RunRecord
+from dashboard.figures.results import headline
+
+CORPUS = "built-in"
+SENTENCE = "The film was not bad at all, and the ending was never dull."
+"""Every word is one of the built-in corpus, and a moved λ is enough to turn the answer of what is offered."""
+
+
+def offered(records: Sequence[RunRecord]) -> RunRecord | None:
+    """The run to begin with: one with λ where there is one, so that every page has something to move and to show.
+
+    Only finished runs are offered. Of those, runs on the built-in corpus come first, since they know the words of
+    `SENTENCE`; then runs with λ, those with one label a text (an accuracy and an F1 are not compared), and the best.
+    """
+    done = [record for record in records if record.status == "done"]
+    return max(done, key=_worth, default=None)
+
+
+def _worth(record: RunRecord) -> tuple[bool, bool, bool, float]:
+    found = headline(record)
+    return (
+        record.config.data.name == CORPUS,
+        "lambda" in provides(record.config.model),
+        record.task == "single",
+        found.value if found else 0.0,
+    )

@@ -1,0 +1,121 @@
+"""A figure of panels, collected part by part and drawn in one go.
+
+Plotly checks every part as it comes, and all earlier ones again: a figure of six panels takes 120 ms that way, and
+15 ms as a whole. The names are those of Plotly's own figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from dashboard.figures.theme import Look, template
+
+
+class Panels:
+    """Rows and columns of panels, each title standing at the left end of its panel.
+
+    Args:
+        look: Theme and size.
+        titles: One row of titles for each row of panels; an empty title leaves the space out.
+        height: Pixels on a screen.
+        grid: Further arguments of plotly's `make_subplots`, such as spacings.
+    """
+
+    def __init__(self, look: Look, titles: Sequence[Sequence[str]], *, height: int, **grid: Any) -> None:
+        self.rows, self.columns = len(titles), len(titles[0])
+        self.traces: list[dict[str, Any]] = []
+        self.axes = {name: dict(axis) for name, axis in _grid(self.rows, self.columns, **grid).items()}
+        self.layout: dict[str, Any] = {
+            "template": template(look),
+            "height": look.height(height),
+            "margin": {"t": look.size(32)},
+        }
+        font = {"color": look.tokens.ink, "size": look.size(15)}
+        corner = {"x": 0, "y": 1, "yshift": 4, "xanchor": "left", "yanchor": "bottom", "font": font}
+        self.annotations = [
+            {**corner, "xref": f"x{self._number(row, column)} domain", "yref": f"y{self._number(row, column)} domain"}
+            | {"text": title}
+            for row, names in enumerate(titles, start=1)
+            for column, title in enumerate(names, start=1)
+            if title
+        ]
+        self.shapes: list[dict[str, Any]] = []
+
+    def add_scatter(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
+        """A trace of points or lines."""
+        self._add("scatter", row, col, trace)
+
+    def add_bar(self, *, row: int = 1, col: int = 1, **trace: Any) -> None:
+        """A trace of bars."""
+        self._add("bar", row, col, trace)
+
+    def add_annotation(self, *, row: int = 1, col: int = 1, **annotation: Any) -> None:
+        """A text at a place of a panel; `xref` and `yref` may say "x domain" and "y domain"."""
+        number = self._number(row, col)
+        for letter in "xy":
+            domain = " domain" if "domain" in annotation.get(f"{letter}ref", "") else ""
+            annotation[f"{letter}ref"] = f"{letter}{number}{domain}"
+        self.annotations.append(annotation)
+
+    def add_shape(self, *, row: int = 1, col: int = 1, **shape: Any) -> None:
+        """A rectangle or a line of a panel, in the units of its axes."""
+        number = self._number(row, col)
+        self.shapes.append({"xref": f"x{number}", "yref": f"y{number}", **shape})
+
+    def add_hline(self, y: float, *, row: int = 1, col: int = 0, **shape: Any) -> None:
+        """A line across a panel, or with no `col` across every panel of the row."""
+        for column in [col] if col else range(1, self.columns + 1):
+            across = {"x0": 0, "x1": 1, "xref": f"x{self._number(row, column)} domain"}
+            self.add_shape(type="line", y0=y, y1=y, row=row, col=column, **across, **shape)
+
+    def add_vline(self, x: float, *, row: int = 1, col: int = 1, **shape: Any) -> None:
+        """A line from the bottom of a panel to its top."""
+        upwards = {"y0": 0, "y1": 1, "yref": f"y{self._number(row, col)} domain"}
+        self.add_shape(type="line", x0=x, x1=x, row=row, col=col, **upwards, **shape)
+
+    def update_xaxes(self, *, row: int = 0, col: int = 0, **axis: Any) -> None:
+        """Settings of the axes at the bottom: of a panel, of a row, or of all panels."""
+        self._update("x", row, col, axis)
+
+    def update_yaxes(self, *, row: int = 0, col: int = 0, **axis: Any) -> None:
+        """Settings of the axes at the left: of a panel, of a row, or of all panels."""
+        self._update("y", row, col, axis)
+
+    def update_layout(self, **layout: Any) -> None:
+        """Settings of the whole figure; of `margin` the other sides stay."""
+        self.layout |= layout | {"margin": {**self.layout["margin"], **layout.get("margin", {})}}
+
+    def drawn(self) -> go.Figure:
+        """The figure."""
+        parts = {"annotations": self.annotations, "shapes": self.shapes}
+        return go.Figure({"data": self.traces, "layout": {**self.layout, **self.axes, **parts}})
+
+    def _add(self, kind: str, row: int, col: int, trace: dict[str, Any]) -> None:
+        number = self._number(row, col)
+        self.traces.append({"type": kind, "xaxis": f"x{number}", "yaxis": f"y{number}", **trace})
+
+    def _update(self, letter: str, row: int, col: int, axis: dict[str, Any]) -> None:
+        for number in self._numbers(row, col):
+            self.axes[f"{letter}axis{number}"] |= axis
+
+    def _numbers(self, row: int, col: int) -> Iterable[str]:
+        for each in [row] if row else range(1, self.rows + 1):
+            for column in [col] if col else range(1, self.columns + 1):
+                yield self._number(each, column)
+
+    def _number(self, row: int, col: int) -> str:
+        """As Plotly counts axes; the first has none."""
+        index = (row - 1) * self.columns + col
+        return str(index) if index > 1 else ""
+
+
+@cache
+def _grid(rows: int, columns: int, **grid: Any) -> dict[str, dict[str, Any]]:
+    """Where the axes of the panels lie."""
+    layout = make_subplots(rows, columns, **grid).to_plotly_json()["layout"]
+    return {name: axis for name, axis in layout.items() if name[1:].startswith("axis")}

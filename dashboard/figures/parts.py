@@ -1,0 +1,328 @@
+"""What a model knows of each token of one sentence, and how its other learned numbers moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from core.runs.record import RunRecord
+from core.text.lexicon import NEUTRAL
+from core.text.tags import TAGS
+from core.training.history import History
+from dashboard.figures.attention import MapRow, block, coefficient_names
+from dashboard.figures.numbers import number
+from dashboard.figures.panels import Panels
+from dashboard.figures.theme import Look, diverging, layer_colour, readable, sequential, shade, template
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+Floats = NDArray[np.floating]
+NAMED = 48
+"""Tokens whose words fit below the cells."""
+WRITTEN = 16
+"""Tokens whose values fit into the cells."""
+PER_ROW = 3
+"""Panels side by side."""
+
+
+@dataclass(frozen=True)
+class TokenRow:
+    """One number for each token, under a name."""
+
+    name: str
+    values: Floats
+    """(L,)."""
+    direction: int = 1
+    """What more of it means: 1 plus, −1 minus, 0 neither; see the colours of `token_rows`."""
+
+
+@dataclass(frozen=True)
+class NumberLine:
+    """One learned number over a training: x in epochs."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+NUMBERS = {
+    "alpha": ("α", "weight of the sinusoid in the positions"),
+    "beta": ("β", "weight of recency in the positions"),
+    "gamma": ("γ", "weight of the part of speech in the positions"),
+    "tau": ("τ", "temperature: how sharp the cosine scores are"),
+    "strength": ("strength of σ", "factor on what the lexicon adds to a score"),
+    "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
+}
+"""By name in a record: the sign on the page and what it means."""
+NEUTRAL_TOKENS = "neutral tokens"
+"""The row of a record's numbers that is counted, not learned."""
+POLARITIES = {"positive": 1, "neutral": 0, "negative": -1}
+"""In the order of a lexicon's numbers, each with the direction in which more of it pushes."""
+
+
+def tag_names(view: SentenceView) -> list[str]:
+    """The part of speech of each token; empty where it has none."""
+    names = ("", *TAGS, "")  # 0 unknown, 13 the class token
+    return [names[tag] for tag in view.tags or ()]
+
+
+def gate_rows(view: SentenceView) -> list[TokenRow]:
+    """The gate of each token in each layer."""
+    return [TokenRow(f"layer {i}", layer.gates) for i, layer in enumerate(view.layers, 1) if layer.gates is not None]
+
+
+def lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
+    """The coefficients of each token where they differ between tokens, mean over heads: layer by component."""
+    rows = []
+    for number_, layer in enumerate(view.layers, start=1):
+        names = coefficient_names(len(layer.coefficients), minus)
+        for name, values in zip(names, layer.coefficients[1:].mean(1), strict=True):
+            rows.append(TokenRow(f"layer {number_}, {name}", values))
+    return rows
+
+
+def polarity_rows(view: SentenceView) -> list[TokenRow]:
+    """How positive, neutral and negative the lexicon holds each token."""
+    if view.polarity is None:
+        return []
+    return [TokenRow(name, view.polarity[:, i], way) for i, (name, way) in enumerate(POLARITIES.items())]
+
+
+def branch_rows(view: SentenceView) -> list[TokenRow]:
+    """The mean over channels of each convolution of the head at each token."""
+    return [TokenRow(f"{width} tokens wide", values.mean(-1)) for width, values in view.branches.items()]
+
+
+def head_reading(view: SentenceView) -> list[TokenRow]:
+    """How much each token is read by the head's own attention, mean over readers and heads."""
+    if view.head_maps is None or not view.tokens:  # of no readers there is no mean
+        return []
+    return [TokenRow("is read", np.average(view.head_maps.mean(0), axis=0, weights=view.places))]
+
+
+def sigma(view: SentenceView, layer: int) -> MapRow | None:
+    """What the lexicon does to the scores of one layer, in the last head, which every setting reaches.
+
+    Counted from its value for a pair with a neutral token, since a softmax does not see what all scores have in common.
+    """
+    polarity, terms = view.polarity, view.layers[layer].terms if view.layers else {}
+    for name, term in terms.items():
+        if polarity is not None:
+            factor = term[-1, 0, 0] / (polarity[0] @ polarity[0])  # strength and scale
+            return MapRow(SIGMA[name], term[-1:] - factor * NEUTRAL)
+    return None
+
+
+SIGMA = {"lexical": "added to the score", "lexical_factor": "multiplied with the score"}
+
+
+def seen(view: SentenceView, layer: int) -> MapRow | None:
+    """Who may see whom in one layer, 1 or 0."""
+    support = view.layers[layer].support if view.layers else None
+    return None if support is None else MapRow("may see", support[None].astype("float32"))
+
+
+def number_table(scalars: Mapping[str, Sequence[float]], gates: Sequence[Sequence[float]] = ()) -> pd.DataFrame:
+    """One row for each learned number: its sign, its meaning, its value (by layer where there are several)."""
+    rows = [(*NUMBERS[name], _by_layer(values)) for name, values in scalars.items() if name in NUMBERS]
+    if gates:
+        said = ", ".join(f"{number(mean, 2)} ± {number(deviation, 2)}" for mean, deviation in gates)
+        rows.append(("gate", "mean and deviation over tokens of validation texts, by layer", said))
+    return pd.DataFrame(rows, columns=["number", "what it is", "learned"])
+
+
+def _by_layer(values: Sequence[float]) -> str:
+    return ", ".join(number(value, 3) for value in values)
+
+
+def view_scalars(view: SentenceView) -> dict[str, list[float]]:
+    """The learned numbers that a reading shows."""
+    found = {name: [value] for name, value in view.positions.items()}
+    temperatures = [layer.temperature for layer in view.layers if layer.temperature is not None]
+    return {**found, **({"tau": temperatures} if temperatures else {})}
+
+
+def record_numbers(record: RunRecord) -> pd.DataFrame:
+    """The same of a finished run, with how much its lexicon knows; empty where its model has neither."""
+    table = number_table(record.results.get("scalars") or {}, record.results.get("gates") or ())
+    shares = {split: share for split, share in (record.results.get("neutral_share") or {}).items() if share is not None}
+    if shares:
+        said = ", ".join(f"{split} {100 * share:.1f} %" for split, share in shares.items())
+        table.loc[len(table)] = [NEUTRAL_TOKENS, "share of running tokens of which the lexicon says nothing", said]
+    return table
+
+
+def token_table(view: SentenceView) -> pd.DataFrame:
+    """One row for each token with everything that the model knows of it beside the maps."""
+    columns: dict[str, Any] = {"place": range(1, len(view.tokens) + 1), "token": view.tokens}
+    if view.tags is not None:
+        columns["part of speech"] = tag_names(view)
+    groups = {"": polarity_rows(view), "gate, ": gate_rows(view), "convolution ": branch_rows(view)}
+    for start, rows in groups.items():
+        columns |= {f"{start}{row.name}": row.values for row in rows}
+    columns |= {f"head {row.name}": row.values for row in head_reading(view)}
+    return pd.DataFrame(columns)
+
+
+def number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:
+    """The course of every learned number in a history; of the gates their mean after each epoch."""
+    found: dict[str, list[NumberLine]] = {}
+    rows = [row for row in history.rows if row.get("scalars")]
+    for name in rows[0]["scalars"] if rows else ():
+        sign = NUMBERS.get(name, (name,))[0]
+        found[sign] = _lines([(row["step"] / steps_per_epoch, row["scalars"][name]) for row in rows])
+    gates = [
+        (row["step"] / steps_per_epoch, [mean for mean, _ in row["gates"]]) for row in history.rows if "gates" in row
+    ]
+    return {**found, "mean gate": _lines(gates)} if gates else found
+
+
+def numbers_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
+    """One row for each logged value of each number: number, layer (from 1), epoch, value."""
+    rows = [
+        (name, layer, x, y)
+        for name, layers in lines.items()
+        for layer, line in enumerate(layers, start=1)
+        for x, y in zip(line.x, line.y, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["number", "layer", "epoch", "value"])
+
+
+def _lines(points: Sequence[tuple[float, Sequence[float]]]) -> list[NumberLine]:
+    x = tuple(place for place, _ in points)
+    return [NumberLine(x, tuple(values[layer] for _, values in points)) for layer in range(len(points[0][1]))]
+
+
+def token_rows(
+    rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, label: str, top: float = 0, zero: float = 0
+) -> go.Figure:
+    """A cell for each token, a line for each row; the page colour is `zero`, and a row without direction has no other.
+
+    Args:
+        rows: At least one.
+        tokens: L words.
+        look: Theme and size.
+        label: What the colour measures.
+        top: How far from `zero` is full colour; 0: as far as the farthest value.
+        zero: The value that means nothing.
+    """
+    t, size = look.tokens, look.size
+    step = block(len(tokens))
+    values = np.stack([_strongest(row.values, step) for row in rows])
+    z = (values - zero) * np.array([[row.direction] for row in rows], np.float32)
+    top = top or float(np.abs(z).max()) or 1.0
+    signed = bool((z < 0).any())
+    words = [escape(token) for token in tokens][::step]
+    places = list(range(len(words)))
+    axis: dict[str, Any] = {"tickvals": places, "ticktext": words, "tickangle": -40 if len(words) > 10 else 0}
+    layout = {
+        "template": template(look),
+        "height": look.height(96 + 34 * len(rows)),
+        "margin": {"t": size(6), "b": size(40)},
+        "xaxis": {"showgrid": False, "tickfont": {"color": t.ink}, **axis}
+        if len(words) <= NAMED
+        else {"visible": False},
+        "yaxis": {"autorange": "reversed", "showgrid": False, "tickfont": {"color": t.ink}},
+    }
+    trace = {
+        "type": "heatmap",
+        "z": z,
+        "x": places,
+        "y": [escape(row.name) for row in rows],
+        "text": [words] * len(rows),
+        "customdata": values,
+        "zmin": -top if signed else 0,
+        "zmax": top,
+        "colorscale": diverging(t) if signed else sequential(t),
+        "showscale": False,
+        "xgap": 2,
+        "ygap": 2,
+        "hovertemplate": f"%{{text}}<br>{escape(label)} %{{customdata:.3f}}<extra>%{{y}}</extra>",
+    }
+    if len(words) <= WRITTEN:
+        layout["annotations"] = [
+            {
+                "x": x,
+                "y": y,
+                "text": number(value, 2),
+                "font": {"size": size(13), "color": readable(t, shade(t, z[y, x], top))},
+            }
+            for y, line in enumerate(values)
+            for x, value in enumerate(line)
+        ]
+    return go.Figure({"data": [trace], "layout": layout})
+
+
+def _strongest(values: Floats, step: int) -> Floats:
+    """(L,) to one value of each block of a long text: the one that is largest in size."""
+    parts = [values[start : start + step] for start in range(0, len(values), step)]
+    return np.array([part[np.abs(part).argmax()] for part in parts], np.float32)
+
+
+def token_bars(row: TokenRow, tokens: Sequence[str], look: Look, *, label: str) -> go.Figure:
+    """A bar for each token, from 0 to 1."""
+    t, step = look.tokens, block(len(tokens))
+    words = [escape(token) for token in tokens][::step]
+    places = list(range(len(words)))
+    trace = {
+        "type": "bar",
+        "x": places,
+        "y": _strongest(row.values, step),
+        "marker": {"color": t.accent},
+        "customdata": words,
+        "hovertemplate": f"%{{customdata}}<br>{escape(label)} %{{y:.3f}}<extra>{escape(row.name)}</extra>",
+    }
+    layout = {
+        "template": template(look),
+        "height": look.height(210),
+        "bargap": 0.25,
+        "xaxis": {"tickvals": places, "ticktext": words, "tickangle": -40 if len(words) > 10 else 0}
+        if len(words) <= NAMED
+        else {"visible": False},
+        "yaxis": {"range": [0, 1.02], "dtick": 0.5, "title": {"text": label}},
+    }
+    return go.Figure({"data": [trace], "layout": layout})
+
+
+def numbers_course(lines: Mapping[str, Sequence[NumberLine]], epochs: int, look: Look) -> go.Figure:
+    """A panel for each number, a line for each layer that has one of its own; the deeper the layer, the stronger.
+
+    Args:
+        lines: By name; one line for each layer, or a single one of the whole model.
+        epochs: Planned.
+        look: Theme and size.
+    """
+    t = look.tokens
+    names = list(lines)
+    titles = [
+        [*names[i : i + PER_ROW], *[""] * (PER_ROW - len(names[i : i + PER_ROW]))]
+        for i in range(0, len(names), PER_ROW)
+    ]
+    figure = Panels(
+        look, titles, height=40 + 220 * len(titles), horizontal_spacing=0.09, vertical_spacing=0.44 / len(titles)
+    )
+    for index, (name, layers) in enumerate(lines.items()):
+        at = {"row": index // PER_ROW + 1, "col": index % PER_ROW + 1}
+        for layer, line in enumerate(layers):
+            of = f"layer {layer + 1}" if len(layers) > 1 else "all layers"
+            figure.add_scatter(
+                x=line.x,
+                y=line.y,
+                mode="lines",
+                line={"color": layer_colour(t, layer, len(layers)), "width": look.size(2.4)},
+                hovertemplate=f"{of}<br>epoch %{{x:.1f}}<br>{escape(name)} %{{y:.4f}}<extra></extra>",
+                **at,
+            )
+        figure.update_xaxes(range=[0, epochs], title="epoch", nticks=5, **at)
+        figure.update_yaxes(nticks=5, exponentformat="none", **at)
+    for index in range(len(names), len(titles) * PER_ROW):
+        figure.update_xaxes(visible=False, row=index // PER_ROW + 1, col=index % PER_ROW + 1)
+        figure.update_yaxes(visible=False, row=index // PER_ROW + 1, col=index % PER_ROW + 1)
+    return figure.drawn()

@@ -1,0 +1,152 @@
+"""How well the probabilities rank: ROC, and precision against recall."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from core.evaluation.metrics import pr_points, roc_points
+from core.evaluation.weighted import Scores, precision_area, reached, roc_area
+from dashboard.figures.decisions import Decision, ranked, rates
+from dashboard.figures.numbers import number
+from dashboard.figures.panels import Panels
+from dashboard.figures.theme import Look
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One class against all others over all thresholds, and where the chosen threshold lies on it."""
+
+    name: str
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    area: float
+    positives: int
+    others: int
+    at: tuple[float, float] | None = None
+
+
+DRAWN = 400
+"""Points of a curve that are drawn; more cannot be told apart."""
+
+
+def roc_curves(decision: Decision) -> list[Curve]:
+    """Recall against the false positive rate; classes of which there is nothing, or nothing else, are left out."""
+    curves = []
+    for place in ranked(decision):
+        points = roc_points(decision.labels, decision.probabilities, place)
+        if not points["fpr"]:
+            continue
+        own = int((decision.labels == place).sum())
+        false, recall, _ = rates(decision, place)
+        curves.append(
+            Curve(
+                decision.classes[place],
+                *_thin(points["fpr"], points["tpr"]),
+                _area(decision, place, ranking=True),
+                own,
+                len(decision.labels) - own,
+                None if decision.positive is None else (false, recall),
+            )
+        )
+    return curves
+
+
+def pr_curves(decision: Decision) -> list[Curve]:
+    """Precision against recall; classes of which there is nothing are left out."""
+    curves = []
+    for place in ranked(decision):
+        points = pr_points(decision.labels, decision.probabilities, place)
+        if not points["recall"]:
+            continue
+        own = int((decision.labels == place).sum())
+        _, recall, precision = rates(decision, place)
+        known = decision.positive is not None and not np.isnan(precision)
+        curves.append(
+            Curve(
+                decision.classes[place],
+                *_thin(points["recall"], points["precision"]),
+                _area(decision, place, ranking=False),
+                own,
+                len(decision.labels) - own,
+                (recall, precision) if known else None,
+            )
+        )
+    return curves
+
+
+def _thin(x: Sequence[float], y: Sequence[float]) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """At most `DRAWN` points, both ends among them."""
+    places = np.unique(np.linspace(0, len(x) - 1, min(len(x), DRAWN)).round().astype(int))
+    return tuple(x[place] for place in places), tuple(y[place] for place in places)
+
+
+def _area(decision: Decision, number: int, *, ranking: bool) -> float:
+    scores = Scores(decision.labels, decision.probabilities)
+    curve = reached(scores, np.ones((1, len(scores.labels))), number)
+    return float((roc_area if ranking else precision_area)(*curve)[0])
+
+
+def draw_roc(curves: Sequence[Curve], look: Look) -> go.Figure:
+    """True against false positive rate, one line for each class, named with its area."""
+    figure = Panels(look, [[""]], height=400)
+    _reference(figure, (0, 1), (0, 1), look)
+    figure.add_annotation(x=0.62, y=0.55, text="guessing", xanchor="left", yanchor="top")
+    _lines(figure, curves, look, ("false positive rate", "recall"), names_at="right")
+    return figure.drawn()
+
+
+def draw_pr(curves: Sequence[Curve], look: Look) -> go.Figure:
+    """Precision against recall, one line for each class, named with its average precision."""
+    figure = Panels(look, [[""]], height=400)
+    for curve in curves[:1] if len(curves) == 1 else ():
+        share = curve.positives / max(curve.positives + curve.others, 1)
+        _reference(figure, (0, 1), (share, share), look)
+        figure.add_annotation(x=0.5, y=share, text="guessing", yanchor="top")
+    _lines(figure, curves, look, ("recall", "precision"), names_at="left")
+    return figure.drawn()
+
+
+def _reference(figure: Panels, x: tuple[float, float], y: tuple[float, float], look: Look) -> None:
+    line = {"color": look.tokens.right, "width": look.size(1.2), "dash": "dot"}
+    figure.add_scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip")
+
+
+def _lines(
+    figure: Panels, curves: Sequence[Curve], look: Look, axes: tuple[str, str], *, names_at: Literal["left", "right"]
+) -> None:
+    """The curves, their names in the lower corner that they leave free, and a ring where the threshold lies."""
+    t, gap = look.tokens, min(0.08, 0.9 / max(len(curves), 1))
+    for i, curve in enumerate(curves):
+        colour = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
+        name = escape(curve.name)
+        figure.add_scatter(
+            x=curve.x,
+            y=curve.y,
+            mode="lines",
+            line={"color": colour, "width": look.size(3 if len(curves) == 1 else 2.4)},
+            hovertemplate=f"{name}<br>{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}<extra></extra>",
+        )
+        figure.add_annotation(
+            x=1 if names_at == "right" else 0,
+            y=0.04 + gap * (len(curves) - 1 - i),
+            xanchor=names_at,
+            text=f"{name} <b>{number(curve.area)}</b>",
+            font={"color": colour},
+        )
+        if curve.at is not None:
+            figure.add_scatter(
+                x=[curve.at[0]],
+                y=[curve.at[1]],
+                mode="markers",
+                marker={"size": look.size(15), "color": t.paper, "line": {"width": look.size(3), "color": t.ink}},
+                hovertemplate=f"at the threshold<br>{axes[0]} %{{x:.3f}}<br>{axes[1]} %{{y:.3f}}<extra></extra>",
+            )
+    figure.update_xaxes(title=axes[0], range=[-0.02, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1])
+    figure.update_yaxes(title=axes[1], range=[-0.02, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1])
+    figure.update_layout(margin={"t": 8})

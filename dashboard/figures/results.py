@@ -1,0 +1,127 @@
+"""What a run has reached: its first number, its metrics, its report on a split."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.evaluation.metrics import METRICS
+from core.runs.record import RunRecord
+from dashboard.figures.decisions import Report
+from dashboard.figures.naming import data_name
+from dashboard.figures.numbers import number, plus_minus
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+TEST = "test"
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A run's first number on test, of the yardstick too: its accuracy, of several labels a text the macro F1.
+
+    Each has its own thresholds then, chosen on validation.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    yardstick: float | None
+    name: str = "accuracy"
+    """What it is, in words."""
+
+
+def headline(record: RunRecord) -> Headline | None:
+    """None where the run has not been measured."""
+    metric, name = ("accuracy", "accuracy") if record.task == "single" else ("f1_macro", "macro F1")
+    tree, yardstick = record.results, _at(record.results, "yardstick")
+    if record.task == "multi" and _at(tree, "tuned", "metrics", TEST, metric) is not None:
+        tree, yardstick = _at(tree, "tuned"), _at(yardstick, "tuned")
+    value = _at(tree, "metrics", TEST, metric)
+    if not isinstance(value, (int, float)):
+        return None
+    low, high = _at(tree, "intervals", TEST, metric) or (None, None)
+    return Headline(value, low, high, _at(yardstick, "splits", TEST, metric), name)
+
+
+def _at(tree: Any, *path: str) -> Any:
+    """What lies at the end of a path of keys; None where it ends early."""
+    for key in path:
+        tree = tree.get(key) if isinstance(tree, Mapping) else None
+    return tree
+
+
+def run_frame(records: Sequence[RunRecord]) -> pd.DataFrame:
+    """One row for each run, as words."""
+    import pandas as pd  # here and below: a page shows its head before that
+
+    return pd.DataFrame([_run_row(record) for record in records])
+
+
+def _run_row(record: RunRecord) -> dict[str, str]:
+    found = headline(record)
+    accuracy = ""
+    if found is not None:
+        known = found.low is not None and found.high is not None
+        accuracy = plus_minus(found.value, found.low or 0, found.high or 0) if known else number(found.value)
+        accuracy += "" if record.task == "single" else " F1"
+    damaged = record.status == "damaged"
+    return {
+        "run": record.run,
+        "status": record.status,
+        "data": "" if damaged else data_name(record.config.data.name),
+        "model": record.preset,
+        "accuracy": accuracy,
+        "tfidf": number(found.yardstick) if found and found.yardstick is not None else "",
+    }
+
+
+@dataclass(frozen=True)
+class Stat:
+    """One number. `low` and `high` are its 95 % interval; `ends` is the axis it is drawn on."""
+
+    name: str
+    value: float
+    ends: tuple[float, float]
+    n: int
+    low: float | None = None
+    high: float | None = None
+
+
+SHOWN = ("accuracy", "f1_macro", "roc_auc", "ece")
+
+
+def metric_stats(record: RunRecord, split: str, report: Report) -> list[Stat]:
+    """The first numbers of a split, drawn between guessing and perfect."""
+    stats = []
+    for name in SHOWN:
+        value = _at(record.results, "metrics", split, name)
+        if value is None:
+            continue
+        low, high = _at(record.results, "intervals", split, name) or (None, None)
+        guessing = 0.5 if name == "roc_auc" else 1 / len(report.classes)
+        ends = (0.0, 0.2 if value <= 0.2 else 1.0) if METRICS[name].better == "lower" else (guessing, 1.0)
+        stats.append(Stat(METRICS[name].title, value, ends, len(report.examples), low, high))
+    return stats
+
+
+def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
+    """Every recorded metric of a split with its interval: metric, title, value, low, high."""
+    import pandas as pd
+
+    values = _at(record.results, "metrics", split) or {}
+    ranges = _at(record.results, "intervals", split) or {}
+    rows = []
+    for name, value in values.items():
+        if name in METRICS:
+            low, high = ranges.get(name) or (None, None)
+            rows.append({"metric": name, "title": METRICS[name].title, "value": value, "low": low, "high": high})
+    return pd.DataFrame(rows, columns=["metric", "title", "value", "low", "high"])
+
+
+def yardstick_phenomena(record: RunRecord, split: str) -> dict[str, float]:
+    """TF-IDF's accuracy for each phenomenon, known of the test split only."""
+    return dict(_at(record.results, "yardstick", "phenomena") or {}) if split == TEST else {}

@@ -1,0 +1,167 @@
+"""One text with its inside, as rows of maps, as words and as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core.runs.record import RunRecord
+from dashboard.figures.attention import MapRow, component_rows
+from dashboard.figures.edits import UNCHANGED, Edits
+from dashboard.figures.numbers import count, number, signed
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+CLASS_TOKEN = "[CLS]"
+"""As in core.interpret.sentence, which needs torch and so cannot be imported here; a test compares the two."""
+MASKED = "A single sentence needs no padding; in a batch, padded places weigh exactly 0."
+READ = "This model reads padding as text; this one leaves no place to fill."
+WINDOW = 40
+"""Tokens of a head view: more lines than these would be a ball of wool."""
+
+
+def subtracts(record: RunRecord) -> bool:
+    """Whether this model takes its second map away."""
+    return record.config.model.attention.mixing.startswith("differential")
+
+
+def map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
+    """The contributions of the components in one layer (0-based), and their sum where there are several.
+
+    What is switched off contributes nothing: its maps are 0 and its heads are named in `off`.
+    """
+    found = view.layers[layer]
+    heads = range(len(found.combined))
+    silent = frozenset(head for at, head in edits.heads_off if at == layer)
+    away = {component for at, component in edits.components_off if at == layer}
+    rows = component_rows(found.components, found.coefficients, found.combined, minus)
+    loud = np.array([head not in silent for head in heads], np.float32)[:, None, None]
+    return [
+        MapRow(
+            row.name,
+            row.weights * loud,
+            frozenset(heads) if i in away and i < len(found.components) else silent,
+            view.places if view.filled else None,
+        )
+        for i, row in enumerate(rows)
+    ]
+
+
+def combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
+    """What the values are weighted with, one row for each layer."""
+    lasts = [map_rows(view, layer, minus, edits)[-1] for layer in range(len(view.layers))]
+    return [replace(row, name=f"layer {i}") for i, row in enumerate(lasts, start=1)]
+
+
+def received(row: MapRow) -> list[float]:
+    """How much each token is read on average over readers and heads; folded padding reads as often as it has places."""
+    return [float(value) for value in np.average(row.weights.mean(0), axis=0, weights=row.places)]
+
+
+def watched(view: SentenceView) -> str:
+    """The class whose probability is followed: the second of two, else the answer of the model as trained."""
+    names = list(view.probabilities)
+    return names[1] if len(names) == 2 else view.label
+
+
+def special_tokens(view: SentenceView) -> list[str]:
+    """Tokens that are no words of the text: the class token in front, folded padding at the end."""
+    return [*(token for token in view.tokens[:1] if token == CLASS_TOKEN), *(view.tokens[-1:] if view.filled else ())]
+
+
+def special_places(view: SentenceView, layer: int) -> str:
+    """What is said of places in the maps that are no words, in one layer (0-based)."""
+    if view.filled:
+        weight = number(float(view.padding_weight(layer).mean()), 2)
+        places = f"{count(view.filled)} places of padding, weight {weight} (mean over readers and heads)"
+        return (
+            f"{view.tokens[-1]}: {places}, which this model reads as text. Its column is their sum, its row their mean."
+        )
+    padding = MASKED if view.filled is None else READ
+    if CLASS_TOKEN not in view.tokens[:1]:
+        return padding
+    return f"{CLASS_TOKEN} is a learned place before the words, where the answer is read. {padding}"
+
+
+def told_apart(first: SentenceView, second: SentenceView) -> tuple[str, str]:
+    """In what two models read one text alike or differently: a heading and a sentence for each difference."""
+    if bool(first.layers) != bool(second.layers):
+        return "Only one of the two has attention", "The other reads the words without it."
+    a, b = _read_words(first), _read_words(second)
+    if a == b and (first.filled or 0) != (second.filled or 0):
+        behind = f"the first {_padding_read(first)}, the second {_padding_read(second)}"
+        return "The two models read padding differently", f"Both read the same {count(len(a))} tokens, {behind}."
+    if a == b and first.unknown == second.unknown:
+        return "", f"Both models read the same {count(len(a))} tokens."
+    if a == b:
+        lost = (_unknown_words(view) for view in (first, second))
+        return "The two vocabularies differ", "Unknown to the first: {}. Unknown to the second: {}.".format(*lost)
+    said = [
+        f"the {name} reads {count(len(_read_words(view)))} tokens"
+        + (f" and cuts {count(view.truncated)} off" if view.truncated else "")
+        for name, view in (("first", first), ("second", second))
+    ]
+    return "The two models cut the text differently", f"{said[0].capitalize()}, {said[1]}: places do not correspond."
+
+
+def _read_words(view: SentenceView) -> tuple[str, ...]:
+    return view.tokens[:-1] if view.filled else view.tokens
+
+
+def _padding_read(view: SentenceView) -> str:
+    return f"with {count(view.filled)} places of padding behind them" if view.filled else "without padding"
+
+
+def _unknown_words(view: SentenceView) -> str:
+    words = dict.fromkeys(token for token, missing in zip(view.tokens, view.unknown, strict=True) if missing)
+    shown = ", ".join(list(words)[:12])
+    return f"{shown} and {len(words) - 12} more" if len(words) > 12 else shown or "nothing"
+
+
+def difference(before: SentenceView, now: SentenceView, what: str = "answer") -> str:
+    """`P(positive) 0.828, +0.087 against the model as trained`, and whether the answer (`what`) is another."""
+    name = watched(before)
+    p = now.probabilities[name]
+    said = f"P({name}) {number(p)}, {signed(p - before.probabilities[name], 3)} against the model as trained"
+    return said if now.label == before.label else f"{said}; the {what} is {now.label} instead of {before.label}"
+
+
+def prediction_table(columns: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """One row for each class that any model knows, one column of probabilities for each model."""
+    named = {name: pd.Series(probabilities, dtype=float) for name, probabilities in columns.items()}
+    return pd.DataFrame(named).rename_axis("class").reset_index()
+
+
+def attention_table(
+    view: SentenceView, minus: bool, edits: Edits = UNCHANGED, untouched: SentenceView | None = None
+) -> pd.DataFrame:
+    """One row for each layer, head, reading and read token; a column for each map.
+
+    Args:
+        view: With layers and tokens.
+        minus: Whether the model subtracts its second map.
+        edits: What is changed in `view`; they stand in words in a column of their own.
+        untouched: The same text without the changes; its combined map becomes a column.
+    """
+    frames = [_weights(view, layer, minus, edits) for layer in range(len(view.layers))]
+    table = pd.concat(frames, ignore_index=True)
+    if untouched is None or not edits:
+        return table
+    before = np.concatenate([row.weights.ravel() for row in combined_rows(untouched, minus)])
+    return table.assign(as_trained=before, changed=edits.words())
+
+
+def _weights(view: SentenceView, layer: int, minus: bool, edits: Edits) -> pd.DataFrame:
+    rows = map_rows(view, layer, minus, edits)
+    heads, length, _ = rows[0].weights.shape
+    head, reads, read = (index.ravel() for index in np.indices((heads, length, length)))
+    tokens: NDArray[np.str_] = np.array(view.tokens)
+    places = {"layer": layer + 1, "head": head + 1, "place": reads + 1, "reads": tokens[reads]}
+    frame = pd.DataFrame({**places, "read_place": read + 1, "is_read": tokens[read]})
+    return frame.assign(**{row.name: row.weights.ravel() for row in rows})

@@ -1,0 +1,199 @@
+"""A sweep as dots: every run of every cell, with their mean."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.runs.sweep import STATES, Plan, State
+from core.runs.sweep_drive import Progress
+from dashboard.figures.numbers import count, duration, number, signed
+from dashboard.figures.panels import Panels
+from dashboard.figures.theme import Look
+
+LONGEST = 44
+"""Characters of a cell's name at its row."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One row: the values of its runs, and of TF-IDF on the same data."""
+
+    label: str
+    values: tuple[float, ...]
+    runs: tuple[str, ...]
+    """Names, one a value."""
+    mean: float
+    deviation: float | None
+    yardstick: float | None
+
+
+WORDS: dict[State, str] = {"waiting": "not begun", "running": "training"}
+
+
+def counts_said(found: Progress) -> str:
+    """`3 done, 2 training, 7 not begun`."""
+    present = sorted((each for each in STATES if found.counts[each]), key=lambda each: each != "done")
+    return ", ".join(f"{count(found.counts[each])} {WORDS.get(each, each)}" for each in present)
+
+
+def time_said(found: Progress) -> str:
+    """How long the rest takes."""
+    unknown = f"{count(found.unknown)} runs whose time nobody has measured" if found.unknown else ""
+    if not found.seconds_left:
+        return unknown and f"without an estimate: {unknown}"
+    return f"about {duration(found.seconds_left)}" + (f", and {unknown}" if unknown else "")
+
+
+def command_line(plan: Plan, written: Callable[[str], str] = str) -> str:
+    """The same sweep as a person types it; `written` gives a data set's name as it may be shown."""
+    parts = ["sentiscope", "sweep", plan.name, f"--model={','.join(plan.models)}"]
+    parts += [f"--data={written(name)}" for name in plan.data]
+    parts += [f"--grid={name}={_values(values)}" for name, values in plan.grid.items()]
+    parts += [f"--set={name}={value}" for name, value in plan.settings.items()]
+    seeds = plan.seeds == tuple(range(len(plan.seeds)))
+    parts.append(f"--seeds={len(plan.seeds) if seeds else ','.join(map(str, plan.seeds)) + ','}")
+    parts += [f"--folds={plan.folds}"] if plan.folds else []
+    return shlex.join(parts)
+
+
+def _values(values: Sequence[str]) -> str:
+    return ",".join(f'"{value}"' if "," in value else value for value in values)
+
+
+def table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
+    """The rows as they stand on the page: the first metric with what it is compared with, then the others."""
+    first, *others = table["metrics"]
+    rows = []
+    for row in table["rows"]:
+        seconds = row["seconds"]
+        line = {"cell": row["label"], "runs": f"{row['n']} of {row['of']}"}
+        line[first["title"]] = _spread(row["metrics"].get(first["name"]))
+        line["TF-IDF"] = _spread(row["yardstick"].get(first["name"]))
+        line["difference"] = _difference(row["versus_yardstick"].get(first["name"]))
+        if table["baseline"]:
+            line["to baseline"] = _difference(row["versus_baseline"].get(first["name"]))
+        line |= {each["title"]: _spread(row["metrics"].get(each["name"])) for each in others}
+        line["parameters"] = "" if row["parameters"] is None else count(row["parameters"])
+        line["time"] = "" if seconds is None else duration(seconds["mean"])
+        rows.append(line)
+    return pd.DataFrame(rows)
+
+
+def chart_cells(table: Mapping[str, Any], metric: str) -> list[Cell]:
+    """What the dots show of a metric: cells that have a finished run."""
+    found = []
+    for row in table["rows"]:
+        if summary := row["metrics"].get(metric):
+            values = [(each["metrics"].get(metric), each["run"]) for each in row["members"] if each["state"] == "done"]
+            known = [(value, run) for value, run in values if value is not None]
+            beside = row["yardstick"].get(metric)
+            found.append(
+                Cell(
+                    row["label"],
+                    tuple(value for value, _ in known),
+                    tuple(run for _, run in known),
+                    summary["mean"],
+                    summary["deviation"],
+                    beside and beside["mean"],
+                )
+            )
+    return found
+
+
+def member_frame(table: Mapping[str, Any]) -> pd.DataFrame:
+    """Every run of the sweep, for a table and for CSV."""
+    return pd.DataFrame(
+        [
+            {
+                "run": each["run"],
+                "cell": row["label"],
+                "seed": each["seed"],
+                "fold": each["fold"],
+                "status": each["state"],
+                **{metric["name"]: each["metrics"].get(metric["name"]) for metric in table["metrics"]},
+                "reason": each["reason"],
+            }
+            for row in table["rows"]
+            for each in row["members"]
+        ]
+    )
+
+
+def _spread(summary: Mapping[str, Any] | None) -> str:
+    if summary is None:
+        return ""
+    return number(summary["mean"]) + (f" ± {number(summary['deviation'])}" if summary["deviation"] else "")
+
+
+def _difference(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return ""
+    interval = f" ({signed(found['low'], 3)} to {signed(found['high'], 3)})" if "p" in found else ""
+    return f"{signed(found['difference'], 3)}{interval}{' *' if found.get('significant') else ''}"
+
+
+def members(cells: Sequence[Cell], metric: str, look: Look) -> go.Figure:
+    """One line a cell: dots for runs, a large one with a line for mean and deviation, a ring for TF-IDF.
+
+    Args:
+        cells: In the order of the table; those without a value are left out before.
+        metric: Its title, at the axis.
+        look: Theme and size.
+    """
+    t, size = look.tokens, look.size
+    figure = Panels(look, [[""]], height=64 + 34 * len(cells))
+    places = list(range(len(cells)))
+    known = [(place, cell.yardstick) for place, cell in zip(places, cells, strict=True) if cell.yardstick is not None]
+    figure.add_scatter(
+        x=[value for _, value in known],
+        y=[place for place, _ in known],
+        mode="markers",
+        marker={"symbol": "circle-open", "size": size(13), "color": t.ink, "line": {"width": size(1.6)}},
+        hovertemplate="TF-IDF %{x:.3f}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=[cell.mean for cell in cells],
+        y=places,
+        mode="markers",
+        marker={"size": size(11), "color": t.accent},
+        error_x={
+            "array": [cell.deviation or 0 for cell in cells],
+            "color": t.accent,
+            "thickness": size(1.8),
+            "width": 0,
+        },
+        customdata=[[_spoken(cell), len(cell.values)] for cell in cells],
+        hovertemplate="mean %{customdata[0]}<br>n = %{customdata[1]}<extra></extra>",
+    )
+    figure.add_scatter(
+        x=[value for cell in cells for value in cell.values],
+        y=[place for place, cell in zip(places, cells, strict=True) for _ in cell.values],
+        mode="markers",
+        marker={"size": size(6), "color": t.muted, "line": {"width": 1, "color": t.paper}},
+        customdata=[escape(run) for cell in cells for run in cell.runs],
+        hovertemplate="%{customdata}: %{x:.3f}<extra></extra>",
+    )
+    figure.update_xaxes(title=escape(metric), showgrid=True, tickformat=".3f", nticks=8)
+    figure.update_yaxes(
+        tickvals=places,
+        ticktext=[escape(_short(cell.label)) for cell in cells],
+        range=[len(cells) - 0.5, -0.5],
+        tickfont={"color": t.ink},
+    )
+    figure.update_layout(margin={"t": 8})
+    return figure.drawn()
+
+
+def _spoken(cell: Cell) -> str:
+    return number(cell.mean) + ("" if cell.deviation is None else f" ± {number(cell.deviation)}")
+
+
+def _short(label: str) -> str:
+    return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"

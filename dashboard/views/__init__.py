@@ -1,1 +1,0 @@
-"""Results of the core in the shape that pages show: pure functions, no Streamlit, no cache."""

@@ -1,0 +1,17 @@
+"""Every model without attention has words for how it reads."""
+
+import pytest
+
+from core.models.config import READS
+from dashboard.figures.baselines import reads_without
+
+
+@pytest.mark.parametrize("family", READS)
+def test_a_baseline_says_how_it_reads_and_what_it_lacks(family):
+    said = reads_without(family, "heads and layers")
+    assert said.startswith("It ") and said.endswith(", without heads and layers.")
+
+
+def test_only_those_that_read_the_same_say_the_same():
+    said = {reads_without(family, "") for family in READS}
+    assert len(said) == 4

@@ -1,0 +1,86 @@
+"""What the builder offers, and what it says of a model that is put together."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.config import compose, flat, setting_names
+from core.models.config import READS
+from core.models.presets import PRESETS
+from core.runs.budget import Size
+from dashboard.figures.composing import FURTHER, GROUPS, OFFERED, composed_said, label, millions, shown, size_said
+
+
+def test_every_setting_of_the_model_is_offered_once():
+    offered = [name for names in GROUPS.values() for name in names]
+    assert len(offered) == len(set(offered))
+    model = {name for name in setting_names() if name.startswith("model.")}
+    assert model <= OFFERED
+    assert OFFERED - model == set(FURTHER)
+    assert set(setting_names()) >= OFFERED
+
+
+def offered(preset, own=(), **settings):
+    config = compose(preset, settings)
+    return {name for names in shown(dict.fromkeys(own, "x"), config.model).values() for name in names}
+
+
+def test_what_has_no_effect_is_not_shown_unless_a_person_has_set_it():
+    plain = offered("vanilla")
+    assert "model.attention.gate" in plain and "model.attention.lexicon_gate" not in plain
+    assert "model.attention.lexicon_gate" in offered("sentiformer")
+    assert "model.attention.lexicon_gate" in offered("vanilla", ["model.attention.lexicon_gate"])
+    assert {"model.attention.constraint", "training.diversity"} <= offered("ndt-01-n3") - plain
+    assert "Lexicon" in shown({}, compose("vanilla").model)
+    assert "Scores" not in shown({}, compose("cnn").model)
+
+
+@pytest.mark.parametrize("preset", ["bilstm", "cnn", "tfidf-svm", "lexicon"])
+def test_a_baseline_shows_the_settings_that_its_family_reads(preset):
+    model = compose(preset).model
+    read = {f"model.{name}" for name in READS[model.family]}
+    assert {name for name in offered(preset) if name.startswith("model.")} - {"model.family"} == read
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_no_setting_that_a_preset_changes_is_hidden(preset):
+    usual = flat(compose("vanilla"))
+    own = flat(compose(preset))
+    changed = {name for name in OFFERED if own[name] != usual[name]}
+    assert changed <= offered(preset)
+
+
+def test_everything_is_shown_where_choices_contradict_each_other():
+    assert shown({}, None) == {title: list(names) for title, names in GROUPS.items()}
+
+
+def test_settings_are_named_in_words():
+    assert label("model.attention.gate") == "gate on the keys"
+    assert label("text.lexicon") == "lexicon"
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        (Size(591_107, 1_000, True), "0.59 M parameters at 1\u202f000 tokens, as an earlier run counted"),
+        (Size(22_000_000, 67_000, False), "22.00 M parameters at 67\u202f000 tokens, the most allowed"),
+        (None, "Its size is known when its n-grams are counted"),
+    ],
+)
+def test_a_size_says_what_it_rests_on(size, said):
+    assert size_said(size) == said
+
+
+def test_small_numbers_stand_as_they_are():
+    assert (millions(6), millions(9_999), millions(10_000)) == ("6", "9\u202f999", "0.01 M")
+
+
+def test_a_model_is_said_by_its_parts_its_changes_and_what_came_along():
+    settings = {"model.attention.gate": "true", "model.attention.lexical": "add", "training.lr": "0.01"}
+    along = {"text.lexicon": "vader"}
+    said = composed_said(compose("ndt-01-n3", {**settings, **along}), settings, along)
+    assert said == (
+        "It has gate, σ added, 3 maps, λ in [0,1]. 2 changes to the preset. "
+        "With it: text.lexicon=vader, which a part reads."
+    )
+    assert composed_said(compose("vanilla"), {}, {}) == "It has nothing beside a plain encoder."

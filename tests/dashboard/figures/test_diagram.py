@@ -1,0 +1,80 @@
+"""A model drawn: every part and term stands there, in order, whole and in both themes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import pytest
+
+from core.models.describe import parts
+from core.models.presets import PRESETS
+from dashboard.figures.diagram import WIDTH, described, diagram
+from dashboard.figures.theme import DARK, LIGHT, Look, contrast
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def made(name: str):
+    return parts(PRESETS[name].model, vocabulary=30_000, classes=2)
+
+
+def drawn(name: str, look: Look = Look()) -> ElementTree.Element:  # noqa: B008 - frozen
+    return ElementTree.fromstring(diagram(made(name), look))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_part_and_term_stands_there_in_order(name):
+    words = [text.text for text in drawn(name).iter(f"{SVG}text")]
+    titles = [title for part in made(name) for title in (part.title, *(term.name for term in part.terms))]
+    at = 0
+    for title in titles:
+        at = words.index(title, at) + 1
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_nothing_lies_outside_or_over_another_part(name):
+    root = drawn(name)
+    height = float(root.get("viewBox").split()[3])
+    boxes = [box for box in root.iter(f"{SVG}rect") if box.get("stroke")]
+    edges = [(float(box.get("y")), float(box.get("y")) + float(box.get("height"))) for box in boxes]
+    assert all(above[1] < below[0] for above, below in pairwise(edges))
+    assert all(
+        0 <= float(text.get("y")) <= height and 0 <= float(text.get("x")) <= WIDTH for text in root.iter(f"{SVG}text")
+    )
+
+
+def test_each_branch_of_a_layer_comes_back_to_what_went_around_it():
+    for name in ("sentiformer", "sentiformer-no-norm", "tweet-v1-p1"):
+        assert len(list(drawn(name).iter(f"{SVG}circle"))) == 2, name
+    assert not list(drawn("bilstm").iter(f"{SVG}circle"))
+
+
+def test_post_norm_stands_behind_the_sum_and_pre_norm_before_the_branch():
+    def order(name):
+        root = drawn(name)
+        seen = [(float(each.get("cy")), "+") for each in root.iter(f"{SVG}circle")]
+        seen += [(float(t.get("y")), "norm") for t in root.iter(f"{SVG}text") if t.text == "LayerNorm"]
+        return [what for _, what in sorted(seen)]
+
+    assert order("tweet-v1-p1") == ["+", "norm", "+", "norm"]
+    assert order("vanilla") == ["norm", "+", "norm", "+", "norm"]
+
+
+def test_the_alternative_text_says_what_is_drawn():
+    said = described(made("sentiformer"))
+    assert drawn("sentiformer").get("aria-label") == said
+    assert drawn("sentiformer").get("role") == "img"
+    assert "in each of 6 layers Attention, 8 heads, queries of 32, values of 32 with gate (each key" in said
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_words_stand_out_from_their_boxes(dark):
+    tokens = DARK if dark else LIGHT
+    for text in drawn("sentiformer", Look(dark=dark)).iter(f"{SVG}text"):
+        assert min(contrast(text.get("fill"), tokens.paper), contrast(text.get("fill"), tokens.panel)) >= 4.5
+
+
+def test_it_is_larger_on_a_projector():
+    small, large = (float(drawn("vanilla", Look(projector=on)).get("width")) for on in (False, True))
+    assert large == 1.3 * small

@@ -1,0 +1,129 @@
+"""Changes inside a model: what a link says, what is refused, and how it is said in words."""
+
+from __future__ import annotations
+
+import dataclasses
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from core.models.config import AttentionConfig, ModelConfig
+from core.models.presets import PRESETS
+from dashboard.figures.edits import LONGEST, UNCHANGED, Edits, Learned, Parts, learned, parts_of
+
+PARTS = Parts(layers=2, heads=2, components=3, low=0.0, high=1.0)
+SOME = Edits(lambdas=((1, 1, 0.5),), heads_off=((0, 1),), components_off=((1, 0), (1, 2)))
+LINK = "l2c1:0.5,h1.2,c2.0,c2.2"
+
+
+def test_a_link_counts_layers_and_heads_from_one_and_components_from_zero():
+    assert SOME.encode() == LINK
+    assert PARTS.read(LINK) == (SOME, 0)
+    assert PARTS.read("") == (UNCHANGED, 0)
+    assert UNCHANGED.encode() == ""
+
+
+@pytest.mark.parametrize("value", [0.0, 0.01, 0.33, 1.0])
+def test_every_place_of_a_slider_comes_back_from_the_link(value):
+    edits = UNCHANGED.with_lambda(0, 2, value)
+    assert PARTS.read(edits.encode()) == (edits, 0)
+
+
+def test_negative_lambdas_come_back_too():
+    edits = UNCHANGED.with_lambda(1, 1, -0.75)
+    assert edits.encode() == "l2c1:-0.75"
+    assert dataclasses.replace(PARTS, low=-1.0).read(edits.encode()) == (edits, 0)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "l3c1:0.5",
+        "l0c1:0.5",
+        "l1c0:0.5",
+        "l1c3:0.5",
+        "l1c1:1.01",
+        "l1c1:-0.1",
+        "l1c1:nan",
+        "l1c1:inf",
+        "l1c1:1e9",
+        "l1c1:",
+        "h1.0",
+        "h1.3",
+        "h0.1",
+        "c1.3",
+        "c3.0",
+        "h1",
+        "<script>alert(1)</script>",
+        "l٢c1:0.5",
+        "h9999999999999999999.1",
+    ],
+)
+def test_what_this_model_cannot_follow_is_left_out_and_counted(hostile):
+    assert PARTS.read(hostile) == (UNCHANGED, 1)
+    assert PARTS.read(f"{hostile},h1.2") == (Edits(heads_off=((0, 1),)), 1)
+
+
+def test_a_link_without_end_is_read_to_a_limit():
+    edits, left_out = PARTS.read("x," * LONGEST)
+    assert edits == UNCHANGED
+    assert 0 < left_out <= LONGEST
+
+
+def test_the_same_part_twice_is_one_change_and_the_last_value_counts():
+    assert PARTS.read("h1.2,h1.2,l1c1:0.1,l1c1:0.2")[0] == Edits(((0, 1, 0.2),), ((0, 1),))
+
+
+def test_order_does_not_matter_so_that_equal_changes_are_one_result():
+    assert PARTS.read("c2.2,h1.2,c2.0,l2c1:0.5")[0] == SOME
+
+
+def test_switches_replace_those_of_their_layer_only():
+    edits = SOME.with_heads(1, [1, 0]).with_components(1, [])
+    assert edits.heads_off == ((0, 1), (1, 0), (1, 1))
+    assert edits.components_off == ()
+    assert edits.with_heads(1, []).with_heads(0, []).with_lambda(1, 1, None) == UNCHANGED
+    assert not UNCHANGED
+    assert SOME
+
+
+def test_changes_are_said_as_the_page_names_its_parts():
+    assert SOME.words() == "head 2 of layer 1 off, A₀ of layer 2 off, A₂ of layer 2 off, λ₁ of layer 2 = 0.50"
+
+
+def reading(*layers):
+    return SimpleNamespace(layers=[SimpleNamespace(coefficients=np.array(layer)) for layer in layers])
+
+
+def test_lambda_is_the_coefficient_without_its_sign_and_row_norm():
+    view = reading([[[0.8, 0.8]], [[-0.2, -0.2]]])  # (N 2, H 1, L 2)
+    assert learned(view, subtracts=True) == Learned(((pytest.approx(0.25),),), False)
+    assert learned(view, subtracts=False).values == ((pytest.approx(-0.25),),)
+
+
+def test_a_lambda_of_each_token_is_known_as_varying():
+    found = learned(reading([[[1.0, 1.0]], [[-0.2, -0.4]]]), subtracts=True)
+    assert found == Learned(((pytest.approx(0.3),),), True)
+
+
+@pytest.mark.parametrize(
+    ("preset", "own", "low", "high"),
+    [
+        ("ndt-01-n3", 0.15, 0.0, 1.0),
+        ("ndt-pm1-n2", -0.06, -1.0, 1.0),
+        ("ndt-pos-n2", 0.5, 0.0, 1.5),
+        ("ndt-pos-n2", 2.34, 0.0, 2.4),
+        ("ndt-free-n2", -1.72, -1.8, 1.5),
+        ("differential", 0.4, 0.0, 1.5),
+        ("differential-v2", 0.5, 0.0, 1.0),
+    ],
+)
+def test_the_range_suits_the_constraint_and_holds_what_was_learned(preset, own, low, high):
+    parts = parts_of(PRESETS[preset].model, Learned(((own,),), False))
+    assert (parts.low, parts.high) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_plain_attention_has_heads_and_one_component():
+    model = ModelConfig(layers=3, attention=AttentionConfig(heads=4))
+    assert parts_of(model, Learned((), False)) == Parts(3, 4, 1, 0.0, 1.5)

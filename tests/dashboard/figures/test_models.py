@@ -1,0 +1,74 @@
+"""Presets as tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.config import compose
+from core.models.presets import PAPERS, PRESETS
+from core.runs.record import RunRecord
+from dashboard.figures.models import (
+    ALL,
+    LINKED,
+    USUAL,
+    difference_frame,
+    names_of,
+    parts_frame,
+    preset_frame,
+    runs_of,
+    sizes_of,
+)
+
+
+def run(preset="vanilla", status="done", **known):
+    return RunRecord("r", preset, status, compose(preset, {"data.name": "/some/reviews.csv"}), "", **known)
+
+
+def test_a_run_gives_the_sizes_at_which_parameters_are_told():
+    sizes = sizes_of(run(vocabulary=1_234, classes=("a", "b", "c")))
+    assert sizes[:2] == (1_234, 3)
+    assert sizes.words == "1\u202f234 tokens and 3 classes of reviews.csv, as in r"
+
+
+@pytest.mark.parametrize("record", [None, run(), run(vocabulary=9, classes=("a",))])
+def test_a_run_that_has_not_begun_gives_none(record):
+    assert sizes_of(record) is None
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_paper_shows_its_presets_with_their_runs(paper):
+    own = [name for name, preset in PRESETS.items() if preset.paper == paper]
+    frame = preset_frame(PAPERS[paper], USUAL, [run(own[0]), run(own[0], "failed"), run("vanilla")])
+    assert frame["model"].tolist() == own == names_of(PAPERS[paper])
+    assert frame["runs"].tolist()[0] == (3 if own[0] == "vanilla" else 2)
+    assert set(frame["paper"]) == {PAPERS[paper]}
+
+
+def test_all_presets_have_their_size_at_these_sizes():
+    frame = preset_frame(ALL, USUAL, []).set_index("model")
+    assert len(frame) == len(PRESETS)
+    assert frame.loc["tweet-v1-p1", "parameters"] == 4_139_010
+    assert frame.loc["vanilla", "parts"] == "plain encoder"
+
+
+@pytest.mark.parametrize("name", ["sentiformer", "inceptive-64", "cnn", "tfidf-svm"])
+def test_the_parts_as_a_table_add_up(name):
+    frame = parts_frame(name, USUAL)
+    whole = frame[frame["term"] == ""]
+    total = int((whole["parameters"] * whole["copies"]).sum())
+    assert total == preset_frame(ALL, USUAL, []).set_index("model").loc[name, "parameters"]
+
+
+def test_terms_of_attention_stand_in_the_table_of_parts():
+    assert parts_frame("tweet-v1-p2", USUAL)["term"].tolist().count("QK-norm") == 1
+
+
+def test_differences_name_both_models():
+    frame = difference_frame("lexical-all", "lexical-last")
+    assert frame.columns.tolist() == ["what", "lexical-all", "lexical-last", "setting"]
+    assert frame.iloc[0].tolist() == ["heads that sigma reaches", "all", "last", "model.attention.lexical_heads"]
+
+
+def test_the_newest_finished_runs_of_a_preset_are_linked():
+    records = [RunRecord(f"run{i}", "vanilla", "done", compose("vanilla"), "") for i in range(LINKED + 2)]
+    assert runs_of("vanilla", [run("vanilla", "failed"), run("cnn"), *records]) == [f"run{i}" for i in range(LINKED)]

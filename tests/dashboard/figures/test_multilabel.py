@@ -1,0 +1,149 @@
+"""Several labels a text on the pages: counted by hand and by scikit-learn."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics as sk
+
+from core.config import compose
+from core.runs.record import RunRecord
+from dashboard.figures import embeddings, labels, results
+from dashboard.figures.decisions import Report, answer_probability, decide_label, make_report
+from dashboard.figures.embeddings import Group, Shades
+from dashboard.figures.theme import LIGHT
+
+LABELS = ("calm", "joy", "odd, rare")
+OWN = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 1, 1]])
+CHANCE = np.array([[0.9, 0.2, 0.1], [0.4, 0.8, 0.1], [0.6, 0.3, 0.2], [0.2, 0.7, 0.3]])
+TUNED = {"calm": 0.3, "joy": 0.5, "odd, rare": 0.25}
+RECORD = RunRecord(
+    "several",
+    "vanilla",
+    "done",
+    compose("vanilla"),
+    "2026-01-01T00:00:00+00:00",
+    classes=LABELS,
+    task="multi",
+    results={
+        "metrics": {"test": {"f1_macro": 0.4, "hamming_loss": 0.1, "average_precision": 0.6}},
+        "intervals": {"test": {"f1_macro": [0.3, 0.5]}},
+        "yardstick": {"splits": {"test": {"f1_macro": 0.35}}},
+        "tuned": {
+            "thresholds": TUNED,
+            "metrics": {"test": {"f1_macro": 0.5, "hamming_loss": 0.2}},
+            "intervals": {"test": {"f1_macro": [0.45, 0.55]}},
+        },
+    },
+)
+
+
+@pytest.fixture
+def saved() -> pd.DataFrame:
+    """What a run keeps of a split."""
+    columns = {"text": ["a", "b", "c", "d"], "label": ["calm", "calm, joy", "none of them", "joy, odd, rare"]}
+    columns["predicted"] = ["calm", "joy", "calm", "joy"]
+    bits = {f"label:{name}": OWN[:, i] for i, name in enumerate(LABELS)}
+    chances = {f"probability:{name}": CHANCE[:, i] for i, name in enumerate(LABELS)}
+    return pd.DataFrame({**columns, **bits, **chances})
+
+
+@pytest.fixture
+def report(saved) -> Report:
+    """The same as the pages read it."""
+    return make_report(saved, LABELS)
+
+
+def test_a_report_knows_all_labels_of_a_text(report):
+    assert report.labels.tolist() == OWN.tolist()
+    assert report.examples["probability"][0] == pytest.approx(0.9 * 0.8 * 0.9)
+
+
+def test_the_probability_of_an_answer_is_that_of_exactly_these_labels():
+    assert answer_probability(np.array([[0.9, 0.2]]), several=True) == pytest.approx([0.72])
+    assert answer_probability(np.array([[0.9, 0.1]]), several=False) == pytest.approx([0.9])
+
+
+def test_one_label_stands_against_the_rest(report):
+    decision = decide_label(report, "calm", 0.5)
+    assert decision.classes == ("not calm", "calm") and decision.positive == 1
+    assert decision.counts.tolist() == [[1, 1], [1, 1]]
+    lower = decide_label(report, "calm", 0.3)
+    assert lower.counts.tolist() == sk.confusion_matrix(OWN[:, 0], CHANCE[:, 0] > 0.3).tolist()
+
+
+def test_examples_say_all_labels_at_the_thresholds_and_how_sure_the_one_is(report):
+    limits = labels.limits(RECORD, "tuned")
+    decision = decide_label(report, "calm", limits[0])
+    examples = labels.with_said(report, decision, limits).examples
+    assert list(examples["predicted"]) == ["calm", "calm, joy", "calm", "joy, odd, rare"]
+    assert list(examples["probability"]) == pytest.approx([0.9, 0.4, 0.6, 0.8])
+
+
+def test_the_table_has_each_label_at_both_thresholds_frequent_ones_first(report):
+    table = labels.label_table(report, labels.thresholds(RECORD))
+    assert list(table["label"]) == ["calm", "joy", "odd, rare"] and list(table["n"]) == [2, 2, 1]
+    row = table.iloc[0]
+    assert row["f1"] == pytest.approx(sk.f1_score(OWN[:, 0], CHANCE[:, 0] > 0.5))
+    assert row["tuned_f1"] == pytest.approx(sk.f1_score(OWN[:, 0], CHANCE[:, 0] > 0.3))
+    assert row["average_precision"] == pytest.approx(sk.average_precision_score(OWN[:, 0], CHANCE[:, 0]))
+    assert list(table["threshold"]) == [0.3, 0.5, 0.25]
+    assert labels.rare(table) == {"calm": 2, "joy": 2, "odd, rare": 1}
+    without = labels.label_table(report, None)
+    assert not [name for name in without if "tuned" in name]
+
+
+def test_a_run_without_tuned_thresholds_has_half_only():
+    bare = dataclasses.replace(RECORD, results={**RECORD.results, "tuned": {}})
+    assert labels.choices(RECORD) == ["tuned", "0.5"]
+    assert labels.choices(bare) == ["0.5"]
+    assert labels.limits(bare, "tuned").tolist() == [0.5, 0.5, 0.5]
+    assert labels.named_limits(RECORD) == TUNED
+
+
+def test_numbers_follow_the_choice_and_ranking_does_not(report):
+    half, tuned = (labels.metric_stats(RECORD, "test", report, choice) for choice in ("0.5", "tuned"))
+    assert [(stat.name, stat.value) for stat in half] == [
+        ("F1, macro", 0.4),
+        ("AUPR, macro", 0.6),
+        ("Hamming loss", 0.1),
+    ]
+    assert [stat.value for stat in tuned] == [0.5, 0.6, 0.2]
+    assert (half[0].low, half[0].high, half[0].ends) == (0.3, 0.5, (0.0, 1.0))
+    assert half[1].ends == (pytest.approx(OWN.mean()), 1.0)  # guessing
+    table = labels.metric_table(RECORD, "test").set_index("metric")
+    assert table.loc["f1_macro", ["value", "tuned", "tuned_high"]].tolist() == [0.4, 0.5, 0.55]
+
+
+def test_the_headline_is_the_macro_f1_of_model_and_yardstick_each_at_its_own_thresholds():
+    beside = {"splits": {"test": {"f1_macro": 0.35}}, "tuned": {"splits": {"test": {"f1_macro": 0.55}}}}
+    fair = dataclasses.replace(RECORD, results={**RECORD.results, "yardstick": beside})
+    assert results.headline(fair) == results.Headline(0.5, 0.45, 0.55, 0.55, "macro F1")
+    assert results.run_frame([fair])["accuracy"][0] == "0.500 ± 0.050 F1"
+
+
+def test_a_yardstick_without_thresholds_of_its_own_stands_beside_no_tuned_model():
+    assert results.headline(RECORD) == results.Headline(0.5, 0.45, 0.55, None, "macro F1")
+    bare = dataclasses.replace(RECORD, results={**RECORD.results, "tuned": {}})
+    assert results.headline(bare) == results.Headline(0.4, 0.3, 0.5, 0.35, "macro F1")
+
+
+def test_the_map_is_coloured_by_a_chosen_label(saved):
+    points = embeddings.points_frame(saved, LABELS)
+    assert embeddings.ways(points) == ["label calm", "label joy", "label odd, rare", "correctness", "confidence"]
+    groups = embeddings.colouring(points, "label calm", LABELS, LIGHT)
+    assert {group.name: group.points.tolist() for group in groups if isinstance(group, Group)} == {
+        "others": [3],
+        "said calm, is not": [2],
+        "calm, missed": [1],
+        "calm, found": [0],
+    }
+    missed = embeddings.colouring(points, "label odd, rare", LABELS, LIGHT)
+    assert [len(group.points) for group in missed if isinstance(group, Group)] == [3, 0, 1, 0]
+    wrong = embeddings.colouring(points, "correctness", LABELS, LIGHT)
+    assert [group.points.tolist() for group in wrong if isinstance(group, Group)] == [[0], [1, 2, 3]]
+    shades = embeddings.colouring(points, "confidence", LABELS, LIGHT)
+    assert isinstance(shades, Shades) and shades.values[1] == pytest.approx(0.6 * 0.8 * 0.9)

@@ -1,0 +1,57 @@
+import pytest
+from plotly.subplots import make_subplots
+
+from dashboard.figures.panels import Panels
+from dashboard.figures.theme import Look, template
+
+LOOK = Look(dark=True)
+
+
+def parts(figure):
+    """The same commands for ours and for Plotly's own figure."""
+    for row in (1, 2):
+        for column in (1, 2):
+            figure.add_scatter(x=[1, 2], y=[row, column], line={"color": "#123456"}, row=row, col=column)
+    figure.add_bar(x=[1, 2], y=[3, 4], row=1, col=2)
+    figure.add_annotation(x=1, y=2, text="inside", row=2, col=2)
+    figure.add_annotation(x=1, y=0.9, yref="y domain", text="at the top", row=1, col=2)
+    figure.add_hline(y=0, line={"width": 1}, layer="below", row=2)
+    figure.add_vline(x=1.5, line={"width": 2}, row=1, col=1)
+    figure.update_xaxes(range=[0, 3], showticklabels=False)
+    figure.update_xaxes(title="epoch", showticklabels=True, row=2)
+    figure.update_yaxes(nticks=5)
+    figure.update_yaxes(range=[0, 9], row=1, col=2)
+    figure.update_layout(barmode="stack", margin={"r": 12})
+
+
+def test_drawn_in_one_go_it_is_what_plotly_builds_part_by_part():
+    spaces = {"horizontal_spacing": 0.1, "shared_xaxes": "columns"}
+    ours = Panels(LOOK, [["", ""], ["", ""]], height=300, **spaces)
+    theirs = make_subplots(2, 2, **spaces)
+    theirs.update_layout(template=template(LOOK), height=300, margin={"t": 32})
+    parts(ours)
+    parts(theirs)
+    assert ours.drawn().to_plotly_json() == theirs.to_plotly_json()
+
+
+def test_a_title_stands_at_the_left_end_of_its_panel():
+    figure = Panels(LOOK, [["loss", "accuracy"], ["", "rate"]], height=300).drawn()
+    found = [(each.text, each.xref, each.yref, each.xanchor) for each in figure.layout.annotations]
+    assert found == [
+        ("loss", "x domain", "y domain", "left"),
+        ("accuracy", "x2 domain", "y2 domain", "left"),
+        ("rate", "x4 domain", "y4 domain", "left"),
+    ]
+
+
+def test_two_figures_of_one_shape_share_nothing():
+    first, second = (Panels(LOOK, [["a"]], height=300) for _ in range(2))
+    first.update_xaxes(range=[0, 1])
+    assert second.drawn().layout.xaxis.range is None
+
+
+def test_a_setting_that_plotly_does_not_know_is_refused():
+    figure = Panels(LOOK, [["a"]], height=300)
+    figure.update_xaxes(rnage=[0, 1])
+    with pytest.raises(ValueError, match="rnage"):
+        figure.drawn()
