@@ -67,7 +67,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     tests = defaultdict[str, list[pytest.Item]](list)
     for item in items:
-        if item.get_closest_marker("slow") is None and item.path.parent.name not in EVERY_CASE:
+        runs_when_asked = any(item.get_closest_marker(name) for name in ("slow", "fuzz"))
+        if not runs_when_asked and item.path.parent.name not in EVERY_CASE:
             tests[item.nodeid.partition("[")[0]].append(item)
     for cases in tests.values():
         quick = {round(number * (len(cases) - 1) / (CASES - 1)) for number in range(CASES)}
