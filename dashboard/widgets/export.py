@@ -27,7 +27,11 @@ _figures = st.components.v2.component(
 
 
 Table: TypeAlias = "pd.DataFrame | Callable[[], pd.DataFrame]"
-"""A table, or what makes it: a large one is made only for the person who asks for it."""
+"""A table, or what makes it: a large one is made only for the person who asks for it.
+
+All are written as CSV only then. A file that lay ready would be gone when the browser looks for it, where one rerun
+follows the other; and most are never asked for.
+"""
 
 
 def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) -> None:
@@ -38,10 +42,10 @@ def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) 
         st.html("Export this page", width="content")
         if figures:
             _figures(key="export-figures", width="content")
-        for name, frame in tables.items():
+        for name, table in tables.items():
             st.download_button(
                 f"{name} · CSV",
-                partial(_made, frame) if callable(frame) else csv_text(frame),
+                partial(_written, table),
                 f"sentiscope-{page}-{name.lower().replace(' ', '-')}.csv",
                 "text/csv",
                 key=f"export-{name}",
@@ -50,8 +54,8 @@ def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) 
             )
 
 
-def _made(table: Callable[[], pd.DataFrame]) -> str:
-    return csv_text(table())
+def _written(table: Table) -> str:
+    return csv_text(table() if callable(table) else table)
 
 
 def csv_text(frame: pd.DataFrame) -> str:
