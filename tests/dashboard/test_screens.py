@@ -278,6 +278,7 @@ def test_waiting_runs_stand_in_their_order(app, runs):
     assert store.cancel_wished("two") and not store.cancel_wished("one")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "kept", "words"),
     [

@@ -15,6 +15,8 @@ from core import verbs
 from core.runs.store import RunStore
 from dashboard import datasets, state
 
+pytestmark = pytest.mark.slow  # trains a model of several labels first
+
 SETTINGS = {
     "model.width": 16,
     "model.ff_width": 16,

@@ -1,4 +1,4 @@
-"""`sentiscope sweep` and `sentiscope sweeps`: trainings in this process; in the slow run, in processes of their own."""
+"""`sentiscope sweep` and `sentiscope sweeps`, with processes that really train."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import sys
 import pytest
 
 from core.cli import main
-from core.runs import jobs, sweep_drive
-from core.runs.worker import execute
+from core.runs import sweep_drive
+
+pytestmark = pytest.mark.slow
 
 TINY = [
     f"--set={name}={value}"
@@ -27,17 +28,8 @@ TINY = [
 PLAN = ("study", "--model", "vanilla,ndt-01-n2", "--data", "reviews.csv", "--seeds", "2", "--epochs", "1", *TINY)
 
 
-OWN_PROCESSES = pytest.param("processes of their own", marks=pytest.mark.slow)
-
-
-@pytest.fixture(scope="module", params=["this process", OWN_PROCESSES])
-def trainer(request):
-    """Where each of the runs is trained."""
-    return request.param
-
-
 @pytest.fixture(scope="module")
-def place(tmp_path_factory, trainer):
+def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep")
     rows = [f"word{n % 7} {('bad', 'good')[n % 2]},{('negative', 'positive')[n % 2]}" for n in range(120)]
     (folder / "reviews.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
@@ -45,7 +37,7 @@ def place(tmp_path_factory, trainer):
 
 
 @pytest.fixture(scope="module")
-def cli(place, trainer):
+def cli(place):
     """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`."""
 
     def call(*arguments):
@@ -58,8 +50,6 @@ def cli(place, trainer):
             here.setenv("SENTISCOPE_JOBS", "2")
             here.setenv("COLUMNS", "200")
             here.setattr(sweep_drive, "POLL_SECONDS", 0.2)
-            if trainer == "this process":
-                here.setattr(jobs, "start", execute)
             here.setattr(sys, "argv", ["sentiscope", *map(str, arguments)])
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
                 try:
@@ -111,7 +101,6 @@ def test_again_it_only_shows_what_is_there(done, cli, place):
     assert (place / "runs" / "study-0001-s0-vanilla" / "run.json").stat().st_mtime_ns == before
 
 
-@pytest.mark.slow
 def test_a_run_that_is_gone_is_trained_again(done, cli):
     assert cli("runs", "rm", "study-0002-s0-ndt-01-n2")[0] == 0
     assert "3 done" in cli("sweeps", "show", "study")[1]

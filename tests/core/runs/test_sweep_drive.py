@@ -129,6 +129,7 @@ def test_a_damaged_member_is_told_and_does_not_stop_the_others(store):
     assert found.failures[0][0] == run and "cannot be read" in found.failures[0][1]
 
 
+@pytest.mark.slow
 def test_cancelling_stops_what_trains_and_starts_nothing_more(store, quick):
     quick(20)
     saved = plan(store, seeds=(0, 1))

@@ -32,6 +32,7 @@ def rate(step: int) -> float:
     return 0.1 / (step + 1)
 
 
+@pytest.mark.slow
 def test_every_update_has_the_bits_of_torchs_own():
     ours, theirs = parameters(), parameters()
     optimizer = AdamW(groups(ours))

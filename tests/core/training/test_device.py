@@ -46,6 +46,7 @@ def test_without_cpuinfo_bfloat16_is_not_assumed(tmp_path):
     assert cpu_has_bfloat16(tmp_path / "none") is False
 
 
+@pytest.mark.slow
 def test_repeatable_leaves_the_process_as_it_was():
     before = torch.are_deterministic_algorithms_enabled()
     with pytest.raises(ZeroDivisionError), repeatable(torch.device("cuda")):

@@ -52,6 +52,7 @@ def test_without_a_run_it_offers_a_training(app, tmp_path, monkeypatch):
     assert "Train a model" in [button.label for button in opened(app).button]
 
 
+@pytest.mark.slow
 def test_where_lambda_hardly_moved_the_page_says_so(app, runs):
     said = text_of(opened(app, run="finished"))
     assert re.search(r"λ hardly moved: by 0\.00\d\d at most \(λ. of layer \d\), less than 0\.01", said)

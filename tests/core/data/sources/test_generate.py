@@ -21,6 +21,8 @@ from core.data.sources.builtin.generate import sentences as sentences_of
 from core.data.sources.builtin.lexicon import domains, held_out, nouns, words
 from core.exceptions import ConfigError
 
+pytestmark = pytest.mark.slow  # draws the corpus in all its views
+
 GENERATED = ("train", "validation", "test")
 FROZEN = "cfcc065178ab1aa91cc494c4b95d8944d22bc44ef0693f95bdd9384570af7cd7"
 
