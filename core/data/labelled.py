@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import re
 import typing
 from dataclasses import dataclass
@@ -290,9 +292,10 @@ def _too_many(counts: pd.Series, rows: int) -> Finding | None:
     return Finding("too-many-classes", "refused", len(counts), message)
 
 
-def _natural(word: str) -> tuple[int, float, list[tuple[int, int | str]]]:
-    try:
-        return 0, float(word), []
-    except ValueError:
-        parts = re.split(r"(\d{1,300})", word.casefold())
-        return 1, 0.0, [(0, int(part)) if _WHOLE_NUMBER.fullmatch(part) else (1, part) for part in parts]
+def _natural(word: str) -> tuple[int, float, list[tuple[int, int | str]], str]:
+    """Numbers by size, then words with the numbers in them by size; of equals the text decides, never chance."""
+    with contextlib.suppress(ValueError):
+        if not math.isnan(number := float(word)):
+            return 0, number, [], word
+    parts = re.split(r"(\d{1,300})", word.casefold())
+    return 1, 0.0, [(0, int(part)) if _WHOLE_NUMBER.fullmatch(part) else (1, part) for part in parts], word

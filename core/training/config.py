@@ -111,5 +111,5 @@ class TrainingConfig:
         for name, what in (("warmup", "a share of the steps, "), ("label_smoothing", "")):
             if not 0 <= getattr(self, name) < 1:
                 raise ConfigError(f"training.{name}={getattr(self, name)}: {what}0 to below 1")
-        if min(self.weight_decay, self.clip, self.diversity) < 0:
+        if not all(0 <= each for each in (self.weight_decay, self.clip, self.diversity)):  # refuses NaN as well
             raise ConfigError("training.weight_decay, training.clip and training.diversity must not be negative")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -10,6 +11,7 @@ from core.config import compose, flat, setting_names
 from core.exceptions import ConfigError
 from core.models.dropout import Dropout
 from core.models.presets import PRESETS
+from core.training.config import TrainingConfig
 from core.training.device import choose_device
 
 HUGE = 10**400
@@ -73,3 +75,9 @@ def test_a_device_that_is_not_there_is_named_as_it_was_typed(device):
 def test_digits_of_other_scripts_are_no_device():
     with pytest.raises(ConfigError, match=r"training\.device"):
         compose("vanilla", {"training.device": "cuda:٣"})
+
+
+@pytest.mark.parametrize("name", ["weight_decay", "clip", "diversity"])
+def test_what_is_no_number_is_not_taken_for_one_that_is_not_negative(name):
+    with pytest.raises(ConfigError, match="must not be negative"):
+        TrainingConfig(**{name: math.nan})

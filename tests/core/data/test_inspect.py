@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from seeds import examples
 
 from core.data.inspect import inspect_file, read_file
+from core.data.labelled import sorted_names
 from core.exceptions import DataError
 
 
@@ -248,3 +249,9 @@ def test_whatever_a_file_holds_the_answer_is_rows_or_a_data_error(tmp_path, coun
             assert file.rows["text"].str.strip().ne("").all() and set(labels.dropna()) == set(file.classes)
 
     holds()
+
+
+def test_classes_stand_in_one_order_however_the_rows_lie():
+    names = ["nan", "-1", "0", "+1", "1", "1.0", "1.5", "a", "A", "item 2", "item 10"]
+    orders = {sorted_names(pd.Series(names[at:] + names[:at], dtype="str")) for at in range(len(names))}
+    assert orders == {("-1", "0", "+1", "1", "1.0", "1.5", "A", "a", "item 2", "item 10", "nan")}
