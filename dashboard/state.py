@@ -50,6 +50,7 @@ EDIT = "edit"
 
 # Session keys: drafts and things to say once.
 MISSING = "missing-run"
+WISHED = "wished-run"
 NAME = "train-name"
 SETTING = "set-"
 """Before the name of a setting: the key of its field."""
@@ -83,8 +84,17 @@ def run() -> str:
 
 
 def choose_run(name: str) -> None:
-    """Choose a run on every page; only from a callback, before its picker is drawn."""
-    st.session_state[RUN] = name
+    """Choose a run on every page; only from a callback.
+
+    A wish, which `run_picker` grants: what a callback gives the picker itself is lost whenever the clock of a
+    fragment ticks in the same moment, since the browser then sends the picker's old value along.
+    """
+    st.session_state[WISHED] = name
+
+
+def wished_run() -> str:
+    """The run that has been asked for and is not chosen yet; empty when there is none."""
+    return str(st.session_state.get(WISHED, ""))
 
 
 def asked_run() -> str:

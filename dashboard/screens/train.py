@@ -33,16 +33,24 @@ def page() -> None:
 
 def _live(run: str) -> None:
     """Drawn anew every second: the training and whatever else runs or waits."""
+    _follow_wish()
     watch(run)
     queue(data.runs(), run)
 
 
 def _others(waiting: bool) -> None:
     """The same without a training of one's own to watch; one full run at the end switches the clock off."""
+    _follow_wish()
     records = data.runs()
     if waiting and not any(one.status in LIVE for one in records):
         st.rerun()
     queue(records)
+
+
+def _follow_wish() -> None:
+    """Where another run was asked for here, the whole page is to speak of it."""
+    if state.wished_run():
+        st.rerun()
 
 
 page()

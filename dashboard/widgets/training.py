@@ -101,8 +101,7 @@ def queue(records: Sequence[RunRecord], beside: str = "") -> None:
         with st.container(key=f"queued-{record.run}", horizontal=True, vertical_alignment="center", gap="small"):
             selection_note(record.run, f"number {place} in the queue" if place else "running")
             name, run = f"Watch *{record.run}*", record.run  # the name is for those who hear the page
-            if st.button(name, on_click=state.choose_run, args=(run,), type="tertiary", key=f"watch-{run}"):
-                st.rerun()  # the whole page speaks of another run now
+            st.button(name, on_click=state.choose_run, args=(run,), type="tertiary", key=f"watch-{run}")
             asked = (state.CANCELLING, run)
             st.button(f"Cancel *{run}*", on_click=state.put, args=asked, type="tertiary", key=f"cancel-{run}")
         _confirm(record)

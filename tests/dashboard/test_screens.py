@@ -278,6 +278,15 @@ def test_waiting_runs_stand_in_their_order(app, runs):
     assert store.cancel_wished("two") and not store.cancel_wished("one")
 
 
+def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(app, runs):
+    opened(app, "train", run="finished")
+    app.session_state[state.WISHED] = "baseline"  # a click in a run of the script that a tick has cut short
+    app.run()  # the browser still sends the old value of the picker along
+    assert app.selectbox(key=state.RUN).value == "baseline" and state.WISHED not in app.session_state
+    app.selectbox(key=state.RUN).set_value("finished").run()
+    assert app.selectbox(key=state.RUN).value == "finished"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "kept", "words"),
