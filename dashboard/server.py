@@ -51,7 +51,7 @@ class OneStepBack:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer as the app does; the script comes before all others of a page."""
-        if scope.get("method") != "GET" or "text/html" not in Headers(scope=scope).get("accept", ""):
+        if not self._may_be_page(scope):
             await self.app(scope, receive, send)
             return
         plain = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] not in self.UNASKED]}
@@ -59,21 +59,33 @@ class OneStepBack:
         body = bytearray()
 
         async def with_script(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] == "http.response.start" and _is_html(message):
                 begun.update(message)
+                return
+            if not begun:  # anything else goes out as it comes
+                await send(message)
                 return
             body.extend(message.get("body", b""))
             if message.get("more_body"):
                 return
+            body[:] = body.replace(b"<script", self.SCRIPT + b"<script", 1)
             headers = MutableHeaders(scope=begun)
-            if headers.get("content-type", "").startswith("text/html"):
-                body[:] = body.replace(b"<script", self.SCRIPT + b"<script", 1)
-                headers["content-length"] = str(len(body))
-                del headers["etag"], headers["last-modified"]
+            headers["content-length"] = str(len(body))
+            del headers["etag"], headers["last-modified"]
             await send(begun)
             await send({"type": "http.response.body", "body": bytes(body)})
 
         await self.app(plain, receive, with_script)
+
+    @staticmethod
+    def _may_be_page(scope: Scope) -> bool:
+        """Is a browser opening something that has no file's name? A download may be large and may be resumed."""
+        file = "." in str(scope.get("path", "")).rpartition("/")[2]
+        return scope.get("method") == "GET" and not file and "text/html" in Headers(scope=scope).get("accept", "")
+
+
+def _is_html(begun: Message) -> bool:
+    return MutableHeaders(scope=begun).get("content-type", "").startswith("text/html")
 
 
 @contextlib.asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import subprocess
 import time
@@ -11,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.cli.serving import streamlit_command
-
-pytestmark = pytest.mark.slow
+from dashboard.server import OneStepBack
 
 SERVER = Path(__file__).resolve().parents[2] / "dashboard" / "server.py"
 
@@ -46,16 +46,55 @@ def answers(tmp_path_factory):
 PATHS = ("/", "/train", "/_stcore/health", "/_stcore/host-config")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 def test_no_page_of_another_origin_may_frame_ours(answers, path):
     assert answers[1][path].get_all("Content-Security-Policy") == ["frame-ancestors 'self'"]
 
 
+@pytest.mark.slow
 def test_the_terminal_shows_the_address_and_nothing_else(answers):
     assert answers[2] == f"Sentiscope is at {answers[0]} (Ctrl-C ends it)\n"
 
 
+@pytest.mark.slow
 def test_every_page_begins_with_the_script_that_keeps_back_to_one_press(answers):
     pages = {path: page for path, page in answers[3].items() if page.startswith("<!--")}
     script = (SERVER.parent / "assets" / "history.js").read_text()
     assert pages and all(page.index(script) < page.index("<script type=") for page in pages.values())
+
+
+def asked_for(path: str, kind: bytes, *parts: bytes) -> tuple[dict[bytes, bytes], list[bytes]]:
+    """The headers that the app is asked with when a browser opens `path`, and the parts of the answer it gets."""
+    asked: dict[bytes, bytes] = {}
+    got: list[bytes] = []
+
+    async def app(scope, receive, send) -> None:
+        asked.update(scope["headers"])
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
+        for part in parts:
+            await send({"type": "http.response.body", "body": part, "more_body": part is not parts[-1]})
+
+    async def send(message) -> None:
+        if message["type"] == "http.response.body":
+            got.append(message["body"])
+
+    headers = [(b"accept", b"text/html,*/*"), (b"range", b"bytes=5-"), (b"accept-encoding", b"gzip")]
+    scope = {"type": "http", "method": "GET", "path": path, "headers": headers}
+    asyncio.run(OneStepBack(app)(scope, None, send))
+    return asked, got
+
+
+def test_a_page_is_asked_for_whole_and_plain_and_begins_with_the_script():
+    asked, got = asked_for("/train", b"text/html; charset=utf-8", b"<head>", b"<script src=a></script>")
+    assert list(asked) == [b"accept"]
+    assert got == [b"<head>" + OneStepBack.SCRIPT + b"<script src=a></script>"]
+
+
+@pytest.mark.parametrize("path", ["/media/run.zip", "/media/run"])
+def test_a_download_goes_out_as_it_comes(path):
+    assert asked_for(path, b"application/zip", b"PK", b"<script", b"end")[1] == [b"PK", b"<script", b"end"]
+
+
+def test_a_download_that_broke_off_can_be_resumed():
+    assert asked_for("/media/run.zip", b"application/zip", b"")[0][b"range"] == b"bytes=5-"

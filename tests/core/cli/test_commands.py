@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import shutil
@@ -37,30 +36,6 @@ def place(tmp_path_factory):
         rows.append(f"{' '.join([*words, label])},{'positive' if label == 'good' else 'negative'}")
     (folder / "reviews.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
     return folder
-
-
-@pytest.fixture(scope="module")
-def cli(place):
-    """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`."""
-
-    def call(*arguments):
-        out, err = io.StringIO(), io.StringIO()
-        code = 0
-        with pytest.MonkeyPatch.context() as here:
-            here.chdir(place)
-            here.setenv("SENTISCOPE_RUNS", str(place / "runs"))
-            here.setenv("SENTISCOPE_CACHE", str(place / "cache"))
-            here.setenv("SENTISCOPE_DATA", "")
-            here.setenv("COLUMNS", "200")
-            here.setattr(sys, "argv", ["sentiscope", *map(str, arguments)])
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                try:
-                    main()
-                except SystemExit as ended:
-                    code = ended.code or 0
-        return code, out.getvalue(), err.getvalue()
-
-    return call
 
 
 @pytest.fixture(scope="module")

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import io
 import json
-import sys
 
 import pytest
 
-from core.cli import main
 from core.runs import sweep_drive
 
 pytestmark = pytest.mark.slow
@@ -36,29 +32,12 @@ def place(tmp_path_factory):
     return folder
 
 
-@pytest.fixture(scope="module")
-def cli(place):
-    """cli(*arguments) → (exit code, stdout, stderr) of `sentiscope`."""
-
-    def call(*arguments):
-        out, err = io.StringIO(), io.StringIO()
-        code = 0
-        with pytest.MonkeyPatch.context() as here:
-            here.chdir(place)
-            here.setenv("SENTISCOPE_RUNS", str(place / "runs"))
-            here.setenv("SENTISCOPE_CACHE", str(place / "cache"))
-            here.setenv("SENTISCOPE_JOBS", "2")
-            here.setenv("COLUMNS", "200")
-            here.setattr(sweep_drive, "POLL_SECONDS", 0.2)
-            here.setattr(sys, "argv", ["sentiscope", *map(str, arguments)])
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                try:
-                    main()
-                except SystemExit as ended:
-                    code = ended.code or 0
-        return code, out.getvalue(), err.getvalue()
-
-    return call
+@pytest.fixture(scope="module", autouse=True)
+def _two_at_once_and_looked_after_often():
+    with pytest.MonkeyPatch.context() as here:
+        here.setenv("SENTISCOPE_JOBS", "2")
+        here.setattr(sweep_drive, "POLL_SECONDS", 0.2)
+        yield
 
 
 @pytest.fixture(scope="module")
