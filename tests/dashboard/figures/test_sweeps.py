@@ -7,22 +7,12 @@ import shlex
 from core.config import parse_settings
 from core.runs.sweep import STATES, Plan, parse_grid, parse_seeds, split_values
 from core.runs.sweep_drive import Progress
-from dashboard.figures.sweeps import command_line, counts_said, time_said
+from dashboard.figures.sweeps import LONGEST, Cell, command_line, counts_said, members, time_said
+from dashboard.figures.theme import Look
 
 
 def progress(seconds=0.0, unknown=0, **counts):
     return Progress("study", {state: counts.get(state, 0) for state in STATES}, (), seconds, unknown, ())
-
-
-def test_what_is_done_comes_first_and_what_is_not_there_is_left_out():
-    assert counts_said(progress(waiting=7, running=2, done=3)) == "3 done, 7 not begun, 2 training"
-
-
-def test_the_time_says_for_how_many_runs_it_is_not_known():
-    assert time_said(progress(90.0, 0)) == "about 1 min 30 s"
-    assert time_said(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs whose time nobody has measured"
-    assert time_said(progress(0.0, 2)) == "without an estimate: 2 runs whose time nobody has measured"
-    assert time_said(progress()) == ""
 
 
 def read_back(text: str) -> Plan:
@@ -43,6 +33,23 @@ def read_back(text: str) -> Plan:
     )
 
 
+CELLS = [
+    Cell("<b>vanilla", (0.7, 0.8), ("a-1", "<i>"), 0.75, 0.0707, 0.6),
+    Cell("ndt" * 30, (0.9,), ("b-1",), 0.9, None, None),
+]
+
+
+def test_what_is_done_comes_first_and_what_is_not_there_is_left_out():
+    assert counts_said(progress(waiting=7, running=2, done=3)) == "3 done, 7 not begun, 2 training"
+
+
+def test_the_time_says_for_how_many_runs_it_is_not_known():
+    assert time_said(progress(90.0, 0)) == "about 1 min 30 s"
+    assert time_said(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs whose time nobody has measured"
+    assert time_said(progress(0.0, 2)) == "without an estimate: 2 runs whose time nobody has measured"
+    assert time_said(progress()) == ""
+
+
 def test_the_command_line_means_the_same_plan():
     grid = {"training.lr": ("1e-3", "1e-2"), "model.head.kernels": ("2,3", "5")}
     plans = (
@@ -53,3 +60,18 @@ def test_the_command_line_means_the_same_plan():
     )
     for plan in plans:
         assert read_back(command_line(plan)) == plan
+
+
+def test_runs_means_and_the_yardstick_stand_in_the_row_of_their_cell():
+    ring, means, dots = members(CELLS, "Accuracy", Look()).data
+    assert (list(ring.x), list(ring.y)) == ([0.6], [0])
+    assert (list(means.x), list(means.y), list(means.error_x.array)) == ([0.75, 0.9], [0, 1], [0.0707, 0])
+    assert (list(dots.x), list(dots.y)) == ([0.7, 0.8, 0.9], [0, 0, 1])
+
+
+def test_the_first_cell_is_on_top_and_names_are_escaped_and_short():
+    axis = members(CELLS, "<u>", Look()).layout.yaxis
+    assert axis.range[0] > axis.range[1]
+    assert axis.ticktext[0] == "&lt;b&gt;vanilla" and len(axis.ticktext[1]) == LONGEST
+    assert members(CELLS, "<u>", Look()).layout.xaxis.title.text == "&lt;u&gt;"
+    assert list(members(CELLS, "x", Look()).data[2].customdata) == ["a-1", "&lt;i&gt;", "b-1"]

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn import metrics as sk
 
-from dashboard.figures.calibration import reliability
-from dashboard.figures.confusion import outcomes
 from dashboard.figures.decisions import ANSWER, class_table, decide, few
-from dashboard.figures.phenomena import phenomena
-from dashboard.figures.ranking import pr_curves, roc_curves
 
 TWO, THREE = ("no", "yes"), ("bad", "even", "good")
 
@@ -64,59 +59,11 @@ def test_one_class_stands_against_the_rest(three):
     assert decision.counts.tolist() == expected.tolist()
 
 
-def test_the_ring_lies_where_the_threshold_puts_it(two):
-    labels, probabilities = two
-    decision = decide(labels, probabilities, TWO, "", 0.6)
-    said = probabilities[:, 1] > 0.6
-    (ranking,), (precision,) = roc_curves(decision), pr_curves(decision)
-    assert ranking.at == pytest.approx((said[labels == 0].mean(), said[labels == 1].mean()))
-    assert precision.at == pytest.approx((sk.recall_score(labels, said), sk.precision_score(labels, said)))
-    assert ranking.area == pytest.approx(sk.roc_auc_score(labels, probabilities[:, 1]))
-    assert precision.area == pytest.approx(sk.average_precision_score(labels, probabilities[:, 1]))
-    assert ranking.positives + ranking.others == 200
-
-
-def test_every_class_has_its_curve_over_what_is_answered(three):
-    labels, probabilities = three
-    decision = decide(labels, probabilities, THREE, ANSWER, 0.45)
-    rows = probabilities.max(1) > 0.45
-    assert [curve.name for curve in roc_curves(decision)] == list(THREE)
-    assert roc_curves(decision)[2].area == pytest.approx(sk.roc_auc_score(labels[rows] == 2, probabilities[rows, 2]))
-
-
-def test_a_split_of_one_class_has_no_roc_curve_and_nothing_answered_none_at_all(two):
-    labels, probabilities = two
-    assert roc_curves(decide(labels[labels == 0], probabilities[labels == 0], TWO, "", 0.5)) == []
-    nothing = decide(np.array([0, 1, 2]), np.full((3, 3), 1 / 3), THREE, ANSWER, 0.9)
-    assert (roc_curves(nothing), pr_curves(nothing), reliability(nothing)) == ([], [], [])
-    assert phenomena(nothing, ["a", "b", "c"], {}).empty
-
-
-def test_bins_say_what_was_claimed_and_what_came_true():
-    chance = np.array([0.05, 0.08, 0.97, 1.0])
-    decision = decide(np.array([0, 1, 1, 1]), np.stack([1 - chance, chance], 1), TWO, "", 0.5)
-    low, high = reliability(decision)
-    assert (low.low, low.n, low.claimed, low.true) == (0.0, 2, pytest.approx(0.065), 0.5)
-    assert (high.high, high.n, high.true) == (1.0, 2, 1.0)
-    right, wrong = outcomes(decision)
-    assert (right.sum(), wrong.tolist().index(1), right[-1]) == (3, 1, 2)
-
-
 def test_the_class_table_agrees_with_scikit_learn(two):
     labels, probabilities = two
     table = class_table(decide(labels, probabilities, TWO, "", 0.35))
     precision, recall, f1, n = sk.precision_recall_fscore_support(labels, probabilities[:, 1] > 0.35)
     assert np.allclose(table[["Precision", "Recall", "F1", "n"]], np.stack([precision, recall, f1, n], 1))
-
-
-def test_phenomena_come_the_worst_first_with_interval_and_yardstick():
-    labels, chance = np.array([0, 0, 1, 1]), np.array([0.1, 0.8, 0.9, 0.7])
-    decision = decide(labels, np.stack([1 - chance, chance], 1), TWO, "", 0.5)
-    table = phenomena(decision, ["plain", "irony", "plain", "irony"], {"irony": 0.25})
-    assert table["phenomenon"].tolist() == ["irony", "plain"]
-    assert table["accuracy"].tolist() == [0.5, 1.0] and table["n"].tolist() == [2, 2]
-    assert table["tfidf"][0] == 0.25 and pd.isna(table["tfidf"][1])
-    assert (table["low"] < table["accuracy"]).all()
 
 
 def test_what_rests_on_few_is_named():

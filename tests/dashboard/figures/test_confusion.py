@@ -1,15 +1,30 @@
-"""Confusion matrix and ROC."""
+"""The confusion matrix, and confidence by outcome."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from dashboard.figures.confusion import draw_confusion
-from dashboard.figures.ranking import Curve, draw_pr, draw_roc
+from dashboard.figures.confusion import draw_confidence, draw_confusion
+from dashboard.figures.decisions import BARS
+from dashboard.figures.ranking import Curve, draw_roc
 from dashboard.figures.theme import DARK, LIGHT, Look, contrast
 
+
+def lines(figure):
+    return [shape.x0 for shape in figure.layout.shapes if shape.x0 == shape.x1]
+
+
 COUNTS = np.array([[8, 2], [1, 9]])
+
+
+def test_right_is_grey_wrong_is_magenta_and_both_are_counted():
+    right, wrong = np.zeros(BARS, np.int64), np.zeros(BARS, np.int64)
+    right[-1], wrong[3] = 7, 2
+    figure = draw_confidence(right, wrong, 0.62, "P(positive)", Look())
+    assert [(bar.marker.color, sum(bar.y)) for bar in figure.data] == [(LIGHT.right, 7), (LIGHT.wrong, 2)]
+    assert [note.text for note in figure.layout.annotations] == ["right 7", "wrong 2"]
+    assert lines(figure) == [0.62]
 
 
 def test_each_cell_knows_its_place_and_says_its_count_and_row_share():
@@ -49,19 +64,6 @@ def test_names_of_classes_are_not_markup():
     assert "<i>" not in str(draw_roc([curve], Look()).to_plotly_json())
 
 
-def test_roc_draws_the_points_and_names_the_area():
-    curve = Curve("positive", (0.0, 0.0, 1.0), (0.0, 0.5, 1.0), 0.75, 4, 4)
-    figure = draw_roc([curve], Look())
-    assert tuple(figure.data[1].x) == curve.x
-    assert tuple(figure.data[1].y) == curve.y
-    assert "positive <b>0.750</b>" in [note.text for note in figure.layout.annotations]
-
-
-def test_several_classes_have_colours_of_their_own():
-    curves = [Curve(name, (0.0, 1.0), (0.0, 1.0), 0.5, 3, 3) for name in "abc"]
-    assert [trace.line.color for trace in draw_roc(curves, Look()).data[1:]] == list(LIGHT.categories[:3])
-
-
 def test_shares_take_the_place_of_counts():
     (bars,) = draw_confusion(COUNTS, ["a", "b"], Look(), normalised=True).data
     assert bars.text[1].endswith("0.200</b><br>2")
@@ -69,18 +71,6 @@ def test_shares_take_the_place_of_counts():
     raw = draw_confusion(np.array([[2, 8], [20, 80]]), ["a", "b"], Look()).data[0].marker.color
     assert contrast(even[1], LIGHT.paper) < contrast(even[2], LIGHT.paper)
     assert contrast(raw[1], LIGHT.paper) < contrast(raw[2], LIGHT.paper)
-
-
-def test_a_ring_marks_the_threshold_on_both_curves():
-    curve = Curve("positive", (0.0, 1.0), (0.0, 1.0), 0.5, 1, 3, at=(0.25, 0.75))
-    for draw in (draw_roc, draw_pr):
-        ring = draw([curve], Look()).data[-1]
-        assert (list(ring.x), list(ring.y), ring.mode) == ([0.25], [0.75], "markers")
-
-
-def test_guessing_has_the_precision_of_the_share():
-    curve = Curve("positive", (0.0, 1.0), (1.0, 0.25), 0.5, 1, 3)
-    assert list(draw_pr([curve], Look()).data[0].y) == [0.25, 0.25]
 
 
 def test_the_input_stays_as_it_was():

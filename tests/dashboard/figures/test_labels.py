@@ -14,12 +14,37 @@ from core.runs.record import RunRecord
 from dashboard.figures import embeddings, labels, results
 from dashboard.figures.decisions import Report, answer_probability, decide_label, make_report
 from dashboard.figures.embeddings import Group, Shades
-from dashboard.figures.theme import LIGHT
+from dashboard.figures.labels import draw_labels
+from dashboard.figures.theme import LIGHT, Look
 
 LABELS = ("calm", "joy", "odd, rare")
+
+
 OWN = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 1, 1]])
+
+
 CHANCE = np.array([[0.9, 0.2, 0.1], [0.4, 0.8, 0.1], [0.6, 0.3, 0.2], [0.2, 0.7, 0.3]])
+
+
+@pytest.fixture
+def saved() -> pd.DataFrame:
+    """What a run keeps of a split."""
+    columns = {"text": ["a", "b", "c", "d"], "label": ["calm", "calm, joy", "none of them", "joy, odd, rare"]}
+    columns["predicted"] = ["calm", "joy", "calm", "joy"]
+    bits = {f"label:{name}": OWN[:, i] for i, name in enumerate(LABELS)}
+    chances = {f"probability:{name}": CHANCE[:, i] for i, name in enumerate(LABELS)}
+    return pd.DataFrame({**columns, **bits, **chances})
+
+
+@pytest.fixture
+def report(saved) -> Report:
+    """The same as the pages read it."""
+    return make_report(saved, LABELS)
+
+
 TUNED = {"calm": 0.3, "joy": 0.5, "odd, rare": 0.25}
+
+
 RECORD = RunRecord(
     "several",
     "vanilla",
@@ -41,20 +66,7 @@ RECORD = RunRecord(
 )
 
 
-@pytest.fixture
-def saved() -> pd.DataFrame:
-    """What a run keeps of a split."""
-    columns = {"text": ["a", "b", "c", "d"], "label": ["calm", "calm, joy", "none of them", "joy, odd, rare"]}
-    columns["predicted"] = ["calm", "joy", "calm", "joy"]
-    bits = {f"label:{name}": OWN[:, i] for i, name in enumerate(LABELS)}
-    chances = {f"probability:{name}": CHANCE[:, i] for i, name in enumerate(LABELS)}
-    return pd.DataFrame({**columns, **bits, **chances})
-
-
-@pytest.fixture
-def report(saved) -> Report:
-    """The same as the pages read it."""
-    return make_report(saved, LABELS)
+ROWS = [("<b>calm", 400, 0.5, 0.6), ("rare", 3, 0.0, np.nan)]
 
 
 def test_a_report_knows_all_labels_of_a_text(report):
@@ -147,3 +159,17 @@ def test_the_map_is_coloured_by_a_chosen_label(saved):
     assert [group.points.tolist() for group in wrong if isinstance(group, Group)] == [[0], [1, 2, 3]]
     shades = embeddings.colouring(points, "confidence", LABELS, LIGHT)
     assert isinstance(shades, Shades) and shades.values[1] == pytest.approx(0.6 * 0.8 * 0.9)
+
+
+def test_a_ring_at_half_a_dot_where_it_was_tuned_and_n_beside():
+    figure = draw_labels(ROWS, Look())
+    half, tuned = (trace for trace in figure.data if trace.mode == "markers")
+    assert list(half.y) == ["rare", "&lt;b&gt;calm"]  # the first stands on top
+    assert list(half.x) == [0.0, 0.5] and tuned.x[1] == 0.6 and np.isnan(tuned.x[0])
+    assert half.marker.symbol == "circle-open" and tuned.marker.symbol == "circle"
+    assert [note.text for note in figure.layout.annotations] == ["3", "400"]
+
+
+def test_a_label_of_few_sentences_is_grey():
+    markers = next(trace for trace in draw_labels(ROWS, Look()).data if trace.mode == "markers")
+    assert list(markers.marker.color) == [LIGHT.right, LIGHT.accent]

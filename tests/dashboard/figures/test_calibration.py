@@ -1,0 +1,45 @@
+"""What was claimed and what came true, in bins and drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dashboard.figures.calibration import Bin, draw_calibration, reliability
+from dashboard.figures.confusion import outcomes
+from dashboard.figures.decisions import decide
+from dashboard.figures.theme import LIGHT, Look, contrast
+
+TWO, THREE = ("no", "yes"), ("bad", "even", "good")
+
+
+BINS = [Bin(0.0, 0.1, 40, 0.05, 0.1, (0.04, 0.23)), Bin(0.9, 1.0, 5, 0.97, 0.6, (0.23, 0.88))]
+
+
+def lines(figure):
+    return [shape.x0 for shape in figure.layout.shapes if shape.x0 == shape.x1]
+
+
+def test_bins_say_what_was_claimed_and_what_came_true():
+    chance = np.array([0.05, 0.08, 0.97, 1.0])
+    decision = decide(np.array([0, 1, 1, 1]), np.stack([1 - chance, chance], 1), TWO, "", 0.5)
+    low, high = reliability(decision)
+    assert (low.low, low.n, low.claimed, low.true) == (0.0, 2, pytest.approx(0.065), 0.5)
+    assert (high.high, high.n, high.true) == (1.0, 2, 1.0)
+    right, wrong = outcomes(decision)
+    assert (right.sum(), wrong.tolist().index(1), right[-1]) == (3, 1, 2)
+
+
+def test_each_bin_stands_at_its_place_with_n_and_interval():
+    figure = draw_calibration(BINS, 0.3, "P(<b>)", Look())
+    bars = figure.data[0]
+    assert np.allclose(bars.x, [0.05, 0.95]) and list(bars.y) == [0.1, 0.6]
+    assert np.allclose(bars.error_y.array, [0.13, 0.28]) and np.allclose(bars.error_y.arrayminus, [0.06, 0.37])
+    assert [note.text for note in figure.layout.annotations] == ["40", "5"]
+    assert lines(figure) == [0.3]
+    assert figure.layout.xaxis.title.text.startswith("P(&lt;b&gt;)")
+
+
+def test_a_bin_of_few_is_pale():
+    strong, pale = draw_calibration(BINS, 0.5, "P", Look()).data[0].marker.color
+    assert contrast(strong, LIGHT.paper) > contrast(pale, LIGHT.paper)
