@@ -130,3 +130,16 @@ def test_heavy_modules_are_seen_where_they_are_imported():
     assert "fractions" in found["one"] - found["none"]
     with pytest.raises(AssertionError, match="no_such_module"):
         modules_after({"gone": "import no_such_module"})
+
+
+@pytest.mark.parametrize("path", modules("tests/dashboard/figures"), ids=lambda p: p.stem)
+def test_a_topic_of_figures_is_tested_under_its_own_name(path):
+    topic = f"{path.stem.removeprefix('test_')}.py"
+    assert path.stem == "conftest" or (ROOT / "dashboard" / "figures" / topic).exists()
+
+
+@pytest.mark.parametrize("path", [*modules("core"), *modules("dashboard")], ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_private_name_leaves_its_file(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in ("core", "dashboard"):
+            assert not [name.name for name in node.names if name.name.startswith("_")]
