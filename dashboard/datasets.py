@@ -42,7 +42,7 @@ from dashboard.figures.naming import without_store
 if TYPE_CHECKING:
     from core.data.inspect import FileReport
     from core.data.table import Dataset
-    from core.text.tokenizers import Tokenizer
+    from core.text.tokenizer import Tokenizer
 
 LONGEST_YARDSTICK_S = 1800.0
 OWN = ("127.0.0.1", "localhost", "::1")

@@ -16,8 +16,10 @@ from core.data.labelled import is_several
 from core.data.table import TRAIN, Dataset
 from core.stored import Count, Figure
 from core.text.config import TextConfig
+from core.text.ids import UNKNOWN
 from core.text.reading import as_read, reading
-from core.text.tokenizers import UNKNOWN, Tokenizer, fit_tokenizer
+from core.text.tokenizer import Tokenizer
+from core.text.tokenizers import fit_tokenizer
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 BINS = 24

@@ -13,7 +13,7 @@ from torch import nn
 
 from core.data.table import Task
 from core.models.trace import Batch, Intervention, Output
-from core.text.tokenizers import Tokenizer
+from core.text.tokenizer import Tokenizer
 from core.training.batches import TokenTable, in_order, token_table
 from core.training.loss import probabilities
 

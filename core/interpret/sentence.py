@@ -15,7 +15,8 @@ from core.evaluation.predict import device_of, evaluating
 from core.models.build import Model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Intervention, LayerTrace, Trace
-from core.text.tokenizers import UNKNOWN, Tokenizer
+from core.text.ids import UNKNOWN
+from core.text.tokenizer import Tokenizer
 from core.training.batches import one_text
 from core.training.loss import probabilities
 

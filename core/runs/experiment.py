@@ -30,7 +30,8 @@ from core.runs.record import CHECKPOINT, HISTORY, TOKENIZER, WEIGHTS
 from core.runs.results import Judged, write_split
 from core.runs.store import RunStore, this_machine
 from core.text.config import TextConfig
-from core.text.tokenizers import Tokenizer, fit_tokenizer
+from core.text.tokenizer import Tokenizer
+from core.text.tokenizers import fit_tokenizer, load_tokenizer
 from core.training.batches import Examples, token_table
 from core.training.checkpoint import Progress
 from core.training.config import metric_for
@@ -138,7 +139,7 @@ class Experiment(Events):
         """Fitted; a training that goes on keeps its own, since the file of a lexicon may have changed or gone."""
         path = self.folder / TOKENIZER
         if (self.folder / CHECKPOINT).is_dir() and path.is_file():
-            return Tokenizer.load(path)
+            return load_tokenizer(path)
         tokenizer = fit_tokenizer(_texts_to_fit(dataset, self.config.text), self.config.text)
         write_text(path, tokenizer.to_json())
         return tokenizer

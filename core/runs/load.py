@@ -12,7 +12,8 @@ from core.exceptions import RunDamaged
 from core.models.build import Model, build
 from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
-from core.text.tokenizers import Tokenizer
+from core.text.tokenizer import Tokenizer
+from core.text.tokenizers import load_tokenizer
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ def load_run(store: RunStore, run: str) -> LoadedRun:
     for name in (TOKENIZER, WEIGHTS):
         if not (folder / name).is_file():
             raise RunDamaged(f"{folder / name}: missing; run '{run}' is {record.status}{_until(record)}")
-    tokenizer = Tokenizer.load(folder / TOKENIZER)
+    tokenizer = load_tokenizer(folder / TOKENIZER)
     size, length = tokenizer.size, tokenizer.max_length
     model = build(record.config.model, vocabulary=size, classes=len(record.classes), max_length=length)
     read_weights(model, folder / WEIGHTS)

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from core.text.config import TextConfig
+from core.text.ids import UNKNOWN
 from core.text.language import language_of, script_of
-from core.text.lexicon import smoothed
+from core.text.lexicon import Lexicon, smoothed
 from core.text.normalise import prepare
 from core.text.tags import NAMES, UNTAGGED, Tagger
-from core.text.words import is_bare_mark, split_words, word_pattern
-
-if TYPE_CHECKING:
-    from core.text.tokenizers import Tokenizer
+from core.text.words import split_words, word_pattern
 
 Span = tuple[int, int]
 Tag = Callable[[Tagger, Sequence[Sequence[str]]], Sequence[Sequence[int]]]
+
+
+class Knows(Protocol):
+    """What a tokenizer knows of a token besides its id."""
+
+    config: TextConfig
+    tagger: Tagger | None
+    lexicon: Lexicon | None
+    counts: np.ndarray | None
+    """(V, 3): the lexicon's counts by token id, where a token's own entries count and not those of its word."""
 
 
 class Reading(NamedTuple):
@@ -33,7 +41,7 @@ class Reading(NamedTuple):
     """The words as their writer spelt them, up to the last one with a token."""
 
 
-def read(tokenizer: Tokenizer, raw: str, text: str, offsets: Sequence[Span]) -> Reading:
+def read(tokenizer: Knows, raw: str, text: str, offsets: Sequence[Span]) -> Reading:
     """`offsets` are those of the tokens that are kept, in the normalised `text` of `raw`."""
     if tokenizer.tagger is None and tokenizer.counts is not None:  # tokens alone decide
         return Reading(text, [], [-1] * len(offsets), [])
@@ -49,7 +57,7 @@ def read(tokenizer: Tokenizer, raw: str, text: str, offsets: Sequence[Span]) -> 
     return Reading(text, spans, owners, cased)
 
 
-def tags_of(tokenizer: Tokenizer, readings: Sequence[Reading], tag: Tag) -> list[list[int]] | None:
+def tags_of(tokenizer: Knows, readings: Sequence[Reading], tag: Tag) -> list[list[int]] | None:
     """Per text the tag of each token's word; None without a tagger."""
     if tokenizer.tagger is None:
         return None
@@ -60,10 +68,8 @@ def tags_of(tokenizer: Tokenizer, readings: Sequence[Reading], tag: Tag) -> list
     ]
 
 
-def polarity_of(tokenizer: Tokenizer, readings: Sequence[Reading], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
+def polarity_of(tokenizer: Knows, readings: Sequence[Reading], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
     """(all tokens, 3) float32; None without a lexicon. A token that the vocabulary lacks is neutral."""
-    from core.text.tokenizers import UNKNOWN
-
     if tokenizer.lexicon is None:
         return None
     if tokenizer.counts is not None:
@@ -77,20 +83,6 @@ def polarity_of(tokenizer: Tokenizer, readings: Sequence[Reading], ids: Sequence
                     counts[start + place] = found[owner]
         start += len(row)
     return smoothed(counts)
-
-
-def counts_by_token(tokenizer: Tokenizer) -> np.ndarray | None:
-    """(V, 3) counts for text.lexicon_match=contains, None else. Special entries and bare marks stay at 0."""
-    from core.text.tokenizers import FIRST
-
-    if tokenizer.lexicon is None or tokenizer.config.lexicon_match != "contains":
-        return None
-    table = tokenizer.lexicon.of_tokens(tokenizer.ids_of(list(tokenizer.lexicon.entries)), tokenizer.size)
-    for token in np.flatnonzero(table.any(1)):
-        name = tokenizer.name(int(token))
-        if token < FIRST or is_bare_mark(name):
-            table[token] = 0
-    return table
 
 
 def choose_tagger(texts: Sequence[str], config: TextConfig) -> tuple[Tagger | None, tuple[str, ...]]:

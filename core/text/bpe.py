@@ -11,8 +11,9 @@ import tokenizers as hf
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
+from core.text.ids import FIRST, SPECIALS
 from core.text.normalise import prepare_all
-from core.text.tokenizers import FIRST, SPECIALS, State, Tokenizer, automatic_length
+from core.text.tokenizer import State, Tokenizer, automatic_length
 
 ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
 """The 256 symbols that stand for bytes inside the tokenizer and never on a page."""
@@ -85,7 +86,8 @@ class BpeTokenizer(Tokenizer):
         return {"vocabulary": self._vocabulary, "merges": self._merges}
 
     @classmethod
-    def _restore(cls, state: State, config: TextConfig, max_length: int) -> BpeTokenizer:
+    def restore(cls, state: State, config: TextConfig, max_length: int) -> BpeTokenizer:
+        """The tokenizer of a saved state."""
         vocabulary, merges = state.vocabulary, [_pair(each) for each in state.merges]
         known = set(vocabulary)
         if not all({first, second, first + second} <= known for first, second in merges):

@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from core.text.config import TextConfig
+from core.text.ids import FIRST, SPECIALS
 from core.text.normalise import prepare
-from core.text.tokenizers import FIRST, SPECIALS, State, Tokenizer, ranked
+from core.text.tokenizer import State, Tokenizer, ranked
 from core.text.words import split_words, word_pattern
 
 
@@ -61,7 +62,8 @@ class NGramTokenizer(Tokenizer):
         return {"vocabulary": self._grams}
 
     @classmethod
-    def _restore(cls, state: State, config: TextConfig, max_length: int) -> NGramTokenizer:
+    def restore(cls, state: State, config: TextConfig, max_length: int) -> NGramTokenizer:
+        """The tokenizer of a saved state."""
         return cls(state.vocabulary, config)
 
 

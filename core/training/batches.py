@@ -12,7 +12,7 @@ import torch
 
 from core.models.trace import Batch
 from core.text.lexicon import NEUTRAL, neutral_share
-from core.text.tokenizers import Encoding, Tokenizer
+from core.text.tokenizer import Encoding, Tokenizer
 
 POOL = 50
 """Batches per pool that is sorted by length: nearly as little padding as sorting everything, and still random."""

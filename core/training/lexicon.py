@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from core.models.lexicon import LexiconClassifier
-from core.text.tokenizers import Tokenizer
+from core.text.tokenizer import Tokenizer
 from core.training.batches import in_order, token_table
 from core.training.linear import LinearFit
 from core.training.solvers import LOGISTIC, choose

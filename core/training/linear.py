@@ -14,8 +14,9 @@ from core.models.config import Family
 from core.models.linear import BagOfNgrams
 from core.models.plain import Plain
 from core.text.config import TextConfig
+from core.text.ids import FIRST
 from core.text.ngrams import NGramTokenizer
-from core.text.tokenizers import FIRST, Tokenizer
+from core.text.tokenizer import Tokenizer
 from core.training.batches import TokenTable
 from core.training.solvers import LOGISTIC, NAIVE_BAYES, SUPPORT_VECTORS, Columns, Solver, choose
 

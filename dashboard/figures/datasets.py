@@ -18,8 +18,9 @@ from core.data.table import TEST, TRAIN, Dataset, indicators
 from core.evaluation.intervals import share_interval
 from core.evaluation.multilabel import spoken
 from core.paths import Allowed, resolve
+from core.text.ids import UNKNOWN
 from core.text.normalise import steps
-from core.text.tokenizers import UNKNOWN, Tokenizer
+from core.text.tokenizer import Tokenizer
 from dashboard.figures.data import percent
 from dashboard.figures.numbers import count, number, plus_minus
 

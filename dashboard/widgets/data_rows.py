@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core.data.table import Dataset
-from core.text.tokenizers import Tokenizer
+from core.text.tokenizer import Tokenizer
 from dashboard import state
 from dashboard.figures.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
 from dashboard.figures.numbers import count

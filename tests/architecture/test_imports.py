@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,46 @@ def imports(path: Path) -> set[str]:
             assert node.level == 0, f"{path}: imports are absolute"
             found.add(node.module or "")
     return found
+
+
+def dotted(path: Path) -> str:
+    """The module of a file."""
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+FILES = {dotted(path): path.read_text(encoding="utf-8") for path in (*modules("core"), *modules("dashboard"))}
+
+
+def imported_files(text: str) -> set[str]:
+    """The files of ours that a source imports, inside functions and for its types too."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            for name in node.names:
+                inside = f"{node.module}.{name.name}"
+                found.add(inside if inside in FILES else node.module or "")
+    return found & FILES.keys()
+
+
+def circle(arrows: dict[str, set[str]]) -> list[str]:
+    """Files that import each other round in a circle, the first one again at the end; empty where none do."""
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_no_files_import_each_other_in_a_circle():
+    assert circle({name: imported_files(text) for name, text in FILES.items()}) == []
+
+
+def test_a_circle_that_a_function_closes_is_seen():
+    late = "def late():\n    from core.text import words\n"
+    arrows = {"core.text.words": imported_files("import core.text.bpe"), "core.text.bpe": imported_files(late)}
+    assert set(circle(arrows)) == {"core.text.words", "core.text.bpe"}
 
 
 @pytest.mark.parametrize("path", modules("core"), ids=lambda p: str(p.relative_to(ROOT)))

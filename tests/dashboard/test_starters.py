@@ -14,7 +14,7 @@ from core.models.provides import provides
 from core.models.trace import Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore
-from core.text.tokenizers import UNKNOWN
+from core.text.ids import UNKNOWN
 from dashboard import state
 from dashboard.figures.offer import SENTENCE, offered
 

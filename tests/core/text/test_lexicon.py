@@ -10,7 +10,7 @@ from core.exceptions import DataError, RunDamaged
 from core.text.config import TextConfig
 from core.text.lexicon import NEUTRAL, Lexicon, smoothed
 from core.text.lexicon_files import counts_of, read_lexicon
-from core.text.tokenizers import Tokenizer, fit_tokenizer
+from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
 from core.training.batches import one_text, token_table
 
 THIRD = float(np.float32(1 / 3))
@@ -180,7 +180,7 @@ def test_a_lexicon_of_which_nothing_is_left_is_refused(lexicon):
 def test_polarity_survives_without_the_lexicons_file(lexicon, tmp_path, kind, match):
     tokenizer = fitted(lexicon, tokenizer=kind, max_vocab=300, lexicon_match=match)
     (tmp_path / "lexicon.tsv").unlink()
-    again = Tokenizer.from_json(tokenizer.to_json())
+    again = tokenizer_from_json(tokenizer.to_json())
     text = "not good :) naïve film"
     assert again.encode(text) == tokenizer.encode(text)
     assert again.to_json() == tokenizer.to_json()
@@ -216,7 +216,7 @@ def test_without_counts_every_row_is_exactly_a_third():
 def test_a_damaged_lexicon_is_refused(lexicon, entries):
     state = json.loads(fitted(lexicon).to_json())
     with pytest.raises(RunDamaged):
-        Tokenizer.from_json(json.dumps({**state, "lexicon": entries}))
+        tokenizer_from_json(json.dumps({**state, "lexicon": entries}))
 
 
 def test_a_tokenizer_without_lexicon_and_tagger_is_written_as_ever():
@@ -229,7 +229,7 @@ def test_a_tokenizer_of_before_these_settings_still_loads():
     state = json.loads(fit_tokenizer(["a b"], TextConfig(min_freq=1)).to_json())
     old = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
     state["config"] = {name: value for name, value in state["config"].items() if name in old}
-    assert Tokenizer.from_json(json.dumps(state)).config == TextConfig(min_freq=1)
+    assert tokenizer_from_json(json.dumps(state)).config == TextConfig(min_freq=1)
 
 
 def test_a_long_text_of_one_word_is_read_in_no_time():

@@ -13,7 +13,7 @@ from core.text.config import TextConfig
 from core.text.language import language_of, script_of
 from core.text.tag_cache import FILE, tag_texts
 from core.text.tags import MODELS, TAGS, UNIVERSAL, Tagger
-from core.text.tokenizers import Tokenizer, fit_tokenizer
+from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
 from core.training.batches import one_text, token_table
 
 ENGLISH = ["The film was great and it made me happy.", "I do not know what they wanted from this.", "Loooong!! 😀"]
@@ -130,7 +130,7 @@ def test_a_batch_is_tagged_like_single_texts_and_padding_has_tag_0():
 
 def test_tags_survive_the_tokenizer_file():
     tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1))
-    again = Tokenizer.from_json(tokenizer.to_json())
+    again = tokenizer_from_json(tokenizer.to_json())
     assert again.encode(ENGLISH[0]) == tokenizer.encode(ENGLISH[0])
     assert again.to_json() == tokenizer.to_json()
 
@@ -191,7 +191,7 @@ def test_auto_switches_off_for_a_language_without_tagger_and_says_so():
     tokenizer = fit_tokenizer(["영화가 정말 재미있어요", "별로예요"], TextConfig(tagger="auto", min_freq=1))
     assert tokenizer.tagger is None and tokenizer.encode("별로예요").tags is None
     assert "parts of speech are off" in tokenizer.notes[0] and "Hangul" in tokenizer.notes[0]
-    assert Tokenizer.from_json(tokenizer.to_json()).notes == tokenizer.notes
+    assert tokenizer_from_json(tokenizer.to_json()).notes == tokenizer.notes
 
 
 def test_auto_says_which_language_it_took():

@@ -6,7 +6,8 @@ from sklearn.linear_model import LogisticRegression
 
 from core.evaluation.predict import predict_texts
 from core.text.config import TextConfig
-from core.text.tokenizers import Tokenizer, fit_tokenizer
+from core.text.tokenizer import Tokenizer
+from core.text.tokenizers import fit_tokenizer
 from core.training.lexicon import fit_lexicon
 
 GOOD, BAD = "fine good great lovely".split(), "bad dull poor sad".split()

@@ -1,0 +1,7 @@
+"""The ids that are no tokens: every tokenizer's vocabulary begins behind them."""
+
+from __future__ import annotations
+
+PAD, UNKNOWN, FIRST = 0, 1, 2
+SPECIALS = ("<pad>", "<unk>")
+"""Names of ids 0 and 1, for display. They are no tokens: a text that spells them is cut like any other text."""

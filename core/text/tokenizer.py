@@ -1,0 +1,204 @@
+"""What every tokenizer does: normalised text to token ids, with what is known of each token."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Self
+
+import msgspec
+import numpy as np
+
+from core.atomic import write_text
+from core.stored import Count
+from core.text import annotate
+from core.text.config import TextConfig
+from core.text.ids import FIRST
+from core.text.lexicon import Lexicon
+from core.text.lexicon_files import Counts
+from core.text.normalise import prepare, prepare_all
+from core.text.tag_cache import tag_texts
+from core.text.tags import Tagger
+from core.text.words import is_bare_mark
+
+VERSION = 1
+
+
+class Encoding(NamedTuple):
+    """One text as the model reads it."""
+
+    ids: list[int]
+    tokens: list[str]
+    """The piece of `text` behind each id, also where the id is the unknown one."""
+    offsets: list[tuple[int, int]]
+    """Start and end of each token in `text`. Byte-level pieces of one character share that character's place."""
+    truncated: int
+    """How many tokens were cut off at the end."""
+    text: str
+    """The normalised text that offsets count in (normalising may change lengths)."""
+    tags: list[int] | None = None
+    """Part of speech of each token's word (ids of `core.text.tags.TAGS`, 0: none); None without a tagger."""
+    polarity: list[tuple[float, float, float]] | None = None
+    """(positive, neutral, negative) of each token; None without a lexicon."""
+
+
+class Annotated(NamedTuple):
+    """Many texts as a model with tags or polarities reads them."""
+
+    ids: list[list[int]]
+    tags: np.ndarray | None
+    """(all tokens,) uint8."""
+    polarity: np.ndarray | None
+    """(all tokens, 3) float32."""
+
+
+class KnownTagger(msgspec.Struct):
+    """Who found the parts of speech."""
+
+    language: Literal["en", "de", "nl"]
+    version: str
+
+
+class State(msgspec.Struct):
+    """What `to_json` writes."""
+
+    kind: Literal["word", "bpe", "ngram"]
+    config: dict[str, Any]
+    max_length: Count
+    vocabulary: list[str]
+    merges: list[str | tuple[str, str]] = []
+    """Of BPE; older versions of the library write a merge as one text."""
+    tagger: KnownTagger | None = None
+    lexicon: dict[str, Counts] | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Tokenizer(ABC):
+    """A fitted tokenizer: its state is one JSON object, and it never changes after fitting."""
+
+    kind: str
+    config: TextConfig
+    max_length: int
+    """Most ids per text; 0: never cut."""
+    tagger: Tagger | None = None
+    lexicon: Lexicon | None = None
+    counts: np.ndarray | None = None
+    notes: tuple[str, ...] = ()
+    """What a person should know of how this tokenizer came to be."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of ids, the two special ones included."""
+
+    @abstractmethod
+    def name(self, token: int) -> str:
+        """What an id stands for, readable."""
+
+    @abstractmethod
+    def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """All ids and offsets of a normalised text, not cut."""
+
+    @abstractmethod
+    def _batch(self, texts: list[str]) -> Iterable[list[int]]:
+        """All ids of normalised texts, not cut."""
+
+    @abstractmethod
+    def _state(self) -> dict[str, Any]:
+        """What `restore` needs besides config and length."""
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, state: State, config: TextConfig, max_length: int) -> Self:
+        """The tokenizer of a saved state; any ValueError, KeyError or TypeError means damage."""
+
+    def encode(self, text: str) -> Encoding:
+        """One text with everything a page shows of it."""
+        raw, text = text, prepare(text, self.config)
+        ids, offsets = self._pieces(text)
+        keep = self.max_length or len(ids)
+        tokens = [text[start:end] for start, end in offsets[:keep]]
+        found = Encoding(ids[:keep], tokens, offsets[:keep], len(ids) - len(tokens), text)
+        if self.tagger is None and self.lexicon is None:
+            return found
+        reading = annotate.read(self, raw, text, found.offsets)
+        tags = annotate.tags_of(self, [reading], lambda tagger, texts: [tagger.tag(words) for words in texts])
+        polarity = annotate.polarity_of(self, [reading], [found.ids])
+        triples = None if polarity is None else [(first, second, third) for first, second, third in polarity.tolist()]
+        return found._replace(tags=None if tags is None else tags[0], polarity=triples)
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """The ids of many texts, cut at `max_length`; the same ids as `encode`, faster."""
+        return [ids[: self.max_length or None] for ids in self._batch(prepare_all(texts, self.config))]
+
+    def annotate_batch(self, texts: Sequence[str]) -> Annotated:
+        """Ids, tags and polarities of many texts, cut at `max_length`; the same as `encode`. Tags are kept on disk."""
+        ids, readings = [], []
+        for raw in texts:
+            text = prepare(raw, self.config)
+            every, offsets = self._pieces(text)
+            kept = slice(self.max_length or None)
+            ids.append(every[kept])
+            readings.append(annotate.read(self, raw, text, offsets[kept]))
+        tags = annotate.tags_of(self, readings, tag_texts)
+        return Annotated(
+            ids,
+            None if tags is None else np.array([tag for row in tags for tag in row], np.uint8),
+            annotate.polarity_of(self, readings, ids),
+        )
+
+    def take_lexicon(self, lexicon: Lexicon) -> None:
+        """Know the polarities of a lexicon from now on."""
+        self.lexicon = lexicon
+        self.counts = self._counts_by_token(lexicon) if self.config.lexicon_match == "contains" else None
+
+    def _counts_by_token(self, lexicon: Lexicon) -> np.ndarray:
+        """(V, 3): special entries and bare marks stay at 0."""
+        table = lexicon.of_tokens(self._batch(list(lexicon.entries)), self.size)
+        for token in np.flatnonzero(table.any(1)):
+            if token < FIRST or is_bare_mark(self.name(int(token))):
+                table[token] = 0
+        return table
+
+    def to_json(self) -> str:
+        """The whole state; `core.text.tokenizers` reads it."""
+        return json.dumps(
+            {
+                "version": VERSION,
+                "kind": self.kind,
+                "config": dataclasses.asdict(self.config),
+                "max_length": self.max_length,
+                **self._state(),
+                **self._knowledge(),
+            },
+            ensure_ascii=False,
+        )
+
+    def _knowledge(self) -> dict[str, Any]:
+        """What is known besides the ids; nothing for a tokenizer without tagger and lexicon."""
+        known: dict[str, Any] = {}
+        if self.tagger is not None:
+            known["tagger"] = {"language": self.tagger.language, "version": self.tagger.version}
+        if self.lexicon is not None:
+            known["lexicon"] = self.lexicon.state()
+        return {**known, "notes": list(self.notes)} if self.notes else known
+
+    def save(self, path: Path) -> None:
+        """Write `to_json` to a file, as a whole or not at all."""
+        write_text(path, self.to_json())
+
+
+def automatic_length(lengths: Sequence[int]) -> int:
+    """The 99th percentile of token counts, rounded up to a multiple of 8, between 16 and 256."""
+    percentile = float(np.percentile(lengths, 99)) if len(lengths) else 0.0
+    return min(256, max(16, -int(-percentile // 8) * 8))
+
+
+def ranked(counts: Counter[str], least: int, most: int) -> list[str]:
+    """The keys counted at least `least` times, most frequent first, ties in the order of code points."""
+    kept = sorted((-count, key) for key, count in counts.items() if count >= least)
+    return [key for _, key in kept[:most]]

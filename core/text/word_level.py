@@ -1,0 +1,68 @@
+"""One id per word."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from core.text.config import TextConfig
+from core.text.ids import FIRST, SPECIALS, UNKNOWN
+from core.text.normalise import prepare
+from core.text.tokenizer import State, Tokenizer, automatic_length, ranked
+from core.text.words import split_words, word_pattern
+
+
+class WordTokenizer(Tokenizer):
+    """Words, numbers, emoji and single marks (`core.text.words`); a word outside the vocabulary is unknown."""
+
+    kind = "word"
+
+    def __init__(self, vocabulary: Sequence[str], config: TextConfig, max_length: int) -> None:
+        """The vocabulary lists the words from id 2 on."""
+        self.config, self.max_length = config, max_length
+        self._words = list(vocabulary)
+        self._ids = {word: index for index, word in enumerate(vocabulary, start=FIRST)}
+        if len(self._ids) != len(self._words):
+            raise ValueError("a word is listed twice")
+
+    @classmethod
+    def fit(cls, texts: Iterable[str], config: TextConfig) -> WordTokenizer:
+        """The most frequent words of the texts; ties in the order of code points."""
+        counts: Counter[str] = Counter()
+        lengths = []
+        for text in texts:
+            words = split_words(prepare(text, config))
+            counts.update(words)
+            lengths.append(len(words))
+        vocabulary = ranked(counts, config.min_freq, config.max_vocab - FIRST)
+        return cls(vocabulary, config, config.max_length or automatic_length(lengths))
+
+    @property
+    def size(self) -> int:
+        """Number of ids, the two special ones included."""
+        return FIRST + len(self._words)
+
+    def name(self, token: int) -> str:
+        """The word of an id."""
+        return SPECIALS[token] if token < FIRST else self._words[token - FIRST]
+
+    def words(self) -> set[str]:
+        """The vocabulary, lower-cased."""
+        return {word.lower() for word in self._words}
+
+    def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        found = list(word_pattern().finditer(text))
+        return [self._ids.get(match[0], UNKNOWN) for match in found], [match.span() for match in found]
+
+    def _batch(self, texts: list[str]) -> Iterable[list[int]]:
+        get = self._ids.get
+        return ([get(word, UNKNOWN) for word in split_words(text)] for text in texts)
+
+    def _state(self) -> dict[str, Any]:
+        return {"vocabulary": self._words}
+
+    @classmethod
+    def restore(cls, state: State, config: TextConfig, max_length: int) -> WordTokenizer:
+        """The tokenizer of a saved state."""
+        return cls(state.vocabulary, config, max_length)
