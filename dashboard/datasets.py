@@ -178,7 +178,7 @@ def card(data: Dataset, text: TextConfig) -> dict[str, Any]:
     """
     from core.data.card import data_card
 
-    return _write_json(_kept("card", data, text), data_card(data, text, with_yardstick=False))
+    return _write_json(_kept("card", data, text), data_card(data, text))
 
 
 def quick(data: Dataset) -> bool:

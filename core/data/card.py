@@ -84,13 +84,13 @@ class Card(TypedDict):
     measured: dict[str, Any] | None
 
 
-def data_card(dataset: Dataset, text: TextConfig, *, with_yardstick: bool = True) -> dict[str, Any]:
+def data_card(dataset: Dataset, text: TextConfig, yardstick: dict[str, Any] | None = None) -> dict[str, Any]:
     """Everything worth knowing before training, as plain data for JSON.
 
     Args:
         dataset: The data set; nothing of it but counts, shares and names enters the card.
         text: How texts become tokens; the vocabulary is fitted on train.
-        with_yardstick: Also train TF-IDF with logistic regression and give its scores (seconds to minutes).
+        yardstick: What TF-IDF reaches (`core.evaluation.yardstick`), where that was measured.
 
     Returns:
         `name, source, language, licence, task, fingerprint, notes, classes`; `vocabulary`: its `size` and the longest
@@ -112,7 +112,7 @@ def data_card(dataset: Dataset, text: TextConfig, *, with_yardstick: bool = True
         "vocabulary": {"size": tokenizer.size, "max_length": tokenizer.max_length, "tokenizer": text.tokenizer},
         "splits": {name: _split(rows, dataset.classes, tokenizer) for name, rows in dataset.splits.items()},
         "repeats": repeats(dataset.splits, text),
-        "yardstick": _yardstick(dataset) if with_yardstick else None,
+        "yardstick": yardstick,
         "measured": measured(dataset.fingerprint),
     }
 
@@ -216,9 +216,3 @@ def _tokens(texts: list[str], tokenizer: Tokenizer) -> dict[str, Any]:
         "cut_texts_share": float((beyond > 0).mean()),
         "cut_tokens_share": int(beyond.sum()) / total,
     }
-
-
-def _yardstick(dataset: Dataset) -> dict[str, Any]:
-    from core.evaluation.yardstick import yardstick
-
-    return yardstick(dataset)

@@ -9,13 +9,12 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from core.data.table import Task
 from core.models.trace import Batch, Intervention, Output
+from core.text.token_table import TokenTable, in_order, token_table
 from core.text.tokenizer import Tokenizer
-from core.training.batches import TokenTable, in_order, token_table
-from core.training.loss import probabilities
 
 
 class Classifier(Protocol):
@@ -68,14 +67,19 @@ def predict_tokens(
     parts = []
     with evaluating(model):
         for rows in in_order(order, batch_size) or [order]:
-            batch = tokens.batch(rows) if len(rows) else tokens.nothing().batch(np.zeros(1, np.int64))
-            output = model(batch.to(target), intervene=intervene)
+            padded = tokens.padded(rows) if len(rows) else tokens.nothing().whole()
+            output = model(Batch.of(padded).to(target), intervene=intervene)
             logits = output.logits.float()
             found = (logits, probabilities(logits, task), output.pooled.float())
             parts.append([each[: len(rows)].cpu().numpy() for each in found])
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return Predictions(*(np.concatenate(column)[place] for column in zip(*parts, strict=True)))
+
+
+def probabilities(logits: Tensor, task: Task) -> Tensor:
+    """(…, C) logits → (…, C): softmax over the classes, or the sigmoid of each label."""
+    return logits.softmax(-1) if task == "single" else logits.sigmoid()
 
 
 def device_of(model: Classifier) -> torch.device:

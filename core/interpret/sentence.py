@@ -11,14 +11,13 @@ import torch
 from torch import Tensor
 
 from core.data.table import Task
-from core.evaluation.predict import device_of, evaluating
+from core.evaluation.predict import device_of, evaluating, probabilities
 from core.models.build import Model
 from core.models.encoder import EncoderClassifier
-from core.models.trace import Intervention, LayerTrace, Trace
+from core.models.trace import Batch, Intervention, LayerTrace, Trace
 from core.text.ids import UNKNOWN
+from core.text.token_table import one_text
 from core.text.tokenizer import Tokenizer
-from core.training.batches import one_text
-from core.training.loss import probabilities
 
 CLASS_TOKEN = "[CLS]"
 PADDING = "[PAD]"
@@ -129,7 +128,7 @@ def inspect_text(
         InputError: if the intervention names something the model does not have.
     """
     encoding = tokenizer.encode(text)
-    batch = one_text(encoding)
+    batch = Batch.of(one_text(encoding))
     with evaluating(model):
         device = device_of(model)
         output = model(

@@ -5,8 +5,9 @@ Letters used in every room: B batch, L tokens, H heads, N components, C classes,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -24,6 +25,11 @@ class Batch(NamedTuple):
     polarity: Tensor | None = None
     """(B, L, 3): how positive, neutral and negative a lexicon holds each token, sum 1; thirds where it knows nothing
     and where padded. None: no lexicon was asked."""
+
+    @classmethod
+    def of(cls, arrays: Iterable[Any]) -> Batch:
+        """NumPy arrays in the order of the fields, None where there is none; nothing is copied."""
+        return cls(*(None if each is None else torch.from_numpy(each) for each in arrays))  # type: ignore[arg-type]
 
     def to(self, device: torch.device) -> Batch:
         """The same batch on a device."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import platform
 import shutil
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import safetensors.torch
 import torch
 from torch import nn
@@ -20,7 +22,7 @@ from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task
 from core.evaluation import multilabel
 from core.evaluation.efficiency import inference_time, parameter_count
 from core.evaluation.metrics import evaluate
-from core.evaluation.predict import device_of, predict_tokens
+from core.evaluation.predict import device_of, predict_tokens, probabilities
 from core.evaluation.yardstick import yardstick
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.models.build import Model, build
@@ -30,9 +32,10 @@ from core.runs.record import CHECKPOINT, HISTORY, TOKENIZER, WEIGHTS
 from core.runs.results import Judged, write_split
 from core.runs.store import RunStore, this_machine
 from core.text.config import TextConfig
+from core.text.token_table import token_table
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import fit_tokenizer, load_tokenizer
-from core.training.batches import Examples, token_table
+from core.training.batches import Examples
 from core.training.checkpoint import Progress
 from core.training.config import metric_for
 from core.training.device import choose_device, keep_freed_memory
@@ -120,7 +123,7 @@ class Experiment(Events):
             config=self.config.training,
             classes=len(dataset.classes),
             max_length=tokenizer.max_length,
-            score=evaluate if dataset.task == "single" else multilabel.evaluate,
+            score=functools.partial(_score, dataset.task),
             history=self.folder / HISTORY,
             checkpoint=self.folder / CHECKPOINT,
             device=device,
@@ -249,6 +252,12 @@ def _examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
     return Examples(token_table(tokenizer, _texts(dataset, split)), dataset.targets(split))
 
 
+def _score(task: Task, labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
+    """Every metric of the validation split."""
+    measure = evaluate if task == "single" else multilabel.evaluate
+    return measure(labels, probabilities(logits, task).numpy())
+
+
 def check_task(config: RunConfig, task: Task) -> None:
     """Refuse what a multi-label task cannot be trained with, before any work is done.
 
@@ -288,4 +297,4 @@ def _inference(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str
 
 
 def _first(dataset: Dataset, split: str, count: int, model: Model, tokenizer: Tokenizer) -> Batch:
-    return token_table(tokenizer, _texts(dataset, split)[:count]).whole().to(device_of(model))
+    return Batch.of(token_table(tokenizer, _texts(dataset, split)[:count]).whole()).to(device_of(model))

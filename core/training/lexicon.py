@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 from core.models.lexicon import LexiconClassifier
+from core.models.trace import Batch
+from core.text.token_table import in_order, token_table
 from core.text.tokenizer import Tokenizer
-from core.training.batches import in_order, token_table
 from core.training.linear import LinearFit
 from core.training.solvers import LOGISTIC, choose
 
@@ -61,5 +62,6 @@ def _features(model: LexiconClassifier, tokenizer: Tokenizer, texts: Sequence[st
     """(n, 2)."""
     tokens = token_table(tokenizer, texts)
     with torch.no_grad():
-        parts = [model.features(tokens.batch(rows)) for rows in in_order(np.arange(len(texts)), AT_ONCE)]
+        batches = (Batch.of(tokens.padded(rows)) for rows in in_order(np.arange(len(texts)), AT_ONCE))
+        parts = [model.features(batch) for batch in batches]
     return torch.cat([torch.zeros(0, 2), *parts]).double().numpy()

@@ -16,8 +16,8 @@ from core.models.plain import Plain
 from core.text.config import TextConfig
 from core.text.ids import FIRST
 from core.text.ngrams import NGramTokenizer
+from core.text.token_table import TokenTable
 from core.text.tokenizer import Tokenizer
-from core.training.batches import TokenTable
 from core.training.solvers import LOGISTIC, NAIVE_BAYES, SUPPORT_VECTORS, Columns, Solver, choose
 
 SOLVERS: dict[Family, Solver] = {"tfidf-logreg": LOGISTIC, "tfidf-nb": NAIVE_BAYES, "tfidf-svm": SUPPORT_VECTORS}

@@ -16,14 +16,15 @@ from torch import Tensor, nn
 from core.data.table import Task
 from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
 from core.models.trace import Batch
+from core.text.token_table import in_order
 from core.training.adamw import AdamW
-from core.training.batches import Examples, in_order, plan
+from core.training.batches import Examples, plan
 from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
 from core.training.config import LOWER_IS_BETTER, TrainingConfig, metric_for
 from core.training.device import check_precision, random_state, repeatable, restore_random_state
 from core.training.history import HistoryWriter, Row, truncate
 from core.training.inside import read_gates, read_inside
-from core.training.loss import Loss, probabilities, training_loss
+from core.training.loss import Loss, training_loss
 from core.training.parameters import parameter_groups
 from core.training.schedule import rate
 
@@ -33,8 +34,8 @@ LOGGED_STEPS = 200
 PROBE = 64
 """Validation texts over which an input-dependent lambda is averaged."""
 
-Score = Callable[[np.ndarray, np.ndarray], Mapping[str, Any]]
-"""(labels (n,) or (n, C), probabilities (n, C)) → metrics by name."""
+Score = Callable[[np.ndarray, Tensor], Mapping[str, Any]]
+"""(labels (n,) or (n, C), logits (n, C) float64) → metrics by name."""
 
 
 class Events:
@@ -206,7 +207,7 @@ class Training:
         progress, name = self.progress, self.metric
         logits, labels = self._predict(), self.validation.labels
         loss = Loss(self.task)(logits, torch.from_numpy(labels.copy())).item()
-        metrics = {**self.score(labels, probabilities(logits, self.task).numpy()), "loss": loss}
+        metrics = {**self.score(labels, logits), "loss": loss}
         metrics = {key: float(value) for key, value in metrics.items() if isinstance(value, (int, float))}
         value = metrics.get(name)
         if value is None or math.isnan(value):
@@ -239,7 +240,7 @@ class Training:
         return logits
 
     def _batch(self, examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:
-        return examples.tokens.batch(rows, width).to(self.device)
+        return Batch.of(examples.tokens.padded(rows, width)).to(self.device)
 
     def _lr(self) -> float:
         config = self.config

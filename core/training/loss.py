@@ -50,11 +50,6 @@ def training_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task:
     return Loss(task, weights, config.label_smoothing)
 
 
-def probabilities(logits: Tensor, task: Task) -> Tensor:
-    """(…, C) logits → (…, C): softmax over the classes, or the sigmoid of each label."""
-    return logits.softmax(-1) if task == "single" else logits.sigmoid()
-
-
 def _class_weights(labels: Tensor, classes: int) -> Tensor:
     counts = torch.bincount(labels, minlength=classes).float()
     return len(labels) / (classes * counts.clamp(min=1)) * (counts > 0)

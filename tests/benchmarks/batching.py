@@ -18,7 +18,9 @@ import torch
 
 from core.models.build import build
 from core.models.presets import PRESETS
-from core.training.batches import TokenTable, padding_share, plan
+from core.models.trace import Batch
+from core.text.token_table import TokenTable
+from core.training.batches import padding_share, plan
 from core.training.device import keep_freed_memory
 
 SAMPLE = 12
@@ -65,7 +67,7 @@ def main() -> None:
                     start = time.perf_counter()
                     for rows in chosen:
                         optimizer.zero_grad()
-                        batch = table.batch(rows, width if way == "fixed" else 0)
+                        batch = Batch.of(table.padded(rows, width if way == "fixed" else 0))
                         model(batch).logits.logsumexp(-1).sum().backward()
                         optimizer.step()
                     real = sum(int(sizes[rows].sum()) for rows in chosen)

@@ -17,7 +17,9 @@ from sklearn.metrics import silhouette_samples
 
 from core.data.sources.builtin import generate
 from core.evaluation.representation import silhouette
-from core.training.batches import TokenTable, plan
+from core.models.trace import Batch
+from core.text.token_table import TokenTable
+from core.training.batches import plan
 
 CORPUS_SECONDS, BATCH_MILLISECONDS = 5.0, 0.2
 
@@ -39,7 +41,7 @@ def batch() -> float:
     times = []
     for rows in plan(table.lengths, batch_size=64, seed=0, epoch=0):
         start = time.perf_counter()
-        table.batch(rows)
+        Batch.of(table.padded(rows))
         times.append(time.perf_counter() - start)
     return statistics.median(times)
 

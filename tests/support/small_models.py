@@ -10,6 +10,7 @@ from core.models.build import build
 from core.models.config import ModelConfig
 from core.models.presets import PRESETS
 from core.models.trace import Batch
+from core.text.token_table import TokenTable
 
 ENCODERS = [name for name, preset in PRESETS.items() if preset.model.family == "encoder"]
 VOCABULARY, CLASSES, LONGEST = 40, 3, 15
@@ -37,6 +38,11 @@ def example(lengths: tuple[int, ...] = (9, 5, 1, 2, 0), dtype: torch.dtype = tor
     raw = torch.stack([(ids * k + k).double().sin() for k in (1, 2, 3)], -1)
     polarity = torch.where(keep[..., None], raw.mul(2).softmax(-1), 1 / 3).to(dtype)
     return Batch(ids, keep, tags=(ids % 12 + 1) * keep, polarity=polarity)
+
+
+def batch_of(texts: list[list[int]]) -> Batch:
+    """Token ids, padded on the right to the longest."""
+    return Batch.of(TokenTable.of(texts).whole())
 
 
 def longer(batch: Batch, more: int) -> Batch:

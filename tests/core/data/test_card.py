@@ -24,7 +24,7 @@ def dataset():
 
 @pytest.fixture
 def card(dataset):
-    return data_card(dataset, TextConfig(min_freq=1, max_length=4), with_yardstick=False)
+    return data_card(dataset, TextConfig(min_freq=1, max_length=4))
 
 
 def test_the_card_is_plain_json_and_carries_what_is_known(card):
@@ -100,17 +100,15 @@ def test_phrase_share_agrees_with_a_plain_search():
     assert repeats(splits, TextConfig())["from_train"]["test"]["phrase_share"] == expected
 
 
-def test_the_yardstick_is_asked_once_for_the_whole_data_set(dataset, monkeypatch):
-    asked = []
-    monkeypatch.setattr("core.evaluation.yardstick.yardstick", lambda given: asked.append(given) or {"test": 0.5})
-    assert data_card(dataset, TextConfig(min_freq=1))["yardstick"] == {"test": 0.5}
-    assert asked == [dataset]
+def test_a_yardstick_stands_in_the_card_as_it_was_measured(dataset):
+    assert data_card(dataset, TextConfig(min_freq=1))["yardstick"] is None
+    assert data_card(dataset, TextConfig(min_freq=1), {"test": 0.5})["yardstick"] == {"test": 0.5}
 
 
 def test_of_several_labels_a_text_the_card_counts_each_and_how_many_there_are():
     train = rows(("calm joy", (0, 1)), ("calm", (0,)), ("nothing", ()), ("calm", (0, 1)))
     dataset = Dataset("d", {"train": train, "test": train[:1]}, ("calm", "joy"), "f" * 64, task="multi")
-    card = data_card(dataset, TextConfig(min_freq=1), with_yardstick=False)
+    card = data_card(dataset, TextConfig(min_freq=1))
     assert json.loads(json.dumps(card)) == card
     found = card["splits"]["train"]
     assert found["classes"] == {"calm": {"rows": 3, "share": 0.75}, "joy": {"rows": 2, "share": 0.5}}

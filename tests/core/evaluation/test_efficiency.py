@@ -4,11 +4,11 @@ import time
 
 import pytest
 import torch
+from small_models import batch_of
 from torch import nn
 
 from core.evaluation.efficiency import inference_time, parameter_count
 from core.models.trace import Output
-from core.training.batches import pad
 
 
 class Slow(nn.Module):
@@ -35,7 +35,7 @@ def test_only_trainable_parameters_count():
 
 def test_the_median_leaves_out_the_warm_up_and_the_model_keeps_its_mode():
     model = Slow().train()
-    found = inference_time(model, pad([[2, 3], [2]]), warm_up=3, repeats=5)
+    found = inference_time(model, batch_of([[2, 3], [2]]), warm_up=3, repeats=5)
     assert model.passes == 8
     assert 2 <= found["low"] <= found["milliseconds"] <= found["high"]
     assert found["milliseconds"] < 40
@@ -50,5 +50,5 @@ def test_an_error_inside_the_model_is_not_swallowed():
 
     model = Broken().train()
     with pytest.raises(RuntimeError, match="broken"):
-        inference_time(model, pad([[2]]))
+        inference_time(model, batch_of([[2]]))
     assert model.training

@@ -1,11 +1,13 @@
 """Predictions: in order, whatever the lengths, and the model is left as it was."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from core.evaluation.predict import predict_texts
+from core.evaluation.predict import predict_texts, probabilities
 from core.models.trace import Batch, Intervention, Output
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
@@ -74,3 +76,9 @@ def test_a_plain_function_is_a_model():
         return Output(torch.zeros(len(batch.ids), 2), torch.zeros(len(batch.ids), 1))
 
     np.testing.assert_array_equal(predict_texts(silent, TOKENIZER, TEXTS).probabilities, np.full((5, 2), 0.5))
+
+
+def test_probabilities_are_of_classes_together_or_of_each_label():
+    logits = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
+    assert probabilities(logits, "single").sum(-1).tolist() == pytest.approx([1, 1])
+    assert probabilities(logits, "multi")[0, 0].item() == pytest.approx(1 / (1 + math.exp(-2)))

@@ -10,8 +10,8 @@ from core.exceptions import DataError, RunDamaged
 from core.text.config import TextConfig
 from core.text.lexicon import NEUTRAL, Lexicon, smoothed
 from core.text.lexicon_files import counts_of, read_lexicon
+from core.text.token_table import one_text, token_table
 from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
-from core.training.batches import one_text, token_table
 
 THIRD = float(np.float32(1 / 3))
 NOTHING = (THIRD, THIRD, THIRD)
@@ -191,13 +191,13 @@ def test_a_batch_has_the_polarity_of_single_texts_and_neutral_padding(lexicon, m
     tokenizer = fitted(lexicon, lexicon_match=match, max_length=4)
     texts = ["not good", "", "bad film bad film bad bad", "?"]
     table = token_table(tokenizer, texts)
-    batch = table.batch(np.arange(4), width=6)
+    batch = table.padded(np.arange(4), width=6)
     for row, text in enumerate(texts):
         expected = tokenizer.encode(text).polarity
         assert batch.polarity[row].tolist() == [list(each) for each in expected + [NOTHING] * (6 - len(expected))]
         single = one_text(tokenizer.encode(text)).polarity[0].tolist()
         assert single == [list(each) for each in expected or [NOTHING]]
-    assert batch.polarity.sum(-1).sub(1).abs().max() < 1e-6
+    assert np.abs(batch.polarity.sum(-1) - 1).max() < 1e-6
     assert batch.tags is None
 
 

@@ -13,8 +13,8 @@ from core.text.config import TextConfig
 from core.text.language import language_of, script_of
 from core.text.tag_cache import FILE, tag_texts
 from core.text.tags import MODELS, TAGS, UNIVERSAL, Tagger
+from core.text.token_table import one_text, token_table
 from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
-from core.training.batches import one_text, token_table
 
 ENGLISH = ["The film was great and it made me happy.", "I do not know what they wanted from this.", "Loooong!! 😀"]
 
@@ -120,7 +120,7 @@ def test_what_is_cut_off_is_not_tagged():
 def test_a_batch_is_tagged_like_single_texts_and_padding_has_tag_0():
     tokenizer = fit_tokenizer(ENGLISH, TextConfig(tagger="en", min_freq=1))
     texts = [*ENGLISH, "", "!"]
-    batch = token_table(tokenizer, texts).batch(np.arange(5), width=20)
+    batch = token_table(tokenizer, texts).padded(np.arange(5), width=20)
     for row, text in enumerate(texts):
         expected = tokenizer.encode(text).tags
         assert batch.tags[row].tolist() == expected + [0] * (20 - len(expected))

@@ -9,7 +9,8 @@ import torch
 
 from core.models.build import build
 from core.models.config import AttentionConfig, ModelConfig
-from core.training.batches import Examples, TokenTable
+from core.text.token_table import TokenTable
+from core.training.batches import Examples
 from core.training.config import TrainingConfig
 from core.training.loop import Events, Training
 
@@ -33,8 +34,8 @@ def examples(count, seed=0):
     )
 
 
-def accuracy(labels, probabilities):
-    return {"accuracy": float((probabilities.argmax(1) == labels).mean()), "roc_auc": None}
+def accuracy(labels, logits):
+    return {"accuracy": float((logits.numpy().argmax(1) == labels).mean()), "roc_auc": None}
 
 
 def training(folder: Path, events=None, score=accuracy, model=MODEL, rows=50, **settings) -> Training:

@@ -1,27 +1,7 @@
 import numpy as np
 import pytest
 
-from core.training.batches import POOL, TokenTable, in_order, pad, padding_share, plan
-
-
-def test_pad_fills_on_the_right_and_marks_what_is_real():
-    batch = pad([[5, 6, 7], [], [8]])
-    assert batch.ids.tolist() == [[5, 6, 7], [0, 0, 0], [8, 0, 0]]
-    assert batch.keep.tolist() == [[True] * 3, [False] * 3, [True, False, False]]
-
-
-@pytest.mark.parametrize(("texts", "shape"), [([[]], (1, 1)), ([[], []], (2, 1)), ([], (0, 1)), ([[3]], (1, 1))])
-def test_a_batch_has_at_least_one_column(texts, shape):
-    batch = pad(texts)
-    assert tuple(batch.ids.shape) == tuple(batch.keep.shape) == shape
-
-
-def test_a_table_gives_any_rows_in_any_order_and_pads_to_a_given_width():
-    table = TokenTable.of([[1, 2], [3], [4, 5, 6], []])
-    assert table.lengths.tolist() == [2, 1, 3, 0]
-    assert table.batch(np.array([3, 1, 0])).ids.tolist() == [[0, 0], [3, 0], [1, 2]]
-    assert table.batch(np.array([1]), width=4).ids.tolist() == [[3, 0, 0, 0]]
-    assert table.flat.dtype == np.int32
+from core.training.batches import POOL, padding_share, plan
 
 
 @pytest.mark.parametrize("batching", ["length", "fixed"])
@@ -77,7 +57,3 @@ def test_batches_by_length_pad_at_most_a_twentieth_of_long_and_a_sixth_of_short_
         assert 1 / (1 - padding_share(lengths, batches)) <= most
         fixed = plan(lengths, batch_size=size, seed=0, epoch=0, batching="fixed")
         assert 1 / (1 - padding_share(lengths, fixed, fixed_width)) > 2.3
-
-
-def test_in_order_cuts_into_batches():
-    assert [rows.tolist() for rows in in_order(np.arange(5), 2)] == [[0, 1], [2, 3], [4]]

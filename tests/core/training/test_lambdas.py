@@ -2,13 +2,13 @@ import dataclasses
 
 import pytest
 import torch
+from small_models import batch_of
 
 from core.models.build import build
 from core.models.config import AttentionConfig, ModelConfig
-from core.training.batches import pad
 from core.training.lambdas import read_lambdas
 
-PROBE = pad([[2, 3, 4], [5], []])
+PROBE = batch_of([[2, 3, 4], [5], []])
 
 
 def tiny(**attention):

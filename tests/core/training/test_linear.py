@@ -8,12 +8,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
+from small_models import batch_of
 
 from core.evaluation.predict import predict_texts
 from core.models.linear import BagOfNgrams
 from core.text.config import TextConfig
 from core.text.words import split_words
-from core.training.batches import pad
 from core.training.linear import SOLVERS, count_matrix, fit_linear, inverse_document_frequency, tfidf
 
 WORDS = "good bad fine poor film plot not very but , .".split()
@@ -94,6 +94,6 @@ def test_weights_travel_as_a_state_dict_and_logits_do_not_depend_on_the_batch():
     again = BagOfNgrams(vocabulary=fit.tokenizer.size, classes=3)
     again.load_state_dict(fit.model.state_dict())
     ids = fit.tokenizer.encode_batch(texts)
-    together = again(pad(ids)).logits
-    alone = torch.cat([again(pad([each])).logits for each in ids])
+    together = again(batch_of(ids)).logits
+    alone = torch.cat([again(batch_of([each])).logits for each in ids])
     assert torch.allclose(together, alone, atol=1e-6)

@@ -13,8 +13,10 @@ import torch
 from torch.nn import functional as F
 
 from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
+from core.models.trace import Batch
+from core.text.token_table import TokenTable
 from core.training import device, loop
-from core.training.batches import Examples, TokenTable, plan
+from core.training.batches import Examples, plan
 from core.training.checkpoint import load_checkpoint
 from core.training.history import read_history
 from core.training.loop import Events
@@ -135,7 +137,7 @@ def test_time_adds_up_over_resumed_parts(make):
 
 def scripted(values, name="accuracy"):
     left = iter(values)
-    return lambda labels, probabilities: {name: next(left)}
+    return lambda labels, logits: {name: next(left)}
 
 
 def test_the_best_epoch_is_kept_and_patience_ends_the_training(make):
@@ -172,7 +174,7 @@ def test_of_losses_the_smallest_is_best(make):
 def test_the_validation_loss_is_the_plain_cross_entropy(make):
     job = make(epochs=1, label_smoothing=0.3, class_weights="balanced")
     job.run()
-    batch = job.validation.tokens.batch(np.arange(20))
+    batch = Batch.of(job.validation.tokens.padded(np.arange(20)))
     with torch.no_grad():
         expected = F.cross_entropy(job.model(batch).logits, torch.from_numpy(job.validation.labels)).item()
     assert read_history(job.history).kind("epoch")[0]["validation"]["loss"] == pytest.approx(expected, rel=1e-5)
@@ -189,7 +191,7 @@ def test_smoothing_and_balanced_weights_enter_the_loss(make):
     labels = torch.from_numpy(job.training.labels)
     counts = torch.bincount(labels).float()
     with torch.no_grad():
-        logits = job.model(job.training.tokens.batch(np.arange(30))).logits
+        logits = job.model(Batch.of(job.training.tokens.padded(np.arange(30)))).logits
     expected = F.cross_entropy(logits, labels, weight=30 / (2 * counts), label_smoothing=0.2)
     job.run()
     assert read_history(job.history).kind("step")[1]["loss"] == pytest.approx(expected.item(), rel=1e-5)

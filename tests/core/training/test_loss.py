@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from core.exceptions import ConfigError
 from core.training.config import NEAREST, TrainingConfig, metric_for
-from core.training.loss import Loss, probabilities, training_loss
+from core.training.loss import Loss, training_loss
 
 CPU = torch.device("cpu")
 LOGITS = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
@@ -51,11 +51,6 @@ def test_of_a_balanced_label_both_sides_weigh_the_same():
     # At logits of 0 each decision costs ln 2 times its weight: of each label with rows, yes and no together 2 n_no.
     found = loss(torch.zeros(4, 3), labels).item()
     assert found == pytest.approx(math.log(2) * ((3 * 1 / 3 + 1) + 4 + (1 * 3 + 3)) / 12)
-
-
-def test_probabilities_are_of_classes_together_or_of_each_label():
-    assert probabilities(LOGITS, "single").sum(-1).tolist() == pytest.approx([1, 1])
-    assert probabilities(LOGITS, "multi")[0, 0].item() == pytest.approx(1 / (1 + math.exp(-2)))
 
 
 def test_the_validation_metric_fits_the_task():

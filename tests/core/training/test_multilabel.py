@@ -26,34 +26,30 @@ def several(make):
             part: Examples(each.tokens, np.stack([each.labels, np.arange(len(each.labels)) % 2], 1).astype(np.float32))
             for part, each in parts.items()
         }
-        return dataclasses.replace(
-            job, **told, task="multi", score=score or (lambda labels, chances: {"f1_macro": 0.5})
-        )
+        return dataclasses.replace(job, **told, task="multi", score=score or (lambda labels, logits: {"f1_macro": 0.5}))
 
     return build_one
 
 
-def test_the_score_sees_sigmoids_and_both_losses_are_those_of_each_decision(several):
+def test_the_score_sees_logits_and_both_losses_are_those_of_each_decision(several):
     seen = []
 
-    def score(labels, probabilities):
-        seen.append((labels, probabilities))
+    def score(labels, logits):
+        seen.append((labels, logits))
         return {"f1_macro": 0.5}
 
     job = several(score=score, epochs=1)
     job.run()
-    ((labels, probabilities),) = seen
-    assert labels.shape == probabilities.shape == (20, 2)
-    assert not np.allclose(probabilities.sum(1), 1)
+    ((labels, logits),) = seen
+    assert labels.shape == logits.shape == (20, 2)
     row = read_history(job.history).kind("epoch")[0]
-    logits = torch.from_numpy(np.log(probabilities / (1 - probabilities)))
     assert row["validation"]["loss"] == pytest.approx(Loss("multi")(logits, torch.from_numpy(labels)).item())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("value", "epochs"), [(0.0, 5), (0.25, 2)])
 def test_patience_begins_when_a_first_label_is_right(several, value, epochs):
-    job = several(score=lambda labels, chances: {"f1_macro": value}, epochs=5, patience=1)
+    job = several(score=lambda labels, logits: {"f1_macro": value}, epochs=5, patience=1)
     job.run()
     assert len(read_history(job.history).kind("epoch")) == epochs
 

@@ -1,0 +1,114 @@
+"""Many texts as a model reads them: token ids in one flat array, and how any of them become padded arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from core.text.lexicon import NEUTRAL, neutral_share
+from core.text.tokenizer import Encoding, Tokenizer
+
+
+class Padded(NamedTuple):
+    """B texts of at most L tokens, padded on the right; the fields are those of a model's `Batch`."""
+
+    ids: np.ndarray
+    """(B, L) int64, 0 where padded."""
+    keep: np.ndarray
+    """(B, L) bool, True at real tokens."""
+    tags: np.ndarray | None
+    """(B, L) int64, 0 where padded; None without a tagger."""
+    polarity: np.ndarray | None
+    """(B, L, 3) float32, thirds where padded; None without a lexicon."""
+
+
+@dataclass(frozen=True)
+class TokenTable:
+    """Token ids of n texts in one flat array, so that a batch is one indexing operation."""
+
+    flat: np.ndarray
+    """(all tokens,) int32."""
+    offsets: np.ndarray
+    """(n + 1,) int64; text i is flat[offsets[i]:offsets[i + 1]]."""
+    tags: np.ndarray | None = None
+    """(all tokens,) uint8: parts of speech, where the tokenizer has a tagger."""
+    polarity: np.ndarray | None = None
+    """(all tokens, 3) float32, where the tokenizer has a lexicon."""
+
+    @classmethod
+    def of(cls, texts: Sequence[Sequence[int]]) -> TokenTable:
+        """A table of tokenised texts; empty ones are allowed."""
+        offsets = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum([len(text) for text in texts], out=offsets[1:])
+        flat = np.fromiter((token for text in texts for token in text), np.int32, count=int(offsets[-1]))
+        return cls(flat, offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def nothing(self) -> TokenTable:
+        """A table of one empty text, with the same columns."""
+        return dataclasses.replace(self, offsets=np.zeros(2, np.int64))
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """(n,) int64: tokens per text."""
+        return np.diff(self.offsets)
+
+    def padded(self, rows: np.ndarray, width: int = 0) -> Padded:
+        """The texts at `rows`, padded on the right to the longest of them, or to `width` where that is more.
+
+        The result is at least one column wide, so that empty texts are still a batch.
+        """
+        starts = self.offsets[rows]
+        lengths = self.offsets[rows + 1] - starts
+        columns = np.arange(max(1, width, lengths.max(initial=0)))
+        keep = columns < lengths[:, None]
+        places = (starts[:, None] + columns)[keep]
+        ids = np.zeros(keep.shape, np.int64)
+        ids[keep] = self.flat[places]
+        tags = polarity = None
+        if self.tags is not None:
+            tags = np.zeros(keep.shape, np.int64)
+            tags[keep] = self.tags[places]
+        if self.polarity is not None:
+            polarity = np.full((*keep.shape, 3), NEUTRAL, np.float32)
+            polarity[keep] = self.polarity[places]
+        return Padded(ids, keep, tags, polarity)
+
+    @property
+    def neutral_share(self) -> float:
+        """Share of running tokens of which the lexicon says nothing; NaN without tokens or lexicon."""
+        return float("nan") if self.polarity is None else neutral_share(self.polarity)
+
+    def whole(self) -> Padded:
+        """All texts, padded on the right to the longest."""
+        return self.padded(np.arange(len(self)))
+
+
+def token_table(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
+    """Texts as a model reads them: token ids, and what the tokenizer knows of each token."""
+    if tokenizer.tagger is None and tokenizer.lexicon is None:
+        return TokenTable.of(tokenizer.encode_batch(texts))
+    ids, tags, polarity = tokenizer.annotate_batch(texts)
+    return dataclasses.replace(TokenTable.of(ids), tags=tags, polarity=polarity)
+
+
+def one_text(encoding: Encoding) -> Padded:
+    """A text that was encoded for a page."""
+    tags, polarity = encoding.tags, encoding.polarity
+    table = dataclasses.replace(
+        TokenTable.of([encoding.ids]),
+        tags=None if tags is None else np.array(tags, np.uint8),
+        polarity=None if polarity is None else np.array(polarity, np.float32).reshape(-1, 3),
+    )
+    return table.whole()
+
+
+def in_order(order: np.ndarray, batch_size: int) -> list[np.ndarray]:
+    """Row numbers cut into batches, the last one possibly shorter."""
+    return [order[start : start + batch_size] for start in range(0, len(order), batch_size)]
