@@ -1,4 +1,4 @@
-"""Cells of tables that are given away as CSV."""
+"""Cells of tables: numbers in words, and texts that are given away as CSV."""
 
 from __future__ import annotations
 
@@ -15,3 +15,15 @@ def no_formula(cell: T) -> T | str:
     Spreadsheets pass over blanks and line breaks before the sign, and some read the wide signs of East Asian text too.
     """
     return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
+def decimals(value: float | None) -> str:
+    """Three places; nothing for None."""
+    return "" if value is None else f"{value:.3f}"
+
+
+def cell_text(value: float | list[float] | str | None) -> str:
+    """A cell of a table: numbers with three places, the ends of an interval, a text as it is."""
+    if isinstance(value, list):
+        return " to ".join(map(decimals, value))
+    return value if isinstance(value, str) else decimals(value)

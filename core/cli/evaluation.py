@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from core import verbs
-from core.cli.printing import Json, Run, decimals, emit, say, tabulate
+from core.cells import decimals
+from core.cli.printing import Json, Run, emit, say, tabulate
 from core.exceptions import InputError
 
 
@@ -75,15 +76,11 @@ def _show_several(result: dict[str, Any]) -> None:
     tabulate(rows, ("label", "rows", "precision", "recall", "f1", "AUPR", "threshold", "f1 tuned"))
 
 
-def answer_line(prediction: dict[str, Any]) -> str:
-    """The label with its probability; of several all that are said, at the run's own thresholds where it has any."""
-    said = prediction.get("labels_tuned", prediction["labels"]) if "labels" in prediction else [prediction["label"]]
-    return ", ".join(f"{label} {prediction['probabilities'][label]:.3f}" for label in said) or "none of them"
-
-
 def _show_predictions(result: dict[str, Any]) -> None:
     if result["task"] == "multi":
-        tabulate([{**each, "labels": answer_line(each)} for each in result["predictions"]], ("row", "labels", "text"))
+        tabulate(
+            [{**each, "labels": verbs.answer_line(each)} for each in result["predictions"]], ("row", "labels", "text")
+        )
         return
     rows = [{**each, "probability": f"{each['probabilities'][each['label']]:.3f}"} for each in result["predictions"]]
     tabulate(rows, ("row", "label", "probability", "text"))

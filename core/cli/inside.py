@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from core import verbs
-from core.cli.evaluation import answer_line
-from core.cli.printing import Json, Run, decimals, emit, err, say, tabulate
+from core.cells import decimals
+from core.cli.printing import Json, Run, emit, err, say, tabulate
 
 
 def inspect(
@@ -76,7 +76,7 @@ def _show_figures(result: dict[str, Any]) -> None:
 
 def _show_inside(result: dict[str, Any]) -> None:
     prediction = result["prediction"]
-    say(answer_line(prediction))
+    say(verbs.answer_line(prediction))
     say("tokens: " + " | ".join(result["tokens"]))
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])

@@ -55,11 +55,6 @@ def visible(text: str) -> str:
     )
 
 
-def decimals(value: float | None) -> str:
-    """Three places; nothing for None."""
-    return "" if value is None else f"{value:.3f}"
-
-
 def show_tree(result: dict[str, Any]) -> None:
     """Everything, indented."""
     out.print_json(data=result)

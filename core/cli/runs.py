@@ -8,9 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from core import verbs
-from core.cli.printing import Json, Run, decimals, emit, show_tree, tabulate
-from core.runs import jobs
-from core.runs.store import RunStore
+from core.cells import cell_text
+from core.cli.printing import Json, Run, emit, show_tree, tabulate
 
 app = typer.Typer(no_args_is_help=True, help="Runs: list, show, cancel, export, import, rm.")
 
@@ -18,19 +17,7 @@ app = typer.Typer(no_args_is_help=True, help="Runs: list, show, cancel, export, 
 @app.command("list")
 def runs_list(as_json: Json = False) -> None:
     """All runs, newest first."""
-
-    def show(result: dict[str, Any]) -> None:
-        rows = [
-            {
-                **row,
-                "test accuracy": decimals(row["metrics"].get("test", {}).get("accuracy")),
-                "test F1 macro": decimals(row["metrics"].get("test", {}).get("f1_macro")),
-            }
-            for row in result["runs"]
-        ]
-        tabulate(rows, ("run", "model", "data", "status", "test accuracy", "test F1 macro", "reason"))
-
-    emit(verbs.runs_list(), as_json, show)
+    emit(verbs.runs_list(), as_json, _show_runs)
 
 
 @app.command("show")
@@ -42,8 +29,7 @@ def runs_show(run: Run, as_json: Json = False) -> None:
 @app.command("cancel")
 def runs_cancel(run: Run, as_json: Json = False) -> None:
     """Stop a run; it saves a checkpoint and can be resumed."""
-    record = jobs.cancel(RunStore(), run)
-    emit({"run": run, "status": record.status, "asked": "cancel"}, as_json, show_tree)
+    emit(verbs.runs_cancel(run), as_json, show_tree)
 
 
 @app.command("export")
@@ -66,5 +52,9 @@ def runs_import(
 @app.command("rm")
 def runs_remove(run: Run, as_json: Json = False) -> None:
     """Delete a run's directory."""
-    RunStore().remove(run)
-    emit({"run": run, "removed": True}, as_json, show_tree)
+    emit(verbs.runs_remove(run), as_json, show_tree)
+
+
+def _show_runs(result: dict[str, Any]) -> None:
+    columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", "reason")
+    tabulate([{key: cell_text(value) for key, value in row.items()} for row in verbs.runs_table(result)], columns)

@@ -12,8 +12,8 @@ import typer
 
 from core import verbs
 from core.atomic import write_text
-from core.cells import no_formula
-from core.cli.printing import Json, Set, decimals, emit, err, say, tabulate
+from core.cells import decimals, no_formula
+from core.cli.printing import Json, Set, emit, err, say, tabulate
 from core.cli.progress import SweepProgress, spoken_time
 from core.config import parse_settings
 from core.exceptions import InputError

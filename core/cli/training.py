@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from core import verbs
-from core.cli.printing import Json, Set, decimals, emit, err, say, tabulate
+from core.cells import cell_text
+from core.cli.printing import Json, Set, emit, err, say, tabulate
 from core.cli.progress import Progress
 from core.config import parse_settings
 from core.exceptions import InputError
@@ -34,22 +35,20 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
         if resume:
             result = verbs.resume(resume, on_event=progress.tell)
         else:
-            short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
-            chosen = {
-                **_length(length),
-                **parse_settings(settings or []),
-                **{key: v for key, v in short.items() if v is not None},
-            }
-            result = verbs.train(data, model, chosen, name=name, on_event=progress.tell)
+            result = verbs.train(
+                data,
+                model,
+                parse_settings(settings or []),
+                length=length,
+                epochs=epochs,
+                seed=seed,
+                limit=limit,
+                name=name,
+                on_event=progress.tell,
+            )
     emit(result, as_json, _show_training)
     if result["status"] != "done":
         raise typer.Exit(1)
-
-
-def _length(name: str) -> dict[str, Any]:
-    if name and name not in LENGTHS:
-        raise InputError(f"--length {name!r}: one of {', '.join(map(repr, LENGTHS))}")
-    return LENGTHS.get(name, {})
 
 
 def _given(context: typer.Context) -> set[str]:
@@ -61,44 +60,9 @@ def _given(context: typer.Context) -> set[str]:
 
 def _show_training(result: dict[str, Any]) -> None:
     say(f": {result['status']} in {result['seconds']:.0f} s", head=result["run"])
-    (_several_trained if result["task"] == "multi" else _single_trained)(result)
+    rows = verbs.scores(result)
+    tabulate(
+        [{key: cell_text(value) for key, value in row.items()} for row in rows], tuple(rows[0]) if rows else ("split",)
+    )
     if result["status"] == "done":
         say(f'Look inside: sentiscope inspect {result["run"]} "not bad at all"')
-
-
-def _several_trained(result: dict[str, Any]) -> None:
-    """Of several labels a text: the mean of the labels' F1, at own thresholds chosen on validation, and at 0.5."""
-    own, beside = result.get("tuned", {}), result["yardstick"].get("tuned", {})
-    rows = []
-    for split, metrics in result["metrics"].items():
-        low, high = own.get("intervals", {}).get(split, {}).get("f1_macro", (None, None))
-        rows.append(
-            {
-                "split": split,
-                "F1 macro, tuned": decimals(own.get("metrics", {}).get(split, {}).get("f1_macro")),
-                "95 %": "" if low is None else f"{low:.3f} to {high:.3f}",
-                "TF-IDF, tuned": decimals(beside.get("splits", {}).get(split, {}).get("f1_macro")),
-                "at 0.5": decimals(metrics.get("f1_macro")),
-                "TF-IDF at 0.5": decimals(result["yardstick"].get("splits", {}).get(split, {}).get("f1_macro")),
-                "F1 micro at 0.5": decimals(metrics.get("f1_micro")),
-                "AUPR": decimals(metrics.get("average_precision")),
-            }
-        )
-    tabulate(rows, tuple(rows[0]) if rows else ("split",))
-
-
-def _single_trained(result: dict[str, Any]) -> None:
-    rows = []
-    for split, metrics in result["metrics"].items():
-        yardstick = result["yardstick"].get("splits", {}).get(split, {})
-        low, high = result["intervals"].get(split, {}).get("accuracy", (None, None))
-        rows.append(
-            {
-                "split": split,
-                "accuracy": decimals(metrics.get("accuracy")),
-                "95 %": "" if low is None else f"{low:.3f} to {high:.3f}",
-                "F1 macro": decimals(metrics.get("f1_macro")),
-                "TF-IDF": decimals(yardstick.get("accuracy")),
-            }
-        )
-    tabulate(rows, ("split", "accuracy", "95 %", "F1 macro", "TF-IDF"))

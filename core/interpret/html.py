@@ -39,8 +39,7 @@ def page(view: SentenceView, *, run: str, model: str, answer: str = "") -> str:
     chances = "".join(f"<li>P({escape(name)}) = {value:.3f}</li>" for name, value in view.probabilities.items())
     tokens = " ".join(_token(*pair) for pair in zip(view.tokens, view.unknown, strict=True))
     full = _full_colour(view)
-    if view.too_long or not view.layers:
-        why = "The text is too long for maps of all pairs." if view.layers else "This model has no attention to show."
+    if why := without_maps(view):
         inside = f'<p class="note">{why}</p>'
     else:
         inside = "".join(_layer(view, layer, number, full) for number, layer in enumerate(view.layers, start=1))
@@ -56,6 +55,13 @@ def page(view: SentenceView, *, run: str, model: str, answer: str = "") -> str:
         "A weight shows where a head looks; it is not an explanation of the prediction.</p>"
         f"{inside}</body></html>"
     )
+
+
+def without_maps(view: SentenceView) -> str:
+    """Why there are none; empty: there are."""
+    if not view.layers:
+        return "This model has no attention to show."
+    return "The text is too long for maps of all pairs." if view.too_long else ""
 
 
 def _padding(view: SentenceView) -> str:
@@ -88,12 +94,13 @@ def _layer(view: SentenceView, layer: LayerView, number: int, full: float) -> st
         for i in range(components if components > 1 else 0):
             c = float(layer.coefficients[i, head].mean()) if layer.coefficients.size else 0.0
             weights = layer.coefficients[i, head][:, None] * layer.components[i, head]
-            figures.append(_map(view, weights, f"Head {head + 1}, component {i + 1}, c = {c:+.3f}", full))
-        figures.append(_map(view, layer.combined[head], f"Head {head + 1}, combined", full))
+            figures.append(map_table(view, weights, f"Head {head + 1}, component {i + 1}, c = {c:+.3f}", full))
+        figures.append(map_table(view, layer.combined[head], f"Head {head + 1}, combined", full))
     return f'<h2>Layer {number}</h2><div class="maps">{"".join(figures)}</div>'
 
 
-def _map(view: SentenceView, weights: np.ndarray, caption: str, full: float) -> str:
+def map_table(view: SentenceView, weights: np.ndarray, caption: str, full: float) -> str:
+    """One map (L, L), rows read; `full` is the weight that is shown in full colour."""
     head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
     rows = "".join(
         f'<tr><th scope="row">{escape(token)}</th>{"".join(_cell(float(weight), full) for weight in row)}</tr>'

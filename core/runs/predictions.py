@@ -6,9 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.exceptions import DataError, RunDamaged
+from core.runs.record import EVALUATION, PREDICTIONS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def evaluated_splits(run: Path) -> list[str]:
+    """The splits that a run directory has predictions of, in alphabetical order."""
+    return sorted(path.parent.name for path in (run / EVALUATION).glob(f"*/{PREDICTIONS}"))
 
 
 def read_predictions(path: Path) -> pd.DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import difflib
 import functools
 import json
 import os
@@ -85,7 +86,7 @@ class RunStore:
         """
         path = self._place(run)
         if not _NAME.fullmatch(run) or not path.is_dir():
-            raise RunNotFound(f"no run '{run}' in {self.folder}; `sentiscope runs list` shows all")
+            raise RunNotFound(f"no run '{run}' in {self.folder}{self._nearest(run)} `sentiscope runs list` shows all")
         return path
 
     def is_starter(self, run: str) -> bool:
@@ -96,6 +97,12 @@ class RunStore:
         """Where a run is, if it is anywhere: an own one hides the starter of its name."""
         own = self.folder / run
         return starters_dir() / run if self.starters and run.startswith(STARTER) and not own.is_dir() else own
+
+    def _nearest(self, run: str) -> str:
+        """Runs of similar names in words, as the end of a sentence."""
+        bare = {path.removeprefix(STARTER): path for path in self._paths()} | {path: path for path in self._paths()}
+        near = dict.fromkeys(bare[name] for name in difflib.get_close_matches(run, bare))
+        return f"; did you mean {' or '.join(map(repr, near))}?" if near else ";"
 
     def own(self, run: str) -> Path:
         """The directory of a run that may be changed.
@@ -126,14 +133,17 @@ class RunStore:
 
         Of two runs of the same name the own one hides the starter.
         """
-        paths = {path.name: str(path) for path in (starters() if self.starters else ())} | _directories(self.folder)
         records = []
-        for path in paths.values():
+        for path in self._paths().values():
             try:
                 records.append(_as_it_is(path))
             except RunDamaged as error:
                 records.append(_damaged(Path(path), str(error)))
         return sorted(records, key=lambda record: (record.created, record.run), reverse=True)
+
+    def _paths(self) -> dict[str, str]:
+        """The directories of all runs by name."""
+        return {path.name: str(path) for path in (starters() if self.starters else ())} | _directories(self.folder)
 
     def write(self, record: RunRecord) -> None:
         """Replace the record of a run.

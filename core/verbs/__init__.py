@@ -1,26 +1,40 @@
 """The verbs of Sentiscope, as Python functions that return plain data.
 
-The command line prints what they return, the dashboard calls the same rooms. Heavy imports wait inside each verb.
+Those for Python alone (`sentence`, `figure`, `runs_history`, `runs_predictions`) return arrays, figures and frames. The
+command line prints what they return, the dashboard calls the same rooms. Heavy imports wait inside each verb.
 """
 
 from __future__ import annotations
 
 from core.verbs.data import data_card, data_check, data_list
-from core.verbs.evaluation import evaluate, predict, tuned_thresholds
-from core.verbs.inside import figures, inspect, project
+from core.verbs.evaluation import answer, answer_line, evaluate, predict, tuned_thresholds
+from core.verbs.inside import figure, figures, inspect, project, sentence
 from core.verbs.machine import doctor
 from core.verbs.models import presets, presets_show
-from core.verbs.runs import runs_export, runs_import, runs_list, runs_show
+from core.verbs.runs import (
+    runs_cancel,
+    runs_export,
+    runs_history,
+    runs_import,
+    runs_list,
+    runs_predictions,
+    runs_remove,
+    runs_show,
+    runs_table,
+)
 from core.verbs.sweeps import sweep, sweeps_cancel, sweeps_list, sweeps_remove, sweeps_show
-from core.verbs.training import configure, resume, summary, train
+from core.verbs.training import configure, resume, scores, summary, train
 
 __all__ = [
+    "answer",
+    "answer_line",
     "configure",
     "data_card",
     "data_check",
     "data_list",
     "doctor",
     "evaluate",
+    "figure",
     "figures",
     "inspect",
     "predict",
@@ -28,10 +42,17 @@ __all__ = [
     "presets_show",
     "project",
     "resume",
+    "runs_cancel",
     "runs_export",
+    "runs_history",
     "runs_import",
     "runs_list",
+    "runs_predictions",
+    "runs_remove",
     "runs_show",
+    "runs_table",
+    "scores",
+    "sentence",
     "summary",
     "sweep",
     "sweeps_cancel",

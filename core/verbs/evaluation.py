@@ -135,19 +135,25 @@ def predict(
     predictions = []
     for row, (text, chances) in enumerate(zip(chosen, found.probabilities, strict=True)):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
-        predictions.append({"row": row, "text": text, **answer(record, probabilities), "probabilities": probabilities})
+        predictions.append({"row": row, "text": text, **answer(record, probabilities)})
     return {"run": run, "task": record.task, "predictions": predictions}
 
 
 def answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, Any]:
-    """The answer: a label, or several at 0.5 and at the run's own thresholds."""
+    """A label, or several at 0.5 and at the run's own thresholds, and the probabilities."""
     if record.task == "single":
-        return {"label": max(probabilities, key=lambda name: probabilities[name])}
+        return {"label": max(probabilities, key=lambda name: probabilities[name]), "probabilities": dict(probabilities)}
     limits = tuned_thresholds(record)
-    said = {"labels": [name for name, chance in probabilities.items() if chance > 0.5]}
+    said: dict[str, Any] = {"labels": [name for name, chance in probabilities.items() if chance > 0.5]}
     if limits is not None:
         said["labels_tuned"] = [name for name, chance in probabilities.items() if chance > limits.get(name, 0.5)]
-    return said
+    return said | {"probabilities": dict(probabilities)}
+
+
+def answer_line(prediction: dict[str, Any]) -> str:
+    """The label with its probability; of several all that are said, at the run's own thresholds where it has any."""
+    said = prediction.get("labels_tuned", prediction["labels"]) if "labels" in prediction else [prediction["label"]]
+    return ", ".join(f"{label} {prediction['probabilities'][label]:.3f}" for label in said) or "none of them"
 
 
 def _labelled_rows(loaded: LoadedRun, data: str, split: str) -> tuple[pd.DataFrame, str]:

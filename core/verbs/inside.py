@@ -12,7 +12,23 @@ from core.runs.store import RunStore
 from core.verbs.evaluation import answer
 
 if TYPE_CHECKING:
-    pass
+    import plotly.graph_objects as go
+
+    from core.interpret.sentence import SentenceView
+
+
+def sentence(run: str, text: str, store: RunStore | None = None) -> SentenceView:
+    """One text as a run reads it: tokens, probabilities and everything inside the model, as arrays.
+
+    Raises:
+        InputError: no such run.
+        RunDamaged: a file of the run is missing or cannot be read.
+    """
+    from core.interpret.sentence import inspect_text
+    from core.runs.load import load_run
+
+    loaded = load_run(store or RunStore(), run)
+    return inspect_text(loaded.model, loaded.tokenizer, loaded.record.classes, text, task=loaded.record.task)
 
 
 def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | None = None) -> dict[str, Any]:
@@ -22,12 +38,10 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
     """
     from core.evaluation.multilabel import NOTHING
     from core.interpret.html import page
-    from core.interpret.sentence import inside, inspect_text
-    from core.runs.load import load_run
+    from core.interpret.sentence import inside
 
-    loaded = load_run(store or RunStore(), run)
-    record = loaded.record
-    view = inspect_text(loaded.model, loaded.tokenizer, record.classes, text, task=record.task)
+    store = store or RunStore()
+    view, record = sentence(run, text, store), store.read(run)
     said = answer(record, view.probabilities)
     if html is not None:
         try:
@@ -44,7 +58,7 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
         "tokens": list(view.tokens),
         "unknown": list(view.unknown),
         "truncated": view.truncated,
-        "prediction": {**said, "probabilities": view.probabilities},
+        "prediction": said,
         **inside(view),
     }
 
@@ -61,8 +75,6 @@ def figures(
 ) -> dict[str, Any]:
     """Write the figures of a run as HTML files that open without a network; arguments as `dashboard.export.figures`.
 
-    They are drawn by the dashboard, which core does not know: it registers as an entry point of the installation.
-
     Returns:
         `run`, `split`, `theme`; `files`: `name`, `title`, `file` of each; `left_out`: name → why there is none.
 
@@ -70,13 +82,24 @@ def figures(
         InputError: no such run, split, figure or theme, a figure that this run does not have, or a bad folder.
         NotAvailable: the installation knows no dashboard.
     """
+    return _of_the_dashboard("figures")(run, folder, split=split, only=only, text=text, theme=theme, store=store)
+
+
+def figure(
+    run: str, name: str, *, split: str = "", text: str = "", theme: str = "light", store: RunStore | None = None
+) -> go.Figure:
+    """One of these figures as a Plotly object, to show, change and save; arguments and errors as `figures`."""
+    return _of_the_dashboard("figure")(run, name, split=split, text=text, theme=theme, store=store)
+
+
+def _of_the_dashboard(name: str) -> Callable[..., Any]:
+    """What draws: core does not know the dashboard, which registers as entry points of the installation."""
     from importlib.metadata import entry_points
 
-    found = tuple(entry_points(group="sentiscope.verbs", name="figures"))
+    found = tuple(entry_points(group="sentiscope.verbs", name=name))
     if not found:
         raise NotAvailable("this installation draws no figures; install it anew: pip install -e .")
-    draw: Callable[..., dict[str, Any]] = found[0].load()
-    return draw(run, folder, split=split, only=only, text=text, theme=theme, store=store)
+    return found[0].load()
 
 
 def project(

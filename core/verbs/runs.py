@@ -1,16 +1,18 @@
-"""Runs: list, show, give away, take in."""
+"""Runs: list, show, read, cancel, give away, take in, delete."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.exceptions import RunDamaged
+from core.exceptions import InputError, RunDamaged
+from core.runs.record import EVALUATION, HISTORY, PREDICTIONS
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
 
 
 def runs_list(store: RunStore | None = None) -> dict[str, Any]:
@@ -34,6 +36,17 @@ def runs_list(store: RunStore | None = None) -> dict[str, Any]:
     }
 
 
+def runs_table(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What `runs_list` returned as a table: a row for each run with its first numbers on test, None where undefined."""
+    rows = []
+    for row in result["runs"]:
+        test = row["metrics"].get("test", {})
+        first = {name: row[name] for name in ("run", "model", "data", "status")}
+        numbers = {"test accuracy": test.get("accuracy"), "test F1 macro": test.get("f1_macro")}
+        rows.append({**first, **numbers, "reason": row["reason"]})
+    return rows
+
+
 def runs_show(run: str, store: RunStore | None = None) -> dict[str, Any]:
     """The whole record of a run; of a damaged one its name and the reason.
 
@@ -46,6 +59,70 @@ def runs_show(run: str, store: RunStore | None = None) -> dict[str, Any]:
         return dataclasses.asdict((store or RunStore()).read(run))
     except RunDamaged as error:
         return {"run": run, "status": "damaged", "reason": str(error)}
+
+
+def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
+    """What a training wrote down as it went, a row for each logged step and each epoch; empty before it begins.
+
+    Columns as in `core.training.history`, where groups are told with a dot (`validation.accuracy`); cells that a row
+    does not have are missing values.
+
+    Raises:
+        RunNotFound: no such run.
+        RunDamaged: the history cannot be read.
+    """
+    import pandas as pd
+
+    from core.training.history import read_history
+
+    history = read_history((store or RunStore()).path(run) / HISTORY)
+    if history.unreadable:
+        raise RunDamaged(history.unreadable)
+    return pd.json_normalize(history.rows)
+
+
+def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -> pd.DataFrame:
+    """What a run said of the texts of a split, a row for each; columns as in `core.runs.results.prediction_table`.
+
+    Args:
+        run: an evaluated run.
+        split: empty: test, or the last that was evaluated.
+        store: where runs live.
+
+    Raises:
+        InputError: no such run, or one without predictions of this split.
+        RunDamaged: the file cannot be read.
+    """
+    from core.runs.predictions import evaluated_splits, read_predictions
+
+    folder = (store or RunStore()).path(run)
+    splits = evaluated_splits(folder)
+    chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
+    if chosen not in splits:
+        found = ", ".join(splits) or "none: it is not evaluated yet"
+        raise InputError(f"run '{run}' has no predictions{f' of a split {split!r}' * bool(split)}; it has {found}")
+    return read_predictions(folder / EVALUATION / chosen / PREDICTIONS)
+
+
+def runs_cancel(run: str, store: RunStore | None = None) -> dict[str, Any]:
+    """Ask a waiting or running training to stop; it saves a checkpoint and can be resumed.
+
+    Raises:
+        InputError: no such run, or it is neither waiting nor running.
+    """
+    from core.runs import jobs
+
+    return {"run": run, "status": jobs.cancel(store or RunStore(), run).status, "asked": "cancel"}
+
+
+def runs_remove(run: str, store: RunStore | None = None) -> dict[str, Any]:
+    """Delete the directory of a run.
+
+    Raises:
+        InputError: no such run, it is being trained, or it comes with Sentiscope.
+    """
+    (store or RunStore()).remove(run)
+    return {"run": run, "removed": True}
 
 
 def runs_export(run: str, file: Path, store: RunStore | None = None) -> dict[str, Any]:

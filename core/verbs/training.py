@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.config import RunConfig, compose
 from core.data.config import DataConfig
 from core.data.sources import SOURCES, suited
+from core.exceptions import InputError
 from core.papers.reported import counterpart
+from core.runs.budget import LENGTHS
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
-
-if TYPE_CHECKING:
-    pass
 
 
 def configure(data: str = "built-in", model: str = "ndt-01-n3", settings: Mapping[str, Any] | None = None) -> RunConfig:
@@ -36,20 +35,45 @@ def train(
     model: str = "ndt-01-n3",
     settings: Mapping[str, Any] | None = None,
     *,
+    length: str = "",
+    epochs: int | None = None,
+    seed: int | None = None,
+    limit: int | None = None,
     name: str = "",
     store: RunStore | None = None,
     on_event: Callable[[dict[str, Any]], None] | None = None,
 ) -> dict[str, Any]:
     """Train and evaluate in this process; see `summary` for what comes back.
 
+    Args:
+        data: a registered name, a file or a folder.
+        model: a preset.
+        settings: dotted settings on top of it, e.g. `{"training.lr": 1e-3}`.
+        length: epochs and training rows at most: `short`, `medium` or `full`; `settings` override it.
+        epochs: short for `training.epochs`.
+        seed: short for `training.seed`.
+        limit: short for `data.limit`, training rows at most.
+        name: of the run; empty: data, model, seed and time.
+        store: where runs live.
+        on_event: told what happens; see `core.runs.worker.OnEvent`.
+
     Raises:
-        InputError: a run has this `name` already, or as many trainings wait as this machine allows.
+        InputError: no such data, preset, setting or length; a run has this `name` already; as many trainings wait as
+            this machine allows.
     """
     store = store or RunStore()
-    config = configure(data, model, settings)
+    short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
+    given = {name: value for name, value in short.items() if value is not None}
+    config = configure(data, model, {**_of_length(length), **(settings or {}), **given})
     check_room(store.folder)
     record = store.create(config, model, name, exactly=True)
     return resume(record.run, store=store, on_event=on_event)
+
+
+def _of_length(name: str) -> dict[str, Any]:
+    if name and name not in LENGTHS:
+        raise InputError(f"--length {name!r}: one of {', '.join(map(repr, LENGTHS))}")
+    return LENGTHS.get(name, {})
 
 
 def resume(
@@ -92,4 +116,36 @@ def summary(record: RunRecord) -> dict[str, Any]:
             "note": paper.note,
         },
         "seconds": record.seconds,
+    }
+
+
+def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The first numbers of a `summary` as a table, a row for each split; intervals as [low, high], None: undefined.
+
+    Of several labels a text: the macro F1 at own thresholds chosen on validation, and at 0.5.
+    """
+    row = _several_labels if result["task"] == "multi" else _single_label
+    return [{"split": split, **row(result, split)} for split in result["metrics"]]
+
+
+def _single_label(result: Mapping[str, Any], split: str) -> dict[str, Any]:
+    metrics = result["metrics"][split]
+    return {
+        "accuracy": metrics.get("accuracy"),
+        "95 %": result["intervals"].get(split, {}).get("accuracy"),
+        "F1 macro": metrics.get("f1_macro"),
+        "TF-IDF": result["yardstick"].get("splits", {}).get(split, {}).get("accuracy"),
+    }
+
+
+def _several_labels(result: Mapping[str, Any], split: str) -> dict[str, Any]:
+    metrics, own, beside = result["metrics"][split], result.get("tuned", {}), result["yardstick"]
+    return {
+        "F1 macro, tuned": own.get("metrics", {}).get(split, {}).get("f1_macro"),
+        "95 %": own.get("intervals", {}).get(split, {}).get("f1_macro"),
+        "TF-IDF, tuned": beside.get("tuned", {}).get("splits", {}).get(split, {}).get("f1_macro"),
+        "at 0.5": metrics.get("f1_macro"),
+        "TF-IDF at 0.5": beside.get("splits", {}).get(split, {}).get("f1_macro"),
+        "F1 micro at 0.5": metrics.get("f1_micro"),
+        "AUPR": metrics.get("average_precision"),
     }
