@@ -10,6 +10,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
 from core.exceptions import InputError, NotAvailable
@@ -19,6 +20,9 @@ from dashboard.figures.theme import Look, config
 
 THEMES = ("light", "dark")
 PLOTLY = "plotly.min.js"
+TITLE = 60
+"""Pixels that a title takes above a figure, which on a page has its heading there."""
+_TITLE_PAD = {"t": 14, "l": 12, "b": 24}
 _SHARED = (
     f'<script src="{PLOTLY}" onerror="document.body.append('
     f"'This figure is drawn by {PLOTLY}, which must lie beside this file.')\"></script>"
@@ -71,20 +75,13 @@ def figures(
         InputError: no such run, split, figure or theme, a figure that this run does not have, or a bad folder.
         RunDamaged: a file of the run cannot be read.
     """
-    if theme not in THEMES:
-        raise InputError(f"--theme {theme!r}: one of {', '.join(THEMES)}")
-    if strange := [name for name in only if name not in FIGURES]:
-        raise InputError(f"no figure is called '{strange[0]}'; there are {', '.join(FIGURES)}")
-    source = Source(store or RunStore(), run, split, text, Look(dark=theme == "dark"))
-    source.check()
+    source = _source(run, only, split, text, theme, store)
     drawn: dict[str, Drawn] = {}
     left_out: dict[str, str] = {}
     for name in dict.fromkeys(only or FIGURES):
         try:
-            drawn[name] = FIGURES[name](source)
+            drawn[name] = _drawn(name, source) if only else FIGURES[name](source)
         except NotAvailable as error:
-            if only:
-                raise InputError(f"{name}: {error}") from None
             left_out[name] = str(error)
     files = []
     try:
@@ -99,6 +96,36 @@ def figures(
     except OSError as error:
         raise InputError(f"--to {folder}: cannot be written ({error.strerror})") from error
     return {"run": run, "split": source.split, "theme": theme, "files": files, "left_out": left_out}
+
+
+def figure(
+    run: str, name: str, *, split: str = "", text: str = "", theme: str = "light", store: RunStore | None = None
+) -> go.Figure:
+    """One figure of a run as a Plotly object, with its title above it; arguments and errors as `figures`."""
+    source = _source(run, [name], split, text, theme, store)
+    drawn = _drawn(name, source)
+    chart, words = drawn.chart, ", ".join(filter(None, (drawn.title, drawn.note)))
+    chart.update_layout(title={"text": words, "x": 0, "yref": "container", "automargin": True, "pad": _TITLE_PAD})
+    return chart.update_layout(height=chart.layout.height + TITLE) if chart.layout.height else chart
+
+
+def _source(run: str, names: Sequence[str], split: str, text: str, theme: str, store: RunStore | None) -> Source:
+    """What figures of these names are drawn from; see `figures` for what is refused."""
+    if theme not in THEMES:
+        raise InputError(f"--theme {theme!r}: one of {', '.join(THEMES)}")
+    if strange := [name for name in names if name not in FIGURES]:
+        raise InputError(f"no figure is called '{strange[0]}'; there are {', '.join(FIGURES)}")
+    source = Source(store or RunStore(), run, split, text, Look(dark=theme == "dark"))
+    source.check()
+    return source
+
+
+def _drawn(name: str, source: Source) -> Drawn:
+    """A figure that was asked for by name."""
+    try:
+        return FIGURES[name](source)
+    except NotAvailable as error:
+        raise InputError(f"{name}: {error}") from None
 
 
 def page(figure: Drawn, name: str, run: str, look: Look, *, alone: bool) -> str:

@@ -1,0 +1,371 @@
+"""Runs and sentences as objects, for notebooks and scripts: the verbs, with the run already named.
+
+`import sentiscope` gives these. Imports nothing heavy; nothing is computed here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core import notebook, verbs
+from core.config import RunConfig
+from core.exceptions import RunNotFound
+from core.runs.record import RunRecord, Status
+from core.runs.store import RunStore
+from core.runs.worker import OnEvent
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from core.interpret.sentence import SentenceView
+
+
+def train(
+    data: str = "built-in",
+    model: str = "ndt-01-n3",
+    settings: Mapping[str, Any] | None = None,
+    *,
+    length: str = "",
+    epochs: int | None = None,
+    seed: int | None = None,
+    limit: int | None = None,
+    name: str = "",
+    on_event: OnEvent | None = None,
+) -> Run:
+    """Train a model here and now, evaluate it and keep the run; it waits while other runs hold all slots.
+
+    An interrupt (Ctrl-C, the stop button of a notebook) saves a checkpoint and ends the training; `resume` goes on.
+
+    Args:
+        data: A registered name (`data_list` has all), a file or a folder.
+        model: A preset; `presets` has all.
+        settings: Dotted settings on top of it, e.g. `{"training.lr": 1e-3, "model.width": 64}`.
+        length: Epochs and training rows at most: `short`, `medium` or `full`; `settings` override it.
+        epochs: Short for `training.epochs`.
+        seed: Short for `training.seed`.
+        limit: Short for `data.limit`: training rows at most, seeded and stratified; other splits stay whole.
+        name: Of the run; empty: data, model, seed and time.
+        on_event: Told what happens (`core.runs.worker.OnEvent`); without it a line is printed for each epoch.
+
+    Returns:
+        The run: done, or cancelled by the interrupt.
+
+    Raises:
+        InputError: Data, preset, setting or length cannot be used, a run has this name already, or as many trainings
+            wait as this machine allows.
+        SentiscopeError: The training failed; the run tells why.
+    """
+    store = RunStore()
+    short: dict[str, Any] = {"length": length, "epochs": epochs, "seed": seed, "limit": limit, "name": name}
+    with _told(on_event) as tell:
+        return Run(verbs.train(data, model, settings, **short, store=store, on_event=tell)["run"], store)
+
+
+def run(name: str) -> Run:
+    """The run of this name, finished or not; `sentiscope.runs()` shows all.
+
+    Raises:
+        InputError: There is none; the message names similar ones.
+    """
+    found = Run(name)
+    found.store.path(name)
+    return found
+
+
+def runs() -> Runs:
+    """Every run, newest first: those of this folder (`trained`, or `SENTISCOPE_RUNS`) and the starters."""
+    store = RunStore()
+    return Runs(Run(row["run"], store) for row in verbs.runs_list(store)["runs"])
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """One training and everything it left, as a directory; every look at it is a look at the disk."""
+
+    name: str
+    store: RunStore = field(default_factory=RunStore, compare=False)
+
+    @property
+    def record(self) -> RunRecord:
+        """Everything that the run says of itself: settings, classes, parameters, progress, results.
+
+        Raises:
+            InputError: The run is gone.
+            RunDamaged: The record cannot be read; the message names the file and the reason.
+        """
+        return self.store.read(self.name)
+
+    @property
+    def status(self) -> Status:
+        """`queued`, `running`, `done`, `failed`, `cancelled` or `damaged`."""
+        return verbs.runs_show(self.name, self.store)["status"]
+
+    @property
+    def config(self) -> RunConfig:
+        """Its complete settings: `data`, `text`, `model` and `training`."""
+        return self.record.config
+
+    @property
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """By split, by name: metrics at the end of the training; of several labels a text at 0.5."""
+        return self.record.results.get("metrics", {})
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """What the training wrote down as it went, a row for each logged step and each epoch (`kind`).
+
+        `loss`, `train_loss`, `lr`, `grad_norm`, `seconds`; a column for each metric on validation
+        (`validation.accuracy`); where the model has λ, `lambda`: a list by layer, by component.
+        """
+        return verbs.runs_history(self.name, self.store)
+
+    def predictions(self, split: str = "") -> pd.DataFrame:
+        """What it says of the texts of a split: `row`, `text`, `label`, `predicted`, `probability:CLASS`.
+
+        The data's own further columns follow (`phenomenon`, `domain`). No model is loaded.
+
+        Args:
+            split: Empty: test, or the last that was evaluated.
+
+        Raises:
+            InputError: It has no predictions of this split.
+        """
+        return verbs.runs_predictions(self.name, split, self.store)
+
+    def evaluate(self, *, data: str = "", split: str = "", rename: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Metrics, numbers of each class and confusion matrix on a split of its own data or on other labelled data.
+
+        Args:
+            data: A registered name, a folder or a file; empty: the data it was trained on.
+            split: Empty: test, or the whole of a single file.
+            rename: Label in the data → class of the run, where their names differ.
+
+        Raises:
+            InputError: There is no such data or split, or a label is no class of the run.
+        """
+        return verbs.evaluate(self.name, data=data, split=split, rename=rename, store=self.store)
+
+    def predict(self, texts: Sequence[str] = (), *, file: str | Path | None = None) -> dict[str, Any]:
+        """Class and probabilities of each text, in order, under `predictions`.
+
+        Args:
+            texts: The texts, or
+            file: a text per line, or a table with a column `text`.
+
+        Raises:
+            InputError: There is no text, or the file has no column `text`.
+        """
+        return verbs.predict(self.name, texts, file=_path(file), store=self.store)
+
+    def sentence(self, text: str) -> Sentence:
+        """One text, seen from inside.
+
+        Raises:
+            RunDamaged: The model cannot be read, or is not there yet.
+        """
+        view = verbs.sentence(self.name, text, self.store)
+        return Sentence(self, view, verbs.answer(self.record, view.probabilities))
+
+    def inspect(self, text: str, *, html: str | Path | None = None) -> dict[str, Any]:
+        """The same as plain data for JSON; `html` also writes a page with every map, which needs no network."""
+        return verbs.inspect(self.name, text, html=_path(html), store=self.store)
+
+    def figure(self, name: str, *, split: str = "", text: str = "", theme: str = "light") -> go.Figure:
+        """A figure of the dashboard by name (`roc`, `confusion`, `learning`, `lambdas` …) as a Plotly object.
+
+        Args:
+            name: `sentiscope figures` has all; a name that is none is answered with the list.
+            split: Of the figures on predictions; empty: test, or the last that was evaluated.
+            text: Of the figures of a sentence (`grid`, `coefficients`, `gates` …).
+            theme: `light` or `dark`.
+
+        Raises:
+            InputError: There is no such figure or split, or this run has none of it; the message says why.
+        """
+        return verbs.figure(self.name, name, split=split, text=text, theme=theme, store=self.store)
+
+    def figures(
+        self, folder: str | Path, *, split: str = "", only: Sequence[str] = (), text: str = "", theme: str = "light"
+    ) -> dict[str, Any]:
+        """Write its figures, or `only` some, into a folder as HTML files that open without a network.
+
+        Returns:
+            `files`: name, title and file of each; `left_out`: name → why there is none.
+
+        Raises:
+            InputError: As `figure`, or the folder cannot be written.
+        """
+        return verbs.figures(self.name, Path(folder), split=split, only=only, text=text, theme=theme, store=self.store)
+
+    def project(
+        self,
+        *,
+        split: str = "test",
+        method: str = "tsne",
+        dimensions: int = 2,
+        rows: int = 3000,
+        seed: int = 0,
+        on_progress: Callable[[str, float | None], None] | None = None,
+    ) -> dict[str, Any]:
+        """Compute a map of a split's embeddings and keep it, for `figure("map-tsne")` and for the dashboard.
+
+        Args:
+            split: One that was evaluated.
+            method: `tsne`, `umap` or `pca`.
+            dimensions: 2 or 3.
+            rows: Sentences placed, a stratified sample of more; PCA places all.
+            seed: Of the sample and of the map.
+            on_progress: Told what is done and which share of it, 0 to 1, where that is known.
+
+        Returns:
+            How far the map can be believed (`quality`), and the file.
+
+        Raises:
+            InputError: There is no such split or method.
+        """
+        own: dict[str, Any] = {"rows": rows, "seed": seed, "on_progress": on_progress, "store": self.store}
+        return verbs.project(self.name, split=split, method=method, dimensions=dimensions, **own)
+
+    def resume(self, *, on_event: OnEvent | None = None) -> Run:
+        """Go on with a training that was cancelled or failed, to the same bits as if it had not stopped.
+
+        Raises:
+            InputError: It is done, or another process trains it.
+            SentiscopeError: The training failed; the run tells why.
+        """
+        with _told(on_event) as tell:
+            verbs.resume(self.name, store=self.store, on_event=tell)
+        return self
+
+    def cancel(self) -> dict[str, Any]:
+        """Ask its training, in whichever process it is, to stop; it saves a checkpoint and can be resumed.
+
+        Raises:
+            InputError: It is neither waiting nor running.
+        """
+        return verbs.runs_cancel(self.name, self.store)
+
+    def export(self, file: str | Path) -> dict[str, Any]:
+        """Write it into one zip file, without checkpoints, that `sentiscope.runs_import` takes in elsewhere."""
+        return verbs.runs_export(self.name, Path(file), self.store)
+
+    def remove(self) -> dict[str, Any]:
+        """Delete its directory.
+
+        Raises:
+            InputError: It is being trained, or comes with Sentiscope.
+        """
+        return verbs.runs_remove(self.name, self.store)
+
+    def __repr__(self) -> str:
+        return f"Run({self.name!r}: {notebook.facts(self._shown())})"
+
+    def _repr_html_(self) -> str:
+        shown = self._shown()
+        return notebook.run(shown, verbs.scores(verbs.summary(self.record)) if "results" in shown else [])
+
+    def _shown(self) -> dict[str, Any]:
+        """What can be said of it, also of one that is damaged or gone."""
+        try:
+            return verbs.runs_show(self.name, self.store)
+        except RunNotFound as error:
+            return {"run": self.name, "status": "gone", "reason": str(error)}
+
+
+class Runs(tuple[Run, ...]):
+    """Runs in their order, shown as a table."""
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self)) or "no runs yet"
+
+    def _repr_html_(self) -> str:
+        names = {each.name for each in self}
+        listed = verbs.runs_list(self[0].store)["runs"] if self else []
+        return notebook.runs(verbs.runs_table({"runs": [row for row in listed if row["run"] in names]}))
+
+
+@dataclass(frozen=True, repr=False)
+class Sentence:
+    """One text as a run reads it. Of L tokens, H heads, N components; arrays are float32, queries in rows."""
+
+    run: Run
+    view: SentenceView
+    """All that is inside, also what has no name here: see `core.interpret.sentence`."""
+    prediction: dict[str, Any]
+    """`label` and `probabilities` by class; of several labels `labels` at 0.5 and `labels_tuned`."""
+
+    @property
+    def text(self) -> str:
+        """As it was typed."""
+        return self.view.text
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """(L,): what stands beside rows and columns of the maps."""
+        return self.view.tokens
+
+    @property
+    def unknown(self) -> tuple[bool, ...]:
+        """(L,): True where the vocabulary lacks the token."""
+        return self.view.unknown
+
+    @property
+    def maps(self) -> tuple[np.ndarray, ...]:
+        """A layer each, (H, L, L): coefficient times map, added up over the components.
+
+        Empty without attention; (H, 0, 0) where the text is too long for maps.
+        """
+        return tuple(layer.combined for layer in self.view.layers)
+
+    @property
+    def components(self) -> tuple[np.ndarray, ...]:
+        """A layer each, (N, H, L, L): the softmax maps, before they are added up."""
+        return tuple(layer.components for layer in self.view.layers)
+
+    @property
+    def coefficients(self) -> tuple[np.ndarray, ...]:
+        """A layer each, (N, H, L): what every component counts, by query; the first has 1."""
+        return tuple(layer.coefficients for layer in self.view.layers)
+
+    @property
+    def gates(self) -> tuple[np.ndarray, ...]:
+        """A layer each, (L,): how far each token may be seen, 0 to 1; empty where the model has no gates."""
+        return tuple(layer.gates for layer in self.view.layers if layer.gates is not None)
+
+    def figure(self, name: str = "grid", *, theme: str = "light") -> go.Figure:
+        """A figure of this sentence by name (`grid`, `coefficients`, `gates` …); see `Run.figure`."""
+        return self.run.figure(name, text=self.text, theme=theme)
+
+    def __repr__(self) -> str:
+        return f"Sentence({self.text!r}: {verbs.answer_line(self.prediction)})"
+
+    def _repr_html_(self) -> str:
+        return notebook.sentence(self.view, verbs.answer_line(self.prediction))
+
+
+@contextlib.contextmanager
+def _told(on_event: OnEvent | None) -> Iterator[OnEvent]:
+    """Who is told how far a training is: whoever asked, else a person, as on the command line."""
+    if on_event is not None:
+        yield on_event
+        return
+    import sys
+
+    from rich.console import Console
+
+    from core.cli.printing import PLAIN
+    from core.cli.progress import Progress
+
+    # Plain lines in a notebook, where a bar would need a widget.
+    with Progress(Console(file=sys.stderr, force_jupyter=False, soft_wrap=True, **PLAIN)) as progress:
+        yield progress.tell
+
+
+def _path(name: str | Path | None) -> Path | None:
+    return None if name is None else Path(name)

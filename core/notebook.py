@@ -1,0 +1,92 @@
+"""How runs and sentences show themselves in a notebook: HTML of plain data, everything that a person wrote escaped.
+
+No script and no request, and colours that hold on light and dark pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from core.cells import cell_text
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+LONGEST_MAP = 40
+"""Tokens of a sentence whose map is drawn: of more its cells could not be told apart."""
+_MAP = """
+.sentiscope-map figure{margin:1em 0}.sentiscope-map table{border-collapse:collapse;margin:.5em 0}
+.sentiscope-map tr,.sentiscope-map tr:hover{background:none!important}
+.sentiscope-map th{font-weight:400!important;white-space:nowrap!important;padding:0 .4em!important;text-align:right}
+.sentiscope-map thead th{writing-mode:vertical-rl;transform:rotate(180deg);text-align:left!important}
+.sentiscope-map thead th{padding:.4em 0!important}
+.sentiscope-map td{width:1.6em;height:1.6em;min-width:1.6em;padding:0!important;border:1px solid #FDFCFA!important}
+"""
+"""Above the styles that notebooks have for tables of their own."""
+_BAR = '<div style="background:#0B63A5;height:.8em;width:{width:.2f}em;min-width:1px"></div>'
+
+
+def facts(shown: Mapping[str, Any]) -> str:
+    """A run in a line of words, from what `verbs.runs_show` says of it: status, model, data, size, time, reason."""
+    words = [shown["status"]]
+    if "config" in shown:
+        words += [
+            f"{shown['preset']} on {shown['config']['data']['name']}",
+            f"{shown['parameters']:,} parameters" if shown["parameters"] else "",
+            f"{shown['seconds']:.0f} s of training" if shown["seconds"] else "",
+        ]
+    return ", ".join([word for word in words if word]) + (f": {shown['reason']}" if shown["reason"] else "")
+
+
+def run(shown: Mapping[str, Any], scores: Sequence[Mapping[str, Any]]) -> str:
+    """A run with its facts and the table of its first numbers (`verbs.scores`)."""
+    return f"<div><strong>{escape(shown['run'])}</strong><br>{escape(facts(shown))}{_table(scores)}</div>"
+
+
+def runs(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Runs as a table (`verbs.runs_table`)."""
+    return f"<div>{_table(rows) or 'no runs yet'}</div>"
+
+
+def sentence(view: SentenceView, answer: str) -> str:
+    """A sentence: as it was typed, what the model says, probabilities as bars, the mean map of the last layer."""
+    chances = "".join(
+        f"<tr><th scope=row>{escape(name)}</th><td>{value:.3f}</td>"
+        f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
+        for name, value in view.probabilities.items()
+    )
+    return (
+        f"<div><q>{escape(view.text)}</q><br><strong>{escape(answer)}</strong>"
+        f"<table><tbody>{chances}</tbody></table>{_inside(view)}</div>"
+    )
+
+
+def _inside(view: SentenceView) -> str:
+    from core.interpret.html import map_table, without_maps
+
+    if why := without_maps(view):
+        return f"<p>{why}</p>"
+    if not 0 < len(view.tokens) <= LONGEST_MAP:
+        return f"<p>No map of {len(view.tokens)} tokens here; <code>figure()</code> draws long ones.</p>"
+    last = view.layers[-1].combined
+    mean = last.mean(0)
+    full = float(abs(mean).max()) or 1.0
+    heads = f"mean of {len(last)} heads" if len(last) > 1 else "one head"
+    caption = (
+        f"Layer {len(view.layers)}, {heads}. Rows read, columns are read; blue adds, orange takes away, full colour "
+        f"is {full:.3g}. A weight is not an explanation."
+    )
+    return f'<style>{_MAP}</style><div class="sentiscope-map">{map_table(view, mean, caption, full)}</div>'
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows of the same columns; empty without rows."""
+    if not rows:
+        return ""
+    head = "".join(f"<th scope=col>{escape(name)}</th>" for name in rows[0])
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell_text(value))}</td>' for value in row.values())}</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,55 @@
+"""Sentiscope from Python: train small sentiment classifiers, and look inside them.
+
+    import sentiscope
+
+    run = sentiscope.train("reviews.csv", model="ndt-01-n3")
+    run.evaluate(split="test")
+    run.sentence("not bad at all")
+    run.figure("roc")
+
+A run is a directory; `sentiscope.runs()` shows all, `sentiscope.run("starter-ndt-01-n3")` is one that comes with
+Sentiscope. Everything is named as on the command line and in the dashboard. Torch and pandas are loaded when they are
+first needed.
+"""
+
+from core import __version__
+from core.exceptions import InputError, SentiscopeError
+from core.handle import Run, Runs, Sentence, run, runs, train
+from core.verbs import (
+    data_card,
+    data_check,
+    data_list,
+    doctor,
+    presets,
+    presets_show,
+    runs_import,
+    sweep,
+    sweeps_cancel,
+    sweeps_list,
+    sweeps_remove,
+    sweeps_show,
+)
+
+__all__ = [
+    "InputError",
+    "Run",
+    "Runs",
+    "Sentence",
+    "SentiscopeError",
+    "__version__",
+    "data_card",
+    "data_check",
+    "data_list",
+    "doctor",
+    "presets",
+    "presets_show",
+    "run",
+    "runs",
+    "runs_import",
+    "sweep",
+    "sweeps_cancel",
+    "sweeps_list",
+    "sweeps_remove",
+    "sweeps_show",
+    "train",
+]

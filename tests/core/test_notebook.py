@@ -1,0 +1,72 @@
+"""What a notebook shows of runs and sentences: facts, numbers, one map; nothing that was typed is executed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core import notebook, verbs
+from core.handle import Run, Runs, run, runs
+
+TRAINED = Path(__file__).resolve().parents[2] / "trained"
+TYPED = "<script>alert(1)</script> & a good film"
+
+
+@pytest.fixture(autouse=True)
+def starters(monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+
+
+def test_a_run_shows_its_facts_and_its_numbers_on_every_split():
+    chosen = run("starter-vanilla")
+    page = chosen._repr_html_()
+    test, (low, high) = chosen.metrics["test"], chosen.record.results["intervals"]["test"]["accuracy"]
+    assert "done, vanilla on built-in, 137,602 parameters" in page and repr(chosen).startswith(
+        "Run('starter-vanilla': done"
+    )
+    assert f"<td>test</td><td>{test['accuracy']:.3f}</td><td>{low:.3f} to {high:.3f}</td>" in page
+    assert re.findall("<tr><td>([a-z]+)", page) == ["validation", "test", "challenge"]
+
+
+def test_runs_are_a_table_newest_first_of_those_that_were_asked_for():
+    listed = [row["run"] for row in verbs.runs_list()["runs"]]
+    assert re.findall("<tr><td>([a-z0-9-]+)", runs()._repr_html_()) == listed
+    assert re.findall("<tr><td>([a-z0-9-]+)", Runs(runs()[2:4])._repr_html_()) == listed[2:4]
+    assert repr(runs()).count("\n") == len(listed) - 1
+    assert (Runs()._repr_html_(), repr(Runs())) == ("<div>no runs yet</div>", "no runs yet")
+
+
+def test_a_sentence_shows_text_answer_bars_and_the_mean_map_of_the_last_layer():
+    said = run("starter-differential").sentence("not bad at all")
+    page = said._repr_html_()
+    (label, highest) = max(said.prediction["probabilities"].items(), key=lambda pair: pair[1])
+    assert f"<strong>{label} {highest:.3f}</strong>" in page
+    widths = [float(width) for width in re.findall(r"width:([\d.]+)em;min-width:1px", page)]
+    assert widths == [pytest.approx(10 * chance, abs=0.006) for chance in said.prediction["probabilities"].values()]
+    shown = np.array([float(weight) for weight in re.findall('title="([+-][0-9.]+)"', page)]).reshape(4, 4)
+    np.testing.assert_allclose(shown, said.maps[-1].mean(0), atol=6e-5)
+
+
+@pytest.mark.parametrize("name", ["starter-vanilla", "starter-tweet-v1-p2"])
+def test_what_was_typed_is_text(name):
+    page = run(name).sentence(TYPED)._repr_html_()
+    assert "<script" not in page and "&lt;script&gt;" in page
+
+
+def test_the_reason_of_a_damaged_run_is_text(machine):
+    folder = machine / "runs" / "broken"
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text('{"schema": "<b>"}')
+    for shown in (Run("broken"), runs()):
+        page = shown._repr_html_()
+        assert "broken" in page and "damaged" in page and "<b>" not in page
+
+
+def test_a_text_of_many_tokens_has_words_in_place_of_a_map(monkeypatch):
+    said = run("starter-vanilla").sentence("a good film")
+    assert "sentiscope-map" in said._repr_html_()
+    monkeypatch.setattr(notebook, "LONGEST_MAP", 2)
+    assert "No map of 3 tokens here" in said._repr_html_() and "sentiscope-map" not in said._repr_html_()
