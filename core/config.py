@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from core.data.config import DataConfig
 from core.exceptions import ConfigError
-from core.models.config import DENSE_TRACE, ModelConfig
+from core.models.config import DENSE_TRACE, ModelConfig, rests
 from core.models.presets import PRESETS
+from core.settings import Need, declared, valued
 from core.stored import Flaw, convert, leaves, refuse_monsters
 from core.text.config import TextConfig
 from core.training.config import TrainingConfig
@@ -34,6 +35,18 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         """What one room asks of another."""
+        self._check_inputs()
+        for name, need in ACROSS.items():
+            value, usual = valued(self, name), SETTINGS[name].default
+            if need.refused and value != usual and not need.met(self.model):
+                raise ConfigError(f"{name}={value}: {need.unmet}")
+        if self.training.diversity and self.model.attention.window and self.text.max_length > DENSE_TRACE:
+            raise ConfigError(
+                f"training.diversity={self.training.diversity}: needs maps, and with a window there are none beyond "
+                f"{DENSE_TRACE} tokens; choose text.max_length={DENSE_TRACE}, or model.attention.window=0"
+            )
+
+    def _check_inputs(self) -> None:
         model = self.model
         if model.needs_tags and self.text.tagger == "none":
             raise ConfigError(
@@ -44,21 +57,34 @@ class RunConfig:
             raise ConfigError(
                 f"{_reader(model)}: reads a lexicon, and text.lexicon names none; choose text.lexicon=vader"
             )
-        if self.training.lambda_lr != 1 and not model.has_lambda:
-            raise ConfigError(
-                f"training.lambda_lr={self.training.lambda_lr}: this model has no lambda; choose training.lambda_lr=1, "
-                "or model.attention.mixing=additive and model.attention.components=2"
-            )
-        if self.training.diversity and (model.family != "encoder" or model.attention.components < 2):
-            raise ConfigError(
-                f"training.diversity={self.training.diversity}: pushes the maps of a head apart, and there are no two; "
-                "choose training.diversity=0, or model.attention.mixing=additive and model.attention.components=2"
-            )
-        if self.training.diversity and model.attention.window and self.text.max_length > DENSE_TRACE:
-            raise ConfigError(
-                f"training.diversity={self.training.diversity}: needs maps, and with a window there are none beyond "
-                f"{DENSE_TRACE} tokens; choose text.max_length={DENSE_TRACE}, or model.attention.window=0"
-            )
+
+
+SETTINGS = {each.name: each for each in declared(RunConfig)}
+"""Every setting by its dotted name, in order of declaration."""
+
+_TWO_MAPS = "or model.attention.mixing=additive and model.attention.components=2"
+_NO_LEXICON = Need(lambda model: model.needs_lexicon, "no part of this model reads a lexicon", refused=False)
+ACROSS = {
+    "training.lambda_lr": Need(
+        lambda model: model.has_lambda, f"this model has no lambda; choose training.lambda_lr=1, {_TWO_MAPS}"
+    ),
+    "training.diversity": Need(
+        lambda model: model.has_lambda,
+        f"pushes the maps of a head apart, and there are no two; choose training.diversity=0, {_TWO_MAPS}",
+    ),
+    "text.lexicon": _NO_LEXICON,
+    "text.lexicon_match": _NO_LEXICON,
+    "text.tagger": Need(lambda model: model.needs_tags, "no part of this model reads parts of speech", refused=False),
+}
+"""What settings of other rooms need of the model to do anything."""
+
+
+def idle(name: str, model: ModelConfig) -> str:
+    """Why a setting does nothing with this model; empty: it has an effect."""
+    if name.startswith("model."):
+        return rests(name.removeprefix("model."), model)
+    need = ACROSS.get(name)
+    return need.unmet if need and not need.met(model) else ""
 
 
 def _reader(model: ModelConfig) -> str:
@@ -132,7 +158,7 @@ def from_dict(tree: Mapping[str, Any]) -> RunConfig:
     Raises:
         ConfigError: names the setting as the person writes it.
     """
-    if unknown := sorted(set(leaves(tree)) - set(leaves(to_dict(RunConfig())))):
+    if unknown := sorted(set(leaves(tree)) - set(SETTINGS)):
         raise ConfigError(f"unknown setting '{unknown[0]}'{_nearest(unknown[0], setting_names())}")
     return _checked(tree, RunConfig)
 
@@ -148,7 +174,7 @@ def _checked(tree: Mapping[str, Any], kind: type[T], group: str = "") -> T:
 
 def setting_names() -> list[str]:
     """Every dotted setting, in order of declaration."""
-    return list(flat(RunConfig()))
+    return list(SETTINGS)
 
 
 def flat(config: RunConfig) -> dict[str, Any]:

@@ -1,19 +1,65 @@
-"""What every setting means: its type, choices, default and the sentence that stands below it in its source.
+"""What a setting is, declared once beside its field: its words, its range, and what it needs to do anything.
 
-The sentence is read from the source of the settings' classes, so it is written once. Imports nothing heavy.
+The refusals, the pages and the command line read these declarations and keep no tables of their own. Ranges are checked
+wherever a group of settings is made, parsed or not, so that one rule holds with one sentence. Imports nothing heavy.
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import functools
-import inspect
-import textwrap
 import typing
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
-from core.config import RunConfig
+from core.exceptions import ConfigError
+
+T = TypeVar("T")
+Group = Literal[
+    "", "Maps and lambda", "Scores", "Gate and window", "Lexicon", "Positions", "Layers", "Pooling and head"
+]
+"""Where the builder of models offers a setting; empty: it does not."""
+GROUPS: tuple[Group, ...] = tuple(group for group in get_args(Group) if group)
+LARGEST_SEED = 2**63 - 1
+"""Every random generator takes it."""
+
+
+class Range(NamedTuple):
+    """The numbers that a setting may be."""
+
+    low: float
+    high: float
+    open: Literal["", "low", "high"] = ""
+    """The end that does not belong to it."""
+
+    def __contains__(self, value: object) -> bool:
+        """Whether a number may be; NaN may not."""
+        if not isinstance(value, (int, float)):
+            return False
+        above = self.low < value if self.open == "low" else self.low <= value
+        return above and (value < self.high if self.open == "high" else value <= self.high)
+
+    def __str__(self) -> str:
+        """As a person reads it."""
+        if self.open == "low":
+            return f"above {self.low}, at most {self.high}"
+        return f"{self.low} to {'below ' * (self.open == 'high')}{self.high}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Need:
+    """What a setting needs to do anything: one rule that refuses it, hides it and explains why."""
+
+    met: Callable[[Any], bool]
+    """Asked of the group of settings that it stands in."""
+    unmet: str
+    """What is so otherwise, and what to choose instead; `{0.mixing}` is a setting of that group."""
+    refused: bool = True
+    """Where false the setting may rest, such as the range of lambda at the one map that a sweep begins with."""
+
+    def explain(self, group: Any) -> str:
+        """Why the setting does nothing in this group."""
+        return self.unmet.format(group)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,44 +68,116 @@ class Setting:
 
     name: str
     """Dotted, as in `--set`."""
-    choices: tuple[str, ...]
-    """What is allowed, empty where it is a number or a text; a switch has true and false."""
+    label: str
+    """What it is, in a few words."""
     help: str
     """What it does; empty where the name says it."""
+    group: Group
+    choices: tuple[str, ...]
+    """What is allowed, empty where it is a number or a text; a switch has true and false."""
+    within: Range | None
+    needs: tuple[Need, ...]
+    default: Any
+
+    def idle(self, group: Any) -> Need | None:
+        """The first of its needs that a group of settings does not meet; None: it has an effect there."""
+        return next((need for need in self.needs if not need.met(group)), None)
+
+
+def setting(
+    default: T,
+    label: str = "",
+    group: Group = "",
+    help: str = "",
+    *,
+    within: tuple[float, float] | Range | None = None,
+    needs: tuple[Need, ...] = (),
+) -> T:
+    """A field of a group of settings (a frozen dataclass) with what is said of it.
+
+    Args:
+        default: its value where nobody says otherwise.
+        label: what it is, in a few words; empty: its name.
+        group: where the builder offers it.
+        help: what it does.
+        within: the numbers that it may be.
+        needs: what it needs to have an effect; a value other than the default is refused without.
+    """
+    about = {"label": label, "group": group, "help": help, "within": Range(*within) if within else None, "needs": needs}
+    found: T = dataclasses.field(default=default, metadata=about)
+    return found
 
 
 @functools.cache
-def settings() -> tuple[Setting, ...]:
-    """Every setting, in order of declaration."""
-    return tuple(_settings(RunConfig, ""))
+def declared(kind: type, prefix: str = "") -> tuple[Setting, ...]:
+    """Every setting of a group and of the groups in it, in order of declaration; `prefix` stands before their names."""
+    return tuple(_declared(kind, prefix))
 
 
-def _settings(kind: type, prefix: str) -> Iterator[Setting]:
-    hints, notes = typing.get_type_hints(kind), _notes(kind)
+def _declared(kind: type, prefix: str) -> Iterator[Setting]:
+    hints = typing.get_type_hints(kind)
     for field in dataclasses.fields(kind):
-        hint, name = hints[field.name], prefix + field.name
+        hint, name, about = hints[field.name], prefix + field.name, field.metadata
         if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-            yield from _settings(hint, f"{name}.")
+            yield from declared(hint, f"{name}.")
         else:
-            yield Setting(name, _choices(hint), notes.get(field.name, ""))
+            yield Setting(
+                name,
+                about.get("label") or field.name.replace("_", " "),
+                about.get("help", ""),
+                about.get("group", ""),
+                _choices(hint),
+                about.get("within"),
+                about.get("needs", ()),
+                field.default,
+            )
 
 
 def _choices(hint: object) -> tuple[str, ...]:
     if hint is bool:
         return ("true", "false")
-    choices = typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
+    choices = get_args(hint) if typing.get_origin(hint) is Literal else ()
     return tuple(str(choice) for choice in choices if choice != "")  # empty is what stands there unasked
 
 
-def _notes(kind: type) -> dict[str, str]:
-    """The text that stands below each field, as one line."""
-    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(kind))).body
-    notes, last = {}, ""
-    for node in tree.body if isinstance(tree, ast.ClassDef) else []:
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            last = node.target.id
-            continue
-        if last and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            notes[last] = " ".join(str(node.value.value).split())
-        last = ""
-    return notes
+def check_ranges(group: object, name: str) -> None:
+    """Refuse a number outside its range; `name` is the group's own.
+
+    Raises:
+        ConfigError: names the setting and its range.
+    """
+    for each in _own(group):
+        if each.within and (value := getattr(group, each.name)) not in each.within:
+            raise ConfigError(f"{name}.{each.name}={value!s:.40}: {each.within}")
+
+
+def check_needs(group: object, name: str) -> None:
+    """Refuse a setting that would do nothing: it is a misunderstanding.
+
+    Raises:
+        ConfigError: names the setting, why it has no effect and what to choose instead.
+    """
+    for each in _own(group):
+        if (need := each.idle(group)) and need.refused and getattr(group, each.name) != each.default:
+            raise ConfigError(f"{written(f'{name}.{each.name}', getattr(group, each.name))}: {need.explain(group)}")
+
+
+def written(name: str, value: Any) -> str:
+    """A setting with its value as a message names it; a switch by its name alone."""
+    return name if isinstance(value, bool) else f"{name}={value!s:.40}"
+
+
+def _own(group: object) -> tuple[Setting, ...]:
+    """The settings of a group without those of the groups in it."""
+    kind: Any = type(group)
+    return _of_kind(kind)
+
+
+@functools.cache
+def _of_kind(kind: type) -> tuple[Setting, ...]:
+    return tuple(each for each in declared(kind) if "." not in each.name)
+
+
+def valued(group: Any, name: str) -> Any:
+    """The value of a dotted setting of a group."""
+    return functools.reduce(getattr, name.split("."), group)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.exceptions import ConfigError
+from core.settings import LARGEST_SEED, check_ranges, setting
 
-LARGEST = {"seed": 2**63 - 1, "limit": 1_000_000_000, "folds": 1000}
 LONGEST = 4096
 """Characters of a setting that is a text: the longest path of Linux."""
 ONE_LABEL = "none"
@@ -19,33 +19,51 @@ ONE_LABEL = "none"
 class DataConfig:
     """Which labelled texts, read how and split how."""
 
-    name: str = "built-in"
-    """A registered name or the path of a file or folder; `elsewhere:NAME` is a file of the machine it came from."""
-    text: str = ""
-    """Name (or 0-based number, without a header) of the text column; empty: guessed."""
-    label: str = ""
-    """Name (or number) of the label column; `a,b,c` or `y_*`: a 0/1 column for each label; empty: guessed."""
-    separator: str = ""
-    """Sign between several labels in one cell, such as `;`; `none`: each cell is one label; empty: found."""
-    delimiter: str = ""
-    """Field delimiter of a text file; empty: found by inspection. `tab` names the tabulator."""
-    encoding: str = ""
-    """Encoding of a text file; empty: found by inspection."""
-    header: Literal["", "yes", "no"] = ""
-    """Whether the first row of a table names its columns; empty: found by inspection."""
-    classes: int = 2
-    """Built-in corpus only: its one scale seen as 2, 3 or 5 classes."""
-    split: str = ""
-    """train/validation/test shares such as 0.7/0.15/0.15: pools the labelled rows and splits them anew, stratified."""
-    seed: int = 0
-    """Seed of every split made here; independent of the training seed."""
-    limit: int = 0
-    """Keep this many training rows (seeded, stratified); 0: all. Validation and test stay whole."""
-    folds: int = 0
-    """Cross-validation: train and validation pooled and cut into so many stratified parts; 0: the splits as they are.
-    One part is the test split, a given test split is left out."""
-    fold: int = 0
-    """Which of the `folds` parts is the test split, counted from 0; the rest is train and validation."""
+    name: str = setting(
+        "built-in",
+        help="A registered name or the path of a file or folder; `elsewhere:NAME` is a file of the machine it came "
+        "from.",
+    )
+    text: str = setting("", help="Name (or 0-based number, without a header) of the text column; empty: guessed.")
+    label: str = setting(
+        "",
+        help="Name (or number) of the label column; `a,b,c` or `y_*`: a 0/1 column for each label; empty: guessed.",
+    )
+    separator: str = setting(
+        "",
+        help="Sign between several labels in one cell, such as `;`; `none`: each cell is one label; empty: found.",
+    )
+    delimiter: str = setting(
+        "", help="Field delimiter of a text file; empty: found by inspection. `tab` names the tabulator."
+    )
+    encoding: str = setting("", help="Encoding of a text file; empty: found by inspection.")
+    header: Literal["", "yes", "no"] = setting(
+        "", help="Whether the first row of a table names its columns; empty: found by inspection."
+    )
+    classes: int = setting(2, help="Built-in corpus only: its one scale seen as 2, 3 or 5 classes.")
+    split: str = setting(
+        "",
+        help="train/validation/test shares such as 0.7/0.15/0.15: pools the labelled rows and splits them anew, "
+        "stratified.",
+    )
+    seed: int = setting(
+        0, help="Seed of every split made here; independent of the training seed.", within=(0, LARGEST_SEED)
+    )
+    limit: int = setting(
+        0,
+        help="Keep this many training rows (seeded, stratified); 0: all. Validation and test stay whole.",
+        within=(0, 1_000_000_000),
+    )
+    folds: int = setting(
+        0,
+        help="Cross-validation: train and validation pooled and cut into so many stratified parts; 0: the splits as "
+        "they are. One part is the test split, a given test split is left out.",
+        within=(0, 1000),
+    )
+    fold: int = setting(
+        0,
+        help="Which of the `folds` parts is the test split, counted from 0; the rest is train and validation.",
+    )
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -68,9 +86,7 @@ class DataConfig:
                 raise ConfigError(f"data.{name}={text!r:.60}: at most {LONGEST} characters, and no NUL among them")
         if self.classes not in (2, 3, 5):
             raise ConfigError(f"data.classes={self.classes!s:.40}: 2, 3 or 5")
-        for name, most in LARGEST.items():
-            if not 0 <= getattr(self, name) <= most:
-                raise ConfigError(f"data.{name}={getattr(self, name)!s:.40}: 0 to {most}")
+        check_ranges(self, "data")
 
     def reading(self) -> dict[str, str]:
         """How a file is read: arguments of `inspect_file`, `read_file` and `read_folder`."""

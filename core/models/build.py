@@ -127,7 +127,7 @@ def _positions(config: ModelConfig) -> Sinusoidal | PolarityAware | None:
 
 def _layer(config: ModelConfig, index: int) -> Layer:
     part = config.attention
-    qk_width = config.width // 2 if part.qk_width == "half" else config.width
+    qk_width = part.qk(config.width)
     attention = Attention(
         width=config.width,
         heads=part.heads,
@@ -172,10 +172,10 @@ def _lexical(part: AttentionConfig, head_width: int) -> LexicalTerm | None:
 
 
 def _mixing(part: AttentionConfig, width: int, layer: int) -> Mixing:
-    sets = part.heads if part.lambda_per_head else 1
     if part.mixing == "differential":
-        head_width = (width // 2 if part.qk_width == "half" else width) // part.heads
-        return Differential(layer=layer, head_width=head_width, sets=sets, start=part.start)
+        return Differential(
+            layer=layer, head_width=part.qk(width) // part.heads, sets=part.lambda_sets, start=part.start
+        )
     if part.mixing == "differential-v2":
         return DifferentialV2(width=width, heads=part.heads)
     if part.mixing == "additive":
@@ -184,7 +184,7 @@ def _mixing(part: AttentionConfig, width: int, layer: int) -> Mixing:
             components=part.components,
             constraint=part.constraint,
             width=width,
-            sets=sets,
+            sets=part.lambda_sets,
             learn_beta=part.learn_beta,
             from_input=part.lambda_input,
             start=part.start,

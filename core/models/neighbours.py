@@ -5,54 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from core.models.describe import RANGES
-
-WORDS = {
-    "model.family": "kind of model",
-    "model.width": "width",
-    "model.layers": "layers",
-    "model.attention.heads": "heads",
-    "model.attention.qk_width": "width of queries and keys",
-    "model.attention.components": "maps per head",
-    "model.attention.mixing": "how maps combine",
-    "model.attention.constraint": "range of lambda",
-    "model.attention.learn_beta": "learned beta",
-    "model.attention.lambda_per_head": "lambda per head",
-    "model.attention.lambda_input": "lambda per token",
-    "model.attention.lambda_start": "lambda at the start",
-    "model.attention.head_norm": "norm of each head",
-    "model.attention.row_norm": "weights of maps normalised",
-    "model.attention.rotary": "rotary positions",
-    "model.attention.qk_norm": "cosine scores with a temperature",
-    "model.attention.gate": "gate on the keys",
-    "model.attention.lexicon_gate": "gate guided by the lexicon",
-    "model.attention.window": "window of neighbours",
-    "model.attention.random_globals": "random tokens that see all",
-    "model.attention.support_seed": "seed of these tokens",
-    "model.attention.lexical": "sigma of the lexicon",
-    "model.attention.lexical_heads": "heads that sigma reaches",
-    "model.attention.lexical_scaled": "sigma divided by the root of the head width",
-    "model.attention.lexical_strength": "strength of sigma",
-    "model.attention.learn_strength": "learned strength of sigma",
-    "model.attention.lexical_component": "map that sigma reaches",
-    "model.position": "positions",
-    "model.recency": "recency in the positions",
-    "model.pos_tags": "parts of speech in the positions",
-    "model.norm": "norm",
-    "model.norm_place": "place of the norm",
-    "model.feedforward": "feed-forward",
-    "model.ff_width": "feed-forward width",
-    "model.pooling": "pooling",
-    "model.head.kernels": "convolutions of the head",
-    "model.head.channels": "channels of each convolution",
-    "model.head.attention_heads": "attention heads of the head",
-    "model.head.dense": "dense layer of the head",
-    "model.head.one_logit": "one logit",
-    "model.dropout": "dropout",
-    "model.pad_mode": "padding",
-    "model.initial": "weights at the start",
-}
-"""By dotted setting; tests hold it to every setting of the model."""
+from core.models.attention_config import LAMBDA_RANGES
+from core.models.config import ModelConfig
+from core.settings import declared
 
 
 class Difference(NamedTuple):
@@ -96,13 +51,14 @@ def nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
 
 def words(setting: str) -> str:
     """What a dotted setting is; outside the model its name says it."""
-    return WORDS.get(setting) or setting.rpartition(".")[2].replace("_", " ")
+    named = {each.name: each.label for each in declared(ModelConfig, "model.")}
+    return named.get(setting) or setting.rpartition(".")[2].replace("_", " ")
 
 
 def said(setting: str, value: Any) -> str:
     """A value as a person reads it."""
     if setting == "model.attention.constraint":
-        return RANGES[value]
+        return LAMBDA_RANGES[value].words
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if value != "" else "none"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.models import departures
+from core.models.attention_config import LAMBDA_RANGES
 from core.models.config import AttentionConfig, Constraint, HeadConfig, ModelConfig
 from core.models.departures import Departure
 
@@ -48,8 +49,6 @@ def _additive(constraint: Constraint, components: int) -> ModelConfig:
         AttentionConfig(heads=2, qk_width="half", components=components, mixing="additive", constraint=constraint)
     )
 
-
-_RANGES: dict[Constraint, str] = {"01": "[0,1]", "pm1": "[-1,1]", "pos": "[0,∞)", "free": "(-∞,∞)"}
 
 SENTIFORMER_RECIPE: dict[str, Any] = {
     "text.max_vocab": 67_000,
@@ -229,11 +228,11 @@ PRESETS: dict[str, Preset] = {
         f"ndt-{constraint}-n{n}": Preset(
             _additive(constraint, n),
             "ndt",
-            f"{NDT}, eqs. 2-7, {name}, N={n}",
-            f"{n} maps added, lambda in {name}.",
+            f"{NDT}, eqs. 2-7, {between.plain}, N={n}",
+            f"{n} maps added, lambda in {between.plain}.",
             departures=departures.ADDITIVE,
         )
-        for constraint, name in _RANGES.items()
+        for constraint, between in LAMBDA_RANGES.items()
         for n in (2, 3, 4)
     },
     "sentiformer": _sentiformer(

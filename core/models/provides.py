@@ -29,7 +29,7 @@ def provides(config: ModelConfig) -> frozenset[str]:
         "hidden": True,
         "pooled": True,
         "lambda": part.components > 1,
-        "token-lambda": part.lambda_input or part.mixing == "differential-v2",
+        "token-lambda": part.of_token,
         "gates": part.gate,
         "lexical": part.lexical != "none",
         "temperature": part.qk_norm,

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from core.config import RunConfig
-from core.models.config import ModelConfig
+from core.models.config import LAMBDA_RANGES, ModelConfig
 from core.models.presets import PRESETS
 
 LAMBDA = "lambda"
@@ -87,11 +87,14 @@ def reported(
     return tuple(row for row in _rows() if all(getattr(row, name) == value for name, value in asked.items()))
 
 
-_RANGES = {"01": "[0,1]", "pm1": "[-1,1]", "pos": "[0,inf)", "free": "(-inf,inf)"}
 _MODELS = {
     "vanilla": ("Vanilla", ""),
     "differential": ("DT", "N=2"),
-    **{f"ndt-{key}-n{n}": ("NDT", f"{name} N={n}") for key, name in _RANGES.items() for n in (2, 3, 4)},
+    **{
+        f"ndt-{key}-n{n}": ("NDT", f"{between.plain.replace('∞', 'inf')} N={n}")
+        for key, between in LAMBDA_RANGES.items()
+        for n in (2, 3, 4)
+    },
 }
 """Preset → model and variant in the NDT paper."""
 _DATA = {"imdb": "IMDB", "sst2": "SST-2", "yelp-5": "YELP-5", "twitter_financial": "TFN"}

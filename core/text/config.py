@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.exceptions import ConfigError
+from core.settings import check_ranges, setting
 
 Normaliser = Literal["none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released"]
 TokenizerKind = Literal["word", "bpe"]
@@ -16,38 +17,66 @@ TaggerKind = Literal["none", "auto", "en", "de", "nl"]
 class TextConfig:
     """How a text becomes token ids and what is known of each token besides."""
 
-    normaliser: Normaliser = "lower"
-    """none: only white space is folded · lower: also lower-cased · tweet: also URL and @name marked ·
-    tweet-clean: lower-cased, URL, @name, digits and every mark removed, emoji and apostrophes too ·
-    tweet-clean-as-released: as the released code of 7ess-Xin, which takes any http or www for a link, also inside a
-    word (awwww becomes a), and removes all from an @ to the next blank."""
-    mark_elongation: bool = False
-    """Shorten drawn-out words and put a mark behind them: soooo becomes so xxlong, coooool becomes cool xxlong."""
-    mark_capitals: bool = False
-    """Put a mark behind words in capitals: GREAT becomes GREAT xxcaps, before any lower-casing."""
-    tokenizer: TokenizerKind = "word"
-    """word: words, numbers, emoji and single marks · bpe: byte-level byte-pair encoding, no unknown tokens."""
-    max_vocab: int = 30_000
-    """Most entries, special tokens included; the most frequent are kept."""
-    min_freq: int = 2
-    """A token seen less often in the training split is unknown."""
-    tokenizer_fit: Literal["train", "all"] = "train"
-    """train: the vocabulary comes from the training split · all: also from the texts of validation and test, a leak of
-    their words (not of their labels) that some papers have."""
-    max_length: int = 0
-    """Longest text in tokens, the rest is cut; 0: the 99th percentile of the training split, between 16 and 256."""
-    tagger: TaggerKind = "none"
-    """Parts of speech by HanTa: none · auto: the language of the training texts where there is a tagger for it, else
-    none and a note · en, de, nl: English, German, Dutch."""
-    lexicon: str = ""
-    """Words with a polarity: vader · the path of a TSV or CSV file · empty: none."""
-    lexicon_match: Literal["word", "contains"] = "word"
-    """word: a token takes what the lexicon says of its whole word · contains: of every entry that has it as a token."""
+    normaliser: Normaliser = setting(
+        "lower",
+        help="none: only white space is folded · lower: also lower-cased · tweet: also URL and @name marked · "
+        "tweet-clean: lower-cased, URL, @name, digits and every mark removed, emoji and apostrophes too · "
+        "tweet-clean-as-released: as the released code of 7ess-Xin, which takes any http or www for a link, also "
+        "inside a word (awwww becomes a), and removes all from an @ to the next blank.",
+    )
+    mark_elongation: bool = setting(
+        False,
+        help="Shorten drawn-out words and put a mark behind them: soooo becomes so xxlong, coooool becomes cool "
+        "xxlong.",
+    )
+    mark_capitals: bool = setting(
+        False, help="Put a mark behind words in capitals: GREAT becomes GREAT xxcaps, before any lower-casing."
+    )
+    tokenizer: TokenizerKind = setting(
+        "word",
+        help="word: words, numbers, emoji and single marks · bpe: byte-level byte-pair encoding, no unknown tokens.",
+    )
+    max_vocab: int = setting(
+        30_000,
+        help="Most entries, special tokens included; the most frequent are kept.",
+        within=(8, 10_000_000),
+    )
+    min_freq: int = setting(
+        2, help="A token seen less often in the training split is unknown.", within=(1, 1_000_000_000)
+    )
+    tokenizer_fit: Literal["train", "all"] = setting(
+        "train",
+        help="train: the vocabulary comes from the training split · all: also from the texts of validation and test, a "
+        "leak of their words (not of their labels) that some papers have.",
+    )
+    max_length: int = setting(
+        0,
+        help="Longest text in tokens, the rest is cut; 0: the 99th percentile of the training split, between 16 and "
+        "256.",
+    )
+    tagger: TaggerKind = setting(
+        "none",
+        "tagger",
+        "Positions",
+        "Parts of speech by HanTa: none · auto: the language of the training texts where there is a tagger for it, "
+        "else none and a note · en, de, nl: English, German, Dutch.",
+    )
+    lexicon: str = setting(
+        "",
+        "lexicon",
+        "Lexicon",
+        "Words with a polarity: vader · the path of a TSV or CSV file · empty: none.",
+    )
+    lexicon_match: Literal["word", "contains"] = setting(
+        "word",
+        "match of the lexicon",
+        "Lexicon",
+        "word: a token takes what the lexicon says of its whole word · contains: of every entry that has it as a "
+        "token.",
+    )
 
     def __post_init__(self) -> None:
-        for name, low, most in (("max_vocab", 8, 10_000_000), ("min_freq", 1, 1_000_000_000)):
-            if not low <= getattr(self, name) <= most:
-                raise ConfigError(f"text.{name}={getattr(self, name)!s:.40}: {low} to {most}")
+        check_ranges(self, "text")
         if "\0" in self.lexicon or len(self.lexicon) > 4096:
             raise ConfigError(f"text.lexicon={self.lexicon!r:.60}: vader, or the path of a file")
         if self.max_length != 0 and not 4 <= self.max_length <= 16_384:

@@ -5,116 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from core.config import RunConfig
-from core.models.config import READS, ModelConfig
+from core.config import SETTINGS, RunConfig, idle
+from core.models.config import ModelConfig
 from core.models.describe import marks
-from core.models.neighbours import words
 from core.runs.budget import Size
+from core.settings import GROUPS
 from dashboard.figures.numbers import count
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "Maps and lambda": (
-        "model.attention.mixing",
-        "model.attention.components",
-        "model.attention.constraint",
-        "model.attention.lambda_per_head",
-        "model.attention.lambda_input",
-        "model.attention.learn_beta",
-        "model.attention.lambda_start",
-        "model.attention.head_norm",
-        "model.attention.row_norm",
-        "training.lambda_lr",
-        "training.diversity",
-    ),
-    "Scores": (
-        "model.attention.heads",
-        "model.attention.qk_width",
-        "model.attention.rotary",
-        "model.attention.qk_norm",
-    ),
-    "Gate and window": (
-        "model.attention.gate",
-        "model.attention.lexicon_gate",
-        "model.attention.window",
-        "model.attention.random_globals",
-        "model.attention.support_seed",
-    ),
-    "Lexicon": (
-        "model.attention.lexical",
-        "model.attention.lexical_heads",
-        "model.attention.lexical_component",
-        "model.attention.lexical_scaled",
-        "model.attention.lexical_strength",
-        "model.attention.learn_strength",
-        "text.lexicon",
-        "text.lexicon_match",
-    ),
-    "Positions": ("model.position", "model.recency", "model.pos_tags", "text.tagger"),
-    "Layers": (
-        "model.family",
-        "model.width",
-        "model.layers",
-        "model.ff_width",
-        "model.feedforward",
-        "model.norm",
-        "model.norm_place",
-        "model.dropout",
-        "model.initial",
-        "model.pad_mode",
-    ),
-    "Pooling and head": (
-        "model.pooling",
-        "model.head.kernels",
-        "model.head.channels",
-        "model.head.attention_heads",
-        "model.head.dense",
-        "model.head.one_logit",
-    ),
-}
+OFFERED = frozenset(name for name, setting in SETTINGS.items() if setting.group)
 """Every setting of the model, and those of other rooms that a part reads or that act on one."""
-OFFERED = frozenset(name for names in GROUPS.values() for name in names)
-FURTHER = {
-    "training.lambda_lr": "learning rate of lambda, as a factor",
-    "training.diversity": "penalty on maps that look alike",
-    "text.lexicon": "lexicon",
-    "text.lexicon_match": "match of the lexicon",
-    "text.tagger": "tagger",
-}
 
 
-def effective(setting: str, model: ModelConfig) -> bool:
-    """Whether a setting of the builder does something in this model; one that does not is not offered."""
-    part = model.attention
-    room, _, name = setting.rpartition(".")
-    if model.family != "encoder" and room.startswith("model") and name != "family":
-        return setting.removeprefix("model.") in READS[model.family]
-    further = part.components > 1
-    rules = {
-        "constraint": part.mixing == "additive" and further,
-        "lambda_per_head": part.mixing in ("additive", "differential") and further,
-        "lambda_input": part.mixing == "additive" and further,
-        "lambda_start": part.mixing in ("additive", "differential") and further,
-        "lambda_lr": model.has_lambda,
-        "learn_beta": part.mixing == "additive" and further,
-        "row_norm": further,
-        "diversity": further and model.family == "encoder",
-        "lexicon_gate": part.gate,
-        "random_globals": part.window > 0,
-        "support_seed": part.window > 0,
-        "lexical_heads": part.lexical != "none",
-        "lexical_component": part.lexical != "none" and further,
-        "lexical_scaled": part.lexical == "add",
-        "lexical_strength": part.lexical != "none",
-        "learn_strength": part.lexical == "add",
-        "lexicon": model.needs_lexicon,
-        "lexicon_match": model.needs_lexicon,
-        "recency": model.position == "polarity-aware",
-        "pos_tags": model.position == "polarity-aware",
-        "tagger": model.needs_tags,
-        "norm_place": model.norm != "none",
-        "channels": bool(model.head.kernels),
-    }
-    return rules.get(name, True)
+def _members(group: str) -> list[str]:
+    """The settings of a group, those of the model first."""
+    names = [name for name, setting in SETTINGS.items() if setting.group == group]
+    return sorted(names, key=lambda name: not name.startswith("model."))
 
 
 def shown(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[str]]:
@@ -125,15 +30,10 @@ def shown(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[s
         model: as they make it; None where they contradict each other: then everything is shown, to mend it.
     """
     wanted = {
-        title: [name for name in names if model is None or name in own or effective(name, model)]
-        for title, names in GROUPS.items()
+        title: [name for name in _members(title) if model is None or name in own or not idle(name, model)]
+        for title in GROUPS
     }
     return {title: names for title, names in wanted.items() if names}
-
-
-def label(setting: str) -> str:
-    """What a setting of the builder is, in words."""
-    return FURTHER.get(setting) or words(setting)
 
 
 def size_said(size: Size | None) -> str:

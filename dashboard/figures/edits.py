@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.models.config import ModelConfig
+from core.models.config import LAMBDA_RANGES, ModelConfig
 from dashboard.figures.numbers import number, subscript
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ STEP = 0.01
 """Of a λ slider, and so the precision of a λ in a link."""
 LONGEST = 4_000
 """Characters of a link's `edit` that are looked at: more than any model has parts to change."""
-_RANGES = {"01": (0.0, 1.0), "pm1": (-1.0, 1.0), "pos": (0.0, 1.5), "free": (-1.5, 1.5)}
 _PART = re.compile(r"l(\d{1,3})c(\d{1,3}):(-?\d{1,2}(?:\.\d{1,4})?)|([hc])(\d{1,3})\.(\d{1,3})", re.ASCII)
 
 
@@ -151,7 +150,7 @@ def parts_of(model: ModelConfig, learned: Learned) -> Parts:
     """What can be changed in this model; the range suits the constraint on λ and holds every learned value."""
     attention = model.attention
     if attention.mixing == "additive":
-        low, high = _RANGES[attention.constraint]
+        low, high = LAMBDA_RANGES[attention.constraint].slider
     else:
         low, high = (0.0, 1.0) if attention.mixing == "differential-v2" else (0.0, 1.5)
     values = [value for layer in learned.values for value in layer]

@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from core.config import RunConfig
+from core.config import SETTINGS, RunConfig
 from core.models.config import ModelConfig
 from core.models.describe import parts
 from core.models.equation import equation
 from core.runs.budget import Size
-from core.settings import settings
 from dashboard import state
-from dashboard.figures.composing import OFFERED, label, shown
+from dashboard.figures.composing import OFFERED, shown
 from dashboard.widgets.diagram import draw
 from dashboard.widgets.figure import caption
 from dashboard.widgets.train_settings import HOW, field_rows
@@ -29,11 +28,11 @@ def composer(defaults: RunConfig, model: ModelConfig | None, show: Callable[[], 
         model: as the fields make it; None where they contradict each other.
         show: draws below the fields what they make, or why they make nothing.
     """
-    known, own = {each.name: each for each in settings()}, state.typed(state.SETTING)
+    own = state.typed(state.SETTING)
     with st.expander("Compose your own", key="composer"):
         caption(START + HOW)
         for title, names in shown(own, model).items():
-            field_rows(title, [known[name] for name in names], defaults, label, empty="none")
+            field_rows(title, [SETTINGS[name] for name in names], defaults, empty="none", model=model)
         if any(name in OFFERED for name in own):
             st.button("Back to the preset", key="compose-clear", on_click=_clear)
         show()

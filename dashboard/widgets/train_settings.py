@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
-from core.config import RunConfig
-from core.settings import Setting, settings
+from core.config import SETTINGS, RunConfig, idle
+from core.models.config import ModelConfig
+from core.settings import Setting
 from dashboard import state
 from dashboard.figures.composing import OFFERED
 from dashboard.figures.planning import NOT_LISTED, leaf
@@ -32,34 +33,39 @@ def setting_fields(defaults: RunConfig, command: str) -> None:
             help="Letters, digits, dots and dashes; a taken name gets a number",
         )
         for room, title in ROOMS.items():
-            listed = [each for each in settings() if each.name.split(".")[0] == room and each.name not in ELSEWHERE]
-            field_rows(title, listed, defaults, _label)
+            listed = [
+                setting for name, setting in SETTINGS.items() if name.startswith(f"{room}.") and name not in ELSEWHERE
+            ]
+            field_rows(title, listed, defaults)
         caption(HOW)
         st.code(command, language=None, wrap_lines=True)
 
 
 def field_rows(
-    title: str, listed: Sequence[Setting], defaults: RunConfig, label: Callable[[str], str], *, empty: str = AUTOMATIC
+    title: str,
+    listed: Sequence[Setting],
+    defaults: RunConfig,
+    *,
+    empty: str = AUTOMATIC,
+    model: ModelConfig | None = None,
 ) -> None:
-    """A group of settings, a field for each; `label` says what one is, `empty` stands for no value."""
+    """A group of settings, a field for each; `empty` stands for no value, `model` says which do nothing."""
     st.html(f'<p class="s-label s-group">{title}</p>')
     for start in range(0, len(listed), COLUMNS):
         places = st.columns(COLUMNS, vertical_alignment="bottom")
         for place, setting in zip(places, listed[start : start + COLUMNS], strict=False):
             with place:
-                _field(setting, leaf(defaults, setting.name) or empty, label(setting.name))
+                _field(setting, leaf(defaults, setting.name) or empty, idle(setting.name, model) if model else "")
 
 
-def _label(setting: str) -> str:
-    return setting.split(".", 1)[1].replace("_", " ")
-
-
-def _field(setting: Setting, default: str, label: str) -> None:
+def _field(setting: Setting, default: str, idle: str) -> None:
+    """The field of a setting; `idle` is why it does nothing, where it does not."""
     about = f"{setting.help} ({setting.name})" if setting.help else f"As `--set {setting.name}=…`"
+    about += f" **Without effect here**: {idle}." if idle else ""
     key = state.SETTING + setting.name
     if setting.choices:
         st.selectbox(
-            label,
+            setting.label,
             setting.choices,
             index=None,
             placeholder=default,
@@ -68,4 +74,4 @@ def _field(setting: Setting, default: str, label: str) -> None:
             help=about,
         )
     else:
-        st.text_input(label, placeholder=default, key=key, persist_state="session", help=about)
+        st.text_input(setting.label, placeholder=default, key=key, persist_state="session", help=about)

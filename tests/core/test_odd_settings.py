@@ -79,5 +79,5 @@ def test_digits_of_other_scripts_are_no_device():
 
 @pytest.mark.parametrize("name", ["weight_decay", "clip", "diversity"])
 def test_what_is_no_number_is_not_taken_for_one_that_is_not_negative(name):
-    with pytest.raises(ConfigError, match="must not be negative"):
+    with pytest.raises(ConfigError, match=f"{name}=nan: 0 to"):
         TrainingConfig(**{name: math.nan})

@@ -1,24 +1,115 @@
-"""Every setting says what it means."""
+"""What is declared beside a setting: its words, its range, and what it needs to do anything."""
 
 from __future__ import annotations
 
-from core.config import setting_names
-from core.settings import settings
+import dataclasses
+import math
 
-BY_NAME = {setting.name: setting for setting in settings()}
+import pytest
+
+from core.config import SETTINGS, compose, flat, idle, setting_names
+from core.exceptions import ConfigError
+from core.models.presets import PRESETS
+from core.settings import GROUPS, Need, Range, check_needs, check_ranges, declared, setting
 
 
 def test_every_setting_is_described_in_order():
-    assert list(BY_NAME) == setting_names()
+    assert list(SETTINGS) == setting_names() == list(flat(compose("vanilla")))
 
 
 def test_choices_are_those_of_the_type():
-    assert BY_NAME["training.schedule"].choices == ("cosine", "linear", "constant")
-    assert BY_NAME["model.attention.row_norm"].choices == ("true", "false")
-    assert BY_NAME["training.lr"].choices == ()
+    assert SETTINGS["training.schedule"].choices == ("cosine", "linear", "constant")
+    assert SETTINGS["model.attention.row_norm"].choices == ("true", "false")
+    assert SETTINGS["training.lr"].choices == ()
 
 
-def test_the_sentence_below_a_setting_is_its_help():
-    assert BY_NAME["training.clip"].help == "Largest gradient norm; 0: no clipping."
-    assert BY_NAME["data.limit"].help.startswith("Keep this many training rows")
-    assert BY_NAME["training.epochs"].help == ""
+def test_the_sentence_beside_a_setting_is_its_help():
+    assert SETTINGS["training.clip"].help == "Largest gradient norm; 0: no clipping."
+    assert SETTINGS["data.limit"].help.startswith("Keep this many training rows")
+    assert SETTINGS["training.epochs"].help == ""
+
+
+@pytest.mark.parametrize("name", setting_names())
+def test_a_sentence_is_whole_and_a_group_is_one_of_the_builders(name):
+    found = SETTINGS[name]
+    assert found.help == " ".join(found.help.split())
+    assert not found.help or found.help.endswith(".")
+    assert found.group in ("", *GROUPS)
+    assert found.within is None or found.default in found.within
+
+
+@dataclasses.dataclass(frozen=True)
+class Oven:
+    heat: int = setting(180, within=(50, 300))
+    fan: bool = setting(False, "fan", help="Blows.")
+    speed: int = setting(1, "speed of the fan", needs=(Need(lambda oven: oven.fan, "off at {0.heat}; choose fan=on"),))
+    light: str = setting("warm", needs=(Need(lambda oven: oven.fan, "dark without a fan", refused=False),))
+
+    def __post_init__(self) -> None:
+        check_ranges(self, "kitchen.oven")
+        check_needs(self, "kitchen.oven")
+
+
+@dataclasses.dataclass(frozen=True)
+class Kitchen:
+    oven: Oven = dataclasses.field(default_factory=Oven)
+    chairs: int = 4
+
+
+def test_settings_are_found_through_their_groups_and_named_by_their_fields_where_nothing_is_said():
+    found = {each.name: each for each in declared(Kitchen)}
+    assert list(found) == ["oven.heat", "oven.fan", "oven.speed", "oven.light", "chairs"]
+    assert (found["oven.speed"].label, found["chairs"].label, found["oven.fan"].choices) == (
+        "speed of the fan",
+        "chairs",
+        ("true", "false"),
+    )
+    assert (found["chairs"].default, found["oven.fan"].help) == (4, "Blows.")
+
+
+@pytest.mark.parametrize("heat", [49, 301, math.nan])
+def test_a_number_outside_its_range_is_refused_with_the_range(heat):
+    with pytest.raises(ConfigError, match=rf"kitchen\.oven\.heat={heat}: 50 to 300"):
+        Oven(heat=heat)
+
+
+def test_what_would_do_nothing_is_refused_with_the_reason_unless_it_may_rest():
+    with pytest.raises(ConfigError, match=r"kitchen\.oven\.speed=2: off at 200; choose fan=on"):
+        Oven(heat=200, speed=2)
+    assert Oven(light="cold").light == "cold"
+    assert Oven(fan=True, speed=2, light="cold").speed == 2
+
+
+@pytest.mark.parametrize(
+    ("within", "inside", "outside", "said"),
+    [
+        (Range(0, 1), (0, 0.5, 1), (-0.1, 1.1, math.nan, math.inf), "0 to 1"),
+        (Range(0, 1, "low"), (0.5, 1), (0, 1.1, math.nan), "above 0, at most 1"),
+        (Range(0, 1, "high"), (0, 0.5), (-0.1, 1, math.nan), "0 to below 1"),
+    ],
+)
+def test_an_open_end_is_outside_its_range(within, inside, outside, said):
+    assert all(value in within for value in inside)
+    assert not any(value in within for value in outside)
+    assert str(within) == said
+
+
+@pytest.mark.parametrize("preset", ["vanilla", "ndt-01-n3", "sentiformer", "lexical-hadamard", "cnn", "lexicon"])
+def test_what_is_refused_as_useless_is_what_the_page_hides(preset):
+    """One rule: a setting with an effect is never refused for having none."""
+    model = compose(preset).model
+    for name, found in SETTINGS.items():
+        other = next((choice for choice in found.choices if choice != str(found.default).lower()), "0.5")
+        try:
+            compose(preset, {name: other, "text.lexicon": "vader", "text.tagger": "auto"})
+        except ConfigError as error:
+            if "no effect" in str(error) and str(error).startswith(name):
+                assert idle(name, model)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_why_a_setting_rests_is_a_sentence_without_holes(preset):
+    model = compose(preset).model
+    for name in SETTINGS:
+        assert "{" not in idle(name, model)
+    assert bool(idle("training.lambda_lr", model)) != model.has_lambda

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.config import compose, flat
-from core.models.neighbours import WORDS, differences, nearest
+from core.models.neighbours import differences, nearest, words
 from core.models.presets import PRESETS
 
 
@@ -14,8 +14,11 @@ def settings():
     return {name: flat(compose(name)) for name in PRESETS}
 
 
-def test_every_setting_of_the_model_has_words(settings):
-    assert set(WORDS) == {name for name in settings["vanilla"] if name.startswith("model.")}
+def test_every_setting_of_the_model_has_words_of_its_own(settings):
+    said = [words(name) for name in settings["vanilla"] if name.startswith("model.")]
+    assert len(set(said)) == len(said) and not any("_" in each for each in said)
+    assert words("model.attention.lexical") == "sigma of the lexicon"
+    assert words("training.batch_size") == "batch size"
 
 
 def test_a_difference_names_setting_words_and_both_values(settings):

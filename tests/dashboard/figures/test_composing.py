@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from core.config import compose, flat, setting_names
+from core.config import SETTINGS, compose, flat, setting_names
 from core.models.config import READS
 from core.models.presets import PRESETS
 from core.runs.budget import Size
-from dashboard.figures.composing import FURTHER, GROUPS, OFFERED, composed_said, label, millions, shown, size_said
+from core.settings import GROUPS
+from dashboard.figures.composing import OFFERED, composed_said, millions, shown, size_said
 
 
 def test_every_setting_of_the_model_is_offered_once():
-    offered = [name for names in GROUPS.values() for name in names]
+    offered = [name for names in shown({}, None).values() for name in names]
+    assert set(offered) == OFFERED
     assert len(offered) == len(set(offered))
     model = {name for name in setting_names() if name.startswith("model.")}
     assert model <= OFFERED
-    assert OFFERED - model == set(FURTHER)
+    further = {"training.lambda_lr", "training.diversity", "text.lexicon", "text.lexicon_match", "text.tagger"}
+    assert OFFERED - model == further
     assert set(setting_names()) >= OFFERED
 
 
@@ -51,12 +54,14 @@ def test_no_setting_that_a_preset_changes_is_hidden(preset):
 
 
 def test_everything_is_shown_where_choices_contradict_each_other():
-    assert shown({}, None) == {title: list(names) for title, names in GROUPS.items()}
+    everything = shown({}, None)
+    assert tuple(everything) == GROUPS
+    assert all(SETTINGS[name].group == title for title, names in everything.items() for name in names)
 
 
 def test_settings_are_named_in_words():
-    assert label("model.attention.gate") == "gate on the keys"
-    assert label("text.lexicon") == "lexicon"
+    assert SETTINGS["model.attention.gate"].label == "gate on the keys"
+    assert SETTINGS["text.lexicon"].label == "lexicon"
 
 
 @pytest.mark.parametrize(
