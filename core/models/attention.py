@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -13,59 +13,14 @@ from core.models.attend import attend_explicit, attend_fused
 from core.models.banded import attend_banded
 from core.models.config import DENSE_TRACE
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
-from core.models.support import global_positions, support_mask
-from core.models.terms import KeyGate, LexicalTerm, rotate
+from core.models.support import support_mask
+from core.models.terms import Reading, Terms, rotate
 from core.models.trace import Intervention, LayerTrace
 
 Mixing = Single | Differential | DifferentialV2 | Additive
 
 DENSE = 256
 """With a window: up to here a masked dense call is faster than the banded one."""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What attention reads beside the vectors: the same for every layer."""
-
-    keep: Tensor
-    """(B, L) bool, the class token included."""
-    polarity: Tensor | None
-    """(B, L, 3)."""
-    class_token: bool
-    """Whether the first position is a class token."""
-
-
-@dataclass(frozen=True)
-class Support:
-    """Local and global tokens: who sees whom (SentiFormer)."""
-
-    window: int
-    random: int
-    seed: int
-
-    def globals(self, keep: Tensor, layer: int) -> Tensor:
-        """(B, G): positions that see all and are seen by all, -1 where absent."""
-        return global_positions(keep.sum(1), layer=layer, random=self.random, seed=self.seed)
-
-    def covers(self, length: int) -> bool:
-        """Whether every token sees every other anyway."""
-        return self.window // 2 >= length - 1
-
-
-@dataclass(frozen=True)
-class Terms:
-    """What a score is made of beside queries and keys."""
-
-    rotary: bool
-    """Turn queries and keys by their position."""
-    qk_norm: bool
-    """Cosines times a learned temperature in place of q·k / sqrt(head width)."""
-    gate: KeyGate | None
-    """Weighs the keys."""
-    lexical: LexicalTerm | None
-    """Brings a lexicon's polarities in."""
-    support: Support | None
-    """Who sees whom; None: everybody everybody."""
 
 
 class Attention(nn.Module):
@@ -105,9 +60,10 @@ class Attention(nn.Module):
         self.value = nn.Linear(width, width)
         self.out = nn.Linear(width, width)
         self.mixing = mixing
-        self.rotary = terms.rotary
+        self.terms = terms
         self.temperature = nn.Parameter(torch.ones(1)) if terms.qk_norm else None
-        self.gate, self.lexical, self.support = terms.gate, terms.lexical, terms.support
+        for name, module in terms.modules().items():
+            self.add_module(name, module)
         self.head_norm = nn.RMSNorm(width // heads, eps=1e-5) if head_norm else None
 
     def forward(
@@ -135,17 +91,18 @@ class Attention(nn.Module):
             hidden=y,
             head_outputs=out,
             gates=None if log_gate is None else log_gate.exp() * ~closed,
-            terms={} if seen.maps is None else self._terms(reading, intervene),
+            terms={} if seen.maps is None else self.terms.shown(reading, intervene),
             temperature=self.temperature,
         )
 
     def scalars(self) -> dict[str, float]:
         """The learned numbers of this layer that have a meaning of their own."""
         named: dict[str, Tensor | None] = {"tau": self.temperature}
-        if self.lexical is not None and isinstance(self.lexical.strength, nn.Parameter):
-            named["strength"] = self.lexical.strength
-        if self.gate is not None:
-            named["lexicon_gate"] = self.gate.strength
+        lexical, gate = self.terms.lexical, self.terms.gate
+        if lexical is not None and isinstance(lexical.strength, nn.Parameter):
+            named["strength"] = lexical.strength
+        if gate is not None:
+            named["lexicon_gate"] = gate.strength
         return {name: value.item() for name, value in named.items() if value is not None}
 
     def _scores(
@@ -157,24 +114,18 @@ class Attention(nn.Module):
         q, k = (p(x).view(B, L, N, H, -1).permute(0, 2, 3, 1, 4) for p in (self.query, self.key))  # (B, N, H, L, e)
         if self.temperature is not None:
             q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
-        if self.rotary:
+        if self.terms.rotary:
             q, k = rotate(q), rotate(k)
         q = q / math.sqrt(q.shape[-1]) if self.temperature is None else q * self.temperature
-        if self.lexical is not None and self.lexical.kind == "hadamard":
-            q, k = self.lexical.multiply(q, k, _polarity(reading))
-        columns = []
-        if log_gate is not None:
-            columns.append((log_gate.new_ones(1), log_gate[:, None, None, :, None]))
-        if self.lexical is not None and self.lexical.kind == "add":
-            factor = 1.0 if intervene is None else intervene.lexical_scale
-            columns.append(self.lexical.columns(_polarity(reading), factor))
+        q, k = self.terms.multiplied(q, k, reading)
+        columns = self.terms.columns(reading, log_gate, intervene)
         return _append(q, [column for column, _ in columns]), _append(k, [column for _, column in columns])
 
     def _log_gate(self, x: Tensor, reading: Reading, intervene: Intervention | None) -> Tensor | None:
         """(B, L): 0 at a class token, and where an intervention closes the gate, which the key mask does instead."""
-        if self.gate is None:
+        if self.terms.gate is None:
             return None
-        log_gate: Tensor = self.gate(x, reading.polarity)
+        log_gate: Tensor = self.terms.gate(x, reading.polarity)
         place = torch.arange(log_gate.shape[1], device=log_gate.device)
         if reading.class_token:
             log_gate = log_gate.masked_fill(place == 0, 0.0)
@@ -197,25 +148,19 @@ class Attention(nn.Module):
         """(B, H, L, d/H) and a trace with maps and support only."""
         L = q.shape[3]
         seen = LayerTrace(maps=None, coefficients=c, hidden=v, head_outputs=v)
-        positions = None if self.support is None or self.support.covers(L) else self.support.globals(keep, self.index)
+        area = self.terms.support
+        positions = None if area is None or area.covers(L) else area.globals(keep, self.index)
         keys = keep & ~closed
-        if positions is None or self.support is None:
+        if positions is None or area is None:
             support = None
         elif L > (DENSE_TRACE if trace else DENSE):
-            return attend_banded(q, k, v, c, keys, positions, window=self.support.window), seen
+            return attend_banded(q, k, v, c, keys, positions, window=area.window), seen
         else:
-            support = support_mask(keep, positions, self.support.window)
+            support = support_mask(keep, positions, area.window)
         if not trace:
             return attend_fused(q, k, v, c, keys, support), seen
         out, maps = attend_explicit(q, k, v, c, keys, support)
         return out, replace(seen, maps=maps, support=support)
-
-    def _terms(self, reading: Reading, intervene: Intervention | None) -> dict[str, Tensor]:
-        if self.lexical is None:
-            return {}
-        factor = 1.0 if intervene is None else intervene.lexical_scale
-        name = "lexical" if self.lexical.kind == "add" else "lexical_factor"
-        return {name: self.lexical.shown(_polarity(reading), factor)}
 
     def _coefficients(self, x: Tensor, intervene: Intervention | None) -> Tensor:
         """(B|1, N, H|1, L|1, 1), the intervention applied."""
@@ -235,12 +180,6 @@ class Attention(nn.Module):
 def _append(x: Tensor, columns: list[Tensor]) -> Tensor:
     """x (B, N, H, L, e) with columns, each broadcast to (B, N, H, L, .), behind its own."""
     return torch.cat([x, *(column.expand(*x.shape[:4], column.shape[-1]) for column in columns)], -1) if columns else x
-
-
-def _polarity(reading: Reading) -> Tensor:
-    if reading.polarity is None:
-        raise RuntimeError("this model reads the polarity of tokens and got none")
-    return reading.polarity
 
 
 def _switches(off: frozenset[tuple[int, int]], layer: int, count: int, like: Tensor) -> Tensor:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from core.exceptions import ConfigError
+from core.models.formula import Line, Term
+from core.models.lambda_range import DIFFERENTIAL_START, LAMBDA_RANGES, Constraint
 from core.settings import LARGEST_SEED, Group, Need, check_needs, check_ranges, setting
 
 Mixing = Literal["single", "differential", "differential-v2", "additive"]
-Constraint = Literal["01", "pm1", "pos", "free"]
 Lexical = Literal["none", "add", "hadamard"]
 
 WIDEST = 65_536
@@ -23,38 +24,6 @@ WIDEST = 65_536
 STRONGEST = 1000
 """A factor on scores beyond which a softmax is a maximum."""
 
-
-class LambdaRange(NamedTuple):
-    """A range of lambda: how it is written, what keeps lambda in it, where lambda may start."""
-
-    interval: str
-    """In LaTeX."""
-    function: str
-    """In LaTeX; `core.models.mixing` computes it."""
-    start: tuple[float, float]
-    """At a closed end of its range lambda could not move: its two ends would be one."""
-    slider: tuple[float, float]
-    """As far as lambda is moved by hand."""
-
-    @property
-    def plain(self) -> str:
-        """The interval without LaTeX, as the papers' tables name it."""
-        return self.interval.replace(r"\infty", "∞")
-
-    @property
-    def words(self) -> str:
-        """The interval in a sentence, its minus a minus."""
-        return self.plain.replace("-", "−")
-
-
-LAMBDA_RANGES: dict[Constraint, LambdaRange] = {
-    "01": LambdaRange("[0,1]", r"\operatorname{sigmoid}", (0.01, 0.99), (0.0, 1.0)),
-    "pm1": LambdaRange("[-1,1]", r"\tanh", (-0.99, 0.99), (-1.0, 1.0)),
-    "pos": LambdaRange(r"[0,\infty)", r"\operatorname{ReLU}", (0.0, 10.0), (0.0, 1.5)),
-    "free": LambdaRange(r"(-\infty,\infty)", r"\operatorname{id}", (-10.0, 10.0), (-1.5, 1.5)),
-}
-DIFFERENTIAL_START = (0.0, 0.99)
-"""Where the differential rule may start: its heads are scaled by 1 - start."""
 
 MAPS: Group = "Maps and lambda"
 SCORES: Group = "Scores"
@@ -295,6 +264,11 @@ class AttentionConfig:
         return self.lambda_input or self.mixing == "differential-v2"
 
     @property
+    def superscript(self) -> str:
+        """What tells the queries and keys of the maps apart, in LaTeX."""
+        return "^{(n)}" if self.components > 1 else ""
+
+    @property
     def lambda_sets(self) -> int:
         """Lambdas of a layer and component."""
         return self.heads if self.lambda_per_head else 1
@@ -304,32 +278,8 @@ class AttentionConfig:
         return width // 2 if self.qk_width == "half" else width
 
 
-class Line(NamedTuple):
-    """One line of an equation and what it says."""
-
-    latex: str
-    words: str
-
-
-@dataclass(frozen=True)
-class Term:
-    """Something that an attention has beside queries, keys and values."""
-
-    name: str
-    """Short, as it stands in a table: `gate`."""
-    detail: str
-    """What it does, in a few words."""
-    parameters: int = 0
-    added: str = ""
-    """To the content score, in LaTeX."""
-    factor: str = ""
-    """On the content score."""
-    lines: tuple[Line, ...] = ()
-    """What defines the letters that it brings into the equation."""
-
-
 def terms(part: AttentionConfig, width: int) -> tuple[Term, ...]:
-    """What an attention has, in the order in which it acts.
+    """What a score is made of and who sees whom, in the order in which it acts.
 
     Args:
         part: its settings.
@@ -343,11 +293,25 @@ def _rotary(part: AttentionConfig, width: int) -> Term | None:
         return None
     turned = rf"R_i:\ (2m,2m{{+}}1)\ \text{{turned by}}\ i\,/\,10000^{{2m/{part.qk(width) // part.heads}}}"
     line = Line(turned, "Rotary positions: scores see distances only.")
-    return Term("rotary", "queries and keys turned by their place", lines=(line,))
+    return Term(
+        "rotary",
+        "queries and keys turned by their place",
+        write=lambda formula: formula._replace(q=f"R_i{formula.q}", k=f"R_j{formula.k}"),
+        lines=(line,),
+    )
 
 
 def _qk_norm(part: AttentionConfig, width: int) -> Term | None:
-    return Term("QK-norm", "cosines times a learned temperature τ", 1) if part.qk_norm else None
+    if not part.qk_norm:
+        return None
+    at = part.superscript
+    below = rf"\lVert q_i{at}\rVert\,\lVert k_j{at}\rVert"
+    return Term(
+        "QK-norm",
+        "cosines times a learned temperature τ",
+        1,
+        lambda formula: formula._replace(before=r"\tau\,", below=below),
+    )
 
 
 def _gate(part: AttentionConfig, width: int) -> Term | None:
@@ -362,7 +326,7 @@ def _gate(part: AttentionConfig, width: int) -> Term | None:
         name,
         f"each key weighed between 0 and 1{guided}",
         width + 1 + part.lexicon_gate,
-        added=r" + \log g_j",
+        lambda formula: formula._replace(added=rf"{formula.added} + \log g_j"),
         lines=(Line(rf"g_j = \operatorname{{sigmoid}}(x_j\cdot w_g + b{opened})", words),),
     )
 
@@ -379,7 +343,8 @@ def _lexical(part: AttentionConfig, width: int) -> Term | None:
     strength = r"s\," if part.learn_strength else "" if part.lexical_strength == 1 else rf"{part.lexical_strength:g}\,"
     if part.lexical == "hadamard":
         detail = f"content scores times the product of two words' polarities, {where}"
-        return Term("σ multiplied", detail, factor=rf"\,{strength}\sigma_{{ij}}{reach}", lines=(line,))
+        factor = rf"\,{strength}\sigma_{{ij}}{reach}"
+        return Term("σ multiplied", detail, write=lambda formula: formula._replace(factor=factor), lines=(line,))
     sigma = (
         rf"\frac{{\sigma_{{ij}}}}{{\sqrt{{{part.qk(width) // part.heads}}}}}" if part.lexical_scaled else r"\sigma_{ij}"
     )
@@ -389,7 +354,7 @@ def _lexical(part: AttentionConfig, width: int) -> Term | None:
         + ", over √(head width)" * part.lexical_scaled
         + "; strength learned" * part.learn_strength,
         int(part.learn_strength),
-        added=f" + {strength}{sigma}{reach}",
+        lambda formula: formula._replace(added=f"{formula.added} + {strength}{sigma}{reach}"),
         lines=(line,),
     )
 
@@ -409,6 +374,7 @@ def _window(part: AttentionConfig, width: int) -> Term | None:
     return Term(
         f"window {part.window}",
         f"{part.window} neighbours; first, last and {part.random_globals} random tokens see all",
+        write=lambda formula: formula._replace(seen=r"j \in S_i"),
         lines=(
             Line(
                 rf"S_i = \{{j : |i-j|\le {part.window // 2}\}} \cup G",
@@ -418,82 +384,11 @@ def _window(part: AttentionConfig, width: int) -> Term | None:
     )
 
 
-def _mixing(part: AttentionConfig, width: int) -> Term | None:
-    if part.mixing == "single":
-        return None
-    if part.mixing == "differential-v2":
-        line = Line(r"\lambda_i = \operatorname{sigmoid}(x_i\cdot w_h)", "One per token i and head h.")
-        detail = "two maps subtracted, λ per token and head"
-        return Term("A₁ − λA₂, λ of the token", detail, width * part.heads, lines=(line,))
-    return _differential(part, width) if part.mixing == "differential" else _added(part, width)
-
-
-def _differential(part: AttentionConfig, width: int) -> Term:
-    begin = "grows with the layer" if part.start is None else f"is {part.start:g}"
-    return Term(
-        "A₁ − λA₂",
-        f"two maps subtracted, one λ{' per head' * part.lambda_per_head}{_starting(part)}",
-        4 * part.lambda_sets * (part.qk(width) // part.heads),
-        lines=(
-            Line(
-                r"\lambda = e^{u_1\cdot v_1} - e^{u_2\cdot v_2} + \lambda_{\mathrm{init}}",
-                f"Four learned vectors; the start {begin}.{' One per head.' * part.lambda_per_head}",
-            ),
-        ),
-    )
-
-
-def _added(part: AttentionConfig, width: int) -> Term:
-    extra = (part.components - 1) * part.lambda_sets
-    each = " per token" if part.lambda_input else " per head" if part.lambda_per_head else ""
-    maps = "1 map" if part.components == 1 else f"{part.components} maps"
-    return Term(
-        f"{maps}, λ in {LAMBDA_RANGES[part.constraint].words}",
-        f"further maps added, each with its λ{each}{', β learned' * part.learn_beta}{_starting(part)}",
-        extra * (width // 4) * (1 + width if part.lambda_input else 2) + extra * part.learn_beta,
-        lines=_lambda(part) if part.components > 1 else (),
-    )
-
-
-def _lambda(part: AttentionConfig) -> tuple[Line, Line]:
-    between = LAMBDA_RANGES[part.constraint]
-    each, key = ("_{n,i}", "W_n x_i") if part.lambda_input else ("_n", "v_n")
-    beta = "alpha is fixed, beta learned" if part.learn_beta else "alpha and beta are fixed"
-    fitted = "fitted to what the paper's models learned"
-    begin = fitted if part.start is None else f"so that it starts at {part.start:g}"
-    return (
-        Line(
-            rf"\lambda{each} = p{each}\,\alpha_n + (1-p{each})\,\beta_n",
-            f"The weight of map n, between two ends; {beta}: {begin}.{' One per head.' * part.lambda_per_head}",
-        ),
-        Line(
-            rf"p{each} = \operatorname{{mean}}\big({between.function}(u_n)\odot {between.function}({key})\big)",
-            f"In {between.words}, from two learned vectors{' and the token' * part.lambda_input}.",
-        ),
-    )
-
-
-def _starting(part: AttentionConfig) -> str:
-    return "" if part.start is None else f", starting at {part.start:g}"
-
-
-def _row_norm(part: AttentionConfig, width: int) -> Term | None:
-    detail = "weights of the maps divided by the sum of their magnitudes"
-    return Term("row norm", detail) if part.row_norm else None
-
-
-def _head_norm(part: AttentionConfig, width: int) -> Term | None:
-    return Term("head norm", "RMSNorm of each head's output", width // part.heads) if part.head_norm else None
-
-
 TERMS: tuple[Callable[[AttentionConfig, int], Term | None], ...] = (
     _rotary,
     _qk_norm,
     _gate,
     _lexical,
     _window,
-    _mixing,
-    _row_norm,
-    _head_norm,
 )
-"""What makes a score, who sees whom, how maps combine, what follows."""
+"""What makes a score, and who sees whom; how maps combine is said in `core.models.coefficients`."""

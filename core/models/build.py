@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from core.exceptions import ConfigError
-from core.models.attention import Attention, Mixing, Support, Terms
+from core.models.attention import Attention, Mixing
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.convolution import ConvolutionClassifier
 from core.models.encoder import EncoderClassifier, Layer
@@ -21,7 +21,8 @@ from core.models.plain import Plain
 from core.models.positions import PolarityAware, Sinusoidal
 from core.models.provides import provides
 from core.models.recurrent import BiLSTM
-from core.models.terms import KeyGate, LexicalTerm
+from core.models.support import Support
+from core.models.terms import KeyGate, LexicalTerm, Terms
 
 Model = EncoderClassifier | Plain
 

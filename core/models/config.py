@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.exceptions import ConfigError
-from core.models.attention_config import LAMBDA_RANGES, AttentionConfig, Constraint, Lexical, Mixing
+from core.models.attention_config import AttentionConfig, Lexical, Mixing
+from core.models.lambda_range import LAMBDA_RANGES, Constraint
 from core.settings import Group, Need, check_needs, check_ranges, declared, setting, valued
 
 __all__ = [

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from core.models.attention_config import Line, Term, terms
+from core.models.attention_config import terms
+from core.models.coefficients import combining
 from core.models.config import Family, ModelConfig
+from core.models.formula import Line, Term
 
 TAG_ROWS = 14
 """Universal parts of speech, one row for unknown ones and one for the class token."""
@@ -136,7 +138,7 @@ def _norm(config: ModelConfig) -> int:
 
 def _attention(config: ModelConfig) -> Part:
     part, d = config.attention, config.width
-    qk, found = part.qk(d), terms(part, d)
+    qk, found = part.qk(d), (*terms(part, d), *combining(part, d))
     projections = 2 * part.components * qk * (d + 1) + 2 * d * (d + 1)
     heads = f"{part.heads} {'head' if part.heads == 1 else 'heads'}"
     return Part(

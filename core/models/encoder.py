@@ -11,11 +11,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import InputError
-from core.models.attention import Attention, Reading
+from core.models.attention import Attention
 from core.models.dropout import Dropout
 from core.models.head import Head
 from core.models.positions import CLASS_TAG, PolarityAware, Sinusoidal
-from core.models.terms import NEUTRAL
+from core.models.terms import NEUTRAL, Reading
 from core.models.trace import Batch, Intervention, LayerTrace, Output, Trace
 
 
@@ -214,7 +214,7 @@ class EncoderClassifier(nn.Module):
             raise InputError("intervention on a gate: this model has no gates")
         if not all(0 <= value <= 1 for _, _, value in intervene.gates):
             raise InputError("intervention on a gate: a value between 0 and 1")
-        if intervene.lexical_scale != 1 and (attention.lexical is None or attention.lexical.kind != "add"):
+        if intervene.lexical_scale != 1 and (attention.terms.lexical is None or attention.terms.lexical.kind != "add"):
             raise InputError("intervention on the lexical term: this model adds none to its scores")
 
 

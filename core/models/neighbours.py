@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from core.models.attention_config import LAMBDA_RANGES
 from core.models.config import ModelConfig
+from core.models.lambda_range import LAMBDA_RANGES
 from core.settings import declared
 
 

@@ -7,6 +7,7 @@ not gather in one layer.
 from __future__ import annotations
 
 import random as pseudo
+from dataclasses import dataclass
 from functools import lru_cache
 
 import torch
@@ -82,3 +83,20 @@ def _positions(length: int, layer: int, count: int, seed: int) -> tuple[int, ...
         place = 1 + int(draw.random() * (top + 1))
         chosen.append(1 + top if place in chosen else place)
     return (*ends, *chosen, *[ABSENT] * (2 + count - len(ends) - len(chosen)))
+
+
+@dataclass(frozen=True)
+class Support:
+    """Local and global tokens: who sees whom (SentiFormer)."""
+
+    window: int
+    random: int
+    seed: int
+
+    def globals(self, keep: Tensor, layer: int) -> Tensor:
+        """(B, G): positions that see all and are seen by all, -1 where absent."""
+        return global_positions(keep.sum(1), layer=layer, random=self.random, seed=self.seed)
+
+    def covers(self, length: int) -> bool:
+        """Whether every token sees every other anyway."""
+        return self.window // 2 >= length - 1

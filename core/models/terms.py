@@ -8,17 +8,33 @@ Columns are appended last, unscaled; every factor of the content score is in q a
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.models.support import Support
+from core.models.trace import Intervention
+
 NEUTRAL = 1 / 3
 """Each entry of the polarity of a token that no lexicon knows."""
 GATE_STD, GATE_OPEN = 0.02, 2.0
 """SentiFormer: gates start at sigmoid(2) = 0.88, nearly the same for all tokens."""
 LEXICON_GATE = 1.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What attention reads beside the vectors: the same for every layer."""
+
+    keep: Tensor
+    """(B, L) bool, the class token included."""
+    polarity: Tensor | None
+    """(B, L, 3)."""
+    class_token: bool
+    """Whether the first position is a class token."""
 
 
 def rotate(x: Tensor) -> Tensor:
@@ -104,3 +120,64 @@ class LexicalTerm(nn.Module):
         sigma = self.strength * (polarity @ polarity.transpose(1, 2))[:, None]
         heads = self.reach.any(0)[None, :, None, None]
         return torch.where(heads, sigma * self.scale * factor, 0.0 if self.kind == "add" else 1.0)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a score is made of beside queries and keys."""
+
+    rotary: bool
+    """Turn queries and keys by their position."""
+    qk_norm: bool
+    """Cosines times a learned temperature in place of q·k / sqrt(head width)."""
+    gate: KeyGate | None
+    """Weighs the keys."""
+    lexical: LexicalTerm | None
+    """Brings a lexicon's polarities in."""
+    support: Support | None
+    """Who sees whom; None: everybody everybody."""
+
+    def modules(self) -> dict[str, nn.Module]:
+        """The terms that are modules, by the names under which their weights are stored."""
+        found = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: term for name, term in found.items() if isinstance(term, nn.Module)}
+
+    def multiplied(self, q: Tensor, k: Tensor, reading: Reading) -> tuple[Tensor, Tensor]:
+        """q, k (B, N, H, L, e) with the factors of the content score in them, which may widen e."""
+        if self.lexical is None or self.lexical.kind != "hadamard":
+            return q, k
+        return self.lexical.multiply(q, k, _polarity(reading))
+
+    def columns(
+        self, reading: Reading, log_gate: Tensor | None, intervene: Intervention | None
+    ) -> list[tuple[Tensor, Tensor]]:
+        """What is added to the scores: columns of the queries and of the keys, each broadcast to (B, N, H, L, .).
+
+        Args:
+            reading: what attention reads besides the vectors.
+            log_gate: (B, L), of the gate.
+            intervene: may scale a term.
+        """
+        found = []
+        if log_gate is not None:
+            found.append((log_gate.new_ones(1), log_gate[:, None, None, :, None]))
+        if self.lexical is not None and self.lexical.kind == "add":
+            found.append(self.lexical.columns(_polarity(reading), _factor(intervene)))
+        return found
+
+    def shown(self, reading: Reading, intervene: Intervention | None) -> dict[str, Tensor]:
+        """(B, H, L, L) of each named term, for the trace."""
+        if self.lexical is None:
+            return {}
+        name = "lexical" if self.lexical.kind == "add" else "lexical_factor"
+        return {name: self.lexical.shown(_polarity(reading), _factor(intervene))}
+
+
+def _factor(intervene: Intervention | None) -> float:
+    return 1.0 if intervene is None else intervene.lexical_scale
+
+
+def _polarity(reading: Reading) -> Tensor:
+    if reading.polarity is None:
+        raise RuntimeError("this model reads the polarity of tokens and got none")
+    return reading.polarity

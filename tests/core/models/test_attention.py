@@ -8,9 +8,9 @@ import pytest
 import torch
 from small_models import make, small
 
-from core.models.attention import Reading
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.presets import PRESETS
+from core.models.terms import Reading
 
 X = torch.linspace(-2, 2, 3 * 7 * 16, dtype=torch.float64).sin().mul(1.7).view(3, 7, 16)
 KEEP = torch.arange(7) < torch.tensor([7, 4, 1])[:, None]

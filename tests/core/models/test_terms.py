@@ -11,11 +11,10 @@ import torch
 from small_models import make, small
 
 from core.models import attention as attention_module
-from core.models.attention import Reading
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.presets import PRESETS
 from core.models.support import global_positions, support_mask
-from core.models.terms import LexicalTerm, rotate
+from core.models.terms import LexicalTerm, Reading, rotate
 from core.models.trace import Intervention
 
 B, L = 3, 7
@@ -69,11 +68,11 @@ def turned(vector: torch.Tensor, place: int) -> torch.Tensor:
 
 
 def log_gate(attention, b: int, j: int) -> torch.Tensor:
-    if attention.gate is None:
+    if attention.terms.gate is None:
         return torch.zeros(())
-    logit = X[b, j] @ attention.gate.weight + attention.gate.bias[0]
-    if attention.gate.strength is not None:
-        logit = logit + attention.gate.strength[0] * (POLARITY[b, j, 0] - POLARITY[b, j, 2]).abs()
+    logit = X[b, j] @ attention.terms.gate.weight + attention.terms.gate.bias[0]
+    if attention.terms.gate.strength is not None:
+        logit = logit + attention.terms.gate.strength[0] * (POLARITY[b, j, 0] - POLARITY[b, j, 2]).abs()
     return logit.sigmoid().log()
 
 
@@ -87,7 +86,7 @@ def score(attention, part: AttentionConfig, reached: bool, at: tuple[int, int, i
         q, k = turned(q, i), turned(k, j)
     content = q @ k * attention.temperature[0] if part.qk_norm else q @ k / root
     if reached and part.lexical != "none":
-        sigma = attention.lexical.strength[0] * (POLARITY[b, i] @ POLARITY[b, j])
+        sigma = attention.terms.lexical.strength[0] * (POLARITY[b, i] @ POLARITY[b, j])
         content = (
             content * sigma if part.lexical == "hadamard" else content + sigma / (root if part.lexical_scaled else 1)
         )
@@ -188,7 +187,7 @@ def test_a_constant_gate_is_none_and_a_closed_one_is_a_masked_key():
     plain = layer()
     plain.load_state_dict({name: value for name, value in gated.state_dict().items() if not name.startswith("gate.")})
     with torch.no_grad():
-        gated.gate.weight.zero_()
+        gated.terms.gate.weight.zero_()
         torch.testing.assert_close(run(gated)[0], run(plain)[0])
     hidden = KEEP & (torch.arange(L) != 2)
     closing = Intervention(gates=((1, 2, 0.0),))
@@ -202,7 +201,7 @@ def test_a_gate_towards_minus_infinity_comes_to_the_same(monkeypatch):
     gated, plain = layer(gate=True), layer()
     plain.load_state_dict({name: value for name, value in gated.state_dict().items() if not name.startswith("gate.")})
     logit = torch.where(torch.arange(L) == 2, -1e4, 1e4).double().expand(B, L)
-    monkeypatch.setattr(gated.gate, "forward", lambda x, polarity: torch.nn.functional.logsigmoid(logit))
+    monkeypatch.setattr(gated.terms.gate, "forward", lambda x, polarity: torch.nn.functional.logsigmoid(logit))
     hidden = KEEP & (torch.arange(L) != 2)
     torch.testing.assert_close(run(gated)[0], run(plain, keep=hidden)[0])
 
@@ -277,7 +276,7 @@ def test_the_support_does_not_depend_on_the_kernel(name, monkeypatch):
     dense = run(attention)[0]
     monkeypatch.setattr(attention_module, "DENSE", 1)
     torch.testing.assert_close(run(attention)[0][KEEP], dense[KEEP])
-    closing = Intervention(gates=((1, 1, 0.0),)) if attention.gate is not None else None
+    closing = Intervention(gates=((1, 1, 0.0),)) if attention.terms.gate is not None else None
     banded = run(attention, intervene=closing)[0]
     torch.testing.assert_close(banded[KEEP], run(attention, intervene=closing, trace=True)[0][KEEP])
 

@@ -1,0 +1,45 @@
+"""What is said of a part of a model: its words, its numbers, and what it writes into the equation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Line(NamedTuple):
+    """One line of an equation and what it says."""
+
+    latex: str
+    words: str
+
+
+class Formula(NamedTuple):
+    """out = norm(combined V) with the maps softmax_seen(before q·k / below factor + added), in LaTeX."""
+
+    q: str
+    k: str
+    below: str
+    before: str = ""
+    factor: str = ""
+    added: str = ""
+    seen: str = "j"
+    combined: str = "A"
+    norm: str = ""
+    words: str = "One map weighs the values."
+    """What is said of how the maps combine."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """Something that an attention has beside queries, keys and values."""
+
+    name: str
+    """Short, as it stands in a table: `gate`."""
+    detail: str
+    """What it does, in a few words."""
+    parameters: int = 0
+    write: Callable[[Formula], Formula] = field(default=lambda formula: formula, compare=False)
+    """What it does to the equation."""
+    lines: tuple[Line, ...] = ()
+    """What defines the letters that it brings there."""
