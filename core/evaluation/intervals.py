@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
-from core.evaluation.metrics import METRICS, Metric, checked, left_out
+from core.data.table import Task
+from core.evaluation.metrics import defined
+from core.evaluation.scores import HALF, scored
+from core.metrics import METRICS, Metric
 
 LEVEL = 0.95
 METHOD = "95 % percentile bootstrap over the sentences"
@@ -17,12 +19,20 @@ METHOD = "95 % percentile bootstrap over the sentences"
 _Z = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 RESAMPLES = 1000
 RANKED_RESAMPLES = 200
-"""For the metrics that sort all rows (`every class` in the table): enough for a 95 % interval, five times quicker."""
+"""For the metrics that sort all rows (`ranking` in the table): enough for a 95 % interval, five times quicker."""
 _CELLS = 1_000_000
 """Weights held at once: they stay in the cache of a common processor, and memory does not grow with the split."""
 
 
-def intervals(labels: np.ndarray, probabilities: np.ndarray, *, seed: int = 0) -> dict[str, list[float]]:
+def intervals(
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    task: Task = "single",
+    thresholds: np.ndarray | float = HALF,
+    *,
+    names: Collection[str] = METRICS.keys(),
+    seed: int = 0,
+) -> dict[str, list[float]]:
     """The 95 % interval [low, high] of every metric that `evaluate` gives (Efron 1979, percentile method).
 
     All metrics see the same resamples: n rows drawn with replacement. A resample in which a metric is undefined (a rare
@@ -30,28 +40,25 @@ def intervals(labels: np.ndarray, probabilities: np.ndarray, *, seed: int = 0) -
     the training.
 
     Args:
-        labels: (n,) class numbers.
+        labels: (n,) class numbers, of a multi-label task (n, C) zeros and ones.
         probabilities: (n, C).
+        task: single or multi.
+        thresholds: (C,) or one for all, of a multi-label task.
+        names: of the metrics that are wanted.
         seed: of the draws; the same seed gives the same intervals.
 
     Raises:
         InputError: if labels and probabilities do not fit together.
     """
-    scores = checked(labels, probabilities)
-    missing = left_out(labels, scores.classes)
-    defined = {name: metric for name, metric in METRICS.items() if name not in missing}
-    return bootstrap(scores, len(scores.labels), defined, seed=seed)
-
-
-def bootstrap(scores: Any, rows: int, metrics: Mapping[str, Metric], *, seed: int = 0) -> dict[str, list[float]]:
-    """The intervals of `metrics`, each measured on the same resamples of the `rows` rows of `scores`."""
-    values: dict[str, list[np.ndarray]] = {name: [] for name in metrics}
+    scores = scored(labels, probabilities, task, thresholds)
+    wanted = {name: metric for name, metric in defined(scores, task).items() if name in names}
+    values: dict[str, list[np.ndarray]] = {name: [] for name in wanted}
     done = 0
-    for weights in resamples(rows, seed) if values else ():
+    for weights in resamples(len(scores), seed) if values else ():
         for name, found in values.items():
-            wanted = RANKED_RESAMPLES if metrics[name].needs == "every class" else RESAMPLES
-            if done < wanted:
-                found.append(metrics[name].measure(scores, weights[: wanted - done]))
+            left = draws(wanted[name]) - done
+            if left > 0:
+                found.append(wanted[name].measure(scores, weights[:left]))
         done += len(weights)
     tails = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
     pooled = {name: np.concatenate(found) for name, found in values.items()}
@@ -60,6 +67,11 @@ def bootstrap(scores: Any, rows: int, metrics: Mapping[str, Metric], *, seed: in
         for name, found in pooled.items()
         if not np.isnan(found).all()
     }
+
+
+def draws(metric: Metric) -> int:
+    """How many resamples an interval of a metric takes."""
+    return RANKED_RESAMPLES if metric.reads == "ranking" else RESAMPLES
 
 
 def share_interval(hits: float, rows: int) -> tuple[float, float]:

@@ -1,98 +1,79 @@
-"""What a classifier is measured by: one table of metrics, and the counts and curves behind them."""
+"""The metrics of a split, and the counts and curves behind them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from core.data.table import Task
 from core.evaluation import weighted
-from core.evaluation.weighted import BINS, Measure, Scores
+from core.evaluation.scores import HALF, SIDES, Scores, scored
+from core.evaluation.weighted import BINS, ratio
 from core.exceptions import InputError
+from core.metrics import Metric, metrics_of
 
 
-@dataclass(frozen=True)
-class Metric:
-    """One number of a split."""
-
-    name: str
-    """As in records and on the command line."""
-    title: str
-    better: Literal["higher", "lower"]
-    measure: Measure
-    needs: Literal["rows", "every class"] = "rows"
-    """every class: defined only where every class has a row."""
-
-
-METRICS: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        Metric("accuracy", "Accuracy", "higher", weighted.accuracy),
-        *(
-            Metric(f"{name}_{average}", f"{title}, {average}", "higher", weighted.averaged(name, average))
-            for average in ("macro", "weighted")
-            for name, title in (("precision", "Precision"), ("recall", "Recall"), ("f1", "F1"))
-        ),
-        Metric("roc_auc", "ROC-AUC", "higher", weighted.ranked(weighted.roc_area, "weighted"), "every class"),
-        Metric("roc_auc_macro", "ROC-AUC, macro", "higher", weighted.ranked(weighted.roc_area, "macro"), "every class"),
-        Metric(
-            "average_precision",
-            "Average precision",
-            "higher",
-            weighted.ranked(weighted.precision_area, "macro"),
-            "every class",
-        ),
-        Metric("loss", "Loss", "lower", weighted.loss),
-        Metric("ece", "Calibration error", "lower", weighted.calibration_error),
-        Metric("brier", "Brier score", "lower", weighted.brier),
-    )
-}
-"""Two classes: roc_auc and average_precision are those of the second class. More: each class against the rest, weighted
-by support (roc_auc) or plainly averaged (roc_auc_macro, average_precision). macro: over the classes with a label or a
-prediction, as scikit-learn does."""
-
-GRADED = frozenset({"roc_auc", "roc_auc_macro", "average_precision", "loss", "ece", "brier"})
-"""The metrics, of several labels a text too, that change with every probability and not only with what is said."""
-
-
-def evaluate(labels: np.ndarray, probabilities: np.ndarray) -> dict[str, float]:
+def evaluate(
+    labels: np.ndarray, probabilities: np.ndarray, task: Task = "single", thresholds: np.ndarray | float = HALF
+) -> dict[str, float]:
     """Every metric that is defined for these rows; `left_out` says why others are absent.
 
     Args:
-        labels: (n,) class numbers.
+        labels: (n,) class numbers, of a multi-label task (n, C) zeros and ones.
         probabilities: (n, C).
+        task: single or multi.
+        thresholds: (C,) or one for all, of a multi-label task.
 
     Raises:
-        InputError: if the two do not fit together.
+        InputError: if labels and probabilities do not fit together.
     """
-    scores = checked(labels, probabilities)
-    missing = left_out(labels, scores.classes)
-    once = np.ones((1, len(scores.labels)))
-    return {name: float(metric.measure(scores, once)[0]) for name, metric in METRICS.items() if name not in missing}
+    scores = scored(labels, probabilities, task, thresholds)
+    once = np.ones((1, len(scores)))
+    return {name: float(metric.measure(scores, once)[0]) for name, metric in defined(scores, task).items()}
 
 
-def left_out(labels: np.ndarray, classes: int) -> dict[str, str]:
-    """The metrics that are not defined for these labels, each with its reason."""
-    absent = sorted(set(range(classes)) - set(np.unique(labels).tolist()))
-    if not len(labels):
-        return {name: "there are no rows" for name in METRICS}
-    if not absent:
-        return {}
-    reason = f"no row of class {', '.join(map(str, absent))} (counted from 0)"
-    return {name: reason for name, metric in METRICS.items() if metric.needs == "every class"}
+def left_out(labels: np.ndarray, probabilities: np.ndarray, task: Task = "single") -> dict[str, str]:
+    """The metrics that `evaluate` does not give for these rows, each with its reason."""
+    scores = scored(labels, probabilities, task)
+    reason = scores.unranked if len(scores) else "there are no rows"
+    return {name: reason for name in metrics_of(task) if name not in defined(scores, task)}
 
 
-def per_class(labels: np.ndarray, probabilities: np.ndarray, classes: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Precision, recall, f1, support and, where defined, roc_auc and average_precision of each class by name."""
-    scores = checked(labels, probabilities, classes)
-    once = np.ones((1, len(scores.labels)))
-    table = weighted.class_measures(weighted.confusions(scores, once))
+def defined(scores: Scores, task: Task) -> dict[str, Metric]:
+    """The metrics of a task that these rows have."""
+    unranked = bool(scores.unranked)
+    metrics = metrics_of(task) if len(scores) else {}
+    return {name: metric for name, metric in metrics.items() if not (unranked and metric.reads == "ranking")}
+
+
+def per_class(
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    classes: Sequence[str],
+    task: Task = "single",
+    thresholds: np.ndarray | float = HALF,
+) -> dict[str, dict[str, float]]:
+    """Precision, recall, f1 and support of each class by name, and where defined roc_auc and average_precision.
+
+    Of a multi-label task also the threshold that it is said above.
+    """
+    scores = scored(labels, probabilities, task, thresholds)
+    if len(classes) != probabilities.shape[1]:
+        raise InputError(f"{len(classes)} class names for {probabilities.shape[1]} columns of probabilities")
+    once = np.ones((1, len(scores)))
+    limits = np.broadcast_to(thresholds, len(classes))
+    hits, own, said = (each.sum(0) for each in scores.counts)
     found: dict[str, dict[str, float]] = {}
     for number, name in enumerate(classes):
-        row = {key: float(values[0, number]) for key, values in table.items()}
-        if 0 < row["support"] < len(scores.labels):
+        row: dict[str, float] = {
+            part: float(ratio(hits[number], a * own[number] + b * said[number])) for part, (a, b) in SIDES.items()
+        }
+        row["support"] = float(own[number])
+        if task == "multi":
+            row["threshold"] = float(limits[number])
+        if 0 < own[number] < len(scores):
             curve = weighted.reached(scores, once, number)
             row["roc_auc"] = float(weighted.roc_area(*curve)[0])
             row["average_precision"] = float(weighted.precision_area(*curve)[0])
@@ -108,7 +89,7 @@ def confusion(labels: np.ndarray, predicted: np.ndarray, classes: int) -> list[l
 
 def calibration_bins(labels: np.ndarray, probabilities: np.ndarray) -> list[dict[str, Any]]:
     """The 15 bins behind `ece`: from, to, count, mean confidence and accuracy (None where a bin is empty)."""
-    scores = checked(labels, probabilities)
+    scores = scored(labels, probabilities)
     confidence = scores.probabilities.max(1, initial=0)
     places = weighted.confidence_bin(confidence)
     bins = []
@@ -132,7 +113,7 @@ def roc_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> di
 
     Empty lists where the class or the rest has no row. The first threshold, where nothing is claimed, is 1.
     """
-    scores = checked(labels, probabilities)
+    scores = scored(labels, probabilities)
     true, false, thresholds = _curve(scores, number)
     if not len(true) or not true[-1] or not false[-1]:
         return {"fpr": [], "tpr": [], "threshold": []}
@@ -149,7 +130,7 @@ def roc_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> di
 
 def pr_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dict[str, list[float]]:
     """Precision, recall and threshold of one class at each distinct probability, falling; empty without a row of it."""
-    true, false, thresholds = _curve(checked(labels, probabilities), number)
+    true, false, thresholds = _curve(scored(labels, probabilities), number)
     if not len(true) or not true[-1]:
         return {"precision": [], "recall": [], "threshold": []}
     return {
@@ -157,23 +138,6 @@ def pr_points(labels: np.ndarray, probabilities: np.ndarray, number: int) -> dic
         "recall": (true / true[-1]).tolist(),
         "threshold": thresholds.tolist(),
     }
-
-
-def checked(labels: np.ndarray, probabilities: np.ndarray, classes: Sequence[str] | None = None) -> Scores:
-    """The scores of rows, shapes and label range verified.
-
-    Raises:
-        InputError: says what does not fit.
-    """
-    if probabilities.ndim != 2 or probabilities.shape[1] < 2:
-        raise InputError(f"probabilities of shape {probabilities.shape}: rows × two or more classes expected")
-    if len(labels) != len(probabilities):
-        raise InputError(f"{len(labels)} labels for {len(probabilities)} rows of probabilities")
-    if classes is not None and len(classes) != probabilities.shape[1]:
-        raise InputError(f"{len(classes)} class names for {probabilities.shape[1]} columns of probabilities")
-    if len(labels) and not 0 <= np.min(labels) <= np.max(labels) < probabilities.shape[1]:
-        raise InputError(f"labels must lie between 0 and {probabilities.shape[1] - 1}")
-    return Scores(labels, probabilities)
 
 
 def _curve(scores: Scores, number: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

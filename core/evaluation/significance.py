@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.evaluation.intervals import LEVEL, RESAMPLES, resamples
-from core.evaluation.weighted import Measure
+from core.metrics import Measure
 
 ALPHA = 0.05
 METHOD = (

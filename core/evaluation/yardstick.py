@@ -22,8 +22,10 @@ from core.evaluation import multilabel
 from core.evaluation.kept import KeptYardstick
 from core.evaluation.metrics import evaluate
 from core.evaluation.predict import predict_texts
+from core.evaluation.scores import HALF
 from core.exceptions import RunDamaged, StorageError
 from core.fingerprint import fingerprint
+from core.metrics import METRICS
 from core.models.config import Family
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
@@ -81,7 +83,8 @@ def yardstick_says(fingerprint: str, classes: Sequence[str], split: str, dataset
 
 def _path(data: str, classes: Sequence[str]) -> Path:
     settings = {"version": VERSION, "model": MODEL, "text": TEXT, "strengths": SOLVERS[MODEL].values}
-    key = fingerprint({"data": data, "classes": classes, **settings})
+    # With the metrics, so that a kept yardstick lacks none that came later.
+    key = fingerprint({"data": data, "classes": classes, **settings, "metrics": list(METRICS)})
     return cache_folder() / f"yardstick-{key}.json"
 
 
@@ -116,29 +119,35 @@ def _measure(dataset: Dataset) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         for name, frame in dataset.splits.items()
         if name != TRAIN
     }
-    measured = _several(dataset, said) if dataset.task == "multi" else _single(dataset, said)
+    measured = {"phenomena": _phenomena(dataset, said), "splits": _metrics(dataset, said), **_tuned(dataset, said)}
     seconds = round(time.perf_counter() - started, 2)
-    return {"model": MODEL, **fit.settings, "phenomena": {}, **measured, "seconds": seconds}, said
+    return {"model": MODEL, **fit.settings, **measured, "seconds": seconds}, said
 
 
-def _single(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    splits = {name: evaluate(dataset.targets(name), probabilities) for name, probabilities in said.items()}
+def _metrics(
+    dataset: Dataset, said: Mapping[str, np.ndarray], thresholds: np.ndarray | float = HALF
+) -> dict[str, dict[str, float]]:
+    """By split."""
+    return {name: evaluate(dataset.targets(name), found, dataset.task, thresholds) for name, found in said.items()}
+
+
+def _phenomena(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, float]:
+    """Test accuracy of each named phenomenon, where texts have one label."""
     test = dataset.splits.get(TEST)
-    if test is None or "phenomenon" not in test:
-        return {"splits": splits}
+    if dataset.task == "multi" or test is None or "phenomenon" not in test:
+        return {}
     correct = pd.Series(said[TEST].argmax(1) == dataset.targets(TEST))
     by_name = correct.groupby(test["phenomenon"].to_numpy()).mean()
-    return {"splits": splits, "phenomena": {str(each): float(share) for each, share in by_name.items()}}
+    return {str(each): float(share) for each, share in by_name.items()}
 
 
-def _several(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    splits = {name: multilabel.evaluate(dataset.targets(name), found) for name, found in said.items()}
-    if VALIDATION not in said:
-        return {"splits": splits}
+def _tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Of several labels a text what their own thresholds change."""
+    if dataset.task == "single" or VALIDATION not in said:
+        return {}
     limits = multilabel.tuned_thresholds(dataset.targets(VALIDATION), said[VALIDATION])
-    tuned = {name: multilabel.evaluate(dataset.targets(name), found, limits) for name, found in said.items()}
     named = dict(zip(dataset.classes, map(float, limits), strict=True))
-    return {"splits": splits, "tuned": {"thresholds": named, "splits": tuned}}
+    return {"tuned": {"thresholds": named, "splits": _metrics(dataset, said, limits)}}
 
 
 def _read(path: Path) -> dict[str, Any] | None:

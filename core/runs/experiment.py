@@ -254,8 +254,7 @@ def _examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
 
 def _score(task: Task, labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
     """Every metric of the validation split."""
-    measure = evaluate if task == "single" else multilabel.evaluate
-    return measure(labels, probabilities(logits, task).numpy())
+    return evaluate(labels, probabilities(logits, task).numpy(), task)
 
 
 def check_task(config: RunConfig, task: Task) -> None:

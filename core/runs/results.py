@@ -29,6 +29,8 @@ from core.evaluation.intervals import intervals
 from core.evaluation.metrics import calibration_bins, confusion, evaluate, left_out, per_class
 from core.evaluation.predict import Predictions
 from core.evaluation.representation import silhouette
+from core.evaluation.scores import HALF
+from core.metrics import thresholded
 from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, METRICS, PREDICTIONS, PROBABILITY
 from core.training.history import finite
 
@@ -53,22 +55,20 @@ class Judged:
     @functools.cached_property
     def metrics(self) -> dict[str, float]:
         """Every metric that is defined here; of a multi-label task at 0.5."""
-        measure = evaluate if self.task == "single" else multilabel.evaluate
-        return measure(self.labels, self.predictions.probabilities)
+        return evaluate(self.labels, self.predictions.probabilities, self.task)
 
     @functools.cached_property
     def intervals(self) -> dict[str, list[float]]:
         """The bootstrap interval of each metric."""
-        measure = intervals if self.task == "single" else multilabel.intervals
-        return measure(self.labels, self.predictions.probabilities)
+        return intervals(self.labels, self.predictions.probabilities, self.task)
 
     @functools.cached_property
     def tuned(self) -> tuple[dict[str, float], dict[str, list[float]]]:
         """Metrics and intervals at the tuned thresholds, those that these change."""
         if self.thresholds is None:
             return {}, {}
-        given = self.labels, self.predictions.probabilities, self.thresholds
-        values, ranges = multilabel.evaluate(*given), multilabel.intervals(*given, names=multilabel.THRESHOLDED)
+        given = self.labels, self.predictions.probabilities, self.task, self.thresholds
+        values, ranges = evaluate(*given), intervals(*given, names=thresholded())
         return {name: values[name] for name in ranges}, ranges
 
     @functools.cached_property
@@ -111,7 +111,7 @@ def prediction_table(
     if task == "single":
         label, predicted = ([classes[number] for number in each] for each in (labels, probabilities.argmax(1)))
     else:
-        label, predicted = (multilabel.spoken(each, classes) for each in (labels, probabilities > multilabel.HALF))
+        label, predicted = (multilabel.spoken(each, classes) for each in (labels, probabilities > HALF))
         bits = {f"{LABEL}{name}": labels[:, number].astype(np.int8) for number, name in enumerate(classes)}
     ours = {
         "row": np.arange(len(frame)),
@@ -130,41 +130,37 @@ def prediction_table(
 
 
 def _figures(judged: Judged) -> dict[str, Any]:
-    labels, probabilities = judged.labels, judged.predictions.probabilities
+    labels, probabilities, classes = judged.labels, judged.predictions.probabilities, judged.classes
     common = {
         "split": judged.split,
         "n": len(labels),
-        "classes": list(judged.classes),
+        "classes": list(classes),
         "metrics": judged.metrics,
         "intervals": judged.intervals,
         "silhouette": judged.silhouette,
+        "left_out": left_out(labels, probabilities, judged.task),
+        "per_class": per_class(labels, probabilities, classes, judged.task),
     }
     if judged.task == "multi":
         return {**common, **_several(judged)}
     return {
         **common,
-        "left_out": left_out(labels, len(judged.classes)),
-        "per_class": per_class(labels, probabilities, judged.classes),
-        "confusion": confusion(labels, probabilities.argmax(1), len(judged.classes)),
+        "confusion": confusion(labels, probabilities.argmax(1), len(classes)),
         "calibration": calibration_bins(labels, probabilities),
     }
 
 
 def _several(judged: Judged) -> dict[str, Any]:
-    given = judged.labels, judged.predictions.probabilities, judged.classes
-    found = {
-        "left_out": multilabel.left_out(judged.labels),
-        "per_class": multilabel.per_label(*given),
-        "confusion": multilabel.confusions(*given),
-    }
+    labels, probabilities, classes = judged.labels, judged.predictions.probabilities, judged.classes
+    found = {"confusion": multilabel.confusions(labels, probabilities, classes)}
     if judged.thresholds is None:
         return found
     metrics, ranges = judged.tuned
     tuned = {
         "metrics": metrics,
         "intervals": ranges,
-        "per_class": multilabel.per_label(*given, judged.thresholds),
-        "confusion": multilabel.confusions(*given, judged.thresholds),
+        "per_class": per_class(labels, probabilities, classes, judged.task, judged.thresholds),
+        "confusion": multilabel.confusions(labels, probabilities, classes, judged.thresholds),
     }
     return {**found, "tuned": tuned}
 

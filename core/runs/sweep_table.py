@@ -13,12 +13,12 @@ import pandas as pd
 
 from core.data.load import load
 from core.data.table import TEST
-from core.evaluation import multilabel, weighted
-from core.evaluation.intervals import RANKED_RESAMPLES, RESAMPLES
-from core.evaluation.metrics import GRADED, METRICS, Metric
+from core.evaluation.intervals import draws
+from core.evaluation.scores import HALF, Scores, scored
 from core.evaluation.significance import METHOD, Both, Compared, Run, compare
 from core.evaluation.yardstick import yardstick_says
 from core.exceptions import InputError, SentiscopeError
+from core.metrics import METRICS, Metric, thresholded
 from core.runs import sweep
 from core.runs.predictions import read_predictions
 from core.runs.record import EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
@@ -135,15 +135,12 @@ def title(name: str) -> str:
 
 
 def _metric(name: str) -> Metric:
-    plain = name.removeprefix(TUNED)
-    tables = (multilabel.METRICS,) if name.startswith(TUNED) else (METRICS, multilabel.METRICS)
-    return next(table[plain] for table in tables if plain in table)
+    return METRICS[name.removeprefix(TUNED)]
 
 
 def known_metrics() -> list[str]:
     """Every metric that a table can show."""
-    plain = dict.fromkeys([*METRICS, *multilabel.METRICS])
-    return [*plain, *(f"{TUNED}{name}" for name in multilabel.METRICS if name in multilabel.THRESHOLDED)]
+    return [*METRICS, *(f"{TUNED}{name}" for name in thresholded())]
 
 
 def _chosen(metrics: Sequence[str], rows: Iterable[Row]) -> list[str]:
@@ -220,12 +217,10 @@ class _Said:
     labels: np.ndarray
     probabilities: np.ndarray
 
-    def scores(self, record: RunRecord, thresholds: dict[str, float] | None) -> Any:
+    def scores(self, record: RunRecord, thresholds: dict[str, float] | None) -> Scores:
         """As the metrics read them; `thresholds` by label, of a multi-label task."""
-        if record.task == "single":
-            return weighted.Scores(self.labels, self.probabilities)
-        limits = [(thresholds or {}).get(name, multilabel.HALF) for name in record.classes]
-        return multilabel.Scores(self.labels, self.probabilities, np.array(limits))
+        limits = [(thresholds or {}).get(name, HALF) for name in record.classes]
+        return scored(self.labels, self.probabilities, record.task, np.array(limits))
 
 
 Side = tuple[_Said, RunRecord, dict[str, float] | None]
@@ -332,17 +327,16 @@ def _limits(record: RunRecord) -> dict[str, float] | None:
 
 def _tested(name: str, pairs: Mapping[Run, Sides]) -> Compared:
     """Two models on the same rows."""
-    (record, *_) = (own[1] for own, _ in pairs.values())
-    metric = (METRICS if record.task == "single" else multilabel.METRICS)[name.removeprefix(TUNED)]
+    metric = _metric(name)
     both = {pair: _both(name, *sides) for pair, sides in pairs.items()}
-    return compare(both, metric.measure, draws=RANKED_RESAMPLES if metric.needs == "every class" else RESAMPLES)
+    return compare(both, metric.measure, draws=draws(metric))
 
 
 def _both(name: str, own: Side, other: Side) -> Both:
     first, second = (
         said.scores(record, limits if name.startswith(TUNED) else None) for said, record, limits in (own, other)
     )
-    if name in GRADED:
+    if _metric(name).reads != "answers":
         return Both(first, second, (first.probabilities != second.probabilities).any(1))
     apart = first.answers != second.answers
     return Both(first, second, apart if apart.ndim == 1 else apart.any(1))

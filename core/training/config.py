@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from core.data.table import Task
 from core.exceptions import ConfigError
+from core.metrics import METRICS
 from core.settings import LARGEST_SEED, Range, check_ranges, setting
 
-LOWER_IS_BETTER = ("hamming_loss", "loss")
-NEAREST = {
-    "single": {"f1_micro": "accuracy", "f1_samples": "accuracy", "subset_accuracy": "accuracy", "hamming_loss": "loss"},
-    "multi": {"accuracy": "subset_accuracy", "roc_auc": "roc_auc_macro"},
-}
-"""By task the validation metrics that it does not have, each with the one that comes nearest."""
+UNASKED: dict[Task, str] = {"single": "accuracy", "multi": "f1_macro"}
+"""What `auto` is."""
+if TYPE_CHECKING:
+    MetricName = str
+else:  # the names stand in the table of metrics alone
+    MetricName = Literal[("auto", *METRICS)]
 
 
 def metric_for(metric: str, task: Task) -> str:
@@ -25,8 +26,9 @@ def metric_for(metric: str, task: Task) -> str:
         ConfigError: the task has no such metric; the message names the nearest.
     """
     if metric == "auto":
-        return "accuracy" if task == "single" else "f1_macro"
-    if nearest := NEAREST[task].get(metric):
+        return UNASKED[task]
+    if task not in METRICS[metric].tasks:
+        nearest = metric_for(METRICS[metric].nearest, task)
         what = "one label" if task == "single" else "several labels"
         raise ConfigError(f"training.metric={metric}: not defined for {what} a text; the nearest is {nearest}")
     return metric
@@ -72,20 +74,7 @@ class TrainingConfig:
         "rows.",
     )
     clip: float = setting(1.0, help="Largest gradient norm; 0: no clipping.", within=(0, 1_000_000))
-    metric: Literal[
-        "auto",
-        "accuracy",
-        "f1_macro",
-        "f1_weighted",
-        "f1_micro",
-        "f1_samples",
-        "roc_auc",
-        "roc_auc_macro",
-        "average_precision",
-        "subset_accuracy",
-        "hamming_loss",
-        "loss",
-    ] = setting(
+    metric: MetricName = setting(
         "auto",
         help="Validation metric that chooses the best epoch and stops early; auto: accuracy, of several labels "
         "f1_macro.",

@@ -15,12 +15,13 @@ from torch import Tensor, nn
 
 from core.data.table import Task
 from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
+from core.metrics import METRICS
 from core.models.trace import Batch
 from core.text.token_table import in_order
 from core.training.adamw import AdamW
 from core.training.batches import Examples, plan
 from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
-from core.training.config import LOWER_IS_BETTER, TrainingConfig, metric_for
+from core.training.config import TrainingConfig, metric_for
 from core.training.device import check_precision, random_state, repeatable, restore_random_state
 from core.training.history import HistoryWriter, Row, truncate
 from core.training.inside import read_gates, read_inside
@@ -215,10 +216,10 @@ class Training:
                 f"training.metric={name}: not defined on this validation split (does it hold every class?); "
                 f"choose {metric_for('auto', self.task)} or loss"
             )
-        lower = name in LOWER_IS_BETTER
+        lower = METRICS[name].better == "lower"
         better = progress.best is None or (value < progress.best if lower else value > progress.best)
         # Of several labels nothing may be said above 0.5 at first: patience begins with the first one that is right.
-        silent = self.task == "multi" and name not in LOWER_IS_BETTER and value == 0
+        silent = self.task == "multi" and not lower and value == 0
         progress.stale = 0 if better or silent else progress.stale + 1
         if better:
             progress.best, progress.best_epoch = value, epoch

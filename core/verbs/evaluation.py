@@ -76,7 +76,7 @@ def evaluate(
     return {
         **common,
         "metrics": metrics.evaluate(labels, found.probabilities),
-        "left_out": metrics.left_out(labels, len(classes)),
+        "left_out": metrics.left_out(labels, found.probabilities),
         "per_class": metrics.per_class(labels, found.probabilities, classes),
         "confusion": metrics.confusion(labels, found.probabilities.argmax(1), len(classes)),
     }
@@ -84,19 +84,22 @@ def evaluate(
 
 def _several(record: RunRecord, labels: np.ndarray, found: Predictions) -> dict[str, Any]:
     """The multi-label part of `evaluate`."""
-    from core.evaluation import multilabel
+    from core.evaluation import metrics
+    from core.evaluation.multilabel import confusions
+    from core.evaluation.scores import HALF
 
     def at(thresholds: np.ndarray | float) -> dict[str, Any]:
-        given = found.probabilities, record.classes, thresholds
+        given = labels, found.probabilities
         return {
-            "metrics": multilabel.evaluate(labels, found.probabilities, thresholds),
-            "per_class": multilabel.per_label(labels, *given),
-            "confusion": multilabel.confusions(labels, *given),
+            "metrics": metrics.evaluate(*given, "multi", thresholds),
+            "per_class": metrics.per_class(*given, record.classes, "multi", thresholds),
+            "confusion": confusions(*given, record.classes, thresholds),
         }
 
     thresholds = tuned_thresholds(record)
     tuned = None if thresholds is None else {"thresholds": thresholds, **at(_in_order(thresholds, record.classes))}
-    return {**at(multilabel.HALF), "left_out": multilabel.left_out(labels), "tuned": tuned}
+    left_out = metrics.left_out(labels, found.probabilities, "multi")
+    return {**at(HALF), "left_out": left_out, "tuned": tuned}
 
 
 def tuned_thresholds(record: RunRecord) -> dict[str, float] | None:

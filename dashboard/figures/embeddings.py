@@ -11,8 +11,8 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.evaluation.multilabel import HALF
 from core.evaluation.projection import NAMES, NEIGHBOURS, Projection, ProjectionConfig
+from core.evaluation.scores import HALF
 from core.exceptions import RunDamaged
 from core.runs.record import LABEL, PROBABILITY
 from dashboard.figures.decisions import answer_probability

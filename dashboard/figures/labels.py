@@ -11,7 +11,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.evaluation.multilabel import HALF, METRICS, per_label, spoken
+from core.evaluation.metrics import per_class
+from core.evaluation.multilabel import spoken
+from core.evaluation.scores import HALF
+from core.metrics import METRICS, metrics_of
 from core.runs.record import RunRecord
 from dashboard.figures.decisions import FEW, TICKS, Decision, Floats, Report
 from dashboard.figures.numbers import count
@@ -75,7 +78,7 @@ def with_said(report: Report, decision: Decision, used: Floats) -> Report:
 def label_table(report: Report, tuned: Floats | None) -> pd.DataFrame:
     """Every label at 0.5 and, where there are any, at its tuned threshold; the columns of `COLUMNS`, frequent first."""
     given = report.labels, report.probabilities, report.classes
-    half, own = per_label(*given), {} if tuned is None else per_label(*given, tuned)
+    half, own = per_class(*given, "multi"), {} if tuned is None else per_class(*given, "multi", tuned)
     rows = [_row(name, found, own.get(name, {})) for name, found in half.items()]
     table = pd.DataFrame(rows).reindex(columns=[name for name in COLUMNS if tuned is not None or "tuned" not in name])
     return table.sort_values("n", ascending=False, kind="stable", ignore_index=True)
@@ -103,18 +106,18 @@ def metric_stats(record: RunRecord, split: str, report: Report, choice: str) -> 
             continue
         guessing = float(report.labels.mean()) if name == "average_precision" else 0.0
         ends = (0.0, 0.2 if value <= 0.2 else 1.0) if METRICS[name].better == "lower" else (guessing, 1.0)
-        stats.append(Stat(METRICS[name].title, value, ends, len(report.examples), low, high))
+        stats.append(Stat(METRICS[name].title_for("multi"), value, ends, len(report.examples), low, high))
     return stats
 
 
 def metric_table(record: RunRecord, split: str) -> pd.DataFrame:
     """Every recorded metric of a split with its interval, at 0.5 and at the tuned thresholds."""
     rows = []
-    for name, metric in METRICS.items():
+    for name, metric in metrics_of("multi").items():
         value, low, high = _figure(record, split, name, AT_HALF)
         if value is not None:
             own = _figure(record, split, name, TUNED)
-            rows.append((name, metric.title, value, low, high, *own))
+            rows.append((name, metric.title_for("multi"), value, low, high, *own))
     columns = ["metric", "title", "value", "low", "high", "tuned", "tuned_low", "tuned_high"]
     return pd.DataFrame(rows, columns=columns)
 

@@ -11,7 +11,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.evaluation.metrics import pr_points, roc_points
-from core.evaluation.weighted import Scores, precision_area, reached, roc_area
+from core.evaluation.scores import Single
+from core.evaluation.weighted import precision_area, reached, roc_area
 from dashboard.figures.decisions import Decision, ranked, rates
 from dashboard.figures.numbers import number
 from dashboard.figures.panels import Panels
@@ -87,7 +88,7 @@ def _thin(x: Sequence[float], y: Sequence[float]) -> tuple[tuple[float, ...], tu
 
 
 def _area(decision: Decision, number: int, *, ranking: bool) -> float:
-    scores = Scores(decision.labels, decision.probabilities)
+    scores = Single(decision.labels, decision.probabilities)
     curve = reached(scores, np.ones((1, len(scores.labels))), number)
     return float((roc_area if ranking else precision_area)(*curve)[0])
 

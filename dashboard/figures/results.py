@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.evaluation.metrics import METRICS
+from core.metrics import METRICS
 from core.runs.record import RunRecord
 from dashboard.figures.decisions import Report
 from dashboard.figures.naming import data_name

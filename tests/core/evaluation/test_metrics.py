@@ -11,7 +11,6 @@ from sklearn import metrics as sk
 from sklearn.preprocessing import label_binarize
 
 from core.evaluation.metrics import (
-    METRICS,
     calibration_bins,
     confusion,
     evaluate,
@@ -21,6 +20,7 @@ from core.evaluation.metrics import (
     roc_points,
 )
 from core.exceptions import InputError
+from core.metrics import metrics_of
 
 
 @st.composite
@@ -71,7 +71,7 @@ def test_ranking_metrics_equal_scikit_learn(case):
     assert found["roc_auc"] == pytest.approx(auc)
     assert found["roc_auc_macro"] == pytest.approx(macro)
     assert found["average_precision"] == pytest.approx(precision)
-    assert set(found) == set(METRICS)
+    assert set(found) == set(metrics_of("single"))
 
 
 @pytest.mark.slow
@@ -118,8 +118,8 @@ def test_curves_equal_scikit_learn(case):
 def test_without_a_class_only_the_ranking_metrics_are_left_out_and_say_why():
     labels, probabilities = np.array([0, 0, 2]), np.full((3, 3), 1 / 3)
     found = evaluate(labels, probabilities)
-    reasons = left_out(labels, 3)
-    assert set(reasons) == {"roc_auc", "roc_auc_macro", "average_precision"} == set(METRICS) - set(found)
+    reasons = left_out(labels, probabilities)
+    assert set(reasons) == {"roc_auc", "roc_auc_macro", "average_precision"} == set(metrics_of("single")) - set(found)
     assert reasons["roc_auc"] == "no row of class 1 (counted from 0)"
     assert all(math.isfinite(value) for value in found.values())
     assert roc_points(labels, probabilities, 1) == {"fpr": [], "tpr": [], "threshold": []}
@@ -129,7 +129,7 @@ def test_without_a_class_only_the_ranking_metrics_are_left_out_and_say_why():
 def test_no_rows_have_no_metrics():
     labels, probabilities = np.zeros(0, int), np.zeros((0, 2))
     assert evaluate(labels, probabilities) == {}
-    assert left_out(labels, 2)["accuracy"] == "there are no rows"
+    assert left_out(labels, probabilities)["accuracy"] == "there are no rows"
     assert per_class(labels, probabilities, ["a", "b"])["a"] == {"precision": 0, "recall": 0, "f1": 0, "support": 0}
     assert roc_points(labels, probabilities, 1)["fpr"] == []
 

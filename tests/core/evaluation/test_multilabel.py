@@ -6,17 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from core.evaluation.multilabel import (
-    METRICS,
-    THRESHOLDED,
-    confusions,
-    evaluate,
-    intervals,
-    left_out,
-    per_label,
-    tuned_thresholds,
-)
+from core.evaluation.intervals import intervals
+from core.evaluation.metrics import evaluate, left_out, per_class
+from core.evaluation.multilabel import confusions, tuned_thresholds
 from core.exceptions import InputError
+from core.metrics import metrics_of, thresholded
 
 NAMES = ["a", "b", "c", "d", "e"]
 
@@ -37,7 +31,7 @@ def scored(draw, both_sides=False):
 @settings(max_examples=60, deadline=None)
 def test_counted_metrics_equal_scikit_learn(case):
     labels, probabilities, thresholds = case
-    said, found = (probabilities > thresholds).astype(int), evaluate(labels, probabilities, thresholds)
+    said, found = (probabilities > thresholds).astype(int), evaluate(labels, probabilities, "multi", thresholds)
     for average in ("macro", "micro", "weighted", "samples"):
         expected = sk.precision_recall_fscore_support(labels, said, average=average, zero_division=0)
         names = [f"{name}_{average}" for name in ("precision", "recall", "f1")]
@@ -53,12 +47,12 @@ def test_counted_metrics_equal_scikit_learn(case):
 @settings(max_examples=60, deadline=None)
 def test_ranking_metrics_equal_scikit_learn(case):
     labels, probabilities, _ = case
-    found = evaluate(labels, probabilities)
+    found = evaluate(labels, probabilities, "multi")
     assert found["roc_auc_macro"] == pytest.approx(sk.roc_auc_score(labels, probabilities, average="macro"))
     assert found["average_precision"] == pytest.approx(
         sk.average_precision_score(labels, probabilities, average="macro")
     )
-    assert set(found) == set(METRICS)
+    assert set(found) == set(metrics_of("multi"))
 
 
 @given(scored())
@@ -68,7 +62,7 @@ def test_each_label_equals_scikit_learn(case):
     names = NAMES[: labels.shape[1]]
     said = probabilities > thresholds
     precision, recall, f1, support = sk.precision_recall_fscore_support(labels, said, average=None, zero_division=0)
-    table = per_label(labels, probabilities, names, thresholds)
+    table = per_class(labels, probabilities, names, "multi", thresholds)
     matrices = sk.multilabel_confusion_matrix(labels, said)
     for number, name in enumerate(names):
         row = table[name]
@@ -86,15 +80,15 @@ def test_each_label_equals_scikit_learn(case):
 
 def test_what_cannot_be_ranked_is_left_out_with_its_reason():
     labels = np.array([[1, 0, 1], [0, 0, 1]])
-    reasons = left_out(labels)
+    reasons = left_out(labels, np.full((2, 3), 0.4), "multi")
     assert reasons.keys() == {"roc_auc_macro", "average_precision"}
     assert reasons["roc_auc_macro"] == "all rows or none have label 1, 2 (counted from 0)"
-    assert set(evaluate(labels, np.full((2, 3), 0.4))) == set(METRICS) - set(reasons)
-    assert set(left_out(np.zeros((0, 3)))) == set(METRICS)
+    assert set(evaluate(labels, np.full((2, 3), 0.4), "multi")) == set(metrics_of("multi")) - set(reasons)
+    assert set(left_out(np.zeros((0, 3)), np.zeros((0, 3)), "multi")) == set(metrics_of("multi"))
 
 
 def test_a_probability_of_exactly_the_threshold_is_not_said():
-    found = evaluate(np.array([[1, 0]]), np.array([[0.5, 0.5]]))
+    found = evaluate(np.array([[1, 0]]), np.array([[0.5, 0.5]]), "multi")
     assert found["recall_micro"] == 0 and found["hamming_loss"] == 0.5
 
 
@@ -124,26 +118,26 @@ def test_intervals_hold_the_value_and_know_the_thresholds():
     random = np.random.default_rng(3)
     labels = random.random((200, 3)) < 0.4
     probabilities = np.clip(0.3 * labels + 0.6 * random.random((200, 3)), 0, 1)
-    values, ranges = evaluate(labels, probabilities), intervals(labels, probabilities)
+    values, ranges = evaluate(labels, probabilities, "multi"), intervals(labels, probabilities, "multi")
     assert ranges.keys() == values.keys()
     for name, (low, high) in ranges.items():
         assert low <= values[name] <= high and high - low < 0.3
-    assert ranges == intervals(labels, probabilities)
-    lower = intervals(labels, probabilities, np.array([0.2, 0.2, 0.2]))
-    assert {name for name in ranges if ranges[name] != lower[name]} == THRESHOLDED
+    assert ranges == intervals(labels, probabilities, "multi")
+    lower = intervals(labels, probabilities, "multi", np.array([0.2, 0.2, 0.2]))
+    assert {name for name in ranges if ranges[name] != lower[name]} == set(thresholded())
 
 
 def test_the_interval_of_a_share_is_that_of_its_formula():
     labels = np.zeros((400, 2))
     probabilities = np.zeros((400, 2))
     probabilities[:100, 0] = 1  # one in four rows has one label of two wrong
-    low, high = intervals(labels, probabilities)["subset_accuracy"]
+    low, high = intervals(labels, probabilities, "multi")["subset_accuracy"]
     half = 1.96 * np.sqrt(0.75 * 0.25 / 400)
     assert (low, high) == pytest.approx((0.75 - half, 0.75 + half), abs=0.01)
 
 
 def test_what_does_not_fit_is_refused():
     with pytest.raises(InputError, match=r"labels of shape \(2,\) for probabilities of shape \(2, 3\)"):
-        evaluate(np.zeros(2), np.zeros((2, 3)))
+        evaluate(np.zeros(2), np.zeros((2, 3)), "multi")
     with pytest.raises(InputError, match="2 thresholds for 3 labels"):
-        evaluate(np.zeros((2, 3)), np.zeros((2, 3)), np.array([0.1, 0.2]))
+        evaluate(np.zeros((2, 3)), np.zeros((2, 3)), "multi", np.array([0.1, 0.2]))

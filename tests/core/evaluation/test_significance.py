@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from core.evaluation import weighted
+from core.evaluation.scores import Single
 from core.evaluation.significance import Both, compare
+from core.metrics import METRICS
 
 
 def scores(correct):
     """Two classes, all rows of the first; the most probable class is right where `correct` says so."""
     sure = np.where(correct, 0.9, 0.1)
-    return weighted.Scores(np.zeros(len(correct), int), np.stack([sure, 1 - sure], 1))
+    return Single(np.zeros(len(correct), int), np.stack([sure, 1 - sure], 1))
 
 
 def both(first, second):
@@ -22,7 +23,7 @@ def both(first, second):
 
 def accuracy(*pairs, draws=1000):
     """Compared over seeds 0, 1, … without folds."""
-    return compare({(seed, -1): pair for seed, pair in enumerate(pairs)}, weighted.accuracy, draws=draws)
+    return compare({(seed, -1): pair for seed, pair in enumerate(pairs)}, METRICS["accuracy"].measure, draws=draws)
 
 
 def test_it_sees_a_difference_that_each_interval_alone_would_hide():
@@ -76,8 +77,8 @@ def test_seeds_that_disagree_make_the_interval_wider_than_the_rows_do():
 def test_folds_are_drawn_apart_and_their_rows_add_up():
     random = np.random.default_rng(3)
     folds = {(0, fold): both(random.random(300) < 0.7, random.random(300) < 0.7) for fold in range(4)}
-    found = compare(folds, weighted.accuracy)
-    alone = compare({(0, 0): folds[0, 0]}, weighted.accuracy)
+    found = compare(folds, METRICS["accuracy"].measure)
+    alone = compare({(0, 0): folds[0, 0]}, METRICS["accuracy"].measure)
     assert (found.runs, found.rows) == (4, 1200)
     assert found.high - found.low == pytest.approx((alone.high - alone.low) / 2, rel=0.15)
 

@@ -1,5 +1,6 @@
 """The yardstick: measured once, kept, and never in the way."""
 
+import dataclasses
 import json
 import logging
 
@@ -11,6 +12,7 @@ from core.data.table import Dataset
 from core.evaluation import yardstick as module
 from core.evaluation.metrics import evaluate
 from core.evaluation.yardstick import yardstick, yardstick_says
+from core.metrics import METRICS
 
 
 def frame(rows: int, seed: int, **columns) -> pd.DataFrame:
@@ -84,6 +86,13 @@ def test_other_data_is_measured_anew(change, cache):
     yardstick(dataset())
     yardstick(dataset(**change))
     assert len(list(cache.glob("*.json"))) == 2
+
+
+def test_a_metric_that_came_later_is_measured_of_a_kept_yardstick_too(monkeypatch):
+    yardstick(dataset())
+    later = dataclasses.replace(METRICS["accuracy"], name="later")
+    monkeypatch.setitem(METRICS, "later", later)
+    assert yardstick(dataset())["splits"]["test"]["later"] == 60 / 80
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", "\x00"])

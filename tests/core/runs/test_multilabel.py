@@ -11,8 +11,8 @@ from sklearn import metrics as sk
 from core import verbs
 from core.config import compose
 from core.data.load import load
-from core.evaluation.multilabel import THRESHOLDED
 from core.exceptions import ConfigError, InputError, RunDamaged
+from core.metrics import thresholded
 from core.runs.projections import read_vectors
 from core.runs.record import RECORD
 from core.runs.worker import execute
@@ -57,7 +57,7 @@ def test_the_record_knows_the_task_and_what_was_tuned(trained):
     assert (record.status, record.task, record.classes) == ("done", "multi", LABELS)
     results = record.results
     assert set(results["tuned"]["thresholds"]) == set(LABELS)
-    assert all(set(found) == THRESHOLDED for found in results["tuned"]["metrics"].values())
+    assert all(set(found) == set(thresholded()) for found in results["tuned"]["metrics"].values())
     assert results["tuned"]["intervals"].keys() == {"validation", "test"}
     assert results["metrics"]["test"]["f1_macro"] > 0.9  # the words are the labels
     assert results["yardstick"]["splits"]["test"]["f1_macro"] > 0.9

@@ -1,13 +1,15 @@
 """What is minimised, against formulas and torch's own losses."""
 
 import math
+import typing
 
 import pytest
 import torch
 from torch.nn import functional as F
 
 from core.exceptions import ConfigError
-from core.training.config import NEAREST, TrainingConfig, metric_for
+from core.metrics import METRICS, metrics_of
+from core.training.config import TrainingConfig, metric_for
 from core.training.loss import Loss, training_loss
 
 CPU = torch.device("cpu")
@@ -64,12 +66,14 @@ def test_the_validation_metric_fits_the_task():
         metric_for("hamming_loss", "single")
 
 
-def test_every_metric_is_measured_by_its_task_or_has_a_nearest():
-    import typing
-
-    from core.evaluation import metrics, multilabel
-
-    names = set(typing.get_args(typing.get_type_hints(TrainingConfig)["metric"])) - {"auto"}
-    for task, table in (("single", metrics.METRICS), ("multi", multilabel.METRICS)):
-        assert names - set(NEAREST[task]) <= set(table)
-        assert set(NEAREST[task].values()) <= set(table)
+def test_every_metric_can_choose_the_best_epoch_and_has_a_nearest_where_a_task_lacks_it():
+    names = typing.get_args(typing.get_type_hints(TrainingConfig)["metric"])
+    assert names == ("auto", *METRICS)
+    for name in names:
+        for task in ("single", "multi"):
+            if name in {"auto", *metrics_of(task)}:
+                assert metric_for(name, task) in metrics_of(task)
+            else:
+                with pytest.raises(ConfigError) as refused:
+                    metric_for(name, task)
+                assert str(refused.value).split()[-1] in metrics_of(task)

@@ -1,0 +1,254 @@
+"""Labels and probabilities of many rows, with what metrics read of them: one class for each task.
+
+Definitions are those of scikit-learn, with `sample_weight`. Weights are (R, n): all 1 is the metric, counts of draws
+are the bootstrap. Of several labels a text, one is said where its probability is above its threshold.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from core.data.table import Task
+from core.evaluation import weighted
+from core.evaluation.weighted import BINS, ratio, reached
+from core.exceptions import InputError
+
+HALF = 0.5
+"""The threshold where none is given."""
+EPSILON = np.finfo(np.float64).eps
+"""Probabilities are kept this far from 0 and 1 where their logarithm is asked."""
+Part = Literal["precision", "recall", "f1"]
+SIDES: dict[Part, tuple[float, float]] = {"precision": (0, 1), "recall": (1, 0), "f1": (0.5, 0.5)}
+"""hits / (a · own + b · said): what each measure divides by."""
+AREAS = {"roc": weighted.roc_area, "precision": weighted.precision_area}
+
+
+class Scores(ABC):
+    """n rows, with what several measures share computed once. `mean`, `averaged` and `area` are what metrics are of."""
+
+    labels: np.ndarray
+    """(n,) class numbers, or (n, C) booleans."""
+    probabilities: np.ndarray
+    """(n, C) float64."""
+    answers: np.ndarray
+    """(n,) or (n, C): what is said of each row."""
+    own: np.ndarray
+    """(n, C) booleans: what each row has."""
+    said: np.ndarray
+    """(n, C) booleans: what is said of it."""
+
+    @property
+    @abstractmethod
+    def correct(self) -> np.ndarray:
+        """(n,) float64: 1 where all that is said is right."""
+
+    @property
+    @abstractmethod
+    def surprise(self) -> np.ndarray:
+        """(n,): mean negative log probability of what is true."""
+
+    @property
+    @abstractmethod
+    def distance(self) -> np.ndarray:
+        """(n,): squared distance of probabilities and truth, 0 best, 1 worst."""
+
+    @property
+    @abstractmethod
+    def ranked(self) -> Sequence[int]:
+        """The classes whose areas are averaged."""
+
+    @abstractmethod
+    def averaged_over(self, own: np.ndarray, said: np.ndarray) -> np.ndarray:
+        """(R, C) weights of rows with and said to have each class → (R, C): 1 for what macro averages are over."""
+
+    @property
+    @abstractmethod
+    def unranked(self) -> str:
+        """Why metrics that rank are not defined for these rows; empty where they are."""
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def missed(self) -> np.ndarray:
+        """(n,): share of wrong decisions."""
+        return (self.own != self.said).mean(1)
+
+    @cached_property
+    def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(n, C) float64 each: right and said, own, said."""
+        return (self.own & self.said).astype(float), self.own.astype(float), self.said.astype(float)
+
+    @cached_property
+    def ranking(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Per class, see `weighted.rank`."""
+        return weighted.rank(self.probabilities)
+
+    def positive(self, number: int) -> np.ndarray:
+        """(n,) booleans: the rows of a class."""
+        return self.own[:, number]
+
+    def mean(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """(n,) values → (R,) weighted means."""
+        return weighted.mean(values, weights)
+
+    def averaged(
+        self, part: Part, average: Literal["macro", "micro", "weighted", "samples"], weights: np.ndarray
+    ) -> np.ndarray:
+        """(R,) precision, recall or F1; what divides by nothing counts 0."""
+        a, b = SIDES[part]
+        if average == "samples":
+            hits, own, said = (each.sum(1) for each in self.counts)
+            return self.mean(ratio(hits, a * own + b * said), weights)
+        hits, own, said = (weights @ each for each in self.counts)
+        if average == "micro":
+            return ratio(hits.sum(1), a * own.sum(1) + b * said.sum(1))
+        share = own if average == "weighted" else self.averaged_over(own, said)
+        return ratio((ratio(hits, a * own + b * said) * share).sum(1), share.sum(1))
+
+    def area(
+        self, curve: Literal["roc", "precision"], average: Literal["macro", "weighted"], weights: np.ndarray
+    ) -> np.ndarray:
+        """(R,) area under the ROC or the precision-recall curve of each class against the rest, averaged."""
+        values = np.stack([AREAS[curve](*reached(self, weights, each)) for each in self.ranked], 1)
+        if len(self.ranked) == 1 or average == "macro":
+            return values.mean(1)
+        support = np.stack([weights @ self.positive(each) for each in self.ranked], 1)
+        return (values * support).sum(1) / support.sum(1)
+
+
+class Single(Scores):
+    """Rows with one label each, of which the most probable class is said.
+
+    Args:
+        labels: (n,) class numbers.
+        probabilities: (n, C).
+    """
+
+    def __init__(self, labels: np.ndarray, probabilities: np.ndarray) -> None:
+        self.labels = np.asarray(labels, np.int64)
+        self.probabilities = np.asarray(probabilities, np.float64)
+        self.classes = self.probabilities.shape[1]
+        self.answers = self.probabilities.argmax(1) if len(self.labels) else np.zeros(0, np.int64)
+        self.own, self.said = (each[:, None] == np.arange(self.classes) for each in (self.labels, self.answers))
+
+    @cached_property
+    def correct(self) -> np.ndarray:
+        """(n,) float64: 1 where the most probable class is the label."""
+        return (self.answers == self.labels).astype(float)
+
+    @property
+    def surprise(self) -> np.ndarray:
+        """(n,): negative log probability of the label."""
+        own = self.probabilities[np.arange(len(self.labels)), self.labels]
+        return -np.log(np.clip(own, EPSILON, 1 - EPSILON))
+
+    @property
+    def distance(self) -> np.ndarray:
+        """(n,): half the squared distance between probabilities and the label's unit vector."""
+        return ((self.probabilities - self.own) ** 2).sum(1) / 2
+
+    @property
+    def ranked(self) -> Sequence[int]:
+        """All classes; of two, the second one alone."""
+        return [1] if self.classes == 2 else range(self.classes)
+
+    def averaged_over(self, own: np.ndarray, said: np.ndarray) -> np.ndarray:
+        """The classes with a label or a prediction."""
+        return (own + said > 0).astype(float)
+
+    @property
+    def unranked(self) -> str:
+        """A class without a row."""
+        absent = sorted(set(range(self.classes)) - set(np.unique(self.labels).tolist()))
+        return f"no row of class {', '.join(map(str, absent))} (counted from 0)" if absent else ""
+
+    def calibration_error(self, weights: np.ndarray) -> np.ndarray:
+        """ECE (Guo et al. 2017): 15 equal bins of confidence, gap of accuracy and confidence, by weight of the bin."""
+        confidence = self.probabilities.max(1, initial=0)
+        inside = weighted.confidence_bin(confidence) == np.arange(BINS)[:, None]
+        gaps = weights @ (inside * (self.correct - confidence)).T
+        with np.errstate(invalid="ignore"):
+            return np.abs(gaps).sum(1) / weights.sum(1)
+
+
+class Multi(Scores):
+    """Rows with several labels, or none.
+
+    Args:
+        labels: (n, C), nonzero where the row has the label.
+        probabilities: (n, C).
+        thresholds: (C,) or one for all.
+    """
+
+    def __init__(self, labels: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarray | float = HALF) -> None:
+        self.labels = self.own = np.asarray(labels) != 0
+        self.probabilities = np.asarray(probabilities, np.float64)
+        self.answers = self.said = self.probabilities > np.asarray(thresholds, np.float64)
+
+    @property
+    def correct(self) -> np.ndarray:
+        """(n,) float64: 1 where every label is right."""
+        return (self.own == self.said).all(1).astype(float)
+
+    @property
+    def surprise(self) -> np.ndarray:
+        """(n,): negative log probability of having or not having each label, mean over labels."""
+        own = np.where(self.own, self.probabilities, 1 - self.probabilities)
+        return -np.log(np.clip(own, EPSILON, 1 - EPSILON)).mean(1)
+
+    @property
+    def distance(self) -> np.ndarray:
+        """(n,): mean over labels."""
+        return ((self.probabilities - self.own) ** 2).mean(1)
+
+    @property
+    def ranked(self) -> Sequence[int]:
+        """All labels."""
+        return range(self.own.shape[1])
+
+    def averaged_over(self, own: np.ndarray, said: np.ndarray) -> np.ndarray:
+        """All labels."""
+        return np.ones_like(own)
+
+    @property
+    def unranked(self) -> str:
+        """A label that all rows or none have."""
+        rows = self.own.sum(0)
+        one_sided = [str(number) for number in np.flatnonzero((rows == 0) | (rows == len(self)))]
+        return f"all rows or none have label {', '.join(one_sided)} (counted from 0)" if one_sided else ""
+
+
+def scored(
+    labels: np.ndarray, probabilities: np.ndarray, task: Task = "single", thresholds: np.ndarray | float = HALF
+) -> Scores:
+    """The scores of rows of a task, shapes and label range verified; `thresholds` are of several labels only.
+
+    Raises:
+        InputError: says what does not fit.
+    """
+    if task == "single":
+        return _single(labels, probabilities)
+    if probabilities.ndim != 2 or np.shape(labels) != probabilities.shape:
+        raise InputError(
+            f"labels of shape {np.shape(labels)} for probabilities of shape {probabilities.shape}: "
+            "rows × labels expected of both"
+        )
+    if np.ndim(thresholds) and np.shape(thresholds) != probabilities.shape[1:]:
+        raise InputError(f"{np.size(thresholds)} thresholds for {probabilities.shape[1]} labels")
+    return Multi(labels, probabilities, thresholds)
+
+
+def _single(labels: np.ndarray, probabilities: np.ndarray) -> Single:
+    if probabilities.ndim != 2 or probabilities.shape[1] < 2:
+        raise InputError(f"probabilities of shape {probabilities.shape}: rows × two or more classes expected")
+    if len(labels) != len(probabilities):
+        raise InputError(f"{len(labels)} labels for {len(probabilities)} rows of probabilities")
+    if len(labels) and not 0 <= np.min(labels) <= np.max(labels) < probabilities.shape[1]:
+        raise InputError(f"labels must lie between 0 and {probabilities.shape[1] - 1}")
+    return Single(labels, probabilities)

@@ -1,0 +1,117 @@
+"""What a classifier is measured by: one table, for texts with one label and with several.
+
+An entry here is all that a metric needs to be measured with its interval, stored, shown on Performance and on the
+command line, compared in sweeps and chosen by `training.metric`. Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from core.data.table import Task
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Measure = Callable[[Any, "np.ndarray"], "np.ndarray"]
+"""(`core.evaluation.scores.Scores` of n rows, weights (R, n)) → (R,); NaN where it is not defined."""
+Reads = Literal["answers", "probabilities", "ranking"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a split."""
+
+    name: str
+    """As in records and on the command line."""
+    title: str
+    better: Literal["higher", "lower"]
+    measure: Measure
+    reads: Reads = "answers"
+    """answers: it changes only with what is said · probabilities: with every probability · ranking: with the order of
+    the rows by each class's probability, so that it needs a row of every class and one against it."""
+    tasks: tuple[Task, ...] = ("single", "multi")
+    """Where it is defined."""
+    nearest: str = "auto"
+    """Of one task only: the metric of the other that comes nearest; auto: what stands there unasked."""
+    title_of_several: str = ""
+    """The title where texts have several labels, if that is another."""
+
+    def title_for(self, task: Task) -> str:
+        """What it is called where texts have one label, or several."""
+        return (task == "multi" and self.title_of_several) or self.title
+
+
+def _averaged(part: str, average: str) -> Measure:
+    return lambda scores, weights: scores.averaged(part, average, weights)
+
+
+def _area(curve: str, average: str) -> Measure:
+    return lambda scores, weights: scores.area(curve, average, weights)
+
+
+def _mean(of: str) -> Measure:
+    return lambda scores, weights: scores.mean(getattr(scores, of), weights)
+
+
+def _averages(average: str, **more: Any) -> list[Metric]:
+    """Precision, recall and F1."""
+    parts = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
+    return [
+        Metric(f"{part}_{average}", f"{title}, {average}", "higher", _averaged(part, average), **more)
+        for part, title in parts.items()
+    ]
+
+
+SINGLE: tuple[Task, ...] = ("single",)
+MULTI: tuple[Task, ...] = ("multi",)
+
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        Metric("accuracy", "Accuracy", "higher", _mean("correct"), tasks=SINGLE, nearest="subset_accuracy"),
+        *_averages("macro"),
+        *_averages("micro", tasks=MULTI, nearest="accuracy"),
+        *_averages("weighted"),
+        *_averages("samples", tasks=MULTI, nearest="accuracy"),
+        Metric("subset_accuracy", "All labels right", "higher", _mean("correct"), tasks=MULTI, nearest="accuracy"),
+        Metric("hamming_loss", "Hamming loss", "lower", _mean("missed"), tasks=MULTI, nearest="loss"),
+        Metric("roc_auc", "ROC-AUC", "higher", _area("roc", "weighted"), "ranking", SINGLE, nearest="roc_auc_macro"),
+        Metric("roc_auc_macro", "ROC-AUC, macro", "higher", _area("roc", "macro"), "ranking"),
+        Metric(
+            "average_precision",
+            "Average precision",
+            "higher",
+            _area("precision", "macro"),
+            "ranking",
+            title_of_several="AUPR, macro",
+        ),
+        Metric("loss", "Loss", "lower", _mean("surprise"), "probabilities"),
+        Metric(
+            "ece",
+            "Calibration error",
+            "lower",
+            lambda scores, weights: scores.calibration_error(weights),
+            "probabilities",
+            SINGLE,
+            nearest="brier",
+        ),
+        Metric("brier", "Brier score", "lower", _mean("distance"), "probabilities"),
+    )
+}
+"""Two classes: roc_auc and average_precision are those of the second class. More: each class against the rest, weighted
+by support (roc_auc) or plainly averaged (roc_auc_macro, average_precision). macro: of one label a text over the classes
+with a label or a prediction, as scikit-learn does; of several over all. micro: over all decisions at once. samples:
+over texts. loss and brier of several labels are means over rows and labels."""
+
+
+def metrics_of(task: Task) -> dict[str, Metric]:
+    """The metrics that a task has, by name."""
+    return {name: metric for name, metric in METRICS.items() if task in metric.tasks}
+
+
+def thresholded() -> dict[str, Metric]:
+    """Those of several labels a text that change with the thresholds."""
+    return {name: metric for name, metric in metrics_of("multi").items() if metric.reads == "answers"}

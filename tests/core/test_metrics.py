@@ -1,0 +1,63 @@
+"""One entry in the table of metrics is all that a metric needs."""
+
+import numpy as np
+import pytest
+
+from core.evaluation.intervals import intervals
+from core.evaluation.metrics import evaluate
+from core.evaluation.scores import scored
+from core.metrics import METRICS, Metric, metrics_of, thresholded
+from core.runs.sweep_table import known_metrics, title
+
+ONE = np.array([0, 1, 1]), np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5]])
+SEVERAL = np.array([[1, 0], [1, 1]]), np.array([[0.9, 0.2], [0.4, 0.8]])
+
+
+@pytest.fixture
+def boldness(monkeypatch):
+    """A metric that nobody knew: the mean of the highest probability."""
+    measure = lambda scores, weights: scores.mean(scores.probabilities.max(1), weights)  # noqa: E731
+    metric = Metric("boldness", "Boldness", "higher", measure, "probabilities")
+    monkeypatch.setitem(METRICS, "boldness", metric)
+
+
+@pytest.mark.parametrize(("task", "rows", "value"), [("single", ONE, 1.8 / 3), ("multi", SEVERAL, 1.7 / 2)])
+def test_a_new_metric_is_measured_with_its_interval_in_both_tasks(boldness, task, rows, value):
+    assert evaluate(*rows, task)["boldness"] == pytest.approx(value)
+    low, high = intervals(*rows, task)["boldness"]
+    assert low <= value <= high
+
+
+def test_a_new_metric_can_be_compared_in_sweeps(boldness):
+    assert "boldness" in known_metrics() and "tuned.boldness" not in known_metrics()
+    assert title("boldness") == "Boldness"
+
+
+def test_what_thresholds_change_is_what_reads_answers_only():
+    labels, probabilities = SEVERAL
+    half, low = (evaluate(labels, probabilities, "multi", limit) for limit in (0.5, 0.1))
+    assert {name for name in half if half[name] != low[name]} <= set(thresholded())
+    assert {name for name, metric in metrics_of("multi").items() if metric.reads != "answers"} == {
+        "roc_auc_macro",
+        "average_precision",
+        "loss",
+        "brier",
+    }
+
+
+def test_every_metric_reads_what_it_says():
+    """Answers stay where probabilities move a little; so do ranks where all of them are halved from above 0.5."""
+    labels = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
+    probabilities = np.array([[0.9, 0.2], [0.1, 0.8], [0.7, 0.6], [0.3, 0.4]])
+    moved = (probabilities * 2 + 0.5) / 3
+    once = np.ones((1, 4))
+    for name, metric in metrics_of("multi").items():
+        before, after = (metric.measure(scored(labels, each, "multi"), once)[0] for each in (probabilities, moved))
+        assert (before != after) == (metric.reads == "probabilities"), name
+
+
+def test_the_better_direction_is_that_of_a_perfect_classifier():
+    labels = np.array([0, 1, 1, 0])
+    perfect, hopeless = (evaluate(labels, np.eye(2)[each]) for each in (labels, 1 - labels))
+    for name, metric in metrics_of("single").items():
+        assert (perfect[name] > hopeless[name]) == (metric.better == "higher"), name
