@@ -1,0 +1,45 @@
+"""The notebooks that README shows: stored without outputs, and every cell runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from core.runs.store import RunStore
+
+NOTEBOOKS = sorted(Path(__file__).parent.glob("*.ipynb"))
+EVERY = pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+HTML, PLOTLY = "text/html", "application/vnd.plotly.v1+json"
+
+
+@EVERY
+def test_it_is_stored_without_outputs(file):
+    cells = nbformat.read(file, as_version=4).cells
+    assert not [cell for cell in cells if cell.get("outputs") or cell.get("execution_count")]
+
+
+def shown(notebook, kind):
+    """What cells show of a kind, in order."""
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    return [output["data"][kind] for output in outputs if kind in output.get("data", {})]
+
+
+@pytest.mark.slow
+def test_the_first_run_shows_runs_a_sentence_figures_and_trains_one(machine, monkeypatch):
+    monkeypatch.delenv("SENTISCOPE_STARTERS")
+    notebook = nbformat.read(Path(__file__).parent / "first_run.ipynb", as_version=4)
+    NotebookClient(notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": machine}}).execute()
+    pages = shown(notebook, HTML)
+    assert "starter-ndt-01-n3</td>" in pages[0]
+    assert any("sentiscope-map" in page for page in pages)
+    assert [figure["layout"]["title"]["text"].partition(",")[0] for figure in shown(notebook, PLOTLY)] == [
+        "Phenomena",
+        "Heads side by side",
+        "Learning",
+    ]
+    own = [record for record in RunStore().list() if not record.run.startswith("starter-")]
+    assert [record.status for record in own] == ["done"] and own[0].results["metrics"]["test"]["accuracy"] > 0.5
+    assert not [each for cell in notebook.cells for each in cell.get("outputs", []) if each["output_type"] == "error"]
