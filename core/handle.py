@@ -362,8 +362,9 @@ def _told(on_event: OnEvent | None) -> Iterator[OnEvent]:
     from core.cli.printing import PLAIN
     from core.cli.progress import Progress
 
-    # Plain lines in a notebook, where a bar would need a widget.
-    with Progress(Console(file=sys.stderr, force_jupyter=False, soft_wrap=True, **PLAIN)) as progress:
+    # A bar on a terminal. Elsewhere lines, also in a notebook, which says that it has colours and cannot move a bar.
+    here = Console(force_jupyter=False, force_terminal=sys.stdout.isatty(), soft_wrap=True, **PLAIN)
+    with Progress(here) as progress:
         yield progress.tell
 
 

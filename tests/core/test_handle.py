@@ -48,7 +48,7 @@ def test_a_file_is_trained_on_in_a_line_and_the_run_is_there(table, capsys):
     assert (made.config.training.epochs, made.config.training.seed, made.config.model.width) == (2, 3, 8)
     assert [each.name for each in runs()] == ["first"] and runs()[0] == made
     assert made.metrics["test"] == made.evaluate()["metrics"]
-    lines = capsys.readouterr().err.splitlines()
+    lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "run first" and [line[:8] for line in lines if line.startswith("epoch")] == [
         "epoch 1:",
         "epoch 2:",

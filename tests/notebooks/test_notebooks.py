@@ -42,4 +42,7 @@ def test_the_first_run_shows_runs_a_sentence_figures_and_trains_one(machine, mon
     ]
     own = [record for record in RunStore().list() if not record.run.startswith("starter-")]
     assert [record.status for record in own] == ["done"] and own[0].results["metrics"]["test"]["accuracy"] > 0.5
-    assert not [each for cell in notebook.cells for each in cell.get("outputs", []) if each["output_type"] == "error"]
+    streams = [each for cell in notebook.cells for each in cell.get("outputs", []) if each["output_type"] == "stream"]
+    told = "".join(each["text"] for each in streams if each["name"] == "stdout").splitlines()
+    assert [line[:8] for line in told if line[:5] == "epoch"] == [f"epoch {number}:" for number in (1, 2, 3, 4)]
+    assert not [line for line in told if "%" in line], "no bar, which a notebook cannot move"
