@@ -62,6 +62,16 @@ class Need:
         return self.unmet.format(group)
 
 
+class Trial(NamedTuple):
+    """What a setting that no preset changes is there to find out."""
+
+    value: str
+    """To try, as typed at `--set`."""
+    question: str
+    also: tuple[tuple[str, str], ...] = ()
+    """Further settings that it needs, dotted, with their values."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Setting:
     """One leaf of the settings."""
@@ -77,6 +87,7 @@ class Setting:
     """What is allowed, empty where it is a number or a text; a switch has true and false."""
     within: Range | None
     needs: tuple[Need, ...]
+    trial: Trial | None
     default: Any
 
     def idle(self, group: Any) -> Need | None:
@@ -92,6 +103,7 @@ def setting(
     *,
     within: tuple[float, float] | Range | None = None,
     needs: tuple[Need, ...] = (),
+    trial: Trial | None = None,
 ) -> T:
     """A field of a group of settings (a frozen dataclass) with what is said of it.
 
@@ -102,8 +114,10 @@ def setting(
         help: what it does.
         within: the numbers that it may be.
         needs: what it needs to have an effect; a value other than the default is refused without.
+        trial: what it is there to find out.
     """
-    about = {"label": label, "group": group, "help": help, "within": Range(*within) if within else None, "needs": needs}
+    span = Range(*within) if within else None
+    about = {"label": label, "group": group, "help": help, "within": span, "needs": needs, "trial": trial}
     found: T = dataclasses.field(default=default, metadata=about)
     return found
 
@@ -129,6 +143,7 @@ def _declared(kind: type, prefix: str) -> Iterator[Setting]:
                 _choices(hint),
                 about.get("within"),
                 about.get("needs", ()),
+                about.get("trial"),
                 field.default,
             )
 

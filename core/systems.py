@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from core.config import compose, flat
-from core.exceptions import InputError
+from core.config import SETTINGS, compose, flat, inputs
+from core.exceptions import ConfigError, InputError
 from core.models.describe import marks, parameters, parts
 from core.models.equation import equation
 from core.models.neighbours import Difference, differences, nearest
@@ -98,6 +99,7 @@ def whole(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) ->
         "equation": [{"latex": line.latex, "words": line.words} for line in equation(preset.model)],
         "settings": dict(preset.settings),
         "departures": departed(name),
+        "trials": trials(name),
         "nearest": relative,
         "differences": [
             {"setting": each.setting, "what": each.words, "here": each.first, relative: each.second}
@@ -117,6 +119,24 @@ def departed(name: str) -> list[dict[str, str]]:
         here = each.ours or f"{each.setting}={str(value).lower() if isinstance(value, bool) else value}"
         instead = f"{each.setting}={each.instead}" if each.instead else ""
         found.append({"what": each.what, "paper": each.paper, "here": here, "why": each.why, "instead": instead})
+    return found
+
+
+def trials(name: str) -> list[dict[str, str]]:
+    """What settings that no preset changes could find out with this one: `question`, and `set`, ready to be typed.
+
+    What else they need, a lexicon say, is among the settings.
+    """
+    found = []
+    for setting in SETTINGS.values():
+        if setting.trial is None:
+            continue
+        wished = {**dict(setting.trial.also), setting.name: setting.trial.value}
+        with contextlib.suppress(ConfigError):  # it has nothing to do in this model
+            wished |= inputs(name, wished)
+            compose(name, wished)
+            pairs = " ".join(f"{key}={value}" for key, value in wished.items())
+            found.append({"question": setting.trial.question, "set": pairs})
     return found
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 from core.exceptions import ConfigError
 from core.models.formula import Line, Term
 from core.models.lambda_range import DIFFERENTIAL_START, LAMBDA_RANGES, Constraint
-from core.settings import LARGEST_SEED, Group, Need, check_needs, check_ranges, setting
+from core.settings import LARGEST_SEED, Group, Need, Trial, check_needs, check_ranges, setting
 
 Mixing = Literal["single", "differential", "differential-v2", "additive"]
 Lexical = Literal["none", "add", "hadamard"]
@@ -88,6 +88,7 @@ class AttentionConfig:
             ),
             FURTHER_MAPS,
         ),
+        trial=Trial("true", "Do the heads of a layer settle on different lambdas where they do not share one?"),
     )
     lambda_input: bool = setting(
         False,
@@ -101,6 +102,7 @@ class AttentionConfig:
                 "mixing=differential-v2, whose lambda is one per token anyway",
             ),
         ),
+        trial=Trial("true", "Do negations and contrasts get another lambda than the words around them?"),
     )
     lambda_start: str = setting(
         "paper",
@@ -127,6 +129,7 @@ class AttentionConfig:
         MAPS,
         "Divide the coefficients by the sum of their magnitudes, so that a row of the combined map never exceeds 1.",
         needs=(Need(lambda part: part.components > 1, "one map needs none; choose components=2 and mixing=additive"),),
+        trial=Trial("true", "Do further maps still help when all weights together count no more than that of one map?"),
     )
     rotary: bool = setting(
         False,
@@ -152,6 +155,7 @@ class AttentionConfig:
         GATE,
         "The gate starts wider open for words that a lexicon calls positive or negative; by how much is learned.",
         needs=(Need(lambda part: part.gate, "there is no gate to guide; choose gate=true as well"),),
+        trial=Trial("true", "Does the gate find the words with a polarity sooner when a lexicon names them?"),
     )
     window: int = setting(
         0,
@@ -166,6 +170,7 @@ class AttentionConfig:
         "With a window: tokens drawn at random that all see, beside the first and the last.",
         within=(0, 64),
         needs=(WINDOW,),
+        trial=Trial("0", "Do the random tokens carry anything that the window, the first and the last do not?"),
     )
     support_seed: int = setting(
         0,
@@ -193,7 +198,13 @@ class AttentionConfig:
         needs=(SIGMA, SIGMA_ADDED),
     )
     lexical_strength: float = setting(
-        1.0, "strength of sigma", LEXICON, "Factor on sigma.", within=(-STRONGEST, STRONGEST), needs=(SIGMA,)
+        1.0,
+        "strength of sigma",
+        LEXICON,
+        "Factor on sigma.",
+        within=(-STRONGEST, STRONGEST),
+        needs=(SIGMA,),
+        trial=Trial("5", "Does sigma, which is at most 1, need more weight?"),
     )
     learn_strength: bool = setting(
         False,
@@ -201,6 +212,7 @@ class AttentionConfig:
         LEXICON,
         "add only: learn that factor, one per layer, from this start.",
         needs=(SIGMA, SIGMA_ADDED),
+        trial=Trial("true", "Which layers would turn the lexicon up, and which would turn it off?"),
     )
     lexical_component: int = setting(
         -1,
@@ -208,6 +220,11 @@ class AttentionConfig:
         LEXICON,
         "The one component that sigma reaches, counted from 0; -1: every component.",
         needs=(SIGMA, FURTHER_MAPS),
+        trial=Trial(
+            "1",
+            "With sigma in one map only, does lambda say how much the lexicon is worth?",
+            (("model.attention.lexical", "add"),),
+        ),
     )
 
     def __post_init__(self) -> None:

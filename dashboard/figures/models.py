@@ -86,6 +86,11 @@ def departure_frame(name: str) -> pd.DataFrame:
     return frame.assign(paper=frame["paper"].replace("", "not stated"))
 
 
+def trial_frame(name: str) -> pd.DataFrame:
+    """What settings that no preset changes could find out with this one: question, set."""
+    return pd.DataFrame(systems.trials(name), columns=["question", "set"])
+
+
 def runs_of(name: str, records: Sequence[RunRecord]) -> list[str]:
     """The newest finished runs of a preset, at most `LINKED`."""
     return [record.run for record in records if record.preset == name and record.status == "done"][:LINKED]

@@ -21,6 +21,7 @@ from dashboard.figures.models import (
     preset_frame,
     runs_of,
     sizes_of,
+    trial_frame,
 )
 from dashboard.figures.numbers import count
 from dashboard.widgets.diagram import draw
@@ -53,7 +54,7 @@ def page() -> None:
     caption("A chosen row is shown below. Parts: what a model has beside a plain transformer encoder.")
     tables: dict[str, Table] = {"Presets": frame, "Parts": parts_frame(name, sizes)}
     _whole(name, sizes, records)
-    tables |= _departures(name)
+    tables |= _departures(name) | _trials(name)
     tables["Differences"] = _compare(name)
     export_bar("models", tables)
 
@@ -116,6 +117,25 @@ def _departures(name: str) -> dict[str, Table]:
         alt=f"Where {name} departs from its paper",
     )
     return {"Departures": frame}
+
+
+def _trials(name: str) -> dict[str, Table]:
+    """What else could be asked of it; nothing where no such setting has an effect."""
+    frame = trial_frame(name)
+    if frame.empty:
+        return {}
+    heading("Worth trying", "trials", note="settings that no preset changes, and what each would show")
+    st.dataframe(
+        frame,
+        hide_index=True,
+        row_height=row_height(),
+        column_config={
+            "question": st.column_config.TextColumn("Question"),
+            "set": st.column_config.TextColumn("To find out, set"),
+        },
+        alt=f"What else could be asked of {name}",
+    )
+    return {"Worth trying": frame}
 
 
 def _compare(name: str) -> Table:

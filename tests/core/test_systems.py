@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core import systems
+from core.config import compose, flat, parse_settings
 from core.exceptions import InputError
 from core.models.presets import PAPERS, PRESETS
 
@@ -53,3 +54,30 @@ def test_one_whole_adds_up_and_names_its_relative():
     assert found["differences"][0]["here"] == "no" and found["differences"][0]["sentiformer"] == "yes"
     assert found["settings"]["training.warmup"] == 0.1
     assert found["title"] == "SentiFormer"
+
+
+def test_every_setting_of_the_model_is_there_for_something():
+    """A preset changes it, a departure from a paper rests on it, or it is worth trying on some preset."""
+    usual = flat(compose("vanilla"))
+    used = {name for preset in PRESETS for name, value in systems.settings()[preset].items() if value != usual[name]}
+    used |= {each.setting for preset in PRESETS.values() for each in preset.departures}
+    used |= {
+        name for preset in PRESETS for each in systems.trials(preset) for name in parse_settings(each["set"].split())
+    }
+    assert {name for name in usual if name.startswith("model.")} <= used
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_what_is_worth_trying_can_be_typed_and_makes_another_model(preset):
+    for each in systems.trials(preset):
+        assert each["question"].endswith("?")
+        assert compose(preset, parse_settings(each["set"].split())).model != PRESETS[preset].model
+
+
+def test_what_is_worth_trying_is_what_the_preset_has_parts_for():
+    asked = {each["set"] for each in systems.trials("sentiformer")}
+    assert asked == {"model.attention.lexicon_gate=true text.lexicon=vader", "model.attention.random_globals=0"}
+    assert systems.trials("cnn") == systems.trials("vanilla") == []
+    assert systems.whole("lexical-hadamard")["trials"] == [
+        {"question": "Does sigma, which is at most 1, need more weight?", "set": "model.attention.lexical_strength=5"}
+    ]

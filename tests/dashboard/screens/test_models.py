@@ -77,6 +77,16 @@ def test_every_kind_of_model_has_its_parts_and_equation(opened, name):
     assert "logits" in " ".join(each.value for each in app.latex)
 
 
+def test_what_is_worth_trying_is_listed_where_it_has_an_effect(opened):
+    app = opened(model="lexical-all")
+    rows = table(app, "What else could be asked of lexical-all")
+    assert "model.attention.learn_strength=true" in rows["set"].tolist()
+
+
+def test_a_plain_encoder_has_nothing_worth_trying(opened):
+    assert "Worth trying" not in words(opened(model="vanilla"))
+
+
 def test_where_a_preset_departs_from_its_paper_is_listed_and_a_baseline_without_one_lists_nothing(opened):
     app = opened(model="tweet-v8-p2")
     assert "Departs from the paper in" in words(app)
