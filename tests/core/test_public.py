@@ -5,14 +5,17 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import sentiscope
+from fresh import modules_after
 
 import core.handle
 from core import verbs
 from core.handle import Run
 
+TRAINED = Path(__file__).resolve().parents[2] / "trained"
 METHODS = [name for name, member in vars(Run).items() if inspect.isfunction(member) and not name.startswith("_")]
 OF_A_RUN = {"self", "run", "store"}
 
@@ -33,6 +36,17 @@ def test_a_script_elsewhere_can_import_it(machine):
     code = "import sentiscope; print(sentiscope.runs.__name__, sentiscope.__version__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"runs {core.__version__}\n"
+
+
+def test_neither_a_sentence_nor_a_figure_loads_streamlit(monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+    pieces = {
+        "sentence": "import sentiscope; run = sentiscope.run('starter-vanilla'); run.sentence('not bad')._repr_html_()",
+        "figure": "run.figure('grid', text='not bad')",
+    }
+    loaded = modules_after(pieces)
+    assert "torch" in loaded["sentence"] and "plotly" not in loaded["sentence"]
+    assert "plotly" in loaded["figure"] and "streamlit" not in loaded["figure"]
 
 
 @pytest.mark.parametrize("name", METHODS)

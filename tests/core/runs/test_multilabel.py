@@ -12,6 +12,7 @@ from core import verbs
 from core.config import compose
 from core.data.load import load
 from core.exceptions import ConfigError, InputError, RunDamaged
+from core.handle import Run
 from core.metrics import thresholded
 from core.runs.projections import read_vectors
 from core.runs.record import RECORD
@@ -207,3 +208,13 @@ def test_balanced_labels_and_smoothing_train(file, store, monkeypatch, tmp_path)
     config = compose("vanilla", {"data.name": str(file), **SETTINGS, **more, "training.metric": "average_precision"})
     assert execute(store, store.create(config, "vanilla").run).status == "done"
     assert load(config.data).task == "multi"
+
+
+def test_a_run_and_a_sentence_show_several_labels(trained):
+    run = Run("several", trained)
+    page, tuned = run._repr_html_(), run.record.results["tuned"]["metrics"]["test"]["f1_macro"]
+    assert f"<td>test</td><td>{tuned:.3f}</td>" in page and "F1 macro, tuned" in page
+    said = run.sentence("word1 warm late word2")
+    assert said.prediction == verbs.inspect("several", "word1 warm late word2", store=trained)["prediction"]
+    own = said.prediction["labels_tuned"]
+    assert own and all(f"{label} {said.prediction['probabilities'][label]:.3f}" in repr(said) for label in own)
