@@ -1,9 +1,12 @@
-"""Cells of tables: numbers in words, and texts that are given away as CSV."""
+"""Cells of tables: numbers in words, and tables that are given away as CSV."""
 
 from __future__ import annotations
 
 import re
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 T = TypeVar("T")
 _FORMULA = re.compile(r"[\s\x00-\x20\u200b\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n]")
@@ -27,3 +30,10 @@ def cell_text(value: float | list[float] | str | None) -> str:
     if isinstance(value, list):
         return " to ".join(map(decimals, value))
     return value if isinstance(value, str) else decimals(value)
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """The table as CSV; what a spreadsheet would take for a formula gets a leading apostrophe, names of columns too."""
+    text = frame.select_dtypes(include=["str", "object", "category"]).columns
+    guarded = frame.assign(**{name: frame[name].astype(object).map(no_formula) for name in text})
+    return guarded.set_axis([no_formula(name) for name in frame.columns], axis=1).to_csv(index=False)

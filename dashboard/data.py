@@ -23,18 +23,17 @@ from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, PREDICTIONS, RECOR
 from core.runs.store import RunStore
 from core.runs.sweep import Plan
 from core.training.history import read_history
+from dashboard.figures.curves import Curves, history_curves, shown_metric, steps_per_epoch
 from dashboard.figures.edits import UNCHANGED, Edits
 from dashboard.figures.theme import Tokens
-from dashboard.figures.training import Curves, history_curves, shown_metric, steps_per_epoch
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.interpret.sentence import SentenceView
     from core.runs.load import LoadedRun
+    from dashboard.figures.curves import Line, NumberLine, Place
     from dashboard.figures.decisions import Floats, Integers, Report
-    from dashboard.figures.lambdas import Line, Place
-    from dashboard.figures.parts import NumberLine
 
 
 @st.cache_resource
@@ -134,7 +133,7 @@ def learned_numbers(record: RunRecord) -> dict[str, list[NumberLine]]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _learned_numbers(path: str, version: str, epochs: int, steps: int) -> dict[str, list[NumberLine]]:
-    from dashboard.figures.parts import number_lines  # pandas
+    from dashboard.figures.curves import number_lines  # pandas
 
     history = read_history(Path(path))
     return number_lines(history, steps_per_epoch(history, epochs, steps))
@@ -148,7 +147,7 @@ def lambda_heads(record: RunRecord) -> dict[Place, tuple[Line, ...]]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _lambda_heads(path: str, version: str) -> dict[Place, tuple[Line, ...]]:
-    from dashboard.figures.lambdas import head_lines  # pandas
+    from dashboard.figures.curves import head_lines  # pandas
 
     return head_lines(read_history(Path(path)))
 
@@ -195,7 +194,7 @@ def points(record: RunRecord, split: str) -> pd.DataFrame:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _points(path: str, version: str, classes: tuple[str, ...]) -> pd.DataFrame:
-    from dashboard.figures.embeddings import points_frame
+    from dashboard.figures.points import points_frame
 
     try:
         return points_frame(read_predictions(Path(path)), classes)

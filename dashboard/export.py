@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,13 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.offline import get_plotlyjs
 
+from core.cells import csv_text
 from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
-from dashboard.catalogue import FIGURES, Drawn, Source
+from dashboard.figures.figure import Figure
+from dashboard.figures.files import Files
+from dashboard.figures.registry import ALL, FIGURES
+from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, config
 
 THEMES = ("light", "dark")
@@ -53,6 +58,8 @@ def figures(
     only: Sequence[str] = (),
     text: str = "",
     theme: str = "light",
+    options: Mapping[str, str] | None = None,
+    csv: bool = False,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
     """Write the figures of a run, each into `folder/NAME.html`.
@@ -66,73 +73,139 @@ def figures(
         only: Names; empty: all that this run has.
         text: A sentence to look into; empty: no figure of a sentence.
         theme: `light` or `dark`.
+        options: What the pages let a person choose, by the name that it has in a link, such as `threshold` or `layer`.
+        csv: Also write the numbers of each figure that has a table.
         store: Where runs live.
 
     Returns:
         `run`, `split`, `theme`; `files`: `name`, `title`, `file` of each; `left_out`: name → why there is none.
 
     Raises:
-        InputError: no such run, split, figure or theme, a figure that this run does not have, or a bad folder.
+        InputError: no such run, split, figure, option or theme, a figure that this run does not have, or a bad folder.
         RunDamaged: a file of the run cannot be read.
     """
-    source = _source(run, only, split, text, theme, store)
-    drawn: dict[str, Drawn] = {}
-    left_out: dict[str, str] = {}
-    for name in dict.fromkeys(only or FIGURES):
-        try:
-            drawn[name] = _drawn(name, source) if only else FIGURES[name](source)
-        except NotAvailable as error:
-            left_out[name] = str(error)
-    files = []
+    look = _look(theme)
+    source = _source(store or RunStore(), run, only, split, text, options or {})
+    drawn, left_out = _all(source, look, only)
+    if unused := [name for name in source.choices if name not in source.used]:
+        raise InputError(f"{unused[0]}: none of these figures has this option for this run")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        alone = len(drawn) == 1
-        if drawn and not alone:
-            (folder / PLOTLY).write_text(get_plotlyjs(), encoding="utf-8")
-        for name, figure in drawn.items():
-            path = folder / f"{name}.html"
-            path.write_text(page(figure, name, run, source.look, alone=alone), encoding="utf-8", errors="replace")
-            files.append({"name": name, "title": figure.title, "file": str(path)})
+        files = _write(drawn, folder, run, look, csv=csv)
     except OSError as error:
         raise InputError(f"--to {folder}: cannot be written ({error.strerror})") from error
     return {"run": run, "split": source.split, "theme": theme, "files": files, "left_out": left_out}
 
 
+def _all(source: Source, look: Look, only: Sequence[str]) -> tuple[list[Drawn], dict[str, str]]:
+    """What can be drawn, and why the rest cannot."""
+    drawn: list[Drawn] = []
+    left_out: dict[str, str] = {}
+    for name in dict.fromkeys(only or FIGURES):
+        try:
+            drawn.append(_drawn(name, source, look))
+        except NotAvailable as error:
+            if only:
+                raise InputError(f"{name}: {error}") from None
+            left_out[name] = str(error)
+    return drawn, left_out
+
+
+def _write(drawn: Sequence[Drawn], folder: Path, run: str, look: Look, *, csv: bool) -> list[dict[str, str]]:
+    """Every figure into files of its name: `name`, `title` and `file` of each."""
+    folder.mkdir(parents=True, exist_ok=True)
+    alone = len(drawn) == 1
+    if drawn and not alone:
+        (folder / PLOTLY).write_text(get_plotlyjs(), encoding="utf-8")
+    files = []
+    for figure in drawn:
+        texts = {f"{figure.name}.html": page(figure, run, look, alone=alone)}
+        for file, content in (texts | (figure.csv() if csv else {})).items():
+            (folder / file).write_text(content, encoding="utf-8", errors="replace")
+            files.append({"name": figure.name, "title": figure.title, "file": str(folder / file)})
+    return files
+
+
 def figure(
-    run: str, name: str, *, split: str = "", text: str = "", theme: str = "light", store: RunStore | None = None
+    run: str,
+    name: str,
+    *,
+    split: str = "",
+    text: str = "",
+    theme: str = "light",
+    options: Mapping[str, str] | None = None,
+    store: RunStore | None = None,
 ) -> go.Figure:
     """One figure of a run as a Plotly object, with its title above it; arguments and errors as `figures`."""
-    source = _source(run, [name], split, text, theme, store)
-    drawn = _drawn(name, source)
-    chart, words = drawn.chart, ", ".join(filter(None, (drawn.title, drawn.note)))
+    look = _look(theme)
+    drawn, _ = _all(_source(store or RunStore(), run, [name], split, text, options or {}), look, [name])
+    chart, words = drawn[0].chart, ", ".join(filter(None, (drawn[0].title, drawn[0].note)))
     chart.update_layout(title={"text": words, "x": 0, "yref": "container", "automargin": True, "pad": _TITLE_PAD})
     return chart.update_layout(height=chart.layout.height + TITLE) if chart.layout.height else chart
 
 
-def _source(run: str, names: Sequence[str], split: str, text: str, theme: str, store: RunStore | None) -> Source:
-    """What figures of these names are drawn from; see `figures` for what is refused."""
+def _look(theme: str) -> Look:
     if theme not in THEMES:
         raise InputError(f"--theme {theme!r}: one of {', '.join(THEMES)}")
+    return Look(dark=theme == "dark")
+
+
+def _source(
+    store: RunStore, run: str, names: Sequence[str], split: str, text: str, options: Mapping[str, str]
+) -> Source:
+    """What figures of these names are drawn from; see `figures` for what is refused."""
     if strange := [name for name in names if name not in FIGURES]:
         raise InputError(f"no figure is called '{strange[0]}'; there are {', '.join(FIGURES)}")
-    source = Source(store or RunStore(), run, split, text, Look(dark=theme == "dark"))
-    source.check()
-    return source
+    known = dict.fromkeys(option.name for each in ALL for option in each.options)
+    if strange := [name for name in options if name not in known]:
+        raise InputError(f"no figure has an option '{strange[0]}'; there are {', '.join(known)}")
+    return Source(store.read(run), Files(store), split=split, text=text, choices=options)
 
 
-def _drawn(name: str, source: Source) -> Drawn:
-    """A figure that was asked for by name."""
-    try:
-        return FIGURES[name](source)
-    except NotAvailable as error:
-        raise InputError(f"{name}: {error}") from None
+@dataclass(frozen=True)
+class Drawn:
+    """A figure of a run with the words that stand around it."""
+
+    name: str
+    figure: Figure[Any]
+    shape: Any
+    chart: go.Figure
+    note: str
+
+    @property
+    def title(self) -> str:
+        """Its heading."""
+        return self.figure.say(self.figure.title, self.shape)
+
+    @property
+    def reading(self) -> str:
+        """How to read it."""
+        return self.figure.say(self.figure.reading, self.shape)
+
+    @property
+    def how(self) -> str:
+        """How it is computed."""
+        return self.figure.say(self.figure.how, self.shape)
+
+    def csv(self) -> dict[str, str]:
+        """Its numbers, by the name of their file."""
+        tables = self.figure.numbers(self.shape)
+        ends = {name: f"-{name.lower().replace(' ', '-')}" if len(tables) > 1 else "" for name in tables}
+        return {f"{self.name}{ends[name]}.csv": csv_text(table) for name, table in tables.items()}
 
 
-def page(figure: Drawn, name: str, run: str, look: Look, *, alone: bool) -> str:
+def _drawn(name: str, source: Source, look: Look) -> Drawn:
+    figure, choices = FIGURES[name]
+    here = source.with_choices(**choices) if choices else source
+    shape = figure.shape(here)
+    return Drawn(name, figure, shape, figure.draw(shape, look), figure.alone(here, shape))
+
+
+def page(figure: Drawn, run: str, look: Look, *, alone: bool) -> str:
     """One figure as a document; with `alone`, plotly.js is inside, else beside it. No other file is asked for."""
+    name = figure.name
     chart = figure.chart.to_html(full_html=False, include_plotlyjs=alone, config=config(name), div_id=name)
     words = {"title": figure.title, "note": figure.note, "reading": figure.reading, "how": figure.how, "run": run}
-    alt = f"{figure.title}, {figure.note}. {figure.reading}"
+    alt = figure.figure.alternative(figure.shape, figure.note, figure.reading)
     t = look.tokens
     colours = {"paper": t.paper, "ink": t.ink, "muted": t.muted}
     return _PAGE.format(

@@ -9,8 +9,9 @@ import typer
 
 from core import verbs
 from core.cells import decimals
-from core.cli.printing import Json, Run, emit, say, tabulate
-from core.exceptions import InputError
+from core.cli.printing import Json, Run, emit, pairs, say, tabulate
+
+RENAMED = "--map: write old=new, a label of the data and a class of the run"
 
 
 def evaluate(
@@ -23,7 +24,7 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Metrics and confusion matrix of a run."""
-    result = verbs.evaluate(run, data=data, split=split, rename=_pairs(rename or []))
+    result = verbs.evaluate(run, data=data, split=split, rename=pairs(rename or [], RENAMED))
     emit(result, as_json, _show_evaluation)
 
 
@@ -35,13 +36,6 @@ def predict(
 ) -> None:
     """Class and probabilities of texts, in order."""
     emit(verbs.predict(run, texts or [], file=file), as_json, _show_predictions)
-
-
-def _pairs(texts: list[str]) -> dict[str, str]:
-    pairs = [text.partition("=") for text in texts]
-    if any(not equals for _, equals, _ in pairs):
-        raise InputError("--map: write old=new, a label of the data and a class of the run")
-    return {old: new for old, _, new in pairs}
 
 
 def _show_evaluation(result: dict[str, Any]) -> None:

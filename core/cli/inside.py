@@ -9,7 +9,9 @@ import typer
 
 from core import verbs
 from core.cells import decimals
-from core.cli.printing import Json, Run, emit, err, say, tabulate
+from core.cli.printing import Json, Run, emit, err, pairs, say, tabulate
+
+OPTIONS = "--with: write name=value, e.g. threshold=0.7"
 
 
 def inspect(
@@ -52,11 +54,19 @@ def figures(
     only: Annotated[str, typer.Option(metavar="NAME,…", help="Names of figures; default: all that there are.")] = "",
     text: Annotated[str, typer.Option(help="A sentence to look into, for `grid` and `coefficients`.")] = "",
     theme: Annotated[str, typer.Option(help="light or dark.")] = "light",
+    with_: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="NAME=VALUE", help="As a link of the pages has it, e.g. threshold=0.7; repeat."),
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="Also write their numbers as CSV.")] = False,
     as_json: Json = False,
 ) -> None:
     """Every figure of the pages as an HTML file that opens without a network; a single one is whole by itself."""
     names = [name.strip() for name in only.split(",") if name.strip()]
-    emit(verbs.figures(run, to, split=split, only=names, text=text, theme=theme), as_json, _show_figures)
+    made = verbs.figures(
+        run, to, split=split, only=names, text=text, theme=theme, options=pairs(with_ or [], OPTIONS), csv=csv
+    )
+    emit(made, as_json, _show_figures)
 
 
 def _show_map(result: dict[str, Any]) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from core.exceptions import InputError
 
 # What is printed stands there as it is: a run may be called :x:, and a text may hold [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
@@ -46,6 +48,18 @@ def tabulate(rows: list[dict[str, Any]], columns: tuple[str, ...], whole: str = 
         cells = (row.get(column, "") for column in columns)
         table.add_row(*(visible(", ".join(cell) if isinstance(cell, list) else str(cell)) for cell in cells))
     out.print(table)
+
+
+def pairs(texts: Sequence[str], wrong: str) -> dict[str, str]:
+    """`["a=b", …]` as a dictionary.
+
+    Raises:
+        InputError: one has no sign of equality; `wrong` says what to write.
+    """
+    cut = [text.partition("=") for text in texts]
+    if any(not equals for _, equals, _ in cut):
+        raise InputError(wrong)
+    return {name.strip(): value.strip() for name, _, value in cut}
 
 
 def visible(text: str) -> str:

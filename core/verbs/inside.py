@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -71,6 +71,8 @@ def figures(
     only: Sequence[str] = (),
     text: str = "",
     theme: str = "light",
+    options: Mapping[str, str] | None = None,
+    csv: bool = False,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
     """Write the figures of a run as HTML files that open without a network; arguments as `dashboard.export.figures`.
@@ -79,17 +81,26 @@ def figures(
         `run`, `split`, `theme`; `files`: `name`, `title`, `file` of each; `left_out`: name → why there is none.
 
     Raises:
-        InputError: no such run, split, figure or theme, a figure that this run does not have, or a bad folder.
+        InputError: no such run, split, figure, option or theme, a figure that this run does not have, or a bad folder.
         NotAvailable: the installation knows no dashboard.
     """
-    return _of_the_dashboard("figures")(run, folder, split=split, only=only, text=text, theme=theme, store=store)
+    draw = _of_the_dashboard("figures")
+    return draw(run, folder, split=split, only=only, text=text, theme=theme, options=options, csv=csv, store=store)
 
 
 def figure(
-    run: str, name: str, *, split: str = "", text: str = "", theme: str = "light", store: RunStore | None = None
+    run: str,
+    name: str,
+    *,
+    split: str = "",
+    text: str = "",
+    theme: str = "light",
+    options: Mapping[str, str] | None = None,
+    store: RunStore | None = None,
 ) -> go.Figure:
     """One of these figures as a Plotly object, to show, change and save; arguments and errors as `figures`."""
-    return _of_the_dashboard("figure")(run, name, split=split, text=text, theme=theme, store=store)
+    draw = _of_the_dashboard("figure")
+    return draw(run, name, split=split, text=text, theme=theme, options=options, store=store)
 
 
 def _of_the_dashboard(name: str) -> Callable[..., Any]:

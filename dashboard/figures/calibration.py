@@ -11,9 +11,12 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.intervals import wilson
-from dashboard.figures.decisions import BINS, FEW, TICKS, Decision, threshold_line
+from dashboard.figures import answers
+from dashboard.figures.decisions import BINS, FEW, TICKS, Decision, sample, threshold_line
+from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
+from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, blend
 
 
@@ -78,3 +81,40 @@ def draw_calibration(bins: Sequence[Bin], threshold: float, score: str, look: Lo
     figure.update_xaxes(title=f"{escape(score)}, n above", range=[0, 1], tickvals=TICKS)
     figure.update_yaxes(title="came true", range=[0, 1.13], tickvals=TICKS)
     return figure.drawn()
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """A decision whose probabilities are compared with what came true."""
+
+    decision: Decision
+    bins: Sequence[Bin]
+
+
+def _read(source: Source) -> Reliability:
+    decision = source.once(answers.decision)
+    return Reliability(decision, reliability(decision))
+
+
+def _draw(shape: Reliability, look: Look) -> go.Figure:
+    return draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look)
+
+
+CALIBRATION = Figure(
+    "calibration",
+    "Calibration",
+    _read,
+    _draw,
+    note=lambda shape: sample(shape.decision),
+    reading=(
+        "Of the sentences to which the model gives 0.8, eight in ten should be so: bars should end on the dotted line."
+    ),
+    how=(
+        "Ten bins of the probability; the whisker is the 95 % interval (Wilson), the number above is n. Pale bars "
+        "rest on fewer than 30 sentences."
+    ),
+    of="split",
+    options=answers.OPTIONS,
+    tables=lambda shape: {"Calibration": bin_table(shape.bins)},
+    sizes=lambda shape: {f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in shape.bins},
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,12 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from dashboard.figures.decisions import BARS, TICKS, Decision, Integers, threshold_line
+from dashboard.figures import answers
+from dashboard.figures.decisions import BARS, TICKS, Decision, Integers, sample, threshold_line
+from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
+from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend
 
 if TYPE_CHECKING:
@@ -140,3 +144,79 @@ def _cell_colour(share: float, correct: bool, look: Look) -> str:
     if correct:
         return blend(t.paper, t.right, 0.08 + 0.3 * share)
     return blend(t.paper, t.wrong, min(0.06 + 1.4 * share, 0.5 if look.dark else 0.45)) if share else t.paper
+
+
+CELLS = Option(
+    "cells",
+    "Cells",
+    lambda source: ("counts", "shares"),
+    "Shares of the row do not depend on how frequent a class is",
+    words=lambda source, cells: {"shares": "shares of the row"}.get(cells, cells),
+    endings={"counts": "", "shares": "-shares"},
+)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A decision, counted; `shares`: the share of the row is the large number in a cell."""
+
+    decision: Decision
+    shares: bool
+
+
+def matrix(source: Source) -> Matrix:
+    """What is confused with what."""
+    return Matrix(source.once(answers.decision), source.chosen(CELLS) == "shares")
+
+
+def _draw_matrix(matrix: Matrix, look: Look) -> go.Figure:
+    counted = matrix.decision
+    return draw_confusion(counted.counts, counted.classes, look, normalised=matrix.shares)
+
+
+def _row_sizes(matrix: Matrix) -> dict[str, int]:
+    counts = matrix.decision.counts
+    return {name: int(counts[i].sum()) for i, name in enumerate(matrix.decision.classes)}
+
+
+def _draw_outcomes(decision: Decision, look: Look) -> go.Figure:
+    return draw_confidence(*outcomes(decision), decision.threshold, decision.score_name, look)
+
+
+def _outcomes_reading(decision: Decision) -> str:
+    where = "at the left" if decision.positive is None else "in the middle"
+    return f"Grey answers are right, magenta ones wrong. A model that knows when it is wrong has its magenta {where}."
+
+
+CONFUSION = Figure(
+    "confusion",
+    "Confusion matrix",
+    matrix,
+    _draw_matrix,
+    note=lambda matrix: sample(matrix.decision),
+    reading="Rows are what the sentence is, columns what the model said; the diagonal is correct.",
+    how=(
+        "Counts and the share of their row, which does not depend on how frequent a class is; the colour follows the "
+        "large number. What the model says depends on the threshold."
+    ),
+    of="split",
+    options=(*answers.OPTIONS, CELLS),
+    spread=(CELLS,),
+    tables=lambda matrix: {"Confusion": confusion_table(matrix.decision)},
+    sizes=_row_sizes,
+)
+CONFIDENCE = Figure(
+    "confidence",
+    "Confidence by outcome",
+    lambda source: source.once(answers.decision),
+    _draw_outcomes,
+    note=sample,
+    reading=_outcomes_reading,
+    how="Each bar holds the sentences whose probability lies in a twentieth; the line is the threshold.",
+    of="split",
+    options=answers.OPTIONS,
+    sizes=lambda decision: {
+        "right answers": int(decision.correct.sum()),
+        "wrong answers": int((~decision.correct).sum()),
+    },
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from core.evaluation.intervals import share_interval
 from core.evaluation.metrics import confusion
 from core.exceptions import RunDamaged
 from core.runs.record import LABEL, PROBABILITY
+from dashboard.figures.numbers import count
 from dashboard.figures.panels import Panels
 from dashboard.figures.theme import Look
 
@@ -188,7 +189,12 @@ def class_table(decision: Decision) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def few(sizes: dict[str, int]) -> str:
+def sample(decision: Decision) -> str:
+    """On how many texts its figures rest."""
+    return f"n = {count(len(decision.rows))}"
+
+
+def few(sizes: Mapping[str, int]) -> str:
     """What rests on fewer than `FEW` sentences, in words; empty if nothing does."""
     small = [f"{name} on {n}" for name, n in sizes.items() if n < FEW]
     return f"{', '.join(small[:4])}{f' and {len(small) - 4} more' if len(small) > 4 else ''}" if small else ""

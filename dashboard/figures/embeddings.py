@@ -11,13 +11,16 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
-from core.evaluation.projection import NAMES, NEIGHBOURS, Projection, ProjectionConfig
-from core.evaluation.scores import HALF
-from core.exceptions import RunDamaged
-from core.runs.record import LABEL, PROBABILITY
-from dashboard.figures.decisions import answer_probability
+from core.evaluation.projection import METHODS, NAMES, NEIGHBOURS, ROWS, Method, Projection, ProjectionConfig
+from core.exceptions import InputError, NotAvailable
+from core.models.provides import provides
+from core.runs.projections import MapFiles
+from core.runs.record import LABEL
+from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number
+from dashboard.figures.points import PHENOMENON, SAID
 from dashboard.figures.results import Stat
+from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, Tokens, class_colours, template
 
 HOVERED = 5_000
@@ -58,32 +61,12 @@ class Placed:
 
 
 COLOURS = ("label", "prediction", "correctness", "confidence")
-PHENOMENON = "phenomenon"
-SAID = "said:"
 OF = "label "
 """Before a label, the way of colouring by it, where sentences may have several."""
 KINDS = 6
 """Phenomena with a colour of their own; look.md: six categories at most."""
 WORDS = 70
 """Characters of a sentence that are shown when it is pointed at."""
-
-
-def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
-    """What is known of each sentence of a split: text, label, predicted, probability (of the predicted), phenomenon.
-
-    Of several labels a text also 0/1 columns `label:CLASS` and `said:CLASS` (at 0.5) each.
-
-    Raises:
-        RunDamaged: a column is missing.
-    """
-    try:
-        bits = [name for name in (f"{LABEL}{each}" for each in classes) if name in saved]
-        chances = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
-        kept = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else []), *bits]
-        said = {f"{SAID}{name}": chances[:, i] > HALF for i, name in enumerate(classes)} if bits else {}
-        return saved[kept].assign(probability=answer_probability(chances, several=bool(bits)), **said)
-    except (KeyError, ValueError) as error:
-        raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error
 
 
 def ways(points: pd.DataFrame) -> list[str]:
@@ -312,3 +295,138 @@ def _deep(figure: go.Figure, axes: Sequence[str], look: Look) -> None:
     font = {"size": look.size(13), "color": t.muted}
     scene = {name: {**side, "title": {"text": title, "font": font}} for name, title in zip(names, axes, strict=True)}
     figure.update_layout(scene={**scene, "aspectmode": "data", "dragmode": "orbit"})
+
+
+BY_NAME: dict[str, Method] = {NAMES[method]: method for method in METHODS}
+DIMENSIONS_BY_NAME = {"2-D": 2, "3-D": 3}
+READING: dict[Method, str] = {
+    "pca": "Each point is a sentence, seen along the directions in which the sentences differ most.",
+    "tsne": ("Each point is a sentence; neighbours are alike. Sizes of clusters and gaps between them mean nothing."),
+    "umap": "Each point is a sentence; neighbours are alike. Distances between clusters mean little.",
+}
+HOW: dict[Method, str] = {
+    "pca": (
+        "The vectors that the model's head reads, centred, on their first principal axes (singular value "
+        "decomposition, exact). A new sentence is placed exactly."
+    ),
+    "tsne": (
+        "openTSNE on the vectors that the model's head reads: perplexity 30 (less for few sentences), exact "
+        "neighbours, started from PCA, one seed. Look at several seeds before believing a shape."
+    ),
+    "umap": (
+        "umap-learn on the vectors that the model's head reads: 15 neighbours, least distance 0.1, one seed. Look at "
+        "several seeds before believing a shape."
+    ),
+}
+METHOD = Option(
+    "method",
+    "Method",
+    lambda source: list(BY_NAME),
+    "PCA is exact and there at once; t-SNE and UMAP keep neighbours together and take a while",
+    words=lambda source, method: "",
+    endings={name: f"-{method}" for name, method in BY_NAME.items()},
+)
+DIMENSIONS = Option(
+    "dimensions",
+    "Dimensions",
+    lambda source: list(DIMENSIONS_BY_NAME),
+    words=lambda source, dimensions: "",
+    endings={"2-D": "", "3-D": "-3d"},
+)
+SENTENCES = Option(
+    "rows",
+    "Sentences",
+    lambda source: ["1000", str(ROWS), "10000"],
+    "A seeded sample with the class shares of the split; ten thousand take some minutes",
+    usual=lambda source: str(ROWS),
+    words=lambda source, rows: "",
+)
+COLOUR = Option(
+    "colour",
+    "Colour",
+    lambda source: ways(source.reader.points(source.record, source.split)),
+    words=lambda source, colour: "",
+)
+"""Called `METHOD`, … after what the link calls them; a map's note tells its colour and its n."""
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """A split on a map."""
+
+    files: MapFiles
+    made: Projection
+    placed: pd.DataFrame
+    """The texts on it, in the order of the map."""
+    total: int
+    """Texts of the split."""
+    colour: str
+    classes: tuple[str, ...]
+    width: int
+    """Dimensions of the original space."""
+    typed: Placed | None = None
+    """A text that somebody put on it."""
+
+    @property
+    def config(self) -> ProjectionConfig:
+        """What kind of map it is."""
+        return self.files.config
+
+
+def map_config(source: Source) -> ProjectionConfig:
+    """The map as chosen; PCA places all texts, so that their number does not matter."""
+    method, dimensions = BY_NAME[str(source.chosen(METHOD))], DIMENSIONS_BY_NAME[str(source.chosen(DIMENSIONS))]
+    rows = ROWS if method == "pca" else int(source.chosen(SENTENCES))
+    return ProjectionConfig(method, dimensions, rows)
+
+
+def mapped(source: Source) -> Mapped:
+    """A map that is there: PCA is made, others are read.
+
+    Raises:
+        NotAvailable: it has not been computed, or cannot be of this run.
+    """
+    record, reader, config = source.record, source.reader, map_config(source)
+    if "pooled" not in provides(record.config.model):
+        raise NotAvailable(f"{record.preset} makes no vector of a sentence")
+    if not source.split:
+        raise NotAvailable(f"it is {record.status} and has not been evaluated")
+    try:
+        files = reader.map_files(record.run, source.split, config)
+    except InputError as error:
+        raise NotAvailable(str(error)) from None
+    made = reader.projection(record, files)
+    if made is None:
+        asked = f"--method {config.method} --dimensions {config.dimensions}"
+        command = f"sentiscope project {record.run} --split {source.split} {asked}"
+        raise NotAvailable(f"it has not been computed: {command}")
+    points = reader.points(record, source.split)
+    placed, colour = points.iloc[made.rows], str(source.chosen(COLOUR))
+    return Mapped(files, made, placed, len(points), colour, record.classes, reader.width(record, files))
+
+
+def _draw(shown: Mapped, look: Look) -> go.Figure:
+    groups = colouring(shown.placed, shown.colour, shown.classes, look.tokens)
+    axes, words = axis_titles(shown.made, shown.config), hover_words(shown.placed)
+    return draw_map(shown.made.places, shown.made.rows, words, groups, axes, look, placed=shown.typed)
+
+
+def _note(shown: Mapped) -> str:
+    n = len(shown.made.rows)
+    of = "" if n == shown.total else f" of {count(shown.total)}, a stratified sample, seed {shown.config.seed}"
+    return f"n = {count(n)}{of}, colour: {shown.colour}"
+
+
+MAP = Figure(
+    "map",
+    lambda shown: map_name(shown.config),
+    mapped,
+    _draw,
+    note=_note,
+    reading=lambda shown: READING[shown.config.method],
+    how=lambda shown: HOW[shown.config.method],
+    of="split",
+    options=(METHOD, DIMENSIONS, COLOUR, SENTENCES),
+    spread=(METHOD, DIMENSIONS),
+    tables=lambda shown: {"Points": point_table(shown.made, shown.placed)},
+)

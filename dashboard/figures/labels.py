@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -14,12 +15,15 @@ import plotly.graph_objects as go
 from core.evaluation.metrics import per_class
 from core.evaluation.multilabel import spoken
 from core.evaluation.scores import HALF
+from core.exceptions import NotAvailable
 from core.metrics import METRICS, metrics_of
 from core.runs.record import RunRecord
 from dashboard.figures.decisions import FEW, TICKS, Decision, Floats, Report
+from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count
 from dashboard.figures.panels import Panels
 from dashboard.figures.results import Stat
+from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
 AT_HALF, TUNED = "0.5", "tuned"
@@ -189,3 +193,40 @@ def draw_labels(labels: Sequence[tuple[str, int, float, float]], look: Look) -> 
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8}, showlegend=False)
     return figure.drawn()
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The table of `label_table`; `tuned`: it has thresholds of the run's own."""
+
+    table: pd.DataFrame
+    tuned: bool
+
+
+def _read(source: Source) -> Labels:
+    if source.record.task == "single":
+        raise NotAvailable("each text has one label; see confusion")
+    tuned = thresholds(source.record)
+    return Labels(label_table(source.report, tuned), tuned is not None)
+
+
+def _reading(labels: Labels) -> str:
+    others = ", dot: at the label's tuned one" if labels.tuned else "; no others were tuned"
+    return f"Ring: F1 at a threshold of 0.5{others}. Grey: fewer than 30 sentences have it."
+
+
+LABELS = Figure(
+    "labels",
+    "Each label",
+    _read,
+    lambda labels, look: draw_labels(scattered(labels.table), look),
+    note="frequent ones first",
+    reading=_reading,
+    how=(
+        "Each label against the rest. A tuned threshold is the one with the best F1 on validation; of a rare label it"
+        " rests on few sentences, and may help there and harm elsewhere. AUPR and ROC-AUC do not depend on it."
+    ),
+    of="split",
+    tables=lambda labels: {"Labels": labels.table},
+    sizes=lambda labels: rare(labels.table),
+)

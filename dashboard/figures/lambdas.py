@@ -13,18 +13,17 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.models.provides import provides
-from core.papers.reported import Counterpart
+from core.papers.reported import Counterpart, counterpart
 from core.runs.record import RunRecord
-from core.training.history import History
-from dashboard.figures.numbers import number, signed, subscript
+from dashboard.figures.curves import Curves, Line, Place
+from dashboard.figures.figure import Figure
+from dashboard.figures.numbers import count, number, signed, subscript
 from dashboard.figures.panels import Panels
+from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look
-from dashboard.figures.training import LIVE, SMALLEST_CHANGE, Curves
+from dashboard.figures.training import LIVE, SMALLEST_CHANGE, logged_lambdas
 
 Scale = Literal["change", "value"]
-Place = tuple[int, int]
-"""(layer, component), layer from 0, component 1 being the first that has a lambda."""
-Line = tuple[float, ...]
 
 
 @dataclass(frozen=True)
@@ -61,24 +60,6 @@ def other_seeds(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
         if same_but_seed(record, one):
             found.setdefault(one.config.training.seed, one.run)
     return [run for run in found.values() if run != record.run]
-
-
-def head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
-    """The lambda of each head where heads differ: (layer, component) → a line for each head."""
-    rows = [row["lambda_heads"] for row in history.rows if _finite(row.get("lambda_heads"))]
-    if not rows:
-        return {}
-    return {
-        (layer, component + 1): tuple(
-            tuple(row[layer][component][head] for row in rows) for head in range(len(rows[0][layer][component]))
-        )
-        for layer in range(len(rows[0]))
-        for component in range(len(rows[0][layer]))
-    }
-
-
-def _finite(heads: Any) -> bool:
-    return bool(heads) and all(value is not None for layer in heads for part in layer for value in part)
 
 
 def kept(record: RunRecord, track: Track) -> dict[Place, float]:
@@ -382,3 +363,101 @@ def _clear(colour: str) -> str:
     """The same colour, hardly covering."""
     parts = ",".join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
     return f"rgba({parts},{FAINT})"
+
+
+@dataclass(frozen=True)
+class Course:
+    """How the lambdas of several trainings moved."""
+
+    tracks: tuple[Track, ...]
+    """The run in focus first."""
+    scale: Scale
+    reported: Mapping[Place, float]
+    """Where the paper's ended."""
+    records: Mapping[str, RunRecord]
+    """Of the tracks, by name."""
+    skipped: Mapping[str, int]
+    """Damaged lines of each history that has some."""
+
+
+COURSE_READING = {
+    "change": (
+        "Upwards: how far lambda has moved since the first step, on one scale for all panels, as it is often "
+        "thousandths. Thick: this run; grey: the others; band and dashes: range and mean over seeds."
+    ),
+    "value": (
+        "Upwards: lambda itself; every panel spans the same amount around its own values, so a movement looks as "
+        "large wherever it is. Thick: this run; grey: the others; band and dashes: range and mean over seeds; dotted:"
+        " the reported end."
+    ),
+}
+SCALE = Option(
+    "course",
+    "Scale",
+    lambda source: ("change", "value"),
+    "Change since the first step, or lambda itself",
+    words=lambda source, scale: "",
+    endings={"change": "", "value": "-value"},
+)
+
+
+def compared(source: Source) -> list[str]:
+    """The runs that stand behind the one in focus: those that were chosen, or those that differ in their seed only."""
+    there = [one for one in source.reader.runs() if one.run != source.record.run and has_lambda(one)]
+    if "runs" not in source.choices:
+        return other_seeds(source.record, there)
+    names = {one.run for one in there}
+    return [name for name in source.choices["runs"] if name in names]
+
+
+def course(source: Source) -> Course:
+    """The course of a run's lambdas, with those of the runs it is compared with.
+
+    Raises:
+        NotAvailable: it has logged none.
+    """
+    logged_lambdas(source)
+    record, reader = source.record, source.reader
+    records = {one.run: one for one in (record, *reader.runs()) if one.run == record.run or has_lambda(one)}
+    others = [records[name] for name in compared(source)]
+    siblings = other_seeds(record, others)
+    tracks, skipped = [], {}
+    for one in (record, *others):
+        curves, lost = reader.curves(one)
+        heads = reader.lambda_heads(one) if one is record else {}
+        tracks.append(Track(one.run, one.config.training.seed, curves, one.run in siblings, heads))
+        if lost:
+            skipped[one.run] = lost
+    reported = reported_places(counterpart(record.preset, record.config))
+    scale: Scale = "value" if source.chosen(SCALE) == "value" else "change"
+    return Course(tuple(tracks), scale, reported, {track.run: records[track.run] for track in tracks}, skipped)
+
+
+def _note(course: Course) -> str:
+    return f"{course.scale}, {count(len(course.tracks))} runs" if len(course.tracks) > 1 else course.scale
+
+
+def course_tables(course: Course) -> dict[str, pd.DataFrame]:
+    """Every drawn point, and where each lambda ended."""
+    return {
+        "Course": course_table(course.tracks),
+        "Losses": loss_table(course.tracks),
+        "Final values": final_table(course.tracks, course.records, course.reported),
+    }
+
+
+COURSE = Figure(
+    "course",
+    "Course of lambda",
+    course,
+    lambda course, look: draw_course(course.tracks, look, course.scale, course.reported),
+    note=_note,
+    reading=lambda course: f"{moved(course.tracks[0])} {COURSE_READING[course.scale]}",
+    how=(
+        "Lambda is logged with the training loss. The band spans the smallest and largest value over runs that differ"
+        " only in their seed, the dashed line is their mean. The validation loss below has the same axis."
+    ),
+    options=(SCALE,),
+    spread=(SCALE,),
+    tables=course_tables,
+)

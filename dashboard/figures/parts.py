@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,18 @@ import pandas as pd
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from core.exceptions import NotAvailable
 from core.runs.record import RunRecord
 from core.text.lexicon import NEUTRAL
 from core.text.tags import TAGS
-from core.training.history import History
-from dashboard.figures.attention import MapRow, block, coefficient_names
+from dashboard.figures import heads
+from dashboard.figures.attention import MapRow, block, coefficient_names, map_grid
+from dashboard.figures.curves import NUMBERS, NumberLine
+from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import number
 from dashboard.figures.panels import Panels
+from dashboard.figures.sentence import subtracts
+from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, diverging, layer_colour, readable, sequential, shade, template
 
 if TYPE_CHECKING:
@@ -44,23 +49,6 @@ class TokenRow:
     """What more of it means: 1 plus, −1 minus, 0 neither; see the colours of `token_rows`."""
 
 
-@dataclass(frozen=True)
-class NumberLine:
-    """One learned number over a training: x in epochs."""
-
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-
-
-NUMBERS = {
-    "alpha": ("α", "weight of the sinusoid in the positions"),
-    "beta": ("β", "weight of recency in the positions"),
-    "gamma": ("γ", "weight of the part of speech in the positions"),
-    "tau": ("τ", "temperature: how sharp the cosine scores are"),
-    "strength": ("strength of σ", "factor on what the lexicon adds to a score"),
-    "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
-}
-"""By name in a record: the sign on the page and what it means."""
 NEUTRAL_TOKENS = "neutral tokens"
 """The row of a record's numbers that is counted, not learned."""
 POLARITIES = {"positive": 1, "neutral": 0, "negative": -1}
@@ -171,19 +159,6 @@ def token_table(view: SentenceView) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:
-    """The course of every learned number in a history; of the gates their mean after each epoch."""
-    found: dict[str, list[NumberLine]] = {}
-    rows = [row for row in history.rows if row.get("scalars")]
-    for name in rows[0]["scalars"] if rows else ():
-        sign = NUMBERS.get(name, (name,))[0]
-        found[sign] = _lines([(row["step"] / steps_per_epoch, row["scalars"][name]) for row in rows])
-    gates = [
-        (row["step"] / steps_per_epoch, [mean for mean, _ in row["gates"]]) for row in history.rows if "gates" in row
-    ]
-    return {**found, "mean gate": _lines(gates)} if gates else found
-
-
 def numbers_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
     """One row for each logged value of each number: number, layer (from 1), epoch, value."""
     rows = [
@@ -193,11 +168,6 @@ def numbers_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
         for x, y in zip(line.x, line.y, strict=True)
     ]
     return pd.DataFrame(rows, columns=["number", "layer", "epoch", "value"])
-
-
-def _lines(points: Sequence[tuple[float, Sequence[float]]]) -> list[NumberLine]:
-    x = tuple(place for place, _ in points)
-    return [NumberLine(x, tuple(values[layer] for _, values in points)) for layer in range(len(points[0][1]))]
 
 
 def token_rows(
@@ -326,3 +296,179 @@ def numbers_course(lines: Mapping[str, Sequence[NumberLine]], epochs: int, look:
         figure.update_xaxes(visible=False, row=index // PER_ROW + 1, col=index % PER_ROW + 1)
         figure.update_yaxes(visible=False, row=index // PER_ROW + 1, col=index % PER_ROW + 1)
     return figure.drawn()
+
+
+@dataclass(frozen=True)
+class OfTokens:
+    """Rows of one number for each token."""
+
+    tokens: tuple[str, ...]
+    rows: Sequence[TokenRow]
+
+
+def _of_tokens(source: Source, rows: Sequence[TokenRow]) -> OfTokens:
+    if not rows:
+        raise NotAvailable(f"{source.record.preset} has none in this text")
+    return OfTokens(source.view.tokens, rows)
+
+
+@dataclass(frozen=True)
+class OfPairs:
+    """A map of all pairs of tokens that is no attention."""
+
+    tokens: tuple[str, ...]
+    row: MapRow
+    layer: int
+    """From 0."""
+
+
+def _of_pairs(source: Source, row: MapRow | None) -> OfPairs:
+    if row is None:
+        raise NotAvailable(f"{source.record.preset} has none")
+    return OfPairs(source.view.tokens, row, heads.layer(source))
+
+
+def _draw_rows(label: str, top: float = 0, zero: float = 0) -> Callable[[OfTokens, Look], go.Figure]:
+    return lambda shown, look: token_rows(shown.rows, shown.tokens, look, label=label, top=top, zero=zero)
+
+
+def _draw_pairs(label: str, top: float = 0) -> Callable[[OfPairs, Look], go.Figure]:
+    def draw(shown: OfPairs, look: Look) -> go.Figure:
+        row = replace(shown.row, name="")
+        return map_grid([row], shown.tokens, look, top=top, label=label, numbered=False, worded=True)
+
+    return draw
+
+
+GATES = Figure(
+    "gates",
+    "Gates",
+    lambda source: _of_tokens(source, gate_rows(source.view)),
+    _draw_rows("gate", 1),
+    note="every layer",
+    reading=(
+        "The stronger the colour, the more freely other tokens look at this one; near the page colour, hardly at all."
+    ),
+    how=(
+        "Sigmoid of a learned linear map of the token's vector in that layer; its logarithm is added to every score "
+        "in which the token is read (SentiFormer, equation 4). A class token has the gate 1."
+    ),
+    of="text",
+    needs="gates",
+)
+GATE_BARS = Figure(
+    "gate-bars",
+    "Gates of one layer",
+    lambda source: _of_tokens(source, [gate_rows(source.view)[heads.layer(source)]]),
+    lambda shown, look: token_bars(shown.rows[0], shown.tokens, look, label="gate"),
+    note=lambda shown: shown.rows[0].name,
+    reading="The same of the chosen layer: 1 is wide open, 0 hides the token as padding is hidden.",
+    of="text",
+    needs="gates",
+    options=(heads.LAYER,),
+)
+TOKEN_LAMBDA = Figure(
+    "token-lambda",
+    "Lambda of each token",
+    lambda source: _of_tokens(source, lambda_rows(source.view, subtracts(source.record))),
+    _draw_rows("coefficient"),
+    note="mean over heads",
+    reading="The weight with which a further component enters the sum, where this token is the reader.",
+    of="text",
+    needs="token-lambda",
+)
+POLARITY = Figure(
+    "polarity",
+    "Polarity of each token",
+    lambda source: _of_tokens(source, polarity_rows(source.view)),
+    _draw_rows("polarity", 2 / 3, NEUTRAL),
+    note="from the lexicon",
+    reading=(
+        "The three numbers of a token sum to 1; a third each where the lexicon does not know the word. Blue speaks "
+        "for the positive class (more positive or less negative than a third), orange for the negative one."
+    ),
+    how=(
+        "Counts of the lexicon's entries for the word, each weighted by its intensity, with one added to every class "
+        "(Laplace) and normalised (Sentiment Lexical Attention, section 3)."
+    ),
+    of="text",
+    needs="polarity",
+)
+LEXICON = Figure(
+    "sigma",
+    "Sigma",
+    lambda source: _of_pairs(source, sigma(source.view, heads.layer(source))),
+    _draw_pairs("σ − neutral"),
+    note=lambda shown: f"{shown.row.name}, last head",
+    reading=(
+        "σ of two tokens is the product of their polarities. Shown is by how much it differs from σ with a neutral "
+        "token: blue draws two tokens together, orange pushes them apart."
+    ),
+    of="text",
+    options=(heads.LAYER,),
+)
+SUPPORT = Figure(
+    "support",
+    "Who may see whom",
+    lambda source: _of_pairs(source, seen(source.view, heads.layer(source))),
+    _draw_pairs("may see", 1),
+    note=lambda shown: f"layer {shown.layer + 1}",
+    reading=("Filled: the reader (row) may see the token (column): its neighbours, and the few tokens that all see."),
+    of="text",
+    options=(heads.LAYER,),
+)
+BRANCHES = Figure(
+    "branches",
+    "Convolutions",
+    lambda source: _of_tokens(source, branch_rows(source.view)),
+    _draw_rows("mean activation"),
+    note="mean over channels",
+    reading="How strongly the filters of each width answer around this token, after the ReLU.",
+    of="text",
+    needs="branches",
+)
+HEAD_READING = Figure(
+    "head-reading",
+    "Attention of the head",
+    lambda source: _of_tokens(source, head_reading(source.view)),
+    _draw_rows("is read"),
+    note="received",
+    reading="How much the head's own attention reads each token, on average over readers and heads.",
+    of="text",
+    needs="head-maps",
+)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """The course of every learned number but lambda."""
+
+    lines: Mapping[str, Sequence[NumberLine]]
+    epochs: int
+    title: str = "Other learned numbers"
+
+
+def learned(source: Source) -> Learned:
+    """What a training has logged of them.
+
+    Raises:
+        NotAvailable: the model has none.
+    """
+    lines = source.reader.learned_numbers(source.record)
+    if not lines:
+        raise NotAvailable(f"{source.record.preset} learns no number with a meaning of its own")
+    return Learned(lines, source.record.config.training.epochs)
+
+
+LEARNED = Figure(
+    "numbers-course",
+    lambda shown: shown.title,
+    learned,
+    lambda shown, look: numbers_course(shown.lines, shown.epochs, look),
+    note="by layer",
+    reading="The stronger the line, the deeper the layer; a single line belongs to the whole model.",
+    tables=lambda shown: {"Course of numbers": numbers_table(shown.lines)},
+)
+NUMBERS_READING = (
+    "Several values are those of the layers, from the first to the last; a single one belongs to the whole model."
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -10,9 +11,15 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.intervals import wilson
+from core.exceptions import NotAvailable
+from dashboard.figures import answers
 from dashboard.figures.decisions import FEW, TICKS, Decision
+from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count
 from dashboard.figures.panels import Panels
+from dashboard.figures.points import PHENOMENON
+from dashboard.figures.results import yardstick_phenomena
+from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
 
@@ -77,3 +84,37 @@ def draw_phenomena(table: pd.DataFrame, look: Look) -> go.Figure:
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
     figure.update_layout(margin={"t": 8})
     return figure.drawn()
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The table of `phenomena`, and how many texts got an answer."""
+
+    table: pd.DataFrame
+    n: int
+
+
+def _read(source: Source) -> Kinds:
+    examples = source.report.examples
+    if PHENOMENON not in examples:
+        raise NotAvailable("these data name no phenomena")
+    decision, beside = source.once(answers.decision), yardstick_phenomena(source.record, source.split)
+    return Kinds(phenomena(decision, examples[PHENOMENON].tolist(), beside), len(decision.rows))
+
+
+PHENOMENA = Figure(
+    "phenomena",
+    "Phenomena",
+    _read,
+    lambda kinds, look: draw_phenomena(kinds.table[::-1], look),
+    note=lambda kinds: f"n = {count(kinds.n)}, the worst on top",
+    reading=(
+        "Whiskers: 95 % interval (Wilson). Ring: TF-IDF with logistic regression, known on test. Grey: fewer than 30 "
+        "sentences."
+    ),
+    how="Each sentence has one phenomenon, its hardest; right is what is right at the threshold.",
+    of="split",
+    options=answers.OPTIONS,
+    tables=lambda kinds: {"Phenomena": kinds.table},
+    sizes=lambda kinds: dict(zip(kinds.table["phenomenon"], kinds.table["n"], strict=True)),
+)

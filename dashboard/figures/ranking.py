@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Literal
@@ -13,9 +13,13 @@ import plotly.graph_objects as go
 from core.evaluation.metrics import pr_points, roc_points
 from core.evaluation.scores import Single
 from core.evaluation.weighted import precision_area, reached, roc_area
+from core.exceptions import NotAvailable
+from dashboard.figures import answers
 from dashboard.figures.decisions import Decision, ranked, rates
-from dashboard.figures.numbers import number
+from dashboard.figures.figure import Figure
+from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
+from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
 
@@ -151,3 +155,55 @@ def _lines(
     figure.update_xaxes(title=axes[0], range=[-0.02, 1.02], tickvals=[0, 0.25, 0.5, 0.75, 1])
     figure.update_yaxes(title=axes[1], range=[-0.02, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1])
     figure.update_layout(margin={"t": 8})
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Curves over all thresholds, and how many texts they rest on."""
+
+    curves: Sequence[Curve]
+    n: int
+
+
+def _ranking(source: Source, curves: Callable[[Decision], list[Curve]]) -> Ranking:
+    decision = source.once(answers.decision)
+    if not roc_curves(decision):
+        raise NotAvailable("it needs sentences of at least two classes in this split")
+    return Ranking(curves(decision), len(decision.rows))
+
+
+ROC = Figure(
+    "roc",
+    "ROC",
+    lambda source: _ranking(source, roc_curves),
+    lambda ranking, look: draw_roc(ranking.curves, look),
+    note=lambda ranking: f"n = {count(ranking.n)}, area under the curve",
+    reading=(
+        "How many of a class are found (recall) against how many others are taken for it, over all thresholds; "
+        "dotted: guessing, ring: the threshold."
+    ),
+    how=(
+        "Each class against all others. The area is the chance that a sentence of the class gets a higher probability"
+        " for it than a sentence of another class."
+    ),
+    of="split",
+    options=answers.OPTIONS,
+    sizes=lambda ranking: {each.name: min(each.positives, each.others) for each in ranking.curves},
+)
+PR = Figure(
+    "pr",
+    "Precision and recall",
+    lambda source: _ranking(source, pr_curves),
+    lambda ranking, look: draw_pr(ranking.curves, look),
+    note=lambda ranking: f"n = {count(ranking.n)}, average precision",
+    reading=(
+        "Of those said to be the class, how many are (precision), against how many of it are found; ring: the "
+        "threshold."
+    ),
+    how=(
+        "Unlike ROC it shows what a rare class costs. The number is the average precision: the mean over recall gained."
+    ),
+    of="split",
+    options=answers.OPTIONS,
+    sizes=lambda ranking: {each.name: each.positives for each in ranking.curves},
+)

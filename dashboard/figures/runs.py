@@ -13,7 +13,7 @@ from dashboard.figures.theme import Tokens
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dashboard.figures.training import Curves
+    from dashboard.figures.curves import Curves
 
 AXIS = (0.5, 1.0)
 

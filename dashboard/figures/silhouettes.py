@@ -12,10 +12,13 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.evaluation.projection import Projection, ProjectionConfig
-from dashboard.figures.embeddings import Floats, map_name
+from core.exceptions import NotAvailable
+from dashboard.figures.embeddings import DIMENSIONS, METHOD, SENTENCES, Floats, Mapped, map_name, mapped
+from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
-from dashboard.figures.theme import Look, spread
+from dashboard.figures.source import Source
+from dashboard.figures.theme import Look, class_colours, spread
 
 
 @dataclass(frozen=True)
@@ -111,3 +114,58 @@ def draw_silhouettes(spaces: Sequence[Spectrum], colours: Sequence[str], look: L
     figure.update_xaxes(range=[-1, 1], tickvals=[-1, -0.5, 0, 0.5, 1], title="silhouette")
     figure.update_yaxes(showticklabels=False, showgrid=False, range=[-gap, n + gap * (len(colours) + 1)])
     return figure.drawn()
+
+
+@dataclass(frozen=True)
+class Silhouettes:
+    """Both spaces of a map."""
+
+    shown: Mapped
+    spaces: list[Spectrum]
+    there: list[int]
+    """Positions of the classes that occur."""
+
+
+def silhouettes(source: Source) -> Silhouettes:
+    """How clearly the classes of a map are apart.
+
+    Raises:
+        NotAvailable: there is no map, or nothing to compare on it.
+    """
+    shown = source.once(mapped)
+    if reason := shown.made.quality.reason:
+        raise NotAvailable(f"it compares a class with the nearest other one, and {reason}")
+    return Silhouettes(shown, *spectra(shown.made, shown.placed, shown.classes, shown.config, shown.width))
+
+
+def _draw(shape: Silhouettes, look: Look) -> go.Figure:
+    colours = class_colours(look.tokens, shape.shown.classes)
+    return draw_silhouettes(shape.spaces, [colours[i] for i in shape.there], look)
+
+
+def _note(shape: Silhouettes) -> str:
+    made = shape.shown.made
+    measured, placed = len(made.quality.rows), len(made.rows)
+    of = "" if measured == placed else f" of {count(placed)}, a stratified sample"
+    return f"{map_name(shape.shown.config)}, n = {count(measured)}{of}"
+
+
+SILHOUETTES = Figure(
+    "silhouettes",
+    "Silhouettes",
+    silhouettes,
+    _draw,
+    note=_note,
+    reading=(
+        "A line for each sentence, sorted within its true class; to the left of zero it lies nearer to another class."
+        " Solid: the mean of a class; dotted: of all. Believe the original space where the two disagree."
+    ),
+    how=(
+        "(b − a) / max(a, b), a being the mean distance to the own class and b that to the nearest other one "
+        "(Rousseeuw 1987), Euclidean, by true class."
+    ),
+    of="split",
+    options=(METHOD, DIMENSIONS, SENTENCES),
+    spread=(METHOD,),
+    tables=lambda shape: {"Silhouettes": silhouette_table(shape.spaces)},
+)

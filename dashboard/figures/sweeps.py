@@ -11,8 +11,10 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.evaluation.significance import METHOD
 from core.runs.sweep import STATES, Plan, State
 from core.runs.sweep_drive import Progress
+from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, duration, number, signed
 from dashboard.figures.panels import Panels
 from dashboard.figures.theme import Look
@@ -197,3 +199,32 @@ def _spoken(cell: Cell) -> str:
 
 def _short(label: str) -> str:
     return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+
+
+@dataclass(frozen=True)
+class Members:
+    """The cells of a sweep by one metric, and how many runs they hold; an example has a note of its own."""
+
+    cells: Sequence[Cell]
+    metric: str
+    note: str
+    example: bool = False
+
+
+MEMBERS = Figure[Members](
+    "sweep",
+    lambda shown: f"Example: {shown.metric}" if shown.example else shown.metric,
+    None,
+    lambda shown, look: members(shown.cells, shown.metric, look),
+    note=lambda shown: shown.note,
+    reading="Small dots: single runs; large: their mean, the line one sample deviation to each side. Ring: TF-IDF.",
+    how=(
+        "Measured on the test split of each run. The ring is TF-IDF with logistic regression on the same training "
+        "texts. Runs that differ in seed only share their test texts: their deviation does not say what other texts "
+        "would give."
+    ),
+)
+TABLE_READING = (
+    "± is the sample deviation of the runs. Behind a difference stands its 95 % interval; a star marks one that is "
+    f"significant at 5 %. {METHOD}"
+)

@@ -2,123 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from core.data.table import Task
-from core.evaluation.intervals import share_interval
-from core.exceptions import ConfigError
-from core.training.config import metric_for
-from core.training.history import History
+from core.exceptions import NotAvailable
+from dashboard.figures.curves import Curves
+from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import number, subscript
 from dashboard.figures.panels import Panels
+from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, layer_colour, spread
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True)
-class Curves:
-    """What a training has logged so far; every x is in epochs (2.5 = half way through the third)."""
-
-    epochs: int
-    """Planned; the axis is as long as this from the first step on."""
-    seconds: float = 0.0
-    """Training time so far."""
-    step: tuple[float, ...] = ()
-    loss: tuple[float, ...] = ()
-    """Training loss at each logged step."""
-    epoch: tuple[float, ...] = ()
-    validation_loss: tuple[float, ...] = ()
-    validation_metric: tuple[float, ...] = ()
-    metric: str = "accuracy"
-    validation_range: tuple[tuple[float, float], ...] = ()
-    """95 % interval of the metric after each epoch, where it is a share of a known number of sentences."""
-    lambda_step: tuple[float, ...] = ()
-    lambdas: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
-    """(layer, component), both from 0, component 1 being the first that has a lambda: its value at `lambda_step`."""
-
-
-def shown_metric(metric: str, task: Task) -> str:
-    """The validation metric of a run's curves; that of the task where the run was refused for another."""
-    try:
-        return metric_for(metric, task)
-    except ConfigError:
-        return metric_for("auto", task)
-
-
-def history_curves(history: History, epochs: int, metric: str, steps: int, rows: int = 0) -> Curves:
-    """A history as curves over epochs.
-
-    Args:
-        history: What was logged.
-        epochs: Planned.
-        metric: The validation metric that chooses the best epoch.
-        steps: Planned; 0 if not known, then the rows tell (an epoch row stands at the end of its epoch).
-        rows: Validation sentences; 0 if not known.
-    """
-    ends = history.kind("epoch")
-    per_epoch = steps_per_epoch(history, epochs, steps)
-
-    def x(row: Mapping[str, Any]) -> float:
-        return row["step"] / per_epoch
-
-    losses = [row for row in history.kind("step") if row.get("loss") is not None]
-    valid = [row for row in ends if None not in (_validation(row, "loss"), _validation(row, metric))]
-    moved = [row for row in history.rows if _numbers(row.get("lambda"))]
-    return Curves(
-        epochs=epochs,
-        seconds=float(history.rows[-1].get("seconds") or 0.0) if history.rows else 0.0,
-        step=tuple(map(x, losses)),
-        loss=tuple(row["loss"] for row in losses),
-        epoch=tuple(map(x, valid)),
-        validation_loss=tuple(_validation(row, "loss") for row in valid),
-        validation_metric=tuple(_validation(row, metric) for row in valid),
-        metric=metric.replace("_", " "),
-        validation_range=tuple(share_interval(_validation(row, metric) * rows, rows) for row in valid)
-        if rows and metric == "accuracy"
-        else (),
-        lambda_step=tuple(map(x, moved)),
-        lambdas=_lambda_lines(moved),
-    )
-
-
-LOGGED_STEPS = 200
-
-
-def steps_per_epoch(history: History, epochs: int, steps: int) -> float:
-    """By the plan (`steps` of the whole training), or as the history tells where that is 0."""
-    if steps:
-        return steps / epochs
-    if ends := history.kind("epoch"):
-        return ends[0]["step"] / (ends[0]["epoch"] + 1)
-    # Before that the distance of logged rows tells roughly: a training logs about 200 of them.
-    logged = [row["step"] for row in history.rows[-2:]]
-    return LOGGED_STEPS * max(1, logged[-1] - logged[0]) / epochs if logged else 1.0
-
-
-def _validation(row: Mapping[str, Any], metric: str) -> Any:
-    return (row.get("validation") or {}).get(metric)
-
-
-def _numbers(lambdas: Any) -> bool:
-    """Whether there are lambdas and all are numbers; one that is not finite is logged as null."""
-    return bool(lambdas) and all(value is not None for layer in lambdas for value in layer)
-
-
-def _lambda_lines(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], tuple[float, ...]]:
-    if not rows:
-        return {}
-    first = rows[0]["lambda"]
-    return {
-        (layer, i + 1): tuple(row["lambda"][layer][i] for row in rows)
-        for layer in range(len(first))
-        for i in range(len(first[layer]))
-    }
 
 
 def curve_tables(curves: Curves) -> dict[str, pd.DataFrame]:
@@ -296,3 +193,58 @@ def _lambda_panel(
 def _epoch_ticks(epochs: int) -> list[int]:
     step = max(1, -(-epochs // 10))
     return list(range(0, epochs + 1, step))
+
+
+def logged(source: Source) -> Curves:
+    """What the run has logged.
+
+    Raises:
+        NotAvailable: it has logged nothing.
+    """
+    curves, _ = source.reader.curves(source.record)
+    if not curves.loss:
+        raise NotAvailable("it has no curves: it was not trained step by step, or has not begun")
+    return curves
+
+
+def logged_lambdas(source: Source) -> Curves:
+    """The same of a run that logs lambdas.
+
+    Raises:
+        NotAvailable: it has none.
+    """
+    curves = logged(source)
+    if not curves.lambdas:
+        raise NotAvailable(f"{source.record.preset} has no lambda")
+    return curves
+
+
+LEARNING = Figure(
+    "learning",
+    "Learning",
+    logged,
+    draw_learning,
+    note=lambda curves: f"{curves.epochs} epochs planned",
+    reading="Stop when the validation loss turns upwards while the training loss still falls.",
+    how=(
+        "Training loss is that of each logged batch; validation is measured on all validation sentences after each "
+        "epoch. The best epoch by the validation metric is kept. Whiskers: 95 % bootstrap interval of an accuracy, "
+        "over the sentences."
+    ),
+    tables=curve_tables,
+)
+LAMBDAS = Figure(
+    "lambdas",
+    "Lambdas",
+    logged_lambdas,
+    draw_lambdas,
+    note="weight of each further component, by layer",
+    reading=(
+        "Left: the value; above zero a component is added, below zero it is taken away. Right: the same, counted from"
+        " its first value and magnified. The stronger the line, the deeper the layer."
+    ),
+    how=(
+        "One value for each layer and component, logged with the loss; where heads or tokens differ, their mean. All "
+        "panels on the right share one scale, so that the components can be compared."
+    ),
+)

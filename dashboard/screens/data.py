@@ -17,58 +17,43 @@ from core.data.table import TEST, TRAIN, Dataset
 from core.exceptions import DataError, NotAvailable, SentiscopeError
 from core.text.config import TextConfig
 from dashboard import datasets, state
-from dashboard.figures.data import class_balance, lengths, percent
-from dashboard.figures.data import measured as measured_chart
-from dashboard.figures.datasets import (
-    BUILT_IN,
-    Option,
+from dashboard.figures.data import (
+    CLASSES,
+    LENGTHS,
+    MEASURED,
+    Balance,
+    Lengths,
+    Measured,
     as_read_said,
     cardinality_table,
     class_shares,
     class_table,
     length_table,
-    matching,
     measured_phenomena,
     measured_table,
+    percent,
     phenomenon_table,
     split_table,
     split_words,
     yardstick_table,
 )
+from dashboard.figures.datasets import BUILT_IN, Option, matching
 from dashboard.figures.numbers import count
 from dashboard.widgets.data_file import path_file, upload, waiting
 from dashboard.widgets.data_rows import asked_rows, opened_text, row_table
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.figure import caption, figure, heading
+from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import finding, notes, problem
-from dashboard.widgets.style import look, row_height
+from dashboard.widgets.style import row_height
 
 QUESTION = "What is in the data, and how much of it will a model get to see?"
 CHOOSE = "Those that can be opened here stand first. Or type the path of a file or folder on this machine"
 FILE_FIRST = "First use the file below, or take it away again"
-CLASSES = "The share of each class in each split. A model that always says the largest class is right that often."
-LABELS = "The share of the texts of each split that have a label; a text may have several, or none."
-CLASSES_HOW = (
-    "Rows of a class divided by the rows of its split. Where splits differ, a model chosen on one is judged on another."
-)
-LENGTHS = "How long texts are before they are cut; the last bar also holds everything longer."
-LENGTHS_HOW = (
-    "Unless a setting says otherwise, a model reads as many tokens as the 99th percentile of the training texts, "
-    "between 16 and 256. Bins differ in width by one token, so the height is texts per token of length."
-)
 SPLITS = "Unknown: share of the tokens that the vocabulary of the training split lacks. Cut: share of the texts."
 SPLITS_HOW = (
     "Repeats are rows whose text occurred before in the same split. A row of another split that is also in train, or "
     "lies inside a training text as a phrase, can be remembered instead of understood: scores on it flatter."
-)
-MEASURED = (
-    "Accuracy on the test sentences of each phenomenon, what TF-IDF gets wrong on top. In the table, ± is half of the "
-    "95 % interval over the sentences of a split, at the mean over the seeds."
-)
-MEASURED_HOW = (
-    "Trained once from the command line on exactly this content (its fingerprint is compared), and kept with the "
-    "program. A phenomenon far to the left of a model's mean is what it has not learned."
 )
 YARDSTICK = "TF-IDF of single words and pairs with logistic regression: what a model has to beat to be worth its name."
 SPLIT_COLUMNS = {
@@ -184,29 +169,12 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     splits = split_table(card)
     part = state.asked(state.PART)
     part = part if part in card["splits"] else TRAIN
-    tokens = card["splits"][part]["tokens"]
     with st.container(key="pair-data"):
         left, right = st.columns(2, gap="large")
     with left:
-        figure(
-            "Classes",
-            class_balance(class_shares(card), look()),
-            "classes",
-            note="share of each split",
-            reading=CLASSES if dataset.task == "single" else LABELS,
-            about=CLASSES_HOW,
-        )
+        show(CLASSES, Balance(class_shares(card), dataset.task == "multi"))
     with right:
-        longest = card["vocabulary"]["max_length"]
-        bins = tokens["histogram"]
-        figure(
-            "Lengths",
-            lengths(bins["edges"], bins["rows"], longest, tokens["cut_texts_share"], look()),
-            "lengths",
-            note=f"{part}, n = {count(card['splits'][part]['rows'])}",
-            reading=LENGTHS,
-            about=LENGTHS_HOW,
-        )
+        show(LENGTHS, Lengths(part, card["splits"][part], card["vocabulary"]["max_length"]))
     unit = "words" if card["vocabulary"]["tokenizer"] == "word" else "pieces"
     vocabulary = f"vocabulary of {count(card['vocabulary']['size'])} {unit}"
     heading("Splits", "splits", note=vocabulary, about=SPLITS_HOW)
@@ -271,15 +239,7 @@ def _measured(dataset: Dataset) -> dict[str, Table]:
         return {}
     table = measured_table(known, {name: len(rows) for name, rows in dataset.splits.items()})
     phenomena = measured_phenomena(known)
-    note = f"measured on {known['date']}, test n = {count(len(dataset.splits[TEST]))}"
-    figure(
-        "What models reach",
-        measured_chart(phenomena, look()),
-        "measured",
-        note=note,
-        reading=MEASURED,
-        about=MEASURED_HOW,
-    )
+    show(MEASURED, Measured(phenomena, known["date"], len(dataset.splits[TEST])))
     unseen = st.column_config.TextColumn(help="Test sentences with a polar word that training never saw")
     st.dataframe(
         table,

@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
+from core.exceptions import NotAvailable
 from core.models.provides import provides
 from core.papers.reported import counterpart, no_counterpart
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.figures import readings
 from dashboard.figures.baselines import reads_without
-from dashboard.figures.lambdas import (
-    Scale,
-    Track,
-    course_table,
-    draw_course,
-    final_table,
-    has_lambda,
-    loss_table,
-    moved,
-    other_seeds,
-    reported_places,
-    where_it_starts,
-)
+from dashboard.figures.lambdas import COURSE, SCALE, Track, has_lambda, other_seeds, where_it_starts
 from dashboard.figures.numbers import count
 from dashboard.figures.offer import offered
-from dashboard.figures.parts import numbers_course, numbers_table, record_numbers
+from dashboard.figures.parts import LEARNED, Learned, numbers_table, record_numbers
 from dashboard.figures.sentence import subtracts
+from dashboard.figures.source import Source
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.figure import caption, figure, heading
+from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, problem
 from dashboard.widgets.next_step import next_step
-from dashboard.widgets.parts import number_list
+from dashboard.widgets.numbers import number_list
+from dashboard.widgets.options import asked, choose
 from dashboard.widgets.runs import chosen_run, facts
-from dashboard.widgets.style import look, row_height
+from dashboard.widgets.style import row_height
 
 QUESTION = "How did each lambda move while the model learned, and where did it end?"
 OTHERS = "Which other numbers did the model learn, and how did they move while it did?"
@@ -71,16 +61,8 @@ def page() -> None:
         facts(record, (count(1 + len(seeds)), "seeds of these settings" if seeds else "seed of these settings")),
     )
     state.follow(state.COMPARED, record.run, seeds)
-    state.initial(state.COURSE, "change")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        st.segmented_control(
-            "Scale",
-            ("change", "value"),
-            key=state.COURSE,
-            bind="query-params",
-            required=True,
-            help="Change since the first step, or lambda itself",
-        )
+        choose(SCALE, Source(record, data))
         if others:
             st.multiselect(
                 "Compare with",
@@ -105,39 +87,30 @@ def _watch(run: str) -> None:
 
 
 def _show(record: RunRecord) -> None:
-    records = {one.run: one for one in data.runs() if has_lambda(one)}
-    names = [record.run, *(name for name in state.draft(state.COMPARED, []) if name in records and name != record.run)]
-    tracks, skipped = _tracks(record, [records[name] for name in names[1:]])
-    for name, lines in skipped.items():
+    source = Source(record, data, choices={"runs": state.draft(state.COMPARED, [])})
+    asked(SCALE, source)
+    try:
+        shown = COURSE.shape(source)
+    except NotAvailable:
+        finding(*_nothing_yet(record))
+        return
+    for name, lines in shown.skipped.items():
         problem(
             f"Of the history of {name}, {count(lines)} {'line' if lines == 1 else 'lines'} cannot be read",
             "What they held is left out of the curves; the run itself is not affected.",
         )
-    if not tracks[0].curves.lambdas:
-        finding(*_nothing_yet(record))
-        return
-    _notes(record, tracks)
-    paper = counterpart(record.preset, record.config)
-    places = reported_places(paper)
-    scale: Scale = "value" if state.draft(state.COURSE, "change") == "value" else "change"
-    figure(
-        "Course of lambda",
-        draw_course(tracks, look(), scale, places),
-        "course",
-        note=f"{scale}, {count(len(tracks))} runs" if len(tracks) > 1 else scale,
-        reading=f"{moved(tracks[0])} {readings.COURSE[scale]}",
-        about=readings.COURSE_HOW,
-    )
-    final = final_table(tracks, {**records, record.run: record}, places)
-    heading("Final values", "final", note=_rests_on(tracks))
+    _notes(record, shown.tracks)
+    show(COURSE, shown)
+    tables, paper = COURSE.numbers(shown), counterpart(record.preset, record.config)
+    heading("Final values", "final", note=_rests_on(shown.tracks))
+    final = tables["Final values"]
     st.dataframe(final, hide_index=True, row_height=row_height(), width="content", alt="Final values of lambda")
-    if paper is None or not places:
+    if paper is None or not shown.reported:
         reason = no_counterpart(record.preset, record.config)
         caption(f"Nothing is reported to set beside them. {reason or 'The paper prints no lambda of this model.'}")
     else:
-        source = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
-        caption(f"{FINAL} {where_it_starts(record)} {source}")
-    tables = {"Course": course_table(tracks), "Losses": loss_table(tracks), "Final values": final}
+        reported = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
+        caption(f"{FINAL} {where_it_starts(record)} {reported}")
     export_bar("lambdas", {**tables, **_other_numbers(record, "Other learned numbers")})
 
 
@@ -165,26 +138,12 @@ def _other_numbers(record: RunRecord, title: str) -> dict[str, Table]:
     lines = data.learned_numbers(record)
     if not lines:
         return {}
-    chart = numbers_course(lines, record.config.training.epochs, look())
-    figure(title, chart, "numbers-course", note="by layer", reading=readings.COURSE_NUMBERS)
+    show(LEARNED, Learned(lines, record.config.training.epochs, title))
     table = record_numbers(record)
     if len(table):
         heading("Where they ended", "numbers", note="the epoch that was kept")
         number_list(table)
     return {"Learned numbers": table, "Course of numbers": numbers_table(lines)}
-
-
-def _tracks(record: RunRecord, others: Sequence[RunRecord]) -> tuple[list[Track], Mapping[str, int]]:
-    """All runs to draw, the chosen one first, and the damaged lines of each history that has some."""
-    tracks, skipped = [], {}
-    seeds = other_seeds(record, others)
-    for one in (record, *others):
-        curves, lost = data.curves(one)
-        heads = data.lambda_heads(one) if one is record else {}
-        tracks.append(Track(one.run, one.config.training.seed, curves, one.run in seeds, heads))
-        if lost:
-            skipped[one.run] = lost
-    return tracks, skipped
 
 
 def _notes(record: RunRecord, tracks: Sequence[Track]) -> None:

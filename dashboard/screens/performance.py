@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
+from core.exceptions import NotAvailable
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.figures import decisions, readings
-from dashboard.figures.calibration import bin_table, draw_calibration, reliability
-from dashboard.figures.confusion import confusion_table, draw_confidence, draw_confusion, outcomes
-from dashboard.figures.decisions import FEW, Decision, Report, decide
+from dashboard.figures import answers, decisions
+from dashboard.figures.calibration import CALIBRATION
+from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION
+from dashboard.figures.decisions import FEW, Decision, Report
+from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number
 from dashboard.figures.parts import record_numbers
-from dashboard.figures.phenomena import draw_phenomena as phenomena_chart
-from dashboard.figures.phenomena import phenomena
-from dashboard.figures.ranking import draw_pr, draw_roc, pr_curves, roc_curves
-from dashboard.figures.results import metric_stats, metric_table, yardstick_phenomena
+from dashboard.figures.phenomena import PHENOMENA
+from dashboard.figures.ranking import PR, ROC
+from dashboard.figures.results import metric_stats, metric_table
+from dashboard.figures.source import Source
+from dashboard.screens.performance_labels import several
+from dashboard.screens.performance_threshold import threshold_bar
 from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, figure, heading
+from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, selection_note
-from dashboard.widgets.parts import number_list
+from dashboard.widgets.numbers import number_list
+from dashboard.widgets.options import asked, choose
 from dashboard.widgets.runs import chosen_run, facts
-from dashboard.widgets.several import several
 from dashboard.widgets.stats import stats
-from dashboard.widgets.style import look, row_height
-from dashboard.widgets.threshold import threshold_bar
+from dashboard.widgets.style import row_height
 
 QUESTION = "How good is the model, and what does it get wrong?"
 INTERVALS = (
@@ -58,7 +63,8 @@ def page() -> None:
         st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True, help=about)
         or splits[-1]
     )
-    report = data.report(record, split)
+    source = Source(record, data, split=split)
+    report = source.report
     n = len(report.examples)
     with head:
         header("Performance", QUESTION, facts(record, (f"n = {count(n)}", f"{split} sentences")))
@@ -67,16 +73,17 @@ def page() -> None:
             f"Only {n} sentences", "Figures on fewer than 30 examples say little; look at the sentences themselves."
         )
     if record.task == "multi":
-        decision, report, tables = several(record, split, report)
+        decision, report, tables = several(source)
     else:
         stats(metric_stats(record, split, report))
         caption(INTERVALS)
-        decision = decide(report.labels, report.probabilities, report.classes, *threshold_bar(report.classes))
-        tables = {"Metrics": metric_table(record, split)}
+        threshold_bar(source)
+        decision, tables = source.once(answers.decision), {"Metrics": metric_table(record, split)}
     _said(decision)
-    _answers(report, decision)
-    _curves(decision)
-    tables |= _details(record, split, report, decision)
+    tables |= {"Classes": decisions.class_table(decision)}
+    tables |= _answers(source, report, decision)
+    _curves(source)
+    tables |= _details(source)
     learned = record_numbers(record)
     if len(learned):
         heading("Numbers inside", "numbers", note="of the epoch that was kept")
@@ -105,42 +112,26 @@ def _said(decision: Decision) -> None:
     )
 
 
-def _thin(sizes: dict[str, int]) -> None:
-    """The banner of a figure that rests on too little."""
-    if small := decisions.few(sizes):
-        finding("This figure rests on few sentences", f"Fewer than {FEW}: {small}.")
-
-
-def _answers(report: Report, decision: Decision) -> None:
+def _answers(source: Source, report: Report, decision: Decision) -> dict[str, pd.DataFrame]:
     """What is confused with what; beside it the sentences of the clicked cell, before that how sure each answer was."""
     cell = state.selected_cell(decision.classes)
     with st.container(key="pair-main"):
         left, right = st.columns(2, gap="large")
     with left:
-        normalised = state.asked(state.SHARES) == "shares"
-        figure(
-            "Confusion matrix",
-            draw_confusion(decision.counts, decision.classes, look(), normalised=normalised),
-            "confusion",
-            note=f"n = {count(len(decision.rows))}",
-            reading=f"{readings.CONFUSION} Click a cell to read its sentences.",
-            about=readings.CONFUSION_HOW,
+        asked(CELLS, source)
+        matrix = CONFUSION.shape(source)
+        show(
+            CONFUSION,
+            matrix,
+            more="Click a cell to read its sentences.",
             on_select=partial(state.clear, state.CELLS),
             selection_mode="points",
         )
-        st.segmented_control(
-            "Cells",
-            ["counts", "shares"],
-            default="counts",
-            key=state.SHARES,
-            bind="query-params",
-            required=True,
-            help="Shares of the row do not depend on how frequent a class is",
-        )
-        _thin({name: int(decision.counts[i].sum()) for i, name in enumerate(decision.classes)})
+        choose(CELLS, source)
+        tables = CONFUSION.numbers(matrix)
         with st.expander("The same counts as a table"):
             st.dataframe(
-                confusion_table(decision),
+                tables["Confusion"],
                 hide_index=True,
                 row_height=row_height(),
                 alt="Confusion matrix, counts",
@@ -148,31 +139,16 @@ def _answers(report: Report, decision: Decision) -> None:
                 on_select=partial(state.clear, state.CELL),
                 selection_mode="single-cell",
             )
-    if cell is None:
+    if cell is not None:
         with right:
-            _outcomes(decision)
-            _classes(decision)
-        return
-    with right:
-        _selection(report, decision, *cell)
-    with st.container(key="pair-outcomes"):
-        left, right = st.columns(2, gap="large")
-    with left:
-        _outcomes(decision)
+            _selection(report, decision, *cell)
+        with st.container(key="pair-outcomes"):
+            left, right = st.columns(2, gap="large")
+    with left if cell is not None else right:
+        show(CONFIDENCE, CONFIDENCE.shape(source))
     with right:
         _classes(decision)
-
-
-def _outcomes(decision: Decision) -> None:
-    figure(
-        "Confidence by outcome",
-        draw_confidence(*outcomes(decision), decision.threshold, decision.score_name, look()),
-        "confidence",
-        note=f"n = {count(len(decision.rows))}",
-        reading=readings.OUTCOMES_TOP if decision.positive is None else readings.OUTCOMES,
-        about=readings.OUTCOMES_HOW,
-    )
-    _thin({"right answers": int(decision.correct.sum()), "wrong answers": int((~decision.correct).sum())})
+    return tables
 
 
 def _classes(decision: Decision) -> None:
@@ -182,61 +158,31 @@ def _classes(decision: Decision) -> None:
     st.dataframe(table, hide_index=True, row_height=row_height(), column_config=three, alt="Each class")
 
 
-def _curves(decision: Decision) -> None:
+def _curves(source: Source) -> None:
     """Over all thresholds: how well it ranks, and what its probabilities are worth."""
-    ranking, precision = roc_curves(decision), pr_curves(decision)
-    if ranking:
-        with st.container(key="pair-curves"):
-            left, right = st.columns(2, gap="large")
-        with left:
-            figure(
-                "ROC",
-                draw_roc(ranking, look()),
-                "roc",
-                note="area under the curve",
-                reading=readings.ROC,
-                about=readings.ROC_HOW,
-            )
-            _thin({each.name: min(each.positives, each.others) for each in ranking})
-        with right:
-            chart = draw_pr(precision, look())
-            figure(
-                "Precision and recall",
-                chart,
-                "pr",
-                note="average precision",
-                reading=readings.PR,
-                about=readings.PR_HOW,
-            )
-            _thin({each.name: each.positives for each in precision})
-    else:
-        finding("There is no ROC curve", "It needs sentences of at least two classes in this split.")
+    try:
+        shapes = [(figure, figure.shape(source)) for figure in (ROC, PR)]
+    except NotAvailable as reason:
+        finding("There is no ROC curve", f"{str(reason)[:1].upper()}{str(reason)[1:]}.")
+        return
+    with st.container(key="pair-curves"):
+        columns = st.columns(2, gap="large")
+    for column, (figure, shape) in zip(columns, shapes, strict=True):
+        with column:
+            show(figure, shape)
 
 
-def _details(record: RunRecord, split: str, report: Report, decision: Decision) -> dict[str, pd.DataFrame]:
-    """Calibration and phenomena; returns the tables of the page."""
+def _details(source: Source) -> dict[str, pd.DataFrame]:
+    """Calibration and phenomena; returns their tables."""
     with st.container(key="pair-details"):
-        left, right = st.columns(2, gap="large")
-    bins = reliability(decision)
-    with left:
-        chart = draw_calibration(bins, decision.threshold, decision.score_name, look())
-        note = f"n = {count(len(decision.rows))}"
-        figure(
-            "Calibration", chart, "calibration", note=note, reading=readings.CALIBRATION, about=readings.CALIBRATION_HOW
-        )
-        _thin({f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in bins})
-    tables = {
-        "Classes": decisions.class_table(decision),
-        "Confusion": confusion_table(decision),
-        "Calibration": bin_table(bins),
-    }
-    if "phenomenon" in report.examples:
-        table = phenomena(decision, report.examples["phenomenon"].tolist(), yardstick_phenomena(record, split))
-        chart, note = phenomena_chart(table[::-1], look()), f"n = {count(len(decision.rows))}, the worst on top"
-        with right:
-            figure("Phenomena", chart, "phenomena", note=note, reading=readings.PHENOMENA, about=readings.PHENOMENA_HOW)
-            _thin(dict(zip(table["phenomenon"], table["n"], strict=True)))
-        tables["Phenomena"] = table
+        columns = st.columns(2, gap="large")
+    tables: dict[str, pd.DataFrame] = {}
+    figures: tuple[Figure[Any], ...] = (CALIBRATION, PHENOMENA)
+    for column, figure in zip(columns, figures, strict=True):
+        with contextlib.suppress(NotAvailable), column:
+            shape = figure.shape(source)
+            show(figure, shape)
+            tables |= figure.numbers(shape)
     return tables
 
 

@@ -18,15 +18,16 @@ from dashboard.figures.numbers import count
 from dashboard.figures.offer import SENTENCE
 from dashboard.figures.parts import token_table
 from dashboard.figures.sentence import attention_table, prediction_table, subtracts
+from dashboard.figures.source import Source
+from dashboard.screens.sentence_edits import changed, what_if
+from dashboard.screens.sentence_maps import inside
+from dashboard.screens.sentence_parts import other_parts
+from dashboard.screens.sentence_second import other_runs, second_run
 from dashboard.widgets.answer import answer
-from dashboard.widgets.edits import changed, what_if
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.header import header
-from dashboard.widgets.maps import inside
 from dashboard.widgets.messages import empty, finding, problem
-from dashboard.widgets.parts import other_parts
 from dashboard.widgets.runs import chosen_run, facts
-from dashboard.widgets.second_run import other_runs, second_run
 from dashboard.widgets.style import look
 
 if TYPE_CHECKING:
@@ -82,7 +83,9 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> N
     deep = bool(trained.layers and trained.tokens and not trained.too_long)
     if deep:
         edits, parts, view = changed(record, text, trained)
-        other_parts(record, view, inside(record, view, edits))
+        source = Source(record, data, text=text, edits=edits)
+        inside(source)
+        other_parts(source)
         what_if(record, edits, parts, learned(trained, minus), trained, view)
         beside = second_run(record, others, text, view, edits)
         if edits:
@@ -92,7 +95,7 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> N
         answer(record, trained, look())
         _nothing_inside(record, trained)
         if trained.tokens and (trained.too_long or not trained.layers):
-            other_parts(record, trained, len(trained.layers) - 1)
+            other_parts(Source(record, data, text=text))
         beside = second_run(record, others, text, trained)
     columns |= {name: other.probabilities for name, other in beside.items()}
     known = token_table(trained)

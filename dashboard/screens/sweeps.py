@@ -13,22 +13,23 @@ from core.runs import sweep, sweep_drive
 from core.runs.sweep import Plan
 from core.runs.sweep_drive import Progress
 from dashboard import data, datasets, state, sweep_example
-from dashboard.figures import readings
 from dashboard.figures.numbers import count
 from dashboard.figures.sweeps import (
+    MEMBERS,
+    TABLE_READING,
+    Members,
     chart_cells,
     command_line,
     counts_said,
     member_frame,
-    members,
     table_frame,
     time_said,
 )
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, figure, heading
+from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import finding, problem, progress
-from dashboard.widgets.style import look, row_height
+from dashboard.widgets.style import row_height
 from dashboard.widgets.sweep_form import sweep_form
 
 QUESTION = "Which of several models or settings is better, and by more than chance?"
@@ -66,10 +67,9 @@ def _example() -> None:
     """What a finished sweep looks like."""
     example = sweep_example.read()
     made = f"comes with Sentiscope, made on {example.made}"
-    chart = members(example.cells, example.metric, look())
-    figure(f"Example: {example.metric}", chart, "sweep", note=made, reading=readings.SWEEP, about=readings.SWEEP_HOW)
+    show(MEMBERS, Members(example.cells, example.metric, made, example=True))
     _table(example.rows)
-    caption(f"{readings.SWEEP_TABLE} These runs are not here; the same command trains them:")
+    caption(f"{TABLE_READING} These runs are not here; the same command trains them:")
     st.code(example.command, language=None, wrap_lines=True)
 
 
@@ -116,19 +116,12 @@ def _one(plan: Plan) -> None:
         )
     cells = chart_cells(whole, named[title])
     if cells:
-        figure(
-            title,
-            members(cells, title, look()),
-            "sweep",
-            note=f"{count(found.counts['done'])} runs",
-            reading=readings.SWEEP,
-            about=readings.SWEEP_HOW,
-        )
+        show(MEMBERS, Members(cells, title, f"{count(found.counts['done'])} runs"))
     table = data.sweep_table(plan, version, (named[title],), baseline or "")
     frame, runs = table_frame(table), member_frame(whole)
     heading("Table", "sweep-table", note=f"{count(len(frame))} cells")
     _table(frame)
-    caption(readings.SWEEP_TABLE)
+    caption(TABLE_READING)
     with st.expander("All runs of this sweep"):
         st.dataframe(runs, hide_index=True, row_height=row_height(), alt="Runs of this sweep")
         st.code(command_line(plan, datasets.written), language=None, wrap_lines=True)

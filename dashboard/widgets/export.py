@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import streamlit as st
 
-from core.cells import no_formula
+from core.cells import csv_text
 from dashboard import state
 from dashboard.widgets.style import asset
 
@@ -56,10 +56,3 @@ def export_bar(page: str, tables: Mapping[str, Table], *, figures: bool = True) 
 
 def _written(table: Table) -> str:
     return csv_text(table() if callable(table) else table)
-
-
-def csv_text(frame: pd.DataFrame) -> str:
-    """The table as CSV; what a spreadsheet would take for a formula gets a leading apostrophe, names of columns too."""
-    text = frame.select_dtypes(include=["str", "object", "category"]).columns
-    guarded = frame.assign(**{name: frame[name].astype(object).map(no_formula) for name in text})
-    return guarded.set_axis([no_formula(name) for name in frame.columns], axis=1).to_csv(index=False)

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-import plotly.graph_objects as go
 import streamlit as st
 
 from dashboard import state
+from dashboard.figures.decisions import FEW, few
+from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.theme import config
+from dashboard.widgets.messages import finding
+from dashboard.widgets.style import look
 
 
 def heading(title: str, name: str, *, note: str = "", about: str = "") -> None:
@@ -27,41 +30,36 @@ def caption(text: str) -> None:
     st.html(f'<p class="s-cap">{escape(text).replace(" %", "&nbsp;%")}</p>')  # a number keeps its unit
 
 
-def figure(
-    title: str,
-    chart: go.Figure,
-    name: str,
-    *,
-    note: str = "",
-    reading: str = "",
-    about: str = "",
-    tools: Sequence[str] = (),
-    **options: Any,
+def show(
+    figure: Figure[Shape], shape: Shape, *, more: str = "", name: str = "", tools: Sequence[str] = (), **options: Any
 ) -> Any:
-    """Draw it all.
+    """Draw a declared figure with all that it says of itself.
 
     Args:
-        title: Heading, a noun.
-        chart: Ready to draw.
-        name: Short and unique on the page; names the exported file.
-        note: n, or the setting, beside the heading.
-        reading: How to read it, one sentence; also part of the alternative text.
-        about: The method in at most three sentences of markdown; a constant.
+        figure: The declaration.
+        shape: What it draws.
+        more: What can be done with it on this page, behind how to read it.
+        name: Where the same figure stands twice on a page, or one of its selections must not outlive a setting.
         tools: Buttons of Plotly's bar beside the download, such as `lasso2d`.
         options: Further arguments of `st.plotly_chart`, such as `on_select`.
 
     Returns:
         What `st.plotly_chart` returns: the selection where `on_select` is given.
     """
-    heading(title, name, note=note, about=about)
+    name = name or figure.name
+    title, note, how = (figure.say(words, shape) for words in (figure.title, figure.note, figure.how))
+    reading = f"{figure.say(figure.reading, shape)} {more}".strip()
+    heading(title, name, note=note, about=how)
     event = st.plotly_chart(
-        chart,
+        figure.draw(shape, look()),
         theme=None,
         config=config(name, tools),
         key=state.current(f"fig-{name}"),
-        alt=f"{title}, {note}. {reading}",
+        alt=figure.alternative(shape, note, reading),
         **options,
     )
     if reading:
         caption(reading)
+    if small := few(figure.sizes(shape)) if figure.sizes else "":
+        finding("This figure rests on few sentences", f"Fewer than {FEW}: {small}.")
     return event

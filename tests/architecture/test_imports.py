@@ -186,3 +186,15 @@ def test_no_private_name_leaves_its_file(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in ("core", "dashboard"):
             assert not [name.name for name in node.names if name.name.startswith("_") and name.name != "__version__"]
+
+
+@pytest.mark.parametrize("path", modules("dashboard"), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_page_draws_nothing_but_declared_figures(path):
+    """Small pictures in tables and in text are no figures; everything of Plotly's goes through `show`."""
+    calls = {node.func.attr for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if is_method(node)}
+    assert "plotly_chart" not in calls or path.name == "figure.py"
+    assert "figures" in path.parts or path.name == "export.py" or "plotly.graph_objects" not in imports(path)
+
+
+def is_method(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)

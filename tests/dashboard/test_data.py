@@ -6,7 +6,7 @@ import pytest
 
 from core.training.history import HistoryWriter
 from dashboard import data
-from dashboard.figures.training import Curves
+from dashboard.figures.curves import Curves
 
 pytestmark = pytest.mark.usefixtures("runs")
 

@@ -14,10 +14,9 @@ import pytest
 from core import verbs
 from core.exceptions import InputError, RunDamaged
 from core.runs.store import RunStore
-from dashboard.catalogue import FIGURES
+from dashboard.figures.registry import FIGURES
 from dashboard.figures.theme import DARK, LIGHT
 
-SCREENS = Path(__file__).parents[2] / "dashboard"
 TEXT = "a good </script><b>film"
 
 
@@ -51,15 +50,6 @@ def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
     assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]
 
 
-def test_figures_that_pages_draw_under_a_name_have_that_name_here():
-    """Those of Data are of no run, and a second run's are combined maps; `map-…` and the scales are spelled out."""
-    source = "".join(path.read_text() for folder in ("screens", "widgets") for path in (SCREENS / folder).glob("*.py"))
-    drawn = set(re.findall(r"figure\(\s*\"[^\"]+\",\s*[^\"]+?\s\"([a-z-]+)\"", source))
-    elsewhere = {"classes", "lengths", "measured"}
-    assert len(drawn) > 10
-    assert drawn - elsewhere - {"silhouettes"} <= set(FIGURES)
-
-
 @pytest.mark.parametrize("name", ["confusion", "map-pca", "grid"])
 def test_a_file_has_title_alternative_text_and_reading_and_asks_nobody(made, name):
     page = (made[0] / f"{name}.html").read_text()
@@ -87,6 +77,24 @@ def test_a_single_figure_is_whole_by_itself(trained, tmp_path):
     page = (tmp_path / "roc.html").read_text()
     assert "plotly.js v" in page and not re.findall(r"<script[^>]+src=", page)
     assert result["files"][0]["title"] == "ROC"
+
+
+def test_an_option_of_a_page_is_an_option_here(trained, tmp_path):
+    options = {"threshold": "0.9", "cells": "shares"}
+    verbs.figures("finished", tmp_path, only=["confusion"], options=options, csv=True, store=RunStore(trained))
+    saved = pd.read_parquet(trained / "finished" / "evaluation" / "test" / "predictions.parquet")
+    said = saved["probability:positive"] > 0.9
+    table = pd.read_csv(tmp_path / "confusion.csv", index_col="is")
+    assert table.loc["positive", "said positive"] == (said & (saved["label"] == "positive")).sum()
+    assert table.loc["negative", "said negative"] == (~said & (saved["label"] == "negative")).sum()
+    assert "threshold 0.90, shares of the row" in (tmp_path / "confusion.html").read_text()
+
+
+def test_numbers_are_written_beside_the_figures_that_have_tables(trained, tmp_path):
+    result = verbs.figures("finished", tmp_path, only=["course", "map-pca"], csv=True, store=RunStore(trained))
+    tables = {"course-course.csv", "course-losses.csv", "course-final-values.csv", "map-pca.csv"}
+    assert {path.name for path in tmp_path.glob("*.csv")} == tables
+    assert {Path(each["file"]).name for each in result["files"]} == {"course.html", "map-pca.html", *tables}
 
 
 def test_the_figures_are_those_of_the_split(trained, tmp_path):
@@ -130,6 +138,10 @@ def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
         ({"only": ["rco"]}, "no figure is called 'rco'"),
         ({"only": ["map-umap"]}, "map-umap: it has not been computed"),
         ({"only": ["grid"]}, "grid: a sentence is needed: --text"),
+        ({"options": {"treshold": "1"}}, "no figure has an option 'treshold'; there are"),
+        ({"options": {"threshold": "2"}}, "threshold=2: a number from 0 to 1"),
+        ({"options": {"cells": "many"}}, "cells=many: one of counts, shares"),
+        ({"options": {"least": "0.5"}}, "least: none of these figures has this option for this run"),
         ({"theme": "blue"}, "--theme 'blue': one of light, dark"),
     ],
 )

@@ -8,7 +8,7 @@ from core.data.card import measured
 from core.data.config import DataConfig
 from core.data.load import load
 from core.data.table import Dataset
-from dashboard.figures.datasets import measured_phenomena, measured_table
+from dashboard.figures.data import measured_phenomena, measured_table
 
 KNOWN = {
     "models": {

@@ -10,6 +10,7 @@ from core.evaluation.projection import Projection, ProjectionConfig, Quality
 from core.exceptions import RunDamaged
 from dashboard.figures import embeddings
 from dashboard.figures.embeddings import Group, Placed, Shades, draw_map
+from dashboard.figures.points import points_frame
 from dashboard.figures.silhouettes import Spectrum, draw_silhouettes, silhouette_table, spectra
 from dashboard.figures.theme import DARK, LIGHT, Look
 
@@ -29,7 +30,7 @@ SAVED = pd.DataFrame(
 
 @pytest.fixture
 def points():
-    return embeddings.points_frame(SAVED, CLASSES)
+    return points_frame(SAVED, CLASSES)
 
 
 QUALITY = Quality(np.array([0, 2, 3]), np.array([0.1, 0.5, 0.3]), np.array([0.2, 0.4, 0.6]), 0.25)
@@ -59,12 +60,12 @@ def test_points_say_how_sure_the_model_was(points):
 
 def test_predictions_of_other_classes_are_told():
     with pytest.raises(RunDamaged, match="do not fit"):
-        embeddings.points_frame(SAVED, ("yes", "no"))
+        points_frame(SAVED, ("yes", "no"))
 
 
 def test_phenomena_are_offered_only_where_they_are_known(points):
     assert "phenomenon" not in embeddings.ways(points)
-    known = embeddings.points_frame(SAVED.assign(phenomenon="plain"), CLASSES)
+    known = points_frame(SAVED.assign(phenomenon="plain"), CLASSES)
     assert embeddings.ways(known)[-1] == "phenomenon"
 
 

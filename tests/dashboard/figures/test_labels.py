@@ -15,6 +15,7 @@ from dashboard.figures import embeddings, labels, results
 from dashboard.figures.decisions import Report, answer_probability, decide_label, make_report
 from dashboard.figures.embeddings import Group, Shades
 from dashboard.figures.labels import draw_labels
+from dashboard.figures.points import points_frame
 from dashboard.figures.theme import LIGHT, Look
 
 LABELS = ("calm", "joy", "odd, rare")
@@ -144,7 +145,7 @@ def test_a_yardstick_without_thresholds_of_its_own_stands_beside_no_tuned_model(
 
 
 def test_the_map_is_coloured_by_a_chosen_label(saved):
-    points = embeddings.points_frame(saved, LABELS)
+    points = points_frame(saved, LABELS)
     assert embeddings.ways(points) == ["label calm", "label joy", "label odd, rare", "correctness", "confidence"]
     groups = embeddings.colouring(points, "label calm", LABELS, LIGHT)
     assert {group.name: group.points.tolist() for group in groups if isinstance(group, Group)} == {

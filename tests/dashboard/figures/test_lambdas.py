@@ -11,13 +11,13 @@ from core.config import compose
 from core.papers.reported import counterpart
 from core.runs.record import RunRecord
 from core.training.history import History
+from dashboard.figures.curves import Curves, head_lines
 from dashboard.figures.lambdas import (
     Track,
     course_table,
     draw_course,
     final_table,
     has_lambda,
-    head_lines,
     loss_table,
     moved,
     other_seeds,
@@ -27,7 +27,7 @@ from dashboard.figures.lambdas import (
     where_it_starts,
 )
 from dashboard.figures.theme import Look
-from dashboard.figures.training import SMALLEST_CHANGE, Curves
+from dashboard.figures.training import SMALLEST_CHANGE
 
 
 def record(run, preset="ndt-01-n2", final=None, **settings):

@@ -13,6 +13,7 @@ from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
 from core.training.history import History
 from dashboard.figures import parts
+from dashboard.figures.curves import number_lines
 from dashboard.figures.parts import token_rows
 from dashboard.figures.theme import DARK, LIGHT, Look, shade
 
@@ -101,13 +102,13 @@ def test_the_course_of_numbers_has_a_line_for_each_layer():
         {"kind": "step", "step": 5, "epoch": 0, "scalars": {"tau": [1.2, 0.9], "alpha": [1.1]}},
         {"kind": "epoch", "step": 10, "epoch": 0, "gates": [[0.8, 0.1], [0.7, 0.2]]},
     ]
-    lines = parts.number_lines(History(rows, 0), steps_per_epoch=10)
+    lines = number_lines(History(rows, 0), steps_per_epoch=10)
     assert list(lines) == ["τ", "α", "mean gate"]
     assert [line.y for line in lines["τ"]] == [(1.0, 1.2), (1.0, 0.9)]
     assert lines["α"][0].x == (0.0, 0.5)
     assert [line.y for line in lines["mean gate"]] == [(0.8,), (0.7,)]
     assert len(parts.numbers_table(lines)) == 8
-    assert parts.number_lines(History([], 0), 10) == {}
+    assert number_lines(History([], 0), 10) == {}
 
 
 def test_a_record_tells_its_numbers_and_what_its_lexicon_does_not_know():

@@ -7,8 +7,9 @@ import copy
 import pytest
 
 from core.training.history import History
+from dashboard.figures.curves import Curves, history_curves
 from dashboard.figures.theme import Look
-from dashboard.figures.training import LIVE, Curves, draw_lambdas, draw_learning, history_curves
+from dashboard.figures.training import LIVE, draw_lambdas, draw_learning
 
 
 def step(number: int, epoch: int, **more: object) -> dict:

@@ -12,7 +12,7 @@ import pytest
 import streamlit.config
 
 import dashboard
-from dashboard.widgets.export import csv_text
+from core.cells import csv_text
 
 
 def test_a_cell_that_looks_like_a_formula_is_made_harmless_and_numbers_stay():

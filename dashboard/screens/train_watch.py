@@ -10,14 +10,13 @@ from core.exceptions import SentiscopeError
 from core.runs import jobs
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.figures import readings
+from dashboard.figures.curves import Curves
 from dashboard.figures.numbers import count, duration, number, plus_minus
 from dashboard.figures.results import headline
-from dashboard.figures.training import Curves, curve_tables, draw_lambdas, draw_learning
+from dashboard.figures.training import LAMBDAS, LEARNING
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, figure, heading
+from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.messages import finding, problem, progress, selection_note
-from dashboard.widgets.style import look
 
 LIVE = ("queued", "running")
 
@@ -171,7 +170,7 @@ def past(record: RunRecord) -> None:
         caption(f"Written by a newer version, kept and not read here: {', '.join(record.strange[:8])}.")
     if curves.loss:
         _figures(curves, skipped)
-        export_bar("train", curve_tables(curves))
+        export_bar("train", LEARNING.numbers(curves))
     elif record.status == "done":
         by_steps = record.config.model.by_steps
         why = "has no readable history left" if by_steps else "is not trained step by step: it is solved in one go"
@@ -210,23 +209,9 @@ def _outcome(record: RunRecord) -> str:
 
 
 def _figures(curves: Curves, skipped: int) -> None:
-    figure(
-        "Learning",
-        draw_learning(curves, look()),
-        "learning",
-        note=f"{curves.epochs} epochs planned",
-        reading=readings.LEARNING,
-        about=readings.LEARNING_HOW,
-    )
+    show(LEARNING, curves)
     if curves.lambdas:
-        figure(
-            "Lambdas",
-            draw_lambdas(curves, look()),
-            "lambdas",
-            note="weight of each further component, by layer",
-            reading=readings.LAMBDAS,
-            about=readings.LAMBDAS_HOW,
-        )
+        show(LAMBDAS, curves)
     if skipped:
         problem(
             f"{count(skipped)} lines of the history cannot be read",

@@ -10,12 +10,13 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.figures.attention import MapRow, full_colour, map_grid
+from dashboard.figures.attention import MapRow, full_colour
 from dashboard.figures.edits import UNCHANGED, Edits
+from dashboard.figures.heads import COMBINED, Combined
 from dashboard.figures.naming import data_name
 from dashboard.figures.sentence import combined_rows, received, special_tokens, subtracts, told_apart
 from dashboard.widgets.answer import answer
-from dashboard.widgets.figure import caption, figure, heading
+from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.messages import finding, problem
 from dashboard.widgets.style import look
 from dashboard.widgets.tokens import token_strip
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 READING = "Strip: how much a word is read on average in the last layer."
 HELP = "Any other run with weights; it reads the text as it was trained, without the changes made above."
-MAPS = "What the values are weighted with in each layer, as absolute weights; both runs share one scale."
 
 
 def other_runs(record: RunRecord) -> dict[str, RunRecord]:
@@ -95,5 +95,5 @@ def _reading(record: RunRecord, view: SentenceView, rows: list[MapRow], top: flo
     weights, name = received(rows[-1]), f"tokens of the {place} run"
     special = special_tokens(view)
     token_strip(view.tokens, view.unknown, weights, top, look(), special=special, cut=view.cut, name=name)
-    chart = map_grid(rows, view.tokens, look(), top=top)
-    figure("Combined maps", chart, f"combined-{place}", note=record.run, reading=MAPS)
+    combined = Combined(view, rows, top, record.run)
+    show(COMBINED, combined, name=f"combined-{place}", more="Both runs share one scale.")

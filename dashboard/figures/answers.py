@@ -1,0 +1,93 @@
+"""Who gets which answer: the threshold as a person has chosen it, and the decision that follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dashboard.figures import labels
+from dashboard.figures.decisions import ANSWER, Decision, decide, decide_label, first_label
+from dashboard.figures.source import Option, Source, Span
+
+SHARE = Span(0.0, 1.0, 0.01)
+
+
+def rules(source: Source) -> list[str]:
+    """What the threshold can be about; empty where there is nothing to choose."""
+    classes = list(source.report.classes)
+    if source.record.task == "multi":
+        return classes
+    return [] if len(classes) == 2 else [ANSWER, *classes]
+
+
+def _first_rule(source: Source) -> str:
+    return first_label(source.report) if source.record.task == "multi" else ANSWER
+
+
+def _rule_told(source: Source, rule: str) -> str:
+    if source.record.task == "multi":
+        return f"label {rule}"
+    return "" if rule == ANSWER else f"threshold on {rule}"
+
+
+def _limit(source: Source) -> float:
+    """The exact threshold of the chosen label, as the choice for all labels has it."""
+    label, choice = str(source.chosen(RULE)), str(source.chosen(LIMITS))
+    return float(labels.limits(source.record, choice)[source.report.classes.index(label)])
+
+
+def _choices(source: Source) -> list[str]:
+    return labels.choices(source.record) if source.record.task == "multi" else []
+
+
+def _span(name: str) -> Callable[[Source], Span | tuple[()]]:
+    """The slider of this name where it is the one that counts."""
+    return lambda source: SHARE if slider(source).name == name else ()
+
+
+RULE = Option(
+    "rule",
+    "Threshold on",
+    rules,
+    "Top answer: the class with the highest probability, if that is above the threshold; otherwise no answer. "
+    "A class: it stands against all others, and is said where its own probability is above the threshold.",
+    usual=_first_rule,
+    words=_rule_told,
+)
+"""Of several labels the one that is shown."""
+THRESHOLD = Option("threshold", "Threshold", _span("threshold"), usual=lambda source: 0.5)
+"""From which a class is said."""
+LEAST = Option(
+    "least",
+    "Threshold on the top answer",
+    _span("least"),
+    "Below this the model gives no answer; every figure and count below follows",
+    usual=lambda source: 0.0,
+)
+LIMITS = Option(
+    "thresholds",
+    "Thresholds",
+    _choices,
+    "tuned: for each label the threshold of the best F1 on validation; moved for one label with the slider",
+)
+"""Of all labels, where texts have several."""
+LIMIT = Option("limit", "Threshold", _span("limit"), usual=_limit)
+"""Of the label that is shown."""
+OPTIONS = (RULE, THRESHOLD, LEAST, LIMITS, LIMIT)
+"""What changes every figure of the answers."""
+
+
+def slider(source: Source) -> Option:
+    """The option that is the threshold of the chosen rule."""
+    if source.record.task == "multi":
+        return LIMIT
+    return LEAST if rules(source) and source.chosen(RULE) == ANSWER else THRESHOLD
+
+
+def decision(source: Source) -> Decision:
+    """The answers as chosen."""
+    report, threshold = source.report, float(source.chosen(slider(source)))
+    rule: Any = source.chosen(RULE) if rules(source) else ANSWER
+    if source.record.task == "multi":
+        return decide_label(report, rule, threshold)
+    return decide(report.labels, report.probabilities, report.classes, rule, threshold)

@@ -1,0 +1,175 @@
+"""What a training has logged, as curves over epochs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.data.table import Task
+from core.evaluation.intervals import share_interval
+from core.exceptions import ConfigError
+from core.training.config import metric_for
+from core.training.history import History
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What a training has logged so far; every x is in epochs (2.5 = half way through the third)."""
+
+    epochs: int
+    """Planned; the axis is as long as this from the first step on."""
+    seconds: float = 0.0
+    """Training time so far."""
+    step: tuple[float, ...] = ()
+    loss: tuple[float, ...] = ()
+    """Training loss at each logged step."""
+    epoch: tuple[float, ...] = ()
+    validation_loss: tuple[float, ...] = ()
+    validation_metric: tuple[float, ...] = ()
+    metric: str = "accuracy"
+    validation_range: tuple[tuple[float, float], ...] = ()
+    """95 % interval of the metric after each epoch, where it is a share of a known number of sentences."""
+    lambda_step: tuple[float, ...] = ()
+    lambdas: dict[tuple[int, int], tuple[float, ...]] = field(default_factory=dict)
+    """(layer, component), both from 0, component 1 being the first that has a lambda: its value at `lambda_step`."""
+
+
+def shown_metric(metric: str, task: Task) -> str:
+    """The validation metric of a run's curves; that of the task where the run was refused for another."""
+    try:
+        return metric_for(metric, task)
+    except ConfigError:
+        return metric_for("auto", task)
+
+
+def history_curves(history: History, epochs: int, metric: str, steps: int, rows: int = 0) -> Curves:
+    """A history as curves over epochs.
+
+    Args:
+        history: What was logged.
+        epochs: Planned.
+        metric: The validation metric that chooses the best epoch.
+        steps: Planned; 0 if not known, then the rows tell (an epoch row stands at the end of its epoch).
+        rows: Validation sentences; 0 if not known.
+    """
+    ends = history.kind("epoch")
+    per_epoch = steps_per_epoch(history, epochs, steps)
+
+    def x(row: Mapping[str, Any]) -> float:
+        return row["step"] / per_epoch
+
+    losses = [row for row in history.kind("step") if row.get("loss") is not None]
+    valid = [row for row in ends if None not in (_validation(row, "loss"), _validation(row, metric))]
+    moved = [row for row in history.rows if _numbers(row.get("lambda"))]
+    return Curves(
+        epochs=epochs,
+        seconds=float(history.rows[-1].get("seconds") or 0.0) if history.rows else 0.0,
+        step=tuple(map(x, losses)),
+        loss=tuple(row["loss"] for row in losses),
+        epoch=tuple(map(x, valid)),
+        validation_loss=tuple(_validation(row, "loss") for row in valid),
+        validation_metric=tuple(_validation(row, metric) for row in valid),
+        metric=metric.replace("_", " "),
+        validation_range=tuple(share_interval(_validation(row, metric) * rows, rows) for row in valid)
+        if rows and metric == "accuracy"
+        else (),
+        lambda_step=tuple(map(x, moved)),
+        lambdas=_lambda_lines(moved),
+    )
+
+
+LOGGED_STEPS = 200
+
+
+def steps_per_epoch(history: History, epochs: int, steps: int) -> float:
+    """By the plan (`steps` of the whole training), or as the history tells where that is 0."""
+    if steps:
+        return steps / epochs
+    if ends := history.kind("epoch"):
+        return ends[0]["step"] / (ends[0]["epoch"] + 1)
+    # Before that the distance of logged rows tells roughly: a training logs about 200 of them.
+    logged = [row["step"] for row in history.rows[-2:]]
+    return LOGGED_STEPS * max(1, logged[-1] - logged[0]) / epochs if logged else 1.0
+
+
+def _validation(row: Mapping[str, Any], metric: str) -> Any:
+    return (row.get("validation") or {}).get(metric)
+
+
+def _numbers(lambdas: Any) -> bool:
+    """Whether there are lambdas and all are numbers; one that is not finite is logged as null."""
+    return bool(lambdas) and all(value is not None for layer in lambdas for value in layer)
+
+
+def _lambda_lines(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[int, int], tuple[float, ...]]:
+    if not rows:
+        return {}
+    first = rows[0]["lambda"]
+    return {
+        (layer, i + 1): tuple(row["lambda"][layer][i] for row in rows)
+        for layer in range(len(first))
+        for i in range(len(first[layer]))
+    }
+
+
+Place = tuple[int, int]
+"""(layer, component), layer from 0, component 1 being the first that has a lambda."""
+
+
+Line = tuple[float, ...]
+
+
+def head_lines(history: History) -> dict[Place, tuple[Line, ...]]:
+    """The lambda of each head where heads differ: (layer, component) → a line for each head."""
+    rows = [row["lambda_heads"] for row in history.rows if _finite(row.get("lambda_heads"))]
+    if not rows:
+        return {}
+    return {
+        (layer, component + 1): tuple(
+            tuple(row[layer][component][head] for row in rows) for head in range(len(rows[0][layer][component]))
+        )
+        for layer in range(len(rows[0]))
+        for component in range(len(rows[0][layer]))
+    }
+
+
+def _finite(heads: Any) -> bool:
+    return bool(heads) and all(value is not None for layer in heads for part in layer for value in part)
+
+
+@dataclass(frozen=True)
+class NumberLine:
+    """One learned number over a training: x in epochs."""
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+
+NUMBERS = {
+    "alpha": ("α", "weight of the sinusoid in the positions"),
+    "beta": ("β", "weight of recency in the positions"),
+    "gamma": ("γ", "weight of the part of speech in the positions"),
+    "tau": ("τ", "temperature: how sharp the cosine scores are"),
+    "strength": ("strength of σ", "factor on what the lexicon adds to a score"),
+    "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
+}
+"""By name in a record: the sign on the page and what it means."""
+
+
+def number_lines(history: History, steps_per_epoch: float) -> dict[str, list[NumberLine]]:
+    """The course of every learned number in a history; of the gates their mean after each epoch."""
+    found: dict[str, list[NumberLine]] = {}
+    rows = [row for row in history.rows if row.get("scalars")]
+    for name in rows[0]["scalars"] if rows else ():
+        sign = NUMBERS.get(name, (name,))[0]
+        found[sign] = _lines([(row["step"] / steps_per_epoch, row["scalars"][name]) for row in rows])
+    gates = [
+        (row["step"] / steps_per_epoch, [mean for mean, _ in row["gates"]]) for row in history.rows if "gates" in row
+    ]
+    return {**found, "mean gate": _lines(gates)} if gates else found
+
+
+def _lines(points: Sequence[tuple[float, Sequence[float]]]) -> list[NumberLine]:
+    x = tuple(place for place, _ in points)
+    return [NumberLine(x, tuple(values[layer] for _, values in points)) for layer in range(len(points[0][1]))]

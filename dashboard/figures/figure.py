@@ -1,0 +1,91 @@
+"""A figure is declared once: its page, the command line, an exported file and a notebook use the same object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+
+import plotly.graph_objects as go
+
+from core.exceptions import NotAvailable
+from core.models.provides import provides
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import Look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Shape = TypeVar("Shape")
+Words = str | Callable[[Shape], str]
+
+
+@dataclass(frozen=True)
+class Figure(Generic[Shape]):
+    """What is read, how it is drawn and how it is told, under one name."""
+
+    name: str
+    """Of the exported file, of the download and for `--only`."""
+    title: Words[Shape]
+    read: Callable[[Source], Shape] | None
+    """What is drawn of a run; raises `NotAvailable` with the reason where it has nothing of the kind. None: it is not
+    of a run but of a data set or a sweep, whose page has its shape."""
+    draw: Callable[[Shape, Look], go.Figure]
+    note: Words[Shape] = ""
+    """n, or the setting: it stands beside the heading."""
+    reading: Words[Shape] = ""
+    """How to read it, in a sentence; also part of the alternative text."""
+    how: Words[Shape] = ""
+    """How it is computed, in at most three sentences of markdown."""
+    of: Literal["run", "split", "text"] = "run"
+    """What it is about; it is told beside the heading of a figure that stands alone."""
+    needs: str = ""
+    """What a model must provide (`core.models.provides`); empty: nothing."""
+    options: tuple[Option, ...] = ()
+    """What changes it."""
+    spread: tuple[Option, ...] = ()
+    """Those of its options of which `sentiscope figures` writes every value, each into a file."""
+    tables: Callable[[Shape], Mapping[str, pd.DataFrame]] | None = None
+    """Its numbers, by the name of their file."""
+    sizes: Callable[[Shape], Mapping[str, int]] | None = None
+    """On how many texts each of its parts rests; below `decisions.FEW` a page says so."""
+
+    def shape(self, source: Source) -> Shape:
+        """What is drawn of a source.
+
+        Raises:
+            NotAvailable: this run has nothing of the kind, and why.
+            InputError: an option has a value that it cannot have here.
+        """
+        if self.needs and self.needs not in provides(source.record.config.model):
+            raise NotAvailable(f"{source.record.preset} has no {self.needs.replace('-', ' ')}")
+        if self.read is None:
+            raise NotAvailable("it is not a figure of a run")
+        return self.read(source)
+
+    def numbers(self, shape: Shape) -> dict[str, pd.DataFrame]:
+        """Its tables, by the name of their file; empty where it has none."""
+        return dict(self.tables(shape)) if self.tables else {}
+
+    def say(self, words: Words[Shape], shape: Shape) -> str:
+        """The title, note, reading or how of a shape."""
+        return words(shape) if callable(words) else words
+
+    def alternative(self, shape: Shape, note: str, reading: str) -> str:
+        """What is read out in place of the picture."""
+        return f"{', '.join(filter(None, (self.say(self.title, shape), note)))}. {reading}"
+
+    def alone(self, source: Source, shape: Shape) -> str:
+        """The note of a figure that stands alone: with what it is about and what was chosen."""
+        about = {"run": "", "split": source.split, "text": ""}[self.of]
+        chosen = [option.told(source) for option in self.options]
+        quoted = f"in {source.quoted}" if self.of == "text" else ""
+        return ", ".join(filter(None, (about, self.say(self.note, shape), *chosen, quoted)))
+
+    def variants(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Every name under which it is written, with the values of options that the name stands for."""
+        for values in product(*(option.endings for option in self.spread)):
+            named = {option: value for option, value in zip(self.spread, values, strict=True) if option.endings[value]}
+            ending = "".join(option.endings[value] for option, value in named.items())
+            yield self.name + ending, {option.name: value for option, value in named.items()}

@@ -1,0 +1,123 @@
+"""A run's files as figures need them, read anew each time; the dashboard keeps them in `dashboard.data`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.evaluation.projection import Projection, ProjectionConfig, project
+from core.exceptions import RunDamaged
+from core.runs import projections
+from core.runs.predictions import read_predictions
+from core.runs.projections import MapFiles
+from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RunRecord
+from core.runs.store import RunStore
+from core.training.history import History, read_history
+from dashboard.figures import curves, decisions
+from dashboard.figures.curves import Curves, Line, NumberLine, Place
+from dashboard.figures.edits import UNCHANGED, Edits
+from dashboard.figures.points import points_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.interpret.sentence import SentenceView
+
+ORDER = {"train": 0, "validation": 1, "test": 2}
+"""Splits as they are listed, others behind them."""
+
+
+class Files:
+    """A `Reader` without a memory."""
+
+    def __init__(self, store: RunStore) -> None:
+        self.store = store
+
+    def runs(self) -> list[RunRecord]:
+        """All runs, newest first."""
+        return self.store.list()
+
+    def curves(self, record: RunRecord) -> tuple[Curves, int]:
+        """What a training has logged, and how many damaged lines were left out."""
+        history, chosen, progress = self._history(record), record.config.training, record.progress
+        steps, rows = int(progress.get("steps") or 0), int(progress.get("rows", {}).get("validation") or 0)
+        metric = curves.shown_metric(chosen.metric, record.task)
+        return curves.history_curves(history, chosen.epochs, metric, steps, rows), history.skipped
+
+    def learned_numbers(self, record: RunRecord) -> dict[str, list[NumberLine]]:
+        """The course of every learned number but lambda, by its sign."""
+        history, steps = self._history(record), int(record.progress.get("steps") or 0)
+        return curves.number_lines(history, curves.steps_per_epoch(history, record.config.training.epochs, steps))
+
+    def lambda_heads(self, record: RunRecord) -> dict[Place, tuple[Line, ...]]:
+        """The lambda of each head over training, where heads have their own."""
+        return curves.head_lines(self._history(record))
+
+    def _history(self, record: RunRecord) -> History:
+        return read_history(self.store.path(record.run) / HISTORY)
+
+    def evaluated_splits(self, run: str) -> list[str]:
+        """Splits with predictions, in the order train, validation, test, others."""
+        found = [path.parent.name for path in (self.store.path(run) / EVALUATION).glob(f"*/{PREDICTIONS}")]
+        return sorted(found, key=lambda split: (ORDER.get(split, 3), split))
+
+    def report(self, record: RunRecord, split: str) -> decisions.Report:
+        """What a run says of a split.
+
+        Raises:
+            RunDamaged: the predictions cannot be read.
+        """
+        return decisions.make_report(self._predictions(record, split), record.classes)
+
+    def points(self, record: RunRecord, split: str) -> pd.DataFrame:
+        """What is known of each text of a split.
+
+        Raises:
+            RunDamaged: the predictions cannot be read.
+        """
+        try:
+            return points_frame(self._predictions(record, split), record.classes)
+        except ValueError as error:
+            raise RunDamaged(f"{record.run}, {split}: the predictions cannot be read: {error}") from error
+
+    def _predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
+        return read_predictions(self.store.path(record.run) / EVALUATION / split / PREDICTIONS)
+
+    def map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
+        """Where a map is kept, or will be.
+
+        Raises:
+            InputError: no embeddings of this split are kept.
+        """
+        return projections.map_files(self.store, run, split, config)
+
+    def projection(self, record: RunRecord, files: MapFiles) -> Projection | None:
+        """PCA; any other map if it has been computed.
+
+        Raises:
+            RunDamaged: the embeddings, or the map, cannot be read.
+            InputError: there are too few embeddings for a map.
+        """
+        if files.config.method != "pca":
+            return projections.read(files)
+        return project(*projections.read_vectors(files.run, files.split, record.classes), files.config)
+
+    def width(self, record: RunRecord, files: MapFiles) -> int:
+        """Dimensions of the original space."""
+        return int(projections.read_vectors(files.run, files.split, record.classes)[0].shape[1])
+
+    def sentence(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
+        """One text with its inside, as trained or with changes.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+            InputError: the run has none.
+        """
+        from core.interpret.sentence import inspect_text  # torch
+        from core.models.trace import Intervention
+        from core.runs.load import load_run
+
+        loaded = load_run(self.store, run)
+        record = loaded.record
+        change = Intervention(edits.lambdas, frozenset(edits.heads_off), frozenset(edits.components_off))
+        intervene = change if edits else None
+        return inspect_text(loaded.model, loaded.tokenizer, record.classes, text, task=record.task, intervene=intervene)

@@ -1,0 +1,220 @@
+"""The maps of a text, head by head: which of them are shown and how; the weights of the components."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from core.exceptions import NotAvailable
+from dashboard.figures.attention import SCALES, MapRow, block, coefficients, full_colour, map_grid, scaled
+from dashboard.figures.figure import Figure
+from dashboard.figures.numbers import count
+from dashboard.figures.sentence import combined_rows, map_rows, subtracts
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import Look
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+
+def attended(source: Source) -> SentenceView:
+    """A text with maps.
+
+    Raises:
+        NotAvailable: the model has no attention, or the text is too long for maps.
+    """
+    view = source.view
+    if not view.layers:
+        raise NotAvailable(f"{source.record.preset} has no attention to look into")
+    if view.too_long:
+        raise NotAvailable(f"a text of {count(len(view.tokens))} tokens is too long for maps of all pairs")
+    return view
+
+
+OF_LAYER, OF_MAP = "maps of this layer", "layers of this map"
+
+
+def _layers(source: Source) -> list[str]:
+    return [str(layer) for layer in range(1, len(source.view.layers) + 1)]
+
+
+def _maps(source: Source) -> list[str]:
+    return [row.name for row in map_rows(attended(source), 0, subtracts(source.record))]
+
+
+def _grids(source: Source) -> list[str]:
+    return [OF_LAYER, OF_MAP] if len(_maps(source)) > 1 else [OF_MAP]
+
+
+LAYER = Option(
+    "layer",
+    "Layer",
+    _layers,
+    "Which layer the strip, the head view and the first kind of grid show.",
+    usual=lambda source: next(reversed(_layers(source)), "0"),
+    words=lambda source, layer: "",
+)
+MAP = Option(
+    "map",
+    "Map",
+    _maps,
+    "A component times its coefficient, or the sum of all.",
+    usual=lambda source: _maps(source)[-1],
+    words=lambda source, shown: "",
+)
+GRID = Option(
+    "grid",
+    "Grid",
+    _grids,
+    "All components of the chosen layer, or the chosen map in all layers.",
+    words=lambda source, grid: "",
+)
+SCALE = Option(
+    "scale",
+    "Scale",
+    lambda source: list(SCALES),
+    "Absolute: weights as they are. Per row: each reader's strongest weight is 1. Against uniform: 0 is an even "
+    "spread.",
+)
+
+
+def layer(source: Source) -> int:
+    """The chosen layer, from 0; −1 where there is none."""
+    return int(source.chosen(LAYER)) - 1
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The maps of a text that are shown."""
+
+    view: SentenceView
+    rows: Sequence[MapRow]
+    """The grid, row by row."""
+    map: MapRow
+    """The chosen one in the chosen layer, with a row of its own in strip and head view."""
+    layer: int
+    """From 0."""
+    scale: str
+    by_layer: bool
+    """The rows of the grid are the maps of one layer."""
+
+    @property
+    def top(self) -> float:
+        """The |weight| that gets full colour in all of them."""
+        return full_colour(self.rows)
+
+    @property
+    def setting(self) -> str:
+        """What is chosen, in words."""
+        return f"layer {self.layer + 1}, {self.map.name}, {self.scale}"
+
+
+def heads(source: Source) -> Heads:
+    """The maps as chosen.
+
+    Raises:
+        NotAvailable: the text or the model has none.
+    """
+    view, minus, edits = attended(source), subtracts(source.record), source.edits
+    at, which, scale = layer(source), _maps(source).index(str(source.chosen(MAP))), str(source.chosen(SCALE))
+    here = [scaled(row, scale) for row in map_rows(view, at, minus, edits)]
+    by_layer = source.chosen(GRID) == OF_LAYER
+    if by_layer:
+        return Heads(view, here, here[which], at, scale, by_layer)
+    every = [map_rows(view, number, minus, edits)[which] for number in range(len(view.layers))]
+    rows = [scaled(replace(row, name=f"layer {number}"), scale) for number, row in enumerate(every, start=1)]
+    return Heads(view, rows, here[which], at, scale, by_layer)
+
+
+def _draw_grid(shown: Heads, look: Look) -> go.Figure:
+    return map_grid(shown.rows, shown.view.tokens, look, top=shown.top, label=SCALES[shown.scale])
+
+
+def _grid_reading(shown: Heads) -> str:
+    size = block(len(shown.view.tokens))
+    blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
+    return f"Rows of a map read, columns are read. The page colour is zero, and all maps share one scale.{blocks}"
+
+
+HEADS = Figure(
+    "grid",
+    "Heads side by side",
+    heads,
+    _draw_grid,
+    note=lambda shown: f"layer {shown.layer + 1}" if shown.by_layer else shown.map.name,
+    reading=_grid_reading,
+    how=(
+        "Each row is a component times its coefficient; the last is their sum, with which the values are weighted. "
+        "Per row divides by the row's strongest weight. Against uniform is 0 where a row spreads its sum evenly: "
+        "weight times tokens, minus that sum, which is 1 for a plain softmax."
+    ),
+    of="text",
+    options=(LAYER, MAP, GRID, SCALE),
+)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """The coefficients of each layer, (N, H, L)."""
+
+    layers: Sequence[np.ndarray]
+    minus: bool
+    """The model takes its second map away."""
+
+
+def weighed(source: Source) -> Weighed:
+    """With which weights the components enter the sum.
+
+    Raises:
+        NotAvailable: there is one component only.
+    """
+    layers = [each.coefficients for each in attended(source).layers]
+    if len(layers[0]) < 2:
+        raise NotAvailable("its heads have one map each, so there is nothing to weigh")
+    return Weighed(layers, subtracts(source.record))
+
+
+COEFFICIENTS = Figure(
+    "coefficients",
+    "Weights of the components",
+    weighed,
+    lambda shown, look: coefficients(shown.layers, shown.minus, look),
+    note="every head and token",
+    reading=(
+        "Every component beside the first enters the sum with this coefficient; a negative one takes attention away."
+    ),
+    of="text",
+)
+
+
+@dataclass(frozen=True)
+class Combined:
+    """What the values are weighted with in each layer."""
+
+    view: SentenceView
+    rows: Sequence[MapRow]
+    top: float
+    """The |weight| that gets full colour."""
+    run: str
+
+
+def combined(source: Source) -> Combined:
+    """The sum of the components in each layer."""
+    view = attended(source)
+    rows = combined_rows(view, subtracts(source.record), source.edits)
+    return Combined(view, rows, full_colour(rows), source.record.run)
+
+
+COMBINED = Figure(
+    "combined",
+    "Combined maps",
+    combined,
+    lambda shown, look: map_grid(shown.rows, shown.view.tokens, look, top=shown.top),
+    note=lambda shown: shown.run,
+    reading="What the values are weighted with in each layer, as absolute weights.",
+    of="text",
+)

@@ -1,0 +1,33 @@
+"""What is known of each text of a split."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from core.evaluation.scores import HALF
+from core.exceptions import RunDamaged
+from core.runs.record import LABEL, PROBABILITY
+from dashboard.figures.decisions import answer_probability
+
+PHENOMENON = "phenomenon"
+
+
+SAID = "said:"
+
+
+def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
+    """What is known of each sentence of a split: text, label, predicted, probability (of the predicted), phenomenon.
+
+    Of several labels a text also 0/1 columns `label:CLASS` and `said:CLASS` (at 0.5) each.
+
+    Raises:
+        RunDamaged: a column is missing.
+    """
+    try:
+        bits = [name for name in (f"{LABEL}{each}" for each in classes) if name in saved]
+        chances = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
+        kept = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else []), *bits]
+        said = {f"{SAID}{name}": chances[:, i] > HALF for i, name in enumerate(classes)} if bits else {}
+        return saved[kept].assign(probability=answer_probability(chances, several=bool(bits)), **said)
+    except (KeyError, ValueError) as error:
+        raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error

@@ -1,0 +1,221 @@
+"""What figures are read from: a run, a split of it, a text, and what a person has chosen among their options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from core.exceptions import InputError, NotAvailable
+from core.runs.record import RunRecord
+from dashboard.figures.edits import UNCHANGED, Edits
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.evaluation.projection import Projection, ProjectionConfig
+    from core.interpret.sentence import SentenceView
+    from core.runs.projections import MapFiles
+    from dashboard.figures.curves import Curves, Line, NumberLine, Place
+    from dashboard.figures.decisions import Report
+
+Found = TypeVar("Found")
+LONGEST = 80
+"""Characters of a text that stand beside a heading."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """The numbers from `low` to `high` that an option may have."""
+
+    low: float
+    high: float
+    step: float
+
+
+@dataclass(frozen=True, eq=False)
+class Option:
+    """Something that a person chooses: a widget on a page, a parameter of its link, `--with NAME=VALUE`."""
+
+    name: str
+    label: str
+    values: Callable[[Source], Sequence[str] | Span]
+    """What may be chosen for this run, the usual one first; one or none: there is nothing to choose."""
+    about: str = ""
+    """Help for the widget."""
+    usual: Callable[[Source], str | float] | None = None
+    """What is shown where nothing was chosen; None: the first value."""
+    words: Callable[[Source, Any], str] | None = None
+    """What is told of a value beside the heading of a figure that stands alone; None: the value, if not the usual."""
+    endings: Mapping[str, str] = field(default_factory=dict)
+    """Value → the end of the file's name, for figures that are written once for each value."""
+
+    def first(self, source: Source) -> str | float:
+        """What is shown where nothing was chosen."""
+        if self.usual is not None:
+            return self.usual(source)
+        values = self.values(source)
+        return values.low if isinstance(values, Span) else next(iter(values), "")
+
+    def read(self, source: Source, said: str | float) -> str | float:
+        """A value as a link or a flag says it.
+
+        Raises:
+            InputError: it is none of those that there are.
+        """
+        values = self.values(source)
+        if not isinstance(values, Span):
+            if said in values:
+                return said
+            there = ", ".join(values) or "nothing to choose for this run"
+            raise InputError(f"{self.name}={said}: {there if not values else f'one of {there}'}")
+        try:
+            number = float(said)
+        except ValueError:
+            number = float("nan")
+        if not values.low <= number <= values.high:
+            raise InputError(f"{self.name}={said}: a number from {values.low:g} to {values.high:g}")
+        return number
+
+    def told(self, source: Source) -> str:
+        """The chosen value in words."""
+        values = self.values(source)
+        if not isinstance(values, Span) and not values:
+            return ""
+        value = source.chosen(self)
+        if self.words is not None:
+            return self.words(source, value)
+        if value == self.first(source):
+            return ""
+        return f"{self.label.lower()} {value:.2f}" if isinstance(value, float) else value
+
+
+class Reader(Protocol):
+    """Where a source reads: `Files` reads each time, the dashboard's `data` keeps what was read."""
+
+    def runs(self) -> list[RunRecord]:
+        """All runs, newest first."""
+
+    def curves(self, record: RunRecord) -> tuple[Curves, int]:
+        """What a training has logged, and how many damaged lines were left out."""
+
+    def learned_numbers(self, record: RunRecord) -> dict[str, list[NumberLine]]:
+        """The course of every learned number but lambda."""
+
+    def lambda_heads(self, record: RunRecord) -> dict[Place, tuple[Line, ...]]:
+        """The lambda of each head over training, where heads have their own."""
+
+    def evaluated_splits(self, run: str) -> list[str]:
+        """Splits with predictions, in the order train, validation, test, others."""
+
+    def report(self, record: RunRecord, split: str) -> Report:
+        """What a run says of a split."""
+
+    def points(self, record: RunRecord, split: str) -> pd.DataFrame:
+        """What is known of each text of a split."""
+
+    def map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
+        """Where a map is kept, or will be."""
+
+    def projection(self, record: RunRecord, files: MapFiles) -> Projection | None:
+        """PCA; any other map if it has been computed."""
+
+    def width(self, record: RunRecord, files: MapFiles) -> int:
+        """Dimensions of the original space."""
+
+    def sentence(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
+        """One text with its inside."""
+
+
+class Source:
+    """A run and what its figures are drawn from, each part read when a figure first needs it."""
+
+    def __init__(
+        self,
+        record: RunRecord,
+        reader: Reader,
+        *,
+        split: str = "",
+        text: str = "",
+        edits: Edits = UNCHANGED,
+        choices: Mapping[str, Any] | None = None,
+    ) -> None:
+        """One run, seen in one way.
+
+        Args:
+            record: Of a run that is not damaged.
+            reader: Where its files are read.
+            split: Empty: test, or the last that was evaluated.
+            text: A text to look into; empty: none.
+            edits: What is changed inside the model when it reads the text.
+            choices: Values of options by name; all others have their usual ones.
+
+        Raises:
+            InputError: the split was not evaluated.
+        """
+        self.record, self.reader, self.text, self.edits = record, reader, text, edits
+        self.choices = dict(choices or {})
+        self.used: set[str] = set()
+        """Names of the choices that a figure has asked for."""
+        self._once: dict[Callable[[Source], Any], Any] = {}
+        self.splits = reader.evaluated_splits(record.run)
+        if split and split not in self.splits:
+            found = ", ".join(sorted(self.splits)) or "none: it is not evaluated yet"
+            raise InputError(f"run '{record.run}' has no predictions of a split '{split}'; it has {found}")
+        self.split = split or ("test" if "test" in self.splits else next(reversed(self.splits), ""))
+
+    def chosen(self, option: Option) -> str | float:
+        """The value of an option.
+
+        Raises:
+            InputError: it is none that this run has.
+        """
+        if option.name not in self.choices:
+            return option.first(self)
+        self.used.add(option.name)
+        return option.read(self, self.choices[option.name])
+
+    def with_choices(self, **choices: Any) -> Source:
+        """The same with other choices."""
+        chosen = {**self.choices, **choices}
+        other = Source(self.record, self.reader, split=self.split, text=self.text, edits=self.edits, choices=chosen)
+        other.used = self.used
+        return other
+
+    def once(self, read: Callable[[Source], Found]) -> Found:
+        """What `read` finds here; several figures that need it share it."""
+        if read not in self._once:
+            self._once[read] = read(self)
+        found: Found = self._once[read]
+        return found
+
+    @cached_property
+    def report(self) -> Report:
+        """What the run says of the split.
+
+        Raises:
+            NotAvailable: no split has been evaluated.
+        """
+        if not self.split:
+            raise NotAvailable(f"it is {self.record.status} and has not been evaluated")
+        return self.reader.report(self.record, self.split)
+
+    @cached_property
+    def view(self) -> SentenceView:
+        """The text as the model reads it.
+
+        Raises:
+            NotAvailable: there is no text.
+        """
+        if not self.text.strip():
+            raise NotAvailable("a sentence is needed: --text")
+        view = self.reader.sentence(self.record.run, self.text, self.edits)
+        if not view.tokens:
+            raise NotAvailable("the model knows no word of this text")
+        return view
+
+    @property
+    def quoted(self) -> str:
+        """The beginning of the text."""
+        return f"“{self.text[:LONGEST]}{'…' if len(self.text) > LONGEST else ''}”"

@@ -1,0 +1,75 @@
+"""Several labels a text on the page of performance: all labels first, then the one that the page is about."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from dashboard import state
+from dashboard.figures import answers, labels
+from dashboard.figures.decisions import Decision, Report
+from dashboard.figures.labels import LABELS
+from dashboard.figures.numbers import number
+from dashboard.figures.source import Source
+from dashboard.screens.performance_threshold import spoken
+from dashboard.widgets.figure import caption, heading, show
+from dashboard.widgets.messages import finding
+from dashboard.widgets.options import choose, pick
+from dashboard.widgets.stats import stats
+from dashboard.widgets.style import row_height
+
+INTERVALS = (
+    "Macro: the plain mean over the labels; micro: over all decisions. ± is half of the 95 % interval (percentile "
+    "bootstrap over these sentences). There is no accuracy: a sentence may have several labels, or none."
+)
+
+
+def several(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFrame]]:
+    """Numbers, the table of labels, and the choice of one, which the source knows from then on.
+
+    Returns:
+        The decision about the chosen label, the report with examples that fit it, and tables to give away.
+    """
+    record, split, report = source.record, source.split, source.report
+    with st.container(key="labels-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        choice = choose(answers.LIMITS, source, single=True)
+    stats(labels.metric_stats(record, split, report, choice))
+    caption(INTERVALS)
+    every = LABELS.shape(source)
+    _labels(every, split)
+    _one(source, choice)
+    decision = source.once(answers.decision)
+    used = labels.limits(record, choice)
+    used[report.classes.index(str(source.chosen(answers.RULE)))] = decision.threshold
+    tables = {"Metrics": labels.metric_table(record, split), "Labels": every.table}
+    return decision, labels.with_said(report, decision, used), tables
+
+
+def _labels(every: labels.Labels, split: str) -> None:
+    """Every label, as a figure and as a table."""
+    show(LABELS, every)
+    if every.tuned and split == "validation":
+        finding("The thresholds were chosen on these sentences", "Tuned figures flatter here; report those of test.")
+    three = {
+        title: st.column_config.NumberColumn(format="%.3f")
+        for name, title in labels.COLUMNS.items()
+        if name not in ("label", "n")
+    }
+    with st.expander("All labels as a table"):
+        table = labels.spoken_table(every.table)
+        st.dataframe(table, hide_index=True, row_height=row_height(), column_config=three, alt="Each label")
+
+
+def _one(source: Source, choice: str) -> None:
+    """The label that everything below is about, and its threshold."""
+    heading("One label", "one-label", note="everything below is about it: a sentence has it or not")
+    with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        label = pick(answers.RULE, source, label="Label", width=220)
+        exact, option = float(answers.LIMIT.first(source)), answers.LIMIT
+        state.follow(option.name, f"{source.record.run}, {label}, {choice}", round(exact, 2))
+        name, about = spoken(label)
+        moved = st.slider(name, 0.0, 1.0, step=0.01, key=option.name, bind="query-params", width=420, help=about)
+    if moved != round(exact, 2):
+        source.choices[option.name] = float(moved)
+    if choice == labels.TUNED:
+        caption(f"Chosen on validation: {number(exact)}.")

@@ -1,0 +1,55 @@
+"""The options of figures as widgets, each bound to the parameter of the link that has its name."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from dashboard import state
+from dashboard.figures.source import Option, Source, Span
+
+
+def choose(option: Option, source: Source, *, single: bool = False) -> str:
+    """A row of buttons; a single value needs none unless `single`. The source knows the choice from then on."""
+    values = _values(option, source)
+    first = str(option.first(source))
+    if len(values) < 2 and not single:
+        return first
+    state.keep_to(option.name, values)
+    chosen = st.segmented_control(
+        option.label,
+        values,
+        default=first,
+        key=option.name,
+        bind="query-params",
+        required=True,
+        help=option.about or None,
+    )
+    source.choices[option.name] = chosen or first
+    return chosen or first
+
+
+def pick(option: Option, source: Source, *, label: str = "", width: int = 180, about: str = "") -> str:
+    """The same as a menu, for names of any number and length."""
+    values, first = _values(option, source), str(option.first(source))
+    state.keep_to(option.name, values)
+    if option.usual is not None:  # it depends on the run, and a copied link is to say which
+        state.initial(option.name, first)
+    chosen = st.selectbox(
+        label or option.label, values, key=option.name, bind="query-params", width=width, help=about or None
+    )
+    source.choices[option.name] = chosen or first
+    return chosen or first
+
+
+def asked(option: Option, source: Source) -> str:
+    """What a widget that is drawn further down holds, or the link says it will."""
+    value = state.asked(option.name)
+    if value in _values(option, source):
+        source.choices[option.name] = value
+    return str(source.chosen(option))
+
+
+def _values(option: Option, source: Source) -> list[str]:
+    values = option.values(source)
+    assert not isinstance(values, Span), f"{option.name} is a number"
+    return list(values)

@@ -1,0 +1,93 @@
+"""A declaration: its names, its words, its options."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import plotly.graph_objects as go
+import pytest
+
+from core.exceptions import InputError, NotAvailable
+from core.models.presets import PRESETS
+from dashboard.figures.figure import Figure
+from dashboard.figures.source import Option, Source, Span
+
+
+def source(preset: str = "vanilla", **choices) -> Source:
+    record = SimpleNamespace(run="one", preset=preset, config=SimpleNamespace(model=PRESETS[preset].model))
+    reader = SimpleNamespace(evaluated_splits=lambda run: ["train", "test"])
+    return Source(record, reader, text="not bad", choices=choices)
+
+
+SIDE = Option("side", "Side", lambda source: ("left", "right"), endings={"left": "", "right": "-right"})
+DEEP = Option("deep", "Depth", lambda source: ("2-D", "3-D"), endings={"2-D": "-flat", "3-D": "-deep"})
+LIMIT = Option("limit", "Limit", lambda source: Span(0, 1, 0.1), usual=lambda source: 0.5)
+RARE = Option("rare", "Rare", lambda source: ())
+
+
+def declared(**parts) -> Figure[int]:
+    return Figure("name", "Title", lambda source: 7, lambda shape, look: go.Figure(), **parts)
+
+
+def test_a_figure_has_a_name_for_each_value_of_what_it_is_written_for():
+    figure = declared(options=(SIDE, DEEP, LIMIT), spread=(SIDE, DEEP))
+    assert dict(figure.variants()) == {
+        "name-flat": {"deep": "2-D"},
+        "name-deep": {"deep": "3-D"},
+        "name-right-flat": {"side": "right", "deep": "2-D"},
+        "name-right-deep": {"side": "right", "deep": "3-D"},
+    }
+    assert dict(declared().variants()) == {"name": {}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "choices", "words"),
+    [
+        ({"note": "n = 3"}, {}, "n = 3"),
+        ({"note": lambda shape: f"n = {shape}", "of": "split"}, {}, "test, n = 7"),
+        ({"of": "text"}, {}, "in “not bad”"),
+        ({"options": (SIDE, LIMIT, RARE)}, {}, ""),
+        ({"options": (SIDE, LIMIT, RARE)}, {"side": "right", "limit": 0.7}, "right, limit 0.70"),
+    ],
+)
+def test_alone_it_says_what_it_is_about_and_what_was_chosen(parts, choices, words):
+    assert declared(**parts).alone(source(**choices), 7) == words
+
+
+def test_what_a_model_does_not_provide_is_not_read():
+    figure = declared(needs="gates")
+    assert figure.shape(source("sentiformer")) == 7
+    with pytest.raises(NotAvailable, match="vanilla has no gates"):
+        figure.shape(source())
+
+
+@pytest.mark.parametrize(
+    ("option", "said", "words"),
+    [
+        (SIDE, "up", "side=up: one of left, right"),
+        (LIMIT, "2", "limit=2: a number from 0 to 1"),
+        (LIMIT, "half", "limit=half: a number from 0 to 1"),
+        (LIMIT, "nan", "limit=nan: a number from 0 to 1"),
+        (RARE, "x", "rare=x: nothing to choose for this run"),
+    ],
+)
+def test_a_value_that_there_is_not_is_refused_in_words(option, said, words):
+    with pytest.raises(InputError, match=words):
+        source(**{option.name: said}).chosen(option)
+
+
+def test_a_choice_is_read_and_the_usual_value_stands_where_none_was_made():
+    assert source().chosen(LIMIT) == 0.5 and source(limit="0.25").chosen(LIMIT) == 0.25
+    assert source().chosen(SIDE) == "left" and source().chosen(RARE) == ""
+
+
+def test_what_several_figures_need_is_read_once():
+    times: list[Source] = []
+
+    def shared(source: Source) -> int:
+        times.append(source)
+        return len(times)
+
+    here = source()
+    assert here.once(shared) == here.once(shared) == 1
+    assert source().once(shared) == 2  # of another source
