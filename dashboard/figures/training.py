@@ -213,8 +213,9 @@ def logged_lambdas(source: Source) -> Curves:
     Raises:
         NotAvailable: it has none.
     """
-    curves = logged(source)
+    curves, _ = source.reader.curves(source.record)
     if not curves.lambdas:
+        logged(source)
         raise NotAvailable(f"{source.record.preset} has no lambda")
     return curves
 
