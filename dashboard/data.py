@@ -1,5 +1,6 @@
-"""The only place with caches: results of the core, keyed by run, fingerprint and options; never by a model or a frame.
+"""The only place with caches: what the core knows, keyed by run or data set, version and options, never by a frame.
 
+Runs and data sets are read by `dashboard.figures.files` and `core.data`; here stands how long what was read is kept.
 torch is imported inside the functions that look into a model, so that all other pages open without it; pandas where
 a table is read, so that the first page shows its head before that.
 """
@@ -8,31 +9,35 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.data import library
+from core.data.config import DataConfig
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among, project
-from core.exceptions import RunDamaged
 from core.fingerprint import file_fingerprint, file_version, fingerprint
 from core.runs import jobs, projections, sweep
-from core.runs.predictions import read_predictions
 from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, PREDICTIONS, RECORD, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import Plan
-from core.training.history import read_history
-from dashboard.figures.curves import Curves, history_curves, shown_metric, steps_per_epoch
+from core.text.config import TextConfig
 from dashboard.figures.edits import UNCHANGED, Edits
+from dashboard.figures.files import Files
 from dashboard.figures.theme import Tokens
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.data.inspect import FileReport
+    from core.data.table import Dataset
     from core.interpret.sentence import SentenceView
     from core.runs.load import LoadedRun
-    from dashboard.figures.curves import Line, NumberLine, Place
+    from core.text.tokenizer import Tokenizer
+    from dashboard.figures.curves import Curves, Line, NumberLine, Place
     from dashboard.figures.decisions import Floats, Integers, Report
 
 
@@ -111,52 +116,52 @@ def has_checkpoint(run: str) -> bool:
 
 def curves(record: RunRecord) -> tuple[Curves, int]:
     """The curves of a run so far, and how many damaged lines of its history were left out."""
-    path = store().path(record.run) / HISTORY
-    training, steps = record.config.training, int(record.progress.get("steps") or 0)
-    rows = int(record.progress.get("rows", {}).get("validation") or 0)
-    metric = shown_metric(training.metric, record.task)
-    return _curves(str(path), file_version(path), training.epochs, metric, steps, rows)
+    return _curves(*_history(record), record)
+
+
+def _history(record: RunRecord) -> tuple[str, str, str]:
+    """The file, its version, and what else changes how it is read."""
+    path, chosen, progress = store().path(record.run) / HISTORY, record.config.training, record.progress
+    return (
+        str(path),
+        file_version(path),
+        f"{chosen.epochs} {chosen.metric} {progress.get('steps')} {progress.get('rows')}",
+    )
 
 
 @st.cache_resource(max_entries=1024, show_spinner=False)  # never changed: no copy for each of hundreds of runs
-def _curves(path: str, version: str, epochs: int, metric: str, steps: int, rows: int) -> tuple[Curves, int]:
-    history = read_history(Path(path))
-    return history_curves(history, epochs, metric, steps, rows), history.skipped
+def _curves(path: str, version: str, settings: str, _record: RunRecord) -> tuple[Curves, int]:
+    return _files_of(path, 1).curves(_record)
+
+
+def _files_of(path: str, above: int) -> Files:
+    """The store whose run holds this file, so many folders `above` it."""
+    return Files(RunStore(Path(path).parents[above]))
 
 
 def learned_numbers(record: RunRecord) -> dict[str, list[NumberLine]]:
     """The course of every other learned number (temperatures, factors, gates) over training, by its sign."""
-    path = store().path(record.run) / HISTORY
-    steps = int(record.progress.get("steps") or 0)
-    return _learned_numbers(str(path), file_version(path), record.config.training.epochs, steps)
+    return _learned_numbers(*_history(record), record)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def _learned_numbers(path: str, version: str, epochs: int, steps: int) -> dict[str, list[NumberLine]]:
-    from dashboard.figures.curves import number_lines  # pandas
-
-    history = read_history(Path(path))
-    return number_lines(history, steps_per_epoch(history, epochs, steps))
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _learned_numbers(path: str, version: str, settings: str, _record: RunRecord) -> dict[str, list[NumberLine]]:
+    return _files_of(path, 1).learned_numbers(_record)
 
 
 def lambda_heads(record: RunRecord) -> dict[Place, tuple[Line, ...]]:
     """The lambda of each head over training, where heads have their own."""
-    path = store().path(record.run) / HISTORY
-    return _lambda_heads(str(path), file_version(path))
+    return _lambda_heads(*_history(record), record)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def _lambda_heads(path: str, version: str) -> dict[Place, tuple[Line, ...]]:
-    from dashboard.figures.curves import head_lines  # pandas
-
-    return head_lines(read_history(Path(path)))
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _lambda_heads(path: str, version: str, settings: str, _record: RunRecord) -> dict[Place, tuple[Line, ...]]:
+    return _files_of(path, 1).lambda_heads(_record)
 
 
 def evaluated_splits(run: str) -> list[str]:
     """Splits with saved predictions, in the order train, validation, test, others."""
-    order = {"train": 0, "validation": 1, "test": 2}
-    found = [path.parent.name for path in (store().path(run) / EVALUATION).glob(f"*/{PREDICTIONS}")]
-    return sorted(found, key=lambda split: (order.get(split, 3), split))
+    return Files(store()).evaluated_splits(run)
 
 
 def report(record: RunRecord, split: str) -> Report:
@@ -165,15 +170,17 @@ def report(record: RunRecord, split: str) -> Report:
     Raises:
         RunDamaged: the predictions cannot be read.
     """
+    return _report(*_predictions(record, split), split, record.classes, record)
+
+
+def _predictions(record: RunRecord, split: str) -> tuple[str, str]:
     path = store().path(record.run) / EVALUATION / split / PREDICTIONS
-    return _report(str(path), file_version(path), record.classes)
+    return str(path), file_version(path)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)  # shared and never changed: no copy for each visitor
-def _report(path: str, version: str, classes: tuple[str, ...]) -> Report:
-    from dashboard.figures.decisions import make_report
-
-    return make_report(read_predictions(Path(path)), classes)
+def _report(path: str, version: str, split: str, classes: tuple[str, ...], _record: RunRecord) -> Report:
+    return _files_of(path, 3).report(_record, split)
 
 
 def embedded_splits(run: str) -> list[str]:
@@ -188,18 +195,12 @@ def points(record: RunRecord, split: str) -> pd.DataFrame:
     Raises:
         RunDamaged: the predictions cannot be read.
     """
-    path = store().path(record.run) / EVALUATION / split / PREDICTIONS
-    return _points(str(path), file_version(path), record.classes)
+    return _points(*_predictions(record, split), split, record.classes, record)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _points(path: str, version: str, classes: tuple[str, ...]) -> pd.DataFrame:
-    from dashboard.figures.points import points_frame
-
-    try:
-        return points_frame(read_predictions(Path(path)), classes)
-    except ValueError as error:
-        raise RunDamaged(f"{path}: cannot be read: {error}") from error
+def _points(path: str, version: str, split: str, classes: tuple[str, ...], _record: RunRecord) -> pd.DataFrame:
+    return _files_of(path, 3).points(_record, split)
 
 
 def map_files(run: str, split: str, config: ProjectionConfig) -> projections.MapFiles:
@@ -295,14 +296,9 @@ def sentence(run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
 @st.cache_resource(max_entries=48, show_spinner=False)  # read only; arrays of L × L are not worth copying
 def _sentence(folder: str, run: str, weights: str, key: str, edits: Edits, _text: str) -> SentenceView:
     """`key` is the text's hash: a person's text never becomes part of a cache key as it is."""
-    from core.interpret.sentence import inspect_text  # torch
-    from core.models.trace import Intervention
+    from dashboard.figures.files import look_inside
 
-    loaded = _loaded(folder, run, weights)
-    change = Intervention(edits.lambdas, frozenset(edits.heads_off), frozenset(edits.components_off))
-    intervene = change if edits else None
-    record = loaded.record
-    return inspect_text(loaded.model, loaded.tokenizer, record.classes, _text, task=record.task, intervene=intervene)
+    return look_inside(_loaded(folder, run, weights), _text, edits)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -314,3 +310,79 @@ def _loaded(folder: str, run: str, weights: str) -> LoadedRun:
 
     torch.set_num_threads(1)  # one sentence is too little to share: threads waiting for each other cost far more
     return load_run(RunStore(Path(folder)), run)
+
+
+def dataset(config: DataConfig) -> Dataset:
+    """The texts, once for all visitors; nobody changes them.
+
+    Raises:
+        DataError: they cannot be used.
+        NotAvailable: they cannot be had here.
+    """
+    return _dataset(config, _folder_version(config.name))
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _dataset(config: DataConfig, version: str) -> Dataset:
+    from core.data.load import load
+
+    return load(config)
+
+
+def tokenizer(data: Dataset, text: TextConfig) -> Tokenizer:
+    """The tokenizer that a training on this data would fit."""
+    return _tokenizer(data.fingerprint, text, data)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _tokenizer(fingerprint: str, text: TextConfig, _data: Dataset) -> Tokenizer:
+    from core.text.tokenizers import fit_tokenizer
+
+    return fit_tokenizer(_data.splits["train"]["text"].tolist(), text)
+
+
+def inspect_upload(name: str, content: bytes, config: DataConfig) -> FileReport:
+    """What an uploaded file holds, before it is kept.
+
+    Args:
+        name: As the browser gave it.
+        content: The whole file.
+        config: Columns, delimiter, encoding and header; its name is not used.
+
+    Raises:
+        DataError: it cannot be read as a table at all.
+    """
+    return _inspect_upload(hashlib.sha256(content).hexdigest(), library.safe_name(name), config, content)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _inspect_upload(key: str, name: str, config: DataConfig, _content: bytes) -> FileReport:
+    with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
+        path = Path(folder) / name
+        path.write_bytes(_content)
+        return _inspect(path, config)
+
+
+def inspect_path(path: Path, config: DataConfig) -> FileReport:
+    """What a file of this machine holds; arguments as `inspect_upload`."""
+    return _inspect_path(str(path), file_version(path), config)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _inspect_path(path: str, version: str, config: DataConfig) -> FileReport:
+    return _inspect(Path(path), config)
+
+
+def _inspect(path: Path, config: DataConfig) -> FileReport:
+    from core.data import apart
+
+    return apart.inspect_file(path, config.reading())
+
+
+def _folder_version(name: str) -> str:
+    """Changes when a file of a named data set, folder or file does."""
+    from core.data.load import local_folder
+
+    path = local_folder(name) or Path(name).expanduser()
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return " ".join(file_version(file) for file in files)

@@ -15,12 +15,12 @@ from core.training.history import History, read_history
 from dashboard.figures import curves, decisions
 from dashboard.figures.curves import Curves, Line, NumberLine, Place
 from dashboard.figures.edits import UNCHANGED, Edits
-from dashboard.figures.points import points_frame
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from core.interpret.sentence import SentenceView
+    from core.runs.load import LoadedRun
 
 ORDER = {"train": 0, "validation": 1, "test": 2}
 """Splits as they are listed, others behind them."""
@@ -74,6 +74,8 @@ class Files:
         Raises:
             RunDamaged: the predictions cannot be read.
         """
+        from dashboard.figures.points import points_frame  # pandas
+
         try:
             return points_frame(self._predictions(record, split), record.classes)
         except ValueError as error:
@@ -112,12 +114,17 @@ class Files:
             RunDamaged: the weights or the tokenizer cannot be read.
             InputError: the run has none.
         """
-        from core.interpret.sentence import inspect_text  # torch
-        from core.models.trace import Intervention
-        from core.runs.load import load_run
+        from core.runs.load import load_run  # torch
 
-        loaded = load_run(self.store, run)
-        record = loaded.record
-        change = Intervention(edits.lambdas, frozenset(edits.heads_off), frozenset(edits.components_off))
-        intervene = change if edits else None
-        return inspect_text(loaded.model, loaded.tokenizer, record.classes, text, task=record.task, intervene=intervene)
+        return look_inside(load_run(self.store, run), text, edits)
+
+
+def look_inside(loaded: LoadedRun, text: str, edits: Edits) -> SentenceView:
+    """One text as a loaded model reads it, with changes inside where there are any."""
+    from core.interpret.sentence import inspect_text  # torch
+    from core.models.trace import Intervention
+
+    record = loaded.record
+    change = Intervention(edits.lambdas, frozenset(edits.heads_off), frozenset(edits.components_off))
+    intervene = change if edits else None
+    return inspect_text(loaded.model, loaded.tokenizer, record.classes, text, task=record.task, intervene=intervene)

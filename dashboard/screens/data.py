@@ -16,7 +16,7 @@ from core.data.sources import SOURCES
 from core.data.table import TEST, TRAIN, Dataset
 from core.exceptions import DataError, NotAvailable, SentiscopeError
 from core.text.config import TextConfig
-from dashboard import datasets, state
+from dashboard import access, cards, data, state
 from dashboard.figures.data import (
     CLASSES,
     LENGTHS,
@@ -88,7 +88,7 @@ def page() -> None:
     with st.container(key="data-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
         name = st.selectbox(
             "Data",
-            datasets.names(),
+            access.names(),
             key=state.DATA,
             bind="query-params",
             width=330,
@@ -107,7 +107,7 @@ def page() -> None:
             header(title, QUESTION, [("a new file", "not used yet")])
         return
     try:
-        option = datasets.option(name or BUILT_IN)
+        option = access.option(name or BUILT_IN)
         if option.lacking:
             problem(f"“{option.id}” is not here", option.lacking)
         elif _raw_file(option):
@@ -132,9 +132,9 @@ def _raw_file(option: Option) -> bool:
 
 def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[tuple[str, str]]:
     """The whole page of a data set; gives what the header says of it."""
-    config = datasets.settings_of(option)
+    config = access.settings_of(option)
     with st.spinner("Reading the texts", show_time=True):
-        dataset = datasets.dataset(config.data)
+        dataset = data.dataset(config.data)
     with actions:
         if st.button("Train on this", type="primary", key="train-on", icon=":material/play_circle:"):
             state.go("train")
@@ -154,14 +154,14 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
 
 def _card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
     """What is known of the data set; a large one is measured when asked."""
-    card = datasets.known_card(dataset, text)
-    if card is None and not datasets.quick(dataset):
+    card = cards.known_card(dataset, text)
+    if card is None and not cards.quick(dataset):
         finding("This data set is large", "Its vocabulary, lengths and repeats take up to a minute to count, once.")
         if not st.button("Count them", key="make-card"):
             return None
     if card is None:
         with st.spinner("Counting words, lengths and repeats", show_time=True):
-            card = datasets.card(dataset, text)
+            card = cards.card(dataset, text)
     return card
 
 
@@ -199,13 +199,13 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
 
 
 def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    measured = datasets.known_yardstick(dataset)
+    measured = cards.known_yardstick(dataset)
     heading("Yardstick", "yardstick", note="TF-IDF")
     place = st.empty()
     if measured is None and place.button("Measure TF-IDF", key="measure", help="From seconds to some minutes, once"):
         try:
             with st.spinner("Fitting TF-IDF with logistic regression", show_time=True):
-                measured = datasets.yardstick(dataset, option.settings)
+                measured = cards.yardstick(dataset, option.settings)
             place.empty()
         except SentiscopeError as error:
             problem("TF-IDF has no result", str(error))
@@ -258,7 +258,7 @@ def _browse(dataset: Dataset, text: TextConfig) -> pd.DataFrame:
     rows = matching(dataset, asked_rows(dataset))
     chosen = row_table(rows)
     if chosen is not None:
-        opened_text(chosen, datasets.tokenizer(dataset, text))
+        opened_text(chosen, data.tokenizer(dataset, text))
     return rows
 
 
@@ -266,7 +266,7 @@ def _about(dataset: Dataset, card: Mapping[str, Any] | None) -> None:
     """Where the data comes from, and what was done to it."""
     heading("About", "about-data")
     source = SOURCES.get(dataset.name)
-    kept = dataset.source.startswith(str(datasets.library_folder()))
+    kept = dataset.source.startswith(str(access.library_folder()))
     facts = {
         "Source": "an uploaded file, kept on the machine that runs this page" if kept else dataset.source,
         "Licence": dataset.licence or "not known",

@@ -12,7 +12,7 @@ from core.fingerprint import fingerprint
 from core.runs import sweep, sweep_drive
 from core.runs.sweep import Plan
 from core.runs.sweep_drive import Progress
-from dashboard import data, datasets, state, sweep_example
+from dashboard import access, data, state, sweep_example
 from dashboard.figures.numbers import count
 from dashboard.figures.sweeps import (
     MEMBERS,
@@ -124,7 +124,7 @@ def _one(plan: Plan) -> None:
     caption(TABLE_READING)
     with st.expander("All runs of this sweep"):
         st.dataframe(runs, hide_index=True, row_height=row_height(), alt="Runs of this sweep")
-        st.code(command_line(plan, datasets.written), language=None, wrap_lines=True)
+        st.code(command_line(plan, access.written), language=None, wrap_lines=True)
     export_bar("sweep", {"Table": lambda: _flat(plan, version, baseline or ""), "Runs": runs})
 
 

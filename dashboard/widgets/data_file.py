@@ -17,7 +17,7 @@ from core.data.decode import ENCODINGS
 from core.data.findings import plural
 from core.data.inspect import FileReport
 from core.exceptions import SentiscopeError
-from dashboard import datasets, state
+from dashboard import access, data, state
 from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import notes, problem
@@ -68,11 +68,11 @@ def upload() -> None:
     content = file.getvalue()
 
     def keep(config: DataConfig) -> DataConfig:
-        kept = library.keep_file(datasets.library_folder(), file.name, content)
+        kept = library.keep_file(access.library_folder(), file.name, content)
         return dataclasses.replace(config, name=str(kept))
 
     key = hashlib.sha256(content).hexdigest()[:12]
-    confirm(library.safe_name(file.name), key, lambda config: datasets.inspect_upload(file.name, content, config), keep)
+    confirm(library.safe_name(file.name), key, lambda config: data.inspect_upload(file.name, content, config), keep)
 
 
 def path_file(path: Path) -> None:
@@ -81,7 +81,7 @@ def path_file(path: Path) -> None:
     confirm(
         path.name,
         hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12],
-        lambda config: datasets.inspect_path(Path(whole), config),
+        lambda config: data.inspect_path(Path(whole), config),
         lambda config: dataclasses.replace(config, name=whole),
     )
 
@@ -213,7 +213,7 @@ def _in_words_of_the_page(message: str) -> str:
 def _use(keep: Callable[[DataConfig], DataConfig], config: DataConfig) -> None:
     """Button: keep the file and how it is read, and choose it on every page."""
     try:
-        choice = library.keep_choice(datasets.library_folder(), keep(config))
+        choice = library.keep_choice(access.library_folder(), keep(config))
     except SentiscopeError as error:
         state.put(state.PROBLEM, str(error))
         return

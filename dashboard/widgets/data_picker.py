@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
-from dashboard import datasets, state
+from dashboard import access, state
 
 
 def data_picker(*, more: str = "") -> None:
     """A known name or a path, bound to the URL; `more` is added to the help."""
     st.selectbox(
         "Data",
-        datasets.names(here=True),
+        access.names(here=True),
         key=state.DATA,
         bind="query-params",
         width=180,

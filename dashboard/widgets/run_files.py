@@ -26,12 +26,12 @@ def arrival() -> None:
 
 def bring_in() -> None:
     """Take a run in."""
-    from dashboard import datasets  # pandas: the page shows its head before that
+    from dashboard import access  # pandas: the page shows its head before that
 
     with st.expander("Bring a run in", key="bring-in"):
         key = f"{state.RUN_FILE}-{state.draft(state.TAKEN, 0)}"
         st.file_uploader("Zip file of a run", type="zip", key=key, on_change=_from_file, args=(key,), help=HOW)
-        if datasets.local():  # paths of this machine concern only who sits at it
+        if access.local():  # paths of this machine concern only who sits at it
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 st.text_input("Or a path", key=state.RUN_PATH, placeholder="/home/me/trained/my-run", help=FOLDER)
                 st.button("Bring in", on_click=_from_path, key="import")

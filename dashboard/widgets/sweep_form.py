@@ -10,7 +10,7 @@ from core.exceptions import SentiscopeError
 from core.models.presets import PRESETS
 from core.runs import sweep, sweep_drive
 from core.runs.sweep import Plan, parse_grid
-from dashboard import data, datasets, state
+from dashboard import access, data, state
 from dashboard.figures.numbers import count
 from dashboard.figures.sweeps import command_line, time_said
 from dashboard.widgets.data_picker import data_picker
@@ -55,7 +55,7 @@ def sweep_form() -> None:
     cells = f"{count(plan.cells)} cells × {count(len(plan.seeds))} seeds"
     folds = f" × {count(plan.folds)} folds" if plan.folds else ""
     caption(f"{cells}{folds} = {count(found.total)} runs · {time_said(found)}.")
-    st.code(command_line(plan, datasets.written), language=None, wrap_lines=True)
+    st.code(command_line(plan, access.written), language=None, wrap_lines=True)
 
 
 def _key(part: str) -> str:
@@ -75,8 +75,8 @@ def _plan() -> Plan:
     grid = parse_grid(str(_chosen("grid", "")).split())
     for name, values in grid.items():
         for value in values:
-            datasets.refuse_foreign({name: value})
-    chosen = dict(datasets.option(state.draft(state.DATA, DATA) or DATA).settings)
+            access.refuse_foreign({name: value})
+    chosen = dict(access.option(state.draft(state.DATA, DATA) or DATA).settings)
     source = chosen.pop("data.name")
     short = {"data.limit": _chosen("limit", LIMIT), "training.epochs": _chosen("epochs", 4)}
     fixed = {**chosen, **{name: value for name, value in short.items() if value}}

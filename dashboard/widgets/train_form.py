@@ -14,7 +14,7 @@ from core.models.presets import PRESETS
 from core.runs import jobs
 from core.runs.budget import LENGTHS, estimate, size
 from core.verbs import configure
-from dashboard import data, datasets, state
+from dashboard import access, data, state
 from dashboard.figures.composing import composed_said, size_said
 from dashboard.figures.planning import command_line, time_said
 from dashboard.widgets.composer import composed, composer
@@ -76,7 +76,7 @@ def train_form() -> None:
     large = size(plan.config, records)
     cost = f"{size_said(large)}. {time_said(estimate(plan.config, records), plan.config)}.".replace("..", ".")
     caption(f"{line} {cost}")
-    command = command_line(datasets.written(plan.source), plan.model, plan.settings, state.draft(state.NAME, ""))
+    command = command_line(access.written(plan.source), plan.model, plan.settings, state.draft(state.NAME, ""))
     said = f"{composed_said(plan.config, state.typed(state.SETTING), plan.along)} {cost}"
     defaults = _defaults(plan.along)
     composer(defaults, plan.config.model, partial(composed, plan.config, large, said, command))
@@ -90,9 +90,9 @@ def _plan() -> Plan:
         SentiscopeError: it cannot be trained so.
     """
     model = state.draft(state.PRESET, MODEL)
-    chosen = datasets.option(state.draft(state.DATA, DATA) or DATA).settings
+    chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
     typed = state.typed(state.SETTING)
-    datasets.refuse_foreign(typed)
+    access.refuse_foreign(typed)
     settings = {**_given(chosen["data.name"]), **chosen, **typed}
     along = inputs(model, settings)
     settings |= along
@@ -103,7 +103,7 @@ def _defaults(along: dict[str, Any]) -> RunConfig:
     """What stands in grey: the preset as data and length have it, with what parts read, before a person's changes."""
     model = state.draft(state.PRESET, MODEL)
     try:
-        chosen = datasets.option(state.draft(state.DATA, DATA) or DATA).settings
+        chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
         source = chosen["data.name"]
         return configure(source, model, {**_given(source), **chosen, **along})
     except SentiscopeError:  # the data cannot be had, which the page says anyway

@@ -13,7 +13,7 @@ from pages import words as text_of
 from core.config import from_dict, to_dict
 from core.data.library import choices
 from core.runs.store import RunStore
-from dashboard import datasets, state
+from dashboard import access, state
 
 ROWS = [(f"{word} film number {n}", label) for label, word in (("pos", "good"), ("neg", "bad")) for n in range(20)]
 CSV = ("review,verdict\n" + "\n".join(",".join(row) for row in ROWS)).encode()
@@ -24,7 +24,7 @@ def own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
-    monkeypatch.setattr(datasets, "local", lambda: True)
+    monkeypatch.setattr(access, "local", lambda: True)
 
 
 def uploaded(app, name: str, content: bytes):
@@ -49,7 +49,7 @@ def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(ap
     uploaded(app, "mine.csv", CSV)
     app.button(key="use-data").click().run()
     choice = app.session_state[state.DATA]
-    run = RunStore().create(from_dict({"data": {"name": choices(datasets.library_folder())[0].config.name}}), "vanilla")
+    run = RunStore().create(from_dict({"data": {"name": choices(access.library_folder())[0].config.name}}), "vanilla")
     for page in ("train", "sweeps", "models", "overview"):
         app.switch_page(f"screens/{page}.py").run()
         assert not app.exception and app.session_state[state.DATA] == choice
@@ -80,7 +80,7 @@ def test_a_good_file_is_seen_confirmed_kept_and_chosen_everywhere(app, tmp_path,
     assert not (tmp_path / "runs").exists()  # nothing is kept before it is used
     app.button(key="use-data").click().run()
     assert not app.exception
-    (choice,) = choices(datasets.library_folder())
+    (choice,) = choices(access.library_folder())
     assert Path(choice.config.name).read_bytes() == content
     assert app.session_state[state.DATA] == choice.id
     shown = text_of(app)
@@ -104,7 +104,7 @@ def test_training_on_a_kept_file_gets_everything_that_was_confirmed(app, tmp_pat
     (record,) = RunStore().list()
     data = record.config.data
     assert (data.text, data.label, data.delimiter, data.encoding) == ("review", "verdict", ";", "cp1252")
-    assert Path(data.name).is_relative_to(datasets.library_folder())
+    assert Path(data.name).is_relative_to(access.library_folder())
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ def test_a_path_is_looked_at_before_it_is_used(app, table):
     app.button(key="use-data").click().run()
     assert not app.exception
     assert "n = 80" in text_of(app)
-    (choice,) = choices(datasets.library_folder())
+    (choice,) = choices(access.library_folder())
     assert choice.config.name == str(table.resolve())
 
 
@@ -223,7 +223,7 @@ def test_what_is_not_here_says_how_it_can_be_had(app, name, words):
 
 
 def test_from_another_machine_no_path_of_this_one_is_opened(app, table, tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets, "local", lambda: False)
+    monkeypatch.setattr(access, "local", lambda: False)
     assert "is called" in text_of(opened(app, "data", data=str(table)))
     monkeypatch.setenv("SENTISCOPE_DATA", str(table.parent))
     app.run()

@@ -14,7 +14,7 @@ from core.exceptions import DataError
 from core.runs import jobs
 from core.runs.record import RECORD
 from core.runs.store import RunStore
-from dashboard import datasets, state
+from dashboard import access, state
 
 POISON = {
     "short": {"results": {"intervals": {"test": {"accuracy": [0.5]}}}},
@@ -87,10 +87,10 @@ def test_a_link_to_what_is_no_file_ends_in_a_sentence(app, runs, name):
 
 
 def test_a_pipe_is_no_lexicon(runs, tmp_path, monkeypatch):
-    monkeypatch.setattr(datasets, "local", lambda: True)
+    monkeypatch.setattr(access, "local", lambda: True)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="this is a pipe"):
-        datasets.refuse_foreign({"text.lexicon": str(tmp_path / "pipe")})
+        access.refuse_foreign({"text.lexicon": str(tmp_path / "pipe")})
 
 
 def test_a_second_look_at_a_page_reads_no_record_again(app, runs, monkeypatch):

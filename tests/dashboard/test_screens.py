@@ -15,7 +15,7 @@ from pages import opened
 from core import verbs
 from core.config import compose
 from core.runs.store import RunStore, this_process
-from dashboard import datasets, state
+from dashboard import access, state
 
 DAMAGED = "Run “damaged” is damaged"
 EMPTY = "No model has been trained here yet"
@@ -53,7 +53,7 @@ def test_these_are_all_pages_of_the_navigation():
 @pytest.fixture
 def brief(table, monkeypatch) -> dict[str, str]:
     """A link's parameters: a small file instead of the built-in corpus, which takes seconds, on the page of data."""
-    monkeypatch.setattr(datasets, "local", lambda: True)
+    monkeypatch.setattr(access, "local", lambda: True)
     return {"data": str(table)}
 
 
@@ -330,7 +330,7 @@ def test_a_run_from_elsewhere_is_taken_in_and_chosen(app, runs, tmp_path):
 
 
 def test_a_run_that_cannot_be_taken_in_is_refused_in_words(app, runs, tmp_path, monkeypatch):
-    monkeypatch.setattr("dashboard.datasets.local", lambda: True)
+    monkeypatch.setattr("dashboard.access.local", lambda: True)
     opened(app, "overview")
     app.text_input(key=state.RUN_PATH).set_value(str(tmp_path / "nothing")).run()
     app.button(key="import").click().run()

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import verbs
 from core.runs.store import RunStore
-from dashboard import datasets, state
+from dashboard import access, state
 
 pytestmark = pytest.mark.slow  # trains a model of several labels first
 
@@ -122,7 +122,7 @@ def test_the_map_is_coloured_by_a_label(app, runs):
 @pytest.mark.slow
 def test_the_data_page_counts_labels_and_filters_by_one(app, file, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
-    monkeypatch.setattr(datasets, "local", lambda: True)
+    monkeypatch.setattr(access, "local", lambda: True)
     opened(app, "data", data=str(file))
     assert "several labels a text, in 3 columns of 0 and 1" in words(app)
     app.button(key="use-data").click().run()

@@ -11,7 +11,7 @@ from pages import words
 from core.runs import sweep, sweep_drive
 from core.runs.store import RunStore
 from core.runs.sweep import Plan, members
-from dashboard import datasets, state, sweep_example
+from dashboard import access, state, sweep_example
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def planned(store, table, runs) -> Plan:
 @pytest.fixture
 def page(app, monkeypatch, table):
     """page(**parameters): as a link shows it."""
-    monkeypatch.setattr(datasets, "local", lambda: True)
+    monkeypatch.setattr(access, "local", lambda: True)
 
     def opened(**parameters):
         return pages.opened(app, "sweeps", **parameters)

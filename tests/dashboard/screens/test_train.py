@@ -12,13 +12,13 @@ from core import verbs
 from core.config import parse_settings
 from core.models.presets import PRESETS
 from core.runs.store import RunStore
-from dashboard import datasets, state
+from dashboard import access, state
 
 
 @pytest.fixture
 def opened(app, runs, table, monkeypatch):
     """opened(**parameters) → the page as a link shows it, on a small file."""
-    monkeypatch.setattr(datasets, "local", lambda: True)
+    monkeypatch.setattr(access, "local", lambda: True)
 
     def open_page(**parameters: str):
         return pages.opened(app, "train", **{"data": str(table), **parameters})
@@ -119,6 +119,6 @@ def test_back_to_the_preset_empties_the_builder_and_nothing_else(opened):
 
 def test_a_lexicon_file_is_named_only_by_the_person_at_this_machine(opened, monkeypatch):
     app = opened(model="lexical-all", data="built-in")
-    monkeypatch.setattr(datasets, "local", lambda: False)
+    monkeypatch.setattr(access, "local", lambda: False)
     choose(app, text__lexicon="/etc/passwd")
     assert "no file that may be opened from another machine has this name; choose vader" in words(app)

@@ -12,12 +12,12 @@ from core.data import apart
 from core.data.config import DataConfig
 from core.exceptions import DataError, InputError
 from core.runs import queue
-from dashboard import datasets, state
+from dashboard import access, cards, data, state
 
 
 def serving(monkeypatch, address: str | None, names: list[str]) -> None:
     options = {"server.address": address, "server.allowedHosts": names}
-    monkeypatch.setattr(datasets.st, "get_option", lambda name: options[name])
+    monkeypatch.setattr(access.st, "get_option", lambda name: options[name])
 
 
 @pytest.mark.parametrize(
@@ -33,17 +33,17 @@ def serving(monkeypatch, address: str | None, names: list[str]) -> None:
 )
 def test_only_a_server_that_nobody_else_can_name_is_local(monkeypatch, address, names, local):
     serving(monkeypatch, address, names)
-    assert datasets.local() is local
+    assert access.local() is local
 
 
 @pytest.mark.parametrize("typed", ["/etc", "~", "..", "/etc/../etc/hostname"])
 def test_a_typed_setting_names_no_file_of_a_machine_that_is_not_the_visitors(monkeypatch, tmp_path, typed):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
     monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
-    monkeypatch.setattr(datasets, "local", lambda: False)
+    monkeypatch.setattr(access, "local", lambda: False)
     with pytest.raises(DataError, match=r"data\.name: no data set, file or folder here is called"):
-        datasets.refuse_foreign({"data.name": typed})
-    datasets.refuse_foreign({"data.name": "built-in", "training.lr": "/etc"})
+        access.refuse_foreign({"data.name": typed})
+    access.refuse_foreign({"data.name": "built-in", "training.lr": "/etc"})
 
 
 def test_a_link_to_the_data_folder_leads_nowhere_else(monkeypatch, tmp_path):
@@ -54,16 +54,16 @@ def test_a_link_to_the_data_folder_leads_nowhere_else(monkeypatch, tmp_path):
     (inside / "own").mkdir()
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("SENTISCOPE_DATA", str(inside))
-    monkeypatch.setattr(datasets, "local", lambda: False)
-    datasets.refuse_foreign({"data.name": str(inside / "own")})
+    monkeypatch.setattr(access, "local", lambda: False)
+    access.refuse_foreign({"data.name": str(inside / "own")})
     for path in (inside / "way-out", inside / ".." / "private"):
         with pytest.raises(DataError):
-            datasets.refuse_foreign({"data.name": str(path)})
+            access.refuse_foreign({"data.name": str(path)})
 
 
 @pytest.mark.parametrize("way", ["link", "setting"])
 def test_the_page_train_refuses_a_path_of_the_server_and_starts_nothing(app, runs, table, monkeypatch, way):
-    monkeypatch.setattr(datasets, "local", lambda: False)
+    monkeypatch.setattr(access, "local", lambda: False)
     monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
     if way == "link":
         app.query_params[state.DATA] = str(table)
@@ -95,14 +95,14 @@ print(json.dumps({"yardstick": {"model": "tfidf-logreg", "C": 1, "splits": {}, "
 def test_yardsticks_that_many_ask_for_are_measured_one_after_the_other(tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path))
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
-    monkeypatch.setattr(datasets, "card_command", lambda settings: [sys.executable, "-c", MEASURE, str(tmp_path)])
+    monkeypatch.setattr(cards, "card_command", lambda settings: [sys.executable, "-c", MEASURE, str(tmp_path)])
     data = [types.SimpleNamespace(fingerprint=f"data {number}", classes=("a", "b")) for number in range(5)]
     with ThreadPoolExecutor(5) as people:
-        found = list(people.map(lambda each: datasets.yardstick(each, {"data.name": "x"}), data))
+        found = list(people.map(lambda each: cards.yardstick(each, {"data.name": "x"}), data))
     measured = {"model": "tfidf-logreg", "C": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
     assert found == [measured] * 5
     assert (tmp_path / "at-work").read_text() == "+-" * 5
-    assert all(datasets.known_yardstick(each) == measured for each in data)
+    assert all(cards.known_yardstick(each) == measured for each in data)
 
 
 def test_a_yardstick_is_refused_where_as_many_wait_as_may(tmp_path, monkeypatch):
@@ -112,7 +112,7 @@ def test_a_yardstick_is_refused_where_as_many_wait_as_may(tmp_path, monkeypatch)
     with queue.opened(tmp_path / queue.FOLDER / "short-ticket-1-other") as ticket:
         assert queue.try_lock(ticket)
         with pytest.raises(InputError, match="SENTISCOPE_MOST_SHORT"):
-            datasets.yardstick(types.SimpleNamespace(fingerprint="x", classes=()), {"data.name": "x"})
+            cards.yardstick(types.SimpleNamespace(fingerprint="x", classes=()), {"data.name": "x"})
 
 
 def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
@@ -129,13 +129,13 @@ def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):
     monkeypatch.setattr("core.data.inspect.read_table", never)
     monkeypatch.setattr(apart, "inspect_file", counted)
     content = b"text,label\n" + b"a warm film,good\na dull film,bad\n" * 20
-    reports = [datasets.inspect_upload("films.csv", content, DataConfig()) for _ in range(3)]
+    reports = [data.inspect_upload("films.csv", content, DataConfig()) for _ in range(3)]
     assert looked == ["films.csv"] and {report.rows for report in reports} == {40}
     other = DataConfig(label="nothing")
-    assert datasets.inspect_upload("films.csv", content, other).problem and looked == ["films.csv", "films.csv"]
+    assert data.inspect_upload("films.csv", content, other).problem and looked == ["films.csv", "films.csv"]
 
 
 def test_an_upload_that_asks_for_too_much_is_refused_with_what_to_do(monkeypatch):
     monkeypatch.setenv("SENTISCOPE_LIMITS", "columns=3")
     with pytest.raises(DataError, match=r"wide\.csv: the table has 4 columns; at most 3 .* SENTISCOPE_LIMITS=columns="):
-        datasets.inspect_upload("wide.csv", b"text,label,a,b\n" + b"a warm film,good,1,2\n" * 40, DataConfig())
+        data.inspect_upload("wide.csv", b"text,label,a,b\n" + b"a warm film,good,1,2\n" * 40, DataConfig())
