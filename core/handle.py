@@ -176,7 +176,15 @@ class Run:
         """The same as plain data for JSON; `html` also writes a page with every map, which needs no network."""
         return verbs.inspect(self.name, text, html=_path(html), store=self.store)
 
-    def figure(self, name: str, *, split: str = "", text: str = "", theme: str = "light") -> go.Figure:
+    def figure(
+        self,
+        name: str,
+        *,
+        split: str = "",
+        text: str = "",
+        theme: str = "light",
+        options: Mapping[str, str | float] | None = None,
+    ) -> go.Figure:
         """A figure of the dashboard by name (`roc`, `confusion`, `learning`, `lambdas` …) as a Plotly object.
 
         Args:
@@ -184,16 +192,27 @@ class Run:
             split: Of the figures on predictions; empty: test, or the last that was evaluated.
             text: Of the figures of a sentence (`grid`, `coefficients`, `gates` …).
             theme: `light` or `dark`.
+            options: What its page lets a person choose, by the name in a link: `{"threshold": 0.7}`, `{"layer": 1}`.
 
         Raises:
-            InputError: There is no such figure or split, or this run has none of it; the message says why.
+            InputError: There is no such figure, split or option, or this run has none of it; the message says why.
         """
-        return verbs.figure(self.name, name, split=split, text=text, theme=theme, store=self.store)
+        return verbs.figure(self.name, name, split=split, text=text, theme=theme, options=options, store=self.store)
 
     def figures(
-        self, folder: str | Path, *, split: str = "", only: Sequence[str] = (), text: str = "", theme: str = "light"
+        self,
+        folder: str | Path,
+        *,
+        split: str = "",
+        only: Sequence[str] = (),
+        text: str = "",
+        theme: str = "light",
+        options: Mapping[str, str | float] | None = None,
+        csv: bool = False,
     ) -> dict[str, Any]:
         """Write its figures, or `only` some, into a folder as HTML files that open without a network.
+
+        With `csv` their numbers too.
 
         Returns:
             `files`: name, title and file of each; `left_out`: name → why there is none.
@@ -201,7 +220,8 @@ class Run:
         Raises:
             InputError: As `figure`, or the folder cannot be written.
         """
-        return verbs.figures(self.name, Path(folder), split=split, only=only, text=text, theme=theme, store=self.store)
+        chosen: dict[str, Any] = {"options": options, "csv": csv, "store": self.store}
+        return verbs.figures(self.name, Path(folder), split=split, only=only, text=text, theme=theme, **chosen)
 
     def project(
         self,
@@ -338,9 +358,11 @@ class Sentence:
         """A layer each, (L,): how far each token may be seen, 0 to 1; empty where the model has no gates."""
         return tuple(layer.gates for layer in self.view.layers if layer.gates is not None)
 
-    def figure(self, name: str = "grid", *, theme: str = "light") -> go.Figure:
+    def figure(
+        self, name: str = "grid", *, theme: str = "light", options: Mapping[str, str | float] | None = None
+    ) -> go.Figure:
         """A figure of this sentence by name (`grid`, `coefficients`, `gates` …); see `Run.figure`."""
-        return self.run.figure(name, text=self.text, theme=theme)
+        return self.run.figure(name, text=self.text, theme=theme, options=options)
 
     def __repr__(self) -> str:
         return f"Sentence({self.text!r}: {verbs.answer_line(self.prediction)})"

@@ -58,7 +58,7 @@ def figures(
     only: Sequence[str] = (),
     text: str = "",
     theme: str = "light",
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, str | float] | None = None,
     csv: bool = False,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
@@ -132,7 +132,7 @@ def figure(
     split: str = "",
     text: str = "",
     theme: str = "light",
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, str | float] | None = None,
     store: RunStore | None = None,
 ) -> go.Figure:
     """One figure of a run as a Plotly object, with its title above it; arguments and errors as `figures`."""
@@ -150,7 +150,7 @@ def _look(theme: str) -> Look:
 
 
 def _source(
-    store: RunStore, run: str, names: Sequence[str], split: str, text: str, options: Mapping[str, str]
+    store: RunStore, run: str, names: Sequence[str], split: str, text: str, options: Mapping[str, str | float]
 ) -> Source:
     """What figures of these names are drawn from; see `figures` for what is refused."""
     if strange := [name for name in names if name not in FIGURES]:

@@ -71,7 +71,7 @@ def figures(
     only: Sequence[str] = (),
     text: str = "",
     theme: str = "light",
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, str | float] | None = None,
     csv: bool = False,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
@@ -95,7 +95,7 @@ def figure(
     split: str = "",
     text: str = "",
     theme: str = "light",
-    options: Mapping[str, str] | None = None,
+    options: Mapping[str, str | float] | None = None,
     store: RunStore | None = None,
 ) -> go.Figure:
     """One of these figures as a Plotly object, to show, change and save; arguments and errors as `figures`."""

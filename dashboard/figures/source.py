@@ -66,8 +66,8 @@ class Option:
         """
         values = self.values(source)
         if not isinstance(values, Span):
-            if said in values:
-                return said
+            if str(said) in values:
+                return str(said)
             there = ", ".join(values) or "nothing to choose for this run"
             raise InputError(f"{self.name}={said}: {there if not values else f'one of {there}'}")
         try:
