@@ -19,7 +19,7 @@ from typing import Literal
 
 import msgspec
 
-from core import limits, stored
+from core import quotas, stored
 from core.atomic import beside, storage_errors, write_bytes, write_text
 from core.data.config import DataConfig
 from core.exceptions import InputError, RunDamaged, StorageError
@@ -86,17 +86,17 @@ def keep_file(folder: Path, name: str, content: bytes) -> Path:
 
 
 def _check_room(files: Path, size: int) -> None:
-    """Hold what is kept to the limits of this server.
+    """Hold what is kept to the quotas of this server.
 
     Raises:
         InputError: another file of `size` bytes would be too much.
     """
     homes = [home for home in files.iterdir() if not home.name.startswith(".")] if files.is_dir() else []
     sizes = [taken for home in homes if (taken := _size(home)) is not None]
-    for limit, found in ((limits.UPLOADS, len(sizes) + 1), (limits.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
-        if found > limit():
+    for quota, found in ((quotas.UPLOADS, len(sizes) + 1), (quotas.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
+        if found > quota():
             raise InputError(
-                f"this server keeps at most {limit():,} {limit.what} ({limit.variable}), and this one would be too "
+                f"this server keeps at most {quota():,} {quota.what} ({quota.variable}), and this one would be too "
                 "much; files that nothing uses are cleared away when the server starts a day later"
             )
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from core import limits
+from core import quotas
 from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
 from core.data import apart
@@ -277,9 +277,9 @@ def _count(store: RunStore, landing: Path) -> None:
     for mark in store.folder.glob(f"*/{IMPORTED}"):
         with contextlib.suppress(OSError, ValueError):
             before += int(mark.read_bytes())
-    if before + size > limits.IMPORTED_MB() * 1_000_000:
+    if before + size > quotas.IMPORTED_MB() * 1_000_000:
         raise InputError(
-            f"this server takes in at most {limits.IMPORTED_MB():,} {limits.IMPORTED_MB.what} "
-            f"({limits.IMPORTED_MB.variable}), and {before // 1_000_000:,} are here; delete some first"
+            f"this server takes in at most {quotas.IMPORTED_MB():,} {quotas.IMPORTED_MB.what} "
+            f"({quotas.IMPORTED_MB.variable}), and {before // 1_000_000:,} are here; delete some first"
         )
     write_text(landing / IMPORTED, str(size))

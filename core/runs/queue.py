@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from core import limits
+from core import quotas
 from core.atomic import storage_errors
 from core.exceptions import Cancelled, ConfigError, InputError, SentiscopeError
 
@@ -110,7 +110,7 @@ def check_room(runs: Path, kind: str = TRAINING) -> None:
     Raises:
         InputError: as many wait as may.
     """
-    allowed = limits.WAITING if kind == TRAINING else limits.SHORT_WAITING
+    allowed = quotas.WAITING if kind == TRAINING else quotas.SHORT_WAITING
     if (waiting := len(_tickets(runs / FOLDER, kind))) < allowed():
         return
     clear(runs)

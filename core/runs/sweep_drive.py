@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core import limits
+from core import quotas
 from core.atomic import storage_errors
 from core.exceptions import InputError, RunDamaged
 from core.runs import budget, jobs, queue, sweep
@@ -294,9 +294,9 @@ def detach(store: RunStore, name: str, at_once: int = 0) -> None:
     if driven(store, name):
         raise InputError(f"sweep '{name}' is already driven by another process")
     going = sum(driven(store, lock.stem) for lock in (store.folder / sweep.FOLDER).glob("*.lock"))
-    if going >= limits.SWEEPS():
+    if going >= quotas.SWEEPS():
         raise InputError(
-            f"{going} {limits.SWEEPS.what}, as many as this server allows ({limits.SWEEPS.variable}); "
+            f"{going} {quotas.SWEEPS.what}, as many as this server allows ({quotas.SWEEPS.variable}); "
             "start this one when another has ended"
         )
     log = sweep.path(store, name, "log")

@@ -1,4 +1,4 @@
-"""How much of one thing a server keeps or does at once: every limit, its variable and what it is for.
+"""How much of one thing a server keeps or does at once: every quota, its variable and what it is for.
 
 The standard library only, since a waiting process reads these too.
 """
@@ -10,7 +10,7 @@ import os
 from core.exceptions import ConfigError
 
 
-class Limit:
+class Quota:
     """A whole number that the environment may change."""
 
     def __init__(self, variable: str, default: int, what: str) -> None:
@@ -32,10 +32,10 @@ class Limit:
 
 
 # A class of thirty with twenty runs each stays below all of them.
-WAITING = Limit("SENTISCOPE_MOST_WAITING", 600, "trainings that wait in the queue")
-SHORT_WAITING = Limit("SENTISCOPE_MOST_SHORT", 60, "maps and TF-IDF yardsticks that wait")
-SWEEPS = Limit("SENTISCOPE_MOST_SWEEPS", 40, "sweeps that go on at once")
-UPLOADS = Limit("SENTISCOPE_MOST_UPLOADS", 2_000, "uploaded files")
-UPLOADS_MB = Limit("SENTISCOPE_UPLOADS_MB", 10_000, "MB of uploaded files")
-IMPORTED_MB = Limit("SENTISCOPE_IMPORTED_MB", 10_000, "MB of imported runs")
+WAITING = Quota("SENTISCOPE_MOST_WAITING", 600, "trainings that wait in the queue")
+SHORT_WAITING = Quota("SENTISCOPE_MOST_SHORT", 60, "maps and TF-IDF yardsticks that wait")
+SWEEPS = Quota("SENTISCOPE_MOST_SWEEPS", 40, "sweeps that go on at once")
+UPLOADS = Quota("SENTISCOPE_MOST_UPLOADS", 2_000, "uploaded files")
+UPLOADS_MB = Quota("SENTISCOPE_UPLOADS_MB", 10_000, "MB of uploaded files")
+IMPORTED_MB = Quota("SENTISCOPE_IMPORTED_MB", 10_000, "MB of imported runs")
 ALL = (WAITING, SHORT_WAITING, SWEEPS, UPLOADS, UPLOADS_MB, IMPORTED_MB)

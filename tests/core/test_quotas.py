@@ -1,34 +1,34 @@
-"""Limits of a server: what the environment says, and that a class stays below."""
+"""Quotas of a server: what the environment says, and that a class stays below."""
 
 from pathlib import Path
 
 import pytest
 
-from core import limits, verbs
+from core import quotas, verbs
 from core.data.library import keep_file
 from core.exceptions import ConfigError, InputError
 from core.runs import queue
 from core.runs.store import RunStore
 
 
-@pytest.mark.parametrize("limit", limits.ALL, ids=lambda limit: limit.variable)
-def test_the_environment_changes_a_limit_and_only_a_whole_number_does(monkeypatch, limit):
-    monkeypatch.delenv(limit.variable, raising=False)
-    assert limit() == limit.default
-    monkeypatch.setenv(limit.variable, "7")
-    assert limit() == 7
+@pytest.mark.parametrize("quota", quotas.ALL, ids=lambda quota: quota.variable)
+def test_the_environment_changes_a_quota_and_only_a_whole_number_does(monkeypatch, quota):
+    monkeypatch.delenv(quota.variable, raising=False)
+    assert quota() == quota.default
+    monkeypatch.setenv(quota.variable, "7")
+    assert quota() == 7
     for wrong in ("0", "-1", "1.5", "²", "٣", "many", "1" * 400):
-        monkeypatch.setenv(limit.variable, wrong)
-        with pytest.raises(ConfigError, match=rf"{limit.variable}=.*a whole number, at least 1"):
-            limit()
+        monkeypatch.setenv(quota.variable, wrong)
+        with pytest.raises(ConfigError, match=rf"{quota.variable}=.*a whole number, at least 1"):
+            quota()
 
 
 def test_thirty_people_with_twenty_runs_each_stay_below_all():
     runs, megabytes = 30 * 20, 10
-    assert limits.WAITING.default >= runs
-    assert limits.UPLOADS.default >= runs
-    assert min(limits.UPLOADS_MB.default, limits.IMPORTED_MB.default) >= runs * megabytes
-    assert min(limits.SWEEPS.default, limits.SHORT_WAITING.default) >= 30
+    assert quotas.WAITING.default >= runs
+    assert quotas.UPLOADS.default >= runs
+    assert min(quotas.UPLOADS_MB.default, quotas.IMPORTED_MB.default) >= runs * megabytes
+    assert min(quotas.SWEEPS.default, quotas.SHORT_WAITING.default) >= 30
 
 
 def test_uploads_are_limited_in_number_and_the_same_file_comes_again(tmp_path, monkeypatch):
@@ -50,9 +50,9 @@ def test_uploads_are_limited_in_size(tmp_path, monkeypatch):
 
 def test_the_readme_names_every_limit_with_its_number():
     text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    for limit in limits.ALL:
-        (row,) = (line for line in text.splitlines() if line.startswith("|") and f"`{limit.variable}`" in line)
-        assert f"{limit.default:,}" in row
+    for quota in quotas.ALL:
+        (row,) = (line for line in text.splitlines() if line.startswith("|") and f"`{quota.variable}`" in line)
+        assert f"{quota.default:,}" in row
 
 
 def test_a_terminal_is_held_to_the_queue_too(tmp_path, monkeypatch):
