@@ -288,6 +288,8 @@ def opened(path: Path) -> Iterator[int]:
 
 def try_lock(handle: int) -> bool:
     """Lock an open file for this process; False where another one has it."""
+    # Own: a lock of filelock keeps its handle to itself, which must outlive exec here; with it one that waits takes
+    # 18 MB and 62 ms in place of 10 and 3. The two calls are the same.
     try:
         if sys.platform == "win32":
             import msvcrt

@@ -89,6 +89,8 @@ def inverse_document_frequency(counts: csr_array) -> np.ndarray:
 
 def tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
     """(n, size): (1 + ln count) · idf with rows of length 1."""
+    # Own: scikit-learn's is no faster (8 to 9 ms) nor nearer to the truth (both 1e-16 off), and another order of sums
+    # would change the 7th digit of every yardstick's loss.
     values = (1 + np.log(counts.data)) * idf[counts.indices]
     weighed = csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
     lengths = np.sqrt(weighed.multiply(weighed).sum(1))

@@ -147,6 +147,8 @@ def calibrate(decisions: np.ndarray, labels: np.ndarray, bias: np.ndarray) -> fl
     Raises:
         DataError: no row is left.
     """
+    # Own: scikit-learn's temperature scaling knows one label a text only, and has no smoothing: where all decisions of
+    # four rows are right it finds a scale of 46 and probabilities of 1, this 0.46.
     from scipy.optimize import minimize_scalar
     from scipy.special import log_expit, log_softmax
 
@@ -185,6 +187,7 @@ def _one_vs_rest(
     solver: Solver, estimators: list[Any], features: Features, labels: np.ndarray, classes: int
 ) -> Columns:
     """A label that no or every training text has gets a bias alone, which says so."""
+    # Own: OneVsRestClassifier begins every fit anew, 7.1 s for four C on 987 texts with several labels in place of 3.2.
     weight, bias = np.zeros((features.shape[1], classes)), np.where(labels.all(0), -ABSENT, ABSENT)
     for label in np.flatnonzero(labels.any(0) & ~labels.all(0)):
         columns, biases = solver.read(estimators[label].fit(features, labels[:, label] != 0))

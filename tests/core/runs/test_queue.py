@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 
 import psutil
 import pytest
@@ -32,6 +33,24 @@ def _quick(monkeypatch):
 
 def never():
     return False
+
+
+def test_on_windows_the_first_byte_is_locked_and_a_lock_of_another_is_no_error(tmp_path, monkeypatch):
+    """A stand-in for msvcrt, with its contract: `locking(handle, mode, bytes)` raises OSError where another has it."""
+    held, asked = [], []
+
+    def locking(handle, mode, count):
+        asked.append((mode, count))
+        file = os.fstat(handle).st_ino
+        if file in held:
+            raise OSError(36, "resource deadlock would occur")
+        held.append(file)
+
+    monkeypatch.setitem(sys.modules, "msvcrt", types.SimpleNamespace(LK_NBLCK=2, locking=locking))
+    monkeypatch.setattr(sys, "platform", "win32")
+    with queue.opened(tmp_path / "one") as first, queue.opened(tmp_path / "one") as second:
+        assert queue.try_lock(first) and not queue.try_lock(second)
+    assert asked == [(2, 1), (2, 1)]
 
 
 def test_the_limit_is_half_of_the_cores_or_as_told(monkeypatch):
