@@ -34,10 +34,10 @@ class Range(NamedTuple):
 
     def __contains__(self, value: object) -> bool:
         """Whether a number may be; NaN may not."""
-        if not isinstance(value, (int, float)):
+        low, high, end = self
+        if not isinstance(value, (int, float)) or not low <= value <= high:
             return False
-        above = self.low < value if self.open == "low" else self.low <= value
-        return above and (value < self.high if self.open == "high" else value <= self.high)
+        return value != (low if end == "low" else high if end == "high" else None)
 
     def __str__(self) -> str:
         """As a person reads it."""
@@ -161,9 +161,10 @@ def check_ranges(group: object, name: str) -> None:
     Raises:
         ConfigError: names the setting and its range.
     """
-    for each in _own(group):
-        if each.within and (value := getattr(group, each.name)) not in each.within:
-            raise ConfigError(f"{name}.{each.name}={value!s:.40}: {each.within}")
+    values = vars(group)
+    for field, within in _rules(group).within:
+        if values[field] not in within:
+            raise ConfigError(f"{name}.{field}={values[field]!s:.40}: {within}")
 
 
 def check_needs(group: object, name: str) -> None:
@@ -172,9 +173,11 @@ def check_needs(group: object, name: str) -> None:
     Raises:
         ConfigError: names the setting, why it has no effect and what to choose instead.
     """
-    for each in _own(group):
-        if (need := each.idle(group)) and need.refused and getattr(group, each.name) != each.default:
-            raise ConfigError(f"{written(f'{name}.{each.name}', getattr(group, each.name))}: {need.explain(group)}")
+    values = vars(group)
+    for each in _rules(group).needing:
+        value = values[each.name]
+        if value != each.default and (need := each.idle(group)) and need.refused:
+            raise ConfigError(f"{written(f'{name}.{each.name}', value)}: {need.explain(group)}")
 
 
 def written(name: str, value: Any) -> str:
@@ -182,15 +185,25 @@ def written(name: str, value: Any) -> str:
     return name if isinstance(value, bool) else f"{name}={value!s:.40}"
 
 
-def _own(group: object) -> tuple[Setting, ...]:
-    """The settings of a group without those of the groups in it."""
+class _Rules(NamedTuple):
+    """The settings of a group with a rule, without those of the groups in it; records are read by the hundred."""
+
+    within: tuple[tuple[str, Range], ...]
+    needing: tuple[Setting, ...]
+
+
+def _rules(group: object) -> _Rules:
     kind: Any = type(group)
-    return _of_kind(kind)
+    return _rules_of(kind)
 
 
 @functools.cache
-def _of_kind(kind: type) -> tuple[Setting, ...]:
-    return tuple(each for each in declared(kind) if "." not in each.name)
+def _rules_of(kind: type) -> _Rules:
+    own = [each for each in declared(kind) if "." not in each.name]
+    return _Rules(
+        tuple((each.name, each.within) for each in own if each.within),
+        tuple(each for each in own if each.needs),
+    )
 
 
 def valued(group: Any, name: str) -> Any:

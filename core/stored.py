@@ -79,6 +79,20 @@ def read_tree(path: Path, *, limit: int = LARGEST) -> Any:
         raise RunDamaged(f"{path}: cannot be read: {reason}") from error
 
 
+def of_schema(found: Any, schema: int, *, file: Path) -> dict[str, Any]:
+    """The fields of a file that says which schema it follows, without the schema.
+
+    Raises:
+        RunDamaged: it follows another one, or holds no fields.
+    """
+    if not isinstance(found, dict):
+        raise RunDamaged(f"{file}: cannot be read: it holds no group of fields")
+    if (given := found.get("schema")) != schema:
+        said = f"schema {given!r:.20} is not {schema}: written by another version of Sentiscope"
+        raise RunDamaged(f"{file}: cannot be read: {said}")
+    return {name: value for name, value in found.items() if name != "schema"}
+
+
 def check(value: Any, kind: type[T], *, file: Path) -> T:
     """Plain data as a value of a type.
 

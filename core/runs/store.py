@@ -316,11 +316,7 @@ def _fresh(file: Path) -> RunRecord | str:
 
 
 def _record(tree: Any, file: Path) -> RunRecord:
-    if not isinstance(tree, dict):
-        raise RunDamaged(f"{file}: cannot be read: it holds no group of fields")
-    if (schema := tree.pop("schema", None)) != SCHEMA:
-        said = f"schema {schema!r:.20} is not {SCHEMA}: written by another version of Sentiscope"
-        raise RunDamaged(f"{file}: cannot be read: {said}")
+    tree = stored.of_schema(tree, SCHEMA, file=file)
     # A field of this name in a file is one of a newer version, not ours.
     given = {**{name: value for name, value in tree.items() if name != "newer"}, "run": file.parent.name}
     record = stored.check(given, RunRecord, file=file)

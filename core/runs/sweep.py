@@ -208,9 +208,7 @@ def read(store: RunStore, name: str) -> Plan:
     file = path(store, name)
     if not file.is_file():
         raise InputError(f"no sweep '{name}' in {folder(store)}; `sentiscope sweeps list` shows all")
-    tree = stored.read_tree(file)
-    if not isinstance(tree, dict) or tree.get("schema") != SCHEMA:
-        raise RunDamaged(f"{file}: cannot be read: not a plan of this version of Sentiscope")
+    tree = stored.of_schema(stored.read_tree(file), SCHEMA, file=file)
     if missing := [each.name for each in dataclasses.fields(Plan) if each.name not in ("name", *tree)]:
         raise RunDamaged(f"{file}: cannot be read: the field {missing[0]} is missing")
     try:

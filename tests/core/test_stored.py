@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Literal, TypedDict
 
 import pytest
@@ -96,3 +97,12 @@ def test_what_is_left_over_and_what_is_known_make_the_whole_again():
     assert stored.together(known, rest) == given
     assert stored.together({"b": {"c": 3}}, rest) == {"b": {"c": 3, "new": {"x": 1}}, "later": [1]}
     assert list(stored.leaves(rest)) == ["b.new.x", "later"]
+
+
+def test_a_file_of_another_schema_is_refused_and_ours_is_read_without_it():
+    file = Path("plan.json")
+    assert stored.of_schema({"schema": 1, "a": 2}, 1, file=file) == {"a": 2}
+    with pytest.raises(RunDamaged, match=r"plan\.json: .*schema 9 is not 1: written by another version"):
+        stored.of_schema({"schema": 9}, 1, file=file)
+    with pytest.raises(RunDamaged, match=r"plan\.json: .*it holds no group of fields"):
+        stored.of_schema([], 1, file=file)
