@@ -161,10 +161,9 @@ def check_ranges(group: object, name: str) -> None:
     Raises:
         ConfigError: names the setting and its range.
     """
-    values = vars(group)
     for field, within in _rules(group).within:
-        if values[field] not in within:
-            raise ConfigError(f"{name}.{field}={values[field]!s:.40}: {within}")
+        if (value := getattr(group, field)) not in within:
+            raise ConfigError(f"{name}.{field}={value!s:.40}: {within}")
 
 
 def check_needs(group: object, name: str) -> None:
@@ -173,9 +172,8 @@ def check_needs(group: object, name: str) -> None:
     Raises:
         ConfigError: names the setting, why it has no effect and what to choose instead.
     """
-    values = vars(group)
     for each in _rules(group).needing:
-        value = values[each.name]
+        value = getattr(group, each.name)
         if value != each.default and (need := each.idle(group)) and need.refused:
             raise ConfigError(f"{written(f'{name}.{each.name}', value)}: {need.explain(group)}")
 
