@@ -39,8 +39,8 @@ from dashboard.figures.data import (
 )
 from dashboard.figures.datasets import BUILT_IN, Option, matching
 from dashboard.figures.numbers import count
-from dashboard.widgets.data_file import path_file, upload, waiting
-from dashboard.widgets.data_rows import asked_rows, opened_text, row_table
+from dashboard.screens.data_file import path_file, upload, waiting
+from dashboard.screens.data_rows import asked_rows, opened_text, row_table
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.header import header

@@ -24,12 +24,12 @@ from dashboard.figures.models import (
     trial_frame,
 )
 from dashboard.figures.numbers import count
+from dashboard.screens.models_table import preset_table
 from dashboard.widgets.diagram import draw
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.header import header
 from dashboard.widgets.preset_picker import preset_picker
-from dashboard.widgets.preset_table import preset_table
 from dashboard.widgets.style import row_height
 
 QUESTION = "Which models are there, what are they made of, and what sets one apart from another?"

@@ -12,13 +12,13 @@ from dashboard import data
 from dashboard.figures.numbers import count, number
 from dashboard.figures.offer import offered
 from dashboard.figures.results import headline, run_frame
+from dashboard.screens.overview_files import arrival, bring_in
+from dashboard.screens.overview_table import run_table
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty
 from dashboard.widgets.next_step import next_step
-from dashboard.widgets.run_files import arrival, bring_in
-from dashboard.widgets.run_table import run_table
 from dashboard.widgets.runs import damaged
 
 QUESTION = "What has been trained here, and how well does each model do?"

@@ -25,12 +25,12 @@ from dashboard.figures.sweeps import (
     table_frame,
     time_said,
 )
+from dashboard.screens.sweeps_form import sweep_form
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import finding, problem, progress
 from dashboard.widgets.style import row_height
-from dashboard.widgets.sweep_form import sweep_form
 
 QUESTION = "Which of several models or settings is better, and by more than chance?"
 NONE = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import data, state
+from dashboard.screens.train_form import train_form
 from dashboard.screens.train_watch import LIVE, past, queue, watch
 from dashboard.widgets.header import header
 from dashboard.widgets.runs import damaged, facts
-from dashboard.widgets.train_form import train_form
 
 CHOOSE = "Which model shall learn, from what, and for how long?"
 WATCH = "Is it still learning, and when should it stop?"

@@ -146,7 +146,7 @@ WITHOUT = {
     "lists of data sets": ("import core.data.sources", SCIENCE),
     "lists of models": ("import core.systems as s; s.whole('sentiformer'); s.listed()", {"torch"}),
     "the head of the first page": (
-        "import dashboard.widgets.runs, dashboard.widgets.run_table, dashboard.widgets.run_files\n"
+        "import dashboard.widgets.runs, dashboard.screens.overview_table, dashboard.screens.overview_files\n"
         "import dashboard.widgets.export, dashboard.figures.results",
         {"pandas"},
     ),
@@ -198,3 +198,16 @@ def test_a_page_draws_nothing_but_declared_figures(path):
 
 def is_method(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+
+
+def test_a_widget_is_shared_by_pages_and_a_section_belongs_to_one():
+    importers: dict[str, set[str]] = {}
+    for name, text in FILES.items():
+        for other in imported_files(text):
+            importers.setdefault(other, set()).add(name)
+    shared = [name for name in FILES if name.startswith("dashboard.widgets.")]
+    assert [name for name in shared if len(importers[name]) < 2] == []
+    pages = {f"dashboard.screens.{path.stem}" for path in modules("dashboard/screens") if "_" not in path.stem}
+    for name in (name for name in FILES if name.startswith("dashboard.screens.") and name not in pages):
+        page = name.rpartition("_")[0]
+        assert page in pages and all(other == page or other.startswith(f"{page}_") for other in importers[name]), name

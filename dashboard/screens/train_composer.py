@@ -13,9 +13,9 @@ from core.models.equation import equation
 from core.runs.budget import Size
 from dashboard import state
 from dashboard.figures.composing import OFFERED, shown
+from dashboard.screens.train_settings import HOW, field_rows
 from dashboard.widgets.diagram import draw
 from dashboard.widgets.figure import caption
-from dashboard.widgets.train_settings import HOW, field_rows
 
 START = "Starts from the preset above; what has no effect on this model is not shown. "
 

@@ -17,12 +17,12 @@ from core.verbs import configure
 from dashboard import access, data, state
 from dashboard.figures.composing import composed_said, size_said
 from dashboard.figures.planning import command_line, time_said
-from dashboard.widgets.composer import composed, composer
+from dashboard.screens.train_composer import composed, composer
+from dashboard.screens.train_settings import setting_fields
 from dashboard.widgets.data_picker import data_picker
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem
 from dashboard.widgets.preset_picker import preset_picker
-from dashboard.widgets.train_settings import setting_fields
 
 MODEL, DATA, LENGTH = "ndt-01-n3", "built-in", "short"
 LENGTH_HELP = (
