@@ -99,7 +99,7 @@ def whole(name: str, *, vocabulary: int = VOCABULARY, classes: int = CLASSES) ->
         "equation": [{"latex": line.latex, "words": line.words} for line in equation(preset.model)],
         "settings": dict(preset.settings),
         "departures": departed(name),
-        "trials": trials(name),
+        "trials": list(trials(name)),
         "nearest": relative,
         "differences": [
             {"setting": each.setting, "what": each.words, "here": each.first, relative: each.second}
@@ -122,7 +122,8 @@ def departed(name: str) -> list[dict[str, str]]:
     return found
 
 
-def trials(name: str) -> list[dict[str, str]]:
+@functools.cache
+def trials(name: str) -> tuple[Mapping[str, str], ...]:
     """What settings that no preset changes could find out with this one: `question`, and `set`, ready to be typed.
 
     What else they need, a lexicon say, is among the settings.
@@ -137,7 +138,7 @@ def trials(name: str) -> list[dict[str, str]]:
             compose(name, wished)
             pairs = " ".join(f"{key}={value}" for key, value in wished.items())
             found.append({"question": setting.trial.question, "set": pairs})
-    return found
+    return tuple(found)
 
 
 def compared(first: str, second: str) -> tuple[Difference, ...]:

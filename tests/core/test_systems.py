@@ -77,7 +77,7 @@ def test_what_is_worth_trying_can_be_typed_and_makes_another_model(preset):
 def test_what_is_worth_trying_is_what_the_preset_has_parts_for():
     asked = {each["set"] for each in systems.trials("sentiformer")}
     assert asked == {"model.attention.lexicon_gate=true text.lexicon=vader", "model.attention.random_globals=0"}
-    assert systems.trials("cnn") == systems.trials("vanilla") == []
+    assert systems.trials("cnn") == systems.trials("vanilla") == ()
     assert systems.whole("lexical-hadamard")["trials"] == [
         {"question": "Does sigma, which is at most 1, need more weight?", "set": "model.attention.lexical_strength=5"}
     ]
