@@ -26,11 +26,14 @@ from core.runs.store import RunStore
 from core.runs.sweep import Plan
 from core.text.config import TextConfig
 from dashboard.figures.edits import UNCHANGED, Edits
+from dashboard.figures.figure import Figure, Kept, Shape
 from dashboard.figures.files import Files
-from dashboard.figures.theme import Tokens
+from dashboard.figures.source import Source
+from dashboard.figures.theme import Look, Tokens
 
 if TYPE_CHECKING:
     import pandas as pd
+    import plotly.graph_objects as go
 
     from core.data.inspect import FileReport
     from core.data.table import Dataset
@@ -157,6 +160,38 @@ def lambda_heads(record: RunRecord) -> dict[Place, tuple[Line, ...]]:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _lambda_heads(path: str, version: str, settings: str, _record: RunRecord) -> dict[Place, tuple[Line, ...]]:
     return _files_of(path, 1).lambda_heads(_record)
+
+
+def drawn(figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, go.Figure]:
+    """The shape of a figure of one run and its drawing; both are shared, nobody changes them.
+
+    Raises:
+        NotAvailable: this run has nothing of the kind.
+    """
+    path = store().path(source.record.run)
+    files = (RECORD, HISTORY, WEIGHTS, f"{EVALUATION}/{source.split}/{PREDICTIONS}")
+    versions = (str(path), *(file_version(path / name) for name in files))
+    key = hashlib.sha256(source.text.encode("utf-8", "surrogatepass")).hexdigest()
+    made: tuple[Shape, go.Figure] = _drawn(
+        figure.name, versions, source.split, key, source.edits, figure.chosen(source), look, figure, source
+    )
+    return made
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _drawn(
+    name: str,
+    versions: tuple[str, ...],
+    split: str,
+    text: str,
+    edits: Edits,
+    chosen: tuple[str, ...],
+    look: Look,
+    _figure: Figure[Any],
+    _source: Source,
+) -> tuple[Any, go.Figure]:
+    shape = _figure.shape(_source)
+    return shape, Kept(_figure.draw(shape, look))
 
 
 def evaluated_splits(run: str) -> list[str]:

@@ -21,6 +21,19 @@ Shape = TypeVar("Shape")
 Words = str | Callable[[Shape], str]
 
 
+class Kept(go.Figure):
+    """A drawing that is shown again and again: it is put into words for the browser once."""
+
+    def __init__(self, drawn: go.Figure) -> None:
+        super().__init__()
+        self.__dict__["_words"] = drawn.to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As of the drawing; whoever takes it must not change it."""
+        words: dict[str, Any] = self.__dict__["_words"]
+        return words
+
+
 @dataclass(frozen=True)
 class Figure(Generic[Shape]):
     """What is read, how it is drawn and how it is told, under one name."""
@@ -63,6 +76,18 @@ class Figure(Generic[Shape]):
         if self.read is None:
             raise NotAvailable("it is not a figure of a run")
         return self.read(source)
+
+    def there(self, source: Source) -> bool:
+        """Whether this run has it."""
+        try:
+            self.shape(source)
+        except NotAvailable:
+            return False
+        return True
+
+    def chosen(self, source: Source) -> tuple[str, ...]:
+        """The values of its options that count here; with the files of the run they say which drawing it is."""
+        return tuple(f"{option.name}={source.chosen(option)}" for option in self.options if option.counts(source))
 
     def numbers(self, shape: Shape) -> dict[str, pd.DataFrame]:
         """Its tables, by the name of their file; empty where it has none."""

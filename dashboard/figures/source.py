@@ -51,6 +51,11 @@ class Option:
     endings: Mapping[str, str] = field(default_factory=dict)
     """Value → the end of the file's name, for figures that are written once for each value."""
 
+    def counts(self, source: Source) -> bool:
+        """Whether there is anything to choose for this run."""
+        values = self.values(source)
+        return isinstance(values, Span) or bool(values)
+
     def first(self, source: Source) -> str | float:
         """What is shown where nothing was chosen."""
         if self.usual is not None:
@@ -80,8 +85,7 @@ class Option:
 
     def told(self, source: Source) -> str:
         """The chosen value in words."""
-        values = self.values(source)
-        if not isinstance(values, Span) and not values:
+        if not self.counts(source):
             return ""
         value = source.chosen(self)
         if self.words is not None:

@@ -34,12 +34,13 @@ from dashboard.figures.source import Source
 from dashboard.screens.embeddings_progress import not_yet
 from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, show
+from dashboard.widgets.figure import caption, show, show_of
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, selection_note
 from dashboard.widgets.options import choose, pick
 from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.stats import stats
+from dashboard.widgets.style import look
 
 QUESTION = "Which sentences does the model take for alike, and are its classes apart?"
 SELECT = {
@@ -129,8 +130,11 @@ def _map(source: Source, shown: Mapped, points: pd.DataFrame) -> None:
     name = f"map-{source.record.run}-{source.split}-{config.method}-{config.dimensions}"
     flat = config.dimensions == 2
     options: dict[str, Any] = {"on_select": "rerun", "selection_mode": ("points", "box", "lasso")} if flat else {}
+    chart = None if shown.typed else data.drawn(MAP, source, look())[1]
     with drawing:
-        event = show(MAP, shown, more=SELECT[config.dimensions], name=name, tools=TOOLS if flat else (), **options)
+        event = show(
+            MAP, shown, chart=chart, more=SELECT[config.dimensions], name=name, tools=TOOLS if flat else (), **options
+        )
     if flat:
         with chosen:
             _selection(f"fig-{name}", event, points, len(shown.made.rows))
@@ -177,12 +181,10 @@ def _selection(key: str, event: state.Selection, points: pd.DataFrame, shown: in
 def _silhouettes(source: Source) -> dict[str, pd.DataFrame]:
     """How clearly the classes are apart, and the table of it."""
     try:
-        shape = SILHOUETTES.shape(source)
+        return SILHOUETTES.numbers(show_of(source, SILHOUETTES))
     except NotAvailable as reason:
         finding("There is no silhouette", f"{str(reason)[:1].upper()}{str(reason)[1:]}.")
         return {}
-    show(SILHOUETTES, shape)
-    return SILHOUETTES.numbers(shape)
 
 
 page()

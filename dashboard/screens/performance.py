@@ -27,7 +27,7 @@ from dashboard.screens.performance_labels import several
 from dashboard.screens.performance_threshold import threshold_bar
 from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, heading, show
+from dashboard.widgets.figure import caption, heading, show_of
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, selection_note
 from dashboard.widgets.numbers import number_list
@@ -119,10 +119,9 @@ def _answers(source: Source, report: Report, decision: Decision) -> dict[str, pd
         left, right = st.columns(2, gap="large")
     with left:
         asked(CELLS, source)
-        matrix = CONFUSION.shape(source)
-        show(
+        matrix = show_of(
+            source,
             CONFUSION,
-            matrix,
             more="Click a cell to read its sentences.",
             on_select=partial(state.clear, state.CELLS),
             selection_mode="points",
@@ -145,7 +144,7 @@ def _answers(source: Source, report: Report, decision: Decision) -> dict[str, pd
         with st.container(key="pair-outcomes"):
             left, right = st.columns(2, gap="large")
     with left if cell is not None else right:
-        show(CONFIDENCE, CONFIDENCE.shape(source))
+        show_of(source, CONFIDENCE)
     with right:
         _classes(decision)
     return tables
@@ -160,16 +159,14 @@ def _classes(decision: Decision) -> None:
 
 def _curves(source: Source) -> None:
     """Over all thresholds: how well it ranks, and what its probabilities are worth."""
-    try:
-        shapes = [(figure, figure.shape(source)) for figure in (ROC, PR)]
-    except NotAvailable as reason:
-        finding("There is no ROC curve", f"{str(reason)[:1].upper()}{str(reason)[1:]}.")
+    if not ROC.there(source):
+        finding("There is no ROC curve", "It needs sentences of at least two classes in this split.")
         return
     with st.container(key="pair-curves"):
         columns = st.columns(2, gap="large")
-    for column, (figure, shape) in zip(columns, shapes, strict=True):
+    for column, figure in zip(columns, (ROC, PR), strict=True):
         with column:
-            show(figure, shape)
+            show_of(source, figure)
 
 
 def _details(source: Source) -> dict[str, pd.DataFrame]:
@@ -180,9 +177,7 @@ def _details(source: Source) -> dict[str, pd.DataFrame]:
     figures: tuple[Figure[Any], ...] = (CALIBRATION, PHENOMENA)
     for column, figure in zip(columns, figures, strict=True):
         with contextlib.suppress(NotAvailable), column:
-            shape = figure.shape(source)
-            show(figure, shape)
-            tables |= figure.numbers(shape)
+            tables |= figure.numbers(show_of(source, figure))
     return tables
 
 

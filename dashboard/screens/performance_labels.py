@@ -12,7 +12,7 @@ from dashboard.figures.labels import LABELS
 from dashboard.figures.numbers import number
 from dashboard.figures.source import Source
 from dashboard.screens.performance_threshold import spoken
-from dashboard.widgets.figure import caption, heading, show
+from dashboard.widgets.figure import caption, heading, show_of
 from dashboard.widgets.messages import finding
 from dashboard.widgets.options import choose, pick
 from dashboard.widgets.stats import stats
@@ -35,7 +35,7 @@ def several(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFrame]]:
         choice = choose(answers.LIMITS, source, single=True)
     stats(labels.metric_stats(record, split, report, choice))
     caption(INTERVALS)
-    every = LABELS.shape(source)
+    every = show_of(source, LABELS)
     _labels(every, split)
     _one(source, choice)
     decision = source.once(answers.decision)
@@ -46,8 +46,7 @@ def several(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFrame]]:
 
 
 def _labels(every: labels.Labels, split: str) -> None:
-    """Every label, as a figure and as a table."""
-    show(LABELS, every)
+    """Every label as a table."""
     if every.tuned and split == "validation":
         finding("The thresholds were chosen on these sentences", "Tuned figures flatter here; report those of test.")
     three = {

@@ -15,7 +15,7 @@ from dashboard.figures.numbers import count
 from dashboard.figures.sentence import WINDOW, received, special_places, special_tokens
 from dashboard.figures.source import Source
 from dashboard.screens.sentence_heads import head_view
-from dashboard.widgets.figure import caption, heading, show
+from dashboard.widgets.figure import caption, heading, show_of
 from dashboard.widgets.messages import finding
 from dashboard.widgets.options import choose
 from dashboard.widgets.style import look
@@ -64,9 +64,9 @@ def inside(source: Source) -> None:
         _heads(view, shown.map, top, shown.setting, SIGNS.get(shown.scale, SIGN))
         finding("Attention is not an explanation", NOTE)
         with contextlib.suppress(NotAvailable):
-            show(COEFFICIENTS, COEFFICIENTS.shape(source))
+            show_of(source, COEFFICIENTS)
     with right:
-        show(HEADS, shown)
+        show_of(source, HEADS)
 
 
 def _heads(view: SentenceView, shown: MapRow, top: float, setting: str, signs: str) -> None:

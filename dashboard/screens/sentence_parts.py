@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.exceptions import NotAvailable
 from dashboard.figures import parts
 from dashboard.figures.figure import Figure
 from dashboard.figures.parts import (
@@ -22,7 +20,7 @@ from dashboard.figures.parts import (
     TOKEN_LAMBDA,
 )
 from dashboard.figures.source import Source
-from dashboard.widgets.figure import heading, show
+from dashboard.widgets.figure import heading, show_of
 from dashboard.widgets.numbers import number_list
 
 if TYPE_CHECKING:
@@ -41,17 +39,14 @@ def other_parts(source: Source) -> None:
 
 def _side_by_side(name: str, figures: Sequence[Figure[Any]], source: Source) -> None:
     """Those that there are, below each other where the page is narrow: a cell with its value needs its room."""
-    shapes: list[tuple[Figure[Any], Any]] = []
-    for figure in figures:
-        with contextlib.suppress(NotAvailable):
-            shapes.append((figure, figure.shape(source)))
-    if not shapes:
+    there = [figure for figure in figures if figure.there(source)]
+    if not there:
         return
     with st.container(key=f"pair-{name}"):
         columns = st.columns([6, 5], gap="large")
-    for column, (figure, shape) in zip(columns, shapes, strict=False):
+    for column, figure in zip(columns, there, strict=False):
         with column:
-            show(figure, shape)
+            show_of(source, figure)
 
 
 def _numbers(view: SentenceView) -> None:

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard import state
+from dashboard import data, state
 from dashboard.figures.decisions import FEW, few
 from dashboard.figures.figure import Figure, Shape
+from dashboard.figures.source import Source
 from dashboard.figures.theme import config
 from dashboard.widgets.messages import finding
 from dashboard.widgets.style import look
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 
 def heading(title: str, name: str, *, note: str = "", about: str = "") -> None:
@@ -30,14 +34,33 @@ def caption(text: str) -> None:
     st.html(f'<p class="s-cap">{escape(text).replace(" %", "&nbsp;%")}</p>')  # a number keeps its unit
 
 
+def show_of(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
+    """Draw a figure of one run, once for all visitors who choose the same; options as those of `show`.
+
+    Raises:
+        NotAvailable: this run has nothing of the kind.
+    """
+    shape, chart = data.drawn(figure, source, look())
+    show(figure, shape, chart=chart, **options)
+    return shape
+
+
 def show(
-    figure: Figure[Shape], shape: Shape, *, more: str = "", name: str = "", tools: Sequence[str] = (), **options: Any
+    figure: Figure[Shape],
+    shape: Shape,
+    *,
+    chart: go.Figure | None = None,
+    more: str = "",
+    name: str = "",
+    tools: Sequence[str] = (),
+    **options: Any,
 ) -> Any:
     """Draw a declared figure with all that it says of itself.
 
     Args:
         figure: The declaration.
         shape: What it draws.
+        chart: Its drawing, where it has been made before.
         more: What can be done with it on this page, behind how to read it.
         name: Where the same figure stands twice on a page, or one of its selections must not outlive a setting.
         tools: Buttons of Plotly's bar beside the download, such as `lasso2d`.
@@ -51,7 +74,7 @@ def show(
     reading = f"{figure.say(figure.reading, shape)} {more}".strip()
     heading(title, name, note=note, about=how)
     event = st.plotly_chart(
-        figure.draw(shape, look()),
+        chart or figure.draw(shape, look()),
         theme=None,
         config=config(name, tools),
         key=state.current(f"fig-{name}"),

@@ -193,7 +193,7 @@ def test_a_page_draws_nothing_but_declared_figures(path):
     """Small pictures in tables and in text are no figures; everything of Plotly's goes through `show`."""
     calls = {node.func.attr for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if is_method(node)}
     assert "plotly_chart" not in calls or path.name == "figure.py"
-    assert "figures" in path.parts or path.name == "export.py" or "plotly.graph_objects" not in imports(path)
+    assert "screens" not in path.parts or "plotly.graph_objects" not in imports(path)
 
 
 def is_method(node: ast.AST) -> bool:
