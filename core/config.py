@@ -6,9 +6,9 @@ import contextlib
 import dataclasses
 import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from core.data.config import DataConfig
 from core.exceptions import ConfigError
@@ -47,23 +47,50 @@ class RunConfig:
             )
 
     def _check_inputs(self) -> None:
-        model = self.model
-        if model.needs_tags and self.text.tagger == "none":
-            raise ConfigError(
-                "model.position=polarity-aware: reads parts of speech, and text.tagger=none gives none; "
-                "choose text.tagger=auto, or model.pos_tags=false"
-            )
-        if model.needs_lexicon and not self.text.lexicon:
-            raise ConfigError(
-                f"{_reader(model)}: reads a lexicon, and text.lexicon names none; choose text.lexicon=vader"
-            )
+        for name, each in INPUTS.items():
+            if each.read(self.model) and valued(self, name) == SETTINGS[name].default:
+                raise ConfigError(f"{each.reader(self.model)}: {each.lacking}")
 
 
 SETTINGS = {each.name: each for each in declared(RunConfig)}
 """Every setting by its dotted name, in order of declaration."""
 
+
+def _lexicon_reader(model: ModelConfig) -> str:
+    """The setting that asks for a lexicon."""
+    if model.family == "lexicon":
+        return "model.family=lexicon"
+    lexical = model.attention.lexical
+    return f"model.attention.lexical={lexical}" if lexical != "none" else "model.attention.lexicon_gate=true"
+
+
+class Input(NamedTuple):
+    """What a setting of the text gives to parts of the model, which read nothing at its default."""
+
+    read: Callable[[ModelConfig], bool]
+    reader: Callable[[ModelConfig], str]
+    """The setting that asks for it."""
+    usual: str
+    """What comes along with that setting where a person has not chosen."""
+    lacking: str
+
+
+INPUTS = {
+    "text.tagger": Input(
+        lambda model: model.needs_tags,
+        lambda model: f"model.position={model.position}",
+        "auto",
+        "reads parts of speech, and text.tagger=none gives none; choose text.tagger=auto, or model.pos_tags=false",
+    ),
+    "text.lexicon": Input(
+        lambda model: model.needs_lexicon,
+        _lexicon_reader,
+        "vader",
+        "reads a lexicon, and text.lexicon names none; choose text.lexicon=vader",
+    ),
+}
 _TWO_MAPS = "or model.attention.mixing=additive and model.attention.components=2"
-_NO_LEXICON = Need(lambda model: model.needs_lexicon, "no part of this model reads a lexicon", refused=False)
+_NO_LEXICON = Need(INPUTS["text.lexicon"].read, "no part of this model reads a lexicon", refused=False)
 ACROSS = {
     "training.lambda_lr": Need(
         lambda model: model.has_lambda, f"this model has no lambda; choose training.lambda_lr=1, {_TWO_MAPS}"
@@ -74,7 +101,7 @@ ACROSS = {
     ),
     "text.lexicon": _NO_LEXICON,
     "text.lexicon_match": _NO_LEXICON,
-    "text.tagger": Need(lambda model: model.needs_tags, "no part of this model reads parts of speech", refused=False),
+    "text.tagger": Need(INPUTS["text.tagger"].read, "no part of this model reads parts of speech", refused=False),
 }
 """What settings of other rooms need of the model to do anything."""
 
@@ -85,14 +112,6 @@ def idle(name: str, model: ModelConfig) -> str:
         return rests(name.removeprefix("model."), model)
     need = ACROSS.get(name)
     return need.unmet if need and not need.met(model) else ""
-
-
-def _reader(model: ModelConfig) -> str:
-    """The setting that asks for a lexicon."""
-    if model.family == "lexicon":
-        return "model.family=lexicon"
-    lexical = model.attention.lexical
-    return f"model.attention.lexical={lexical}" if lexical != "none" else "model.attention.lexicon_gate=true"
 
 
 def compose(
@@ -117,11 +136,11 @@ def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     tree = _tree(preset, settings, {})
     model = _checked(tree["model"], ModelConfig, "model.")
-    wanted = {"tagger": ("auto", model.needs_tags, "none"), "lexicon": ("vader", model.needs_lexicon, "")}
+    known = leaves(tree)
     return {
-        f"text.{name}": value
-        for name, (value, needed, unset) in wanted.items()
-        if needed and tree["text"][name] == unset and f"text.{name}" not in settings
+        name: each.usual
+        for name, each in INPUTS.items()
+        if each.read(model) and known[name] == SETTINGS[name].default and name not in settings
     }
 
 
