@@ -31,10 +31,12 @@ class Range(NamedTuple):
     high: float
     open: Literal["", "low", "high"] = ""
     """The end that does not belong to it."""
+    what: str = ""
+    """What such a number is, where its setting does not say it."""
 
     def __contains__(self, value: object) -> bool:
         """Whether a number may be; NaN may not."""
-        low, high, end = self
+        low, high, end, _ = self
         if not isinstance(value, (int, float)) or not low <= value <= high:
             return False
         return value != (low if end == "low" else high if end == "high" else None)
@@ -43,7 +45,8 @@ class Range(NamedTuple):
         """As a person reads it."""
         if self.open == "low":
             return f"above {self.low}, at most {self.high}"
-        return f"{self.low} to {'below ' * (self.open == 'high')}{self.high}"
+        what = f"{self.what}, " if self.what else ""
+        return f"{what}{self.low} to {'below ' * (self.open == 'high')}{self.high}"
 
 
 @dataclasses.dataclass(frozen=True)

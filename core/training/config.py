@@ -65,7 +65,9 @@ class TrainingConfig:
         "cosine", help="What follows the warm-up; cosine and linear end at 0."
     )
     warmup: float = setting(
-        0.05, help="Share of all steps in which the learning rate rises from 0.", within=Range(0, 1, "high")
+        0.05,
+        help="Share of all steps in which the learning rate rises from 0.",
+        within=Range(0, 1, "high", "a share of the steps"),
     )
     label_smoothing: float = setting(0.0, within=Range(0, 1, "high"))
     class_weights: Literal["none", "balanced"] = setting(

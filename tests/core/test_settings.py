@@ -86,6 +86,7 @@ def test_what_would_do_nothing_is_refused_with_the_reason_unless_it_may_rest():
         (Range(0, 1), (0, 0.5, 1), (-0.1, 1.1, math.nan, math.inf), "0 to 1"),
         (Range(0, 1, "low"), (0.5, 1), (0, 1.1, math.nan), "above 0, at most 1"),
         (Range(0, 1, "high"), (0, 0.5), (-0.1, 1, math.nan), "0 to below 1"),
+        (Range(0, 1, what="a share"), (0, 1), (2,), "a share, 0 to 1"),
     ],
 )
 def test_an_open_end_is_outside_its_range(within, inside, outside, said):
