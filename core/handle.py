@@ -113,7 +113,7 @@ class Run:
 
     @property
     def metrics(self) -> dict[str, dict[str, float]]:
-        """By split, by name: metrics at the end of the training; of several labels a text at 0.5."""
+        """By split, by name: metrics at the end of the training; with several labels per text at 0.5."""
         return self.record.results.get("metrics", {})
 
     @property

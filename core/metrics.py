@@ -102,7 +102,7 @@ METRICS: dict[str, Metric] = {
     )
 }
 """Two classes: roc_auc and average_precision are those of the second class. More: each class against the rest, weighted
-by support (roc_auc) or plainly averaged (roc_auc_macro, average_precision). macro: of one label a text over the classes
+by support (roc_auc) or plainly averaged (roc_auc_macro, average_precision). macro: with one label per text over classes
 with a label or a prediction, as scikit-learn does; of several over all. micro: over all decisions at once. samples:
 over texts. loss and brier of several labels are means over rows and labels."""
 
@@ -113,5 +113,5 @@ def metrics_of(task: Task) -> dict[str, Metric]:
 
 
 def thresholded() -> dict[str, Metric]:
-    """Those of several labels a text that change with the thresholds."""
+    """Those that change with the thresholds, where texts have several labels."""
     return {name: metric for name, metric in metrics_of("multi").items() if metric.reads == "answers"}

@@ -106,7 +106,7 @@ def check_parquet(path: Path) -> None:
 
 
 class _Answer(msgspec.Struct):
-    """What the other process says; rows lie beside it, one Arrow file a split."""
+    """What the other process says; rows lie beside it, one Arrow file per split."""
 
     kind: str = ""
     """The error that ended the reading; empty: none."""

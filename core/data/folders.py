@@ -1,4 +1,4 @@
-"""A folder as a data set: one file a split, or one file a class."""
+"""A folder as a data set: one file per split, or one file per class."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def read_folder(
         table = read_table(files[split], delimiter=delimiter, encoding=encoding, header=header)
         if layout is None or not layout.fits(table.frame):
             layout = _again(layout, find_layout(table.frame, text, label, separator, several=several, file=file))
-            # The further splits must have the columns of train, and as many labels a text.
+            # The further splits must have the columns of train, and as many labels per text.
             text, label, several = layout.text, layout.label, layout.task == "multi"
         rows, found = labelled.clean(table.frame, layout, file=file)
         if labelled.words(rows["label"]) == {labelled.WITHHELD}:
@@ -137,7 +137,7 @@ def _by_class(folder: Path, encoding: str) -> tuple[dict[str, pd.DataFrame], tup
             file=str(folder),
         )
     parts = [_one_class(path, name, encoding) for name, path in names.items()]
-    note = "one class a file: " + ", ".join(f"{path.name} = {name}" for name, path in names.items())
+    note = "one class per file: " + ", ".join(f"{path.name} = {name}" for name, path in names.items())
     rows = pd.concat(parts, ignore_index=True)
     return {"all": rows}, labelled.sorted_names(rows["label"]), (note,)
 

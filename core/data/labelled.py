@@ -87,7 +87,7 @@ def _layout_findings(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> 
     sizes = labels.map(len)
     many, none = int((sizes > 1).sum()), int((sizes == 0).sum())
     message = (
-        f"several labels a text, {written}: {plural(many, 'row')} with more than one, {sizes.mean():.2f} on average"
+        f"several labels per text, {written}: {plural(many, 'row')} with more than one, {sizes.mean():.2f} on average"
     )
     message += f", {none:,} with none" if none else ""
     hint = "; if each cell is one label, say so with data.separator" if layout.mark else ""
@@ -205,7 +205,7 @@ def label_names(folder: Path, file: str = "labels.json") -> LabelNames | None:
         raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None
     task = content.get("type", "single")
     if task not in typing.get_args(Task):
-        raise DataError(f"type {task!r}: single or multi (several labels a text)", file=str(path))
+        raise DataError(f"type {task!r}: single or multi (several labels per text)", file=str(path))
     return LabelNames(names, task)
 
 

@@ -114,7 +114,7 @@ def _named_source(source: Source, config: DataConfig) -> tuple[WordLabelled, str
         return _built_in(config.classes), "this program"
     folder = local_folder(source.name)
     if source.task == "pair":
-        raise DataError(f"'{source.name}': two texts a row are not supported")
+        raise DataError(f"'{source.name}': two texts per row are not supported")
     if folder:
         found, where = apart.read_folder(folder, {}), str(folder)
     else:

@@ -208,7 +208,7 @@ def _layer(layer: LayerTrace, fold: Fold) -> LayerView:
 
 
 def _beside(trace: Trace | None, fold: Fold) -> dict[str, Any]:
-    """What a trace tells beside its layers, as fields of `SentenceView`."""
+    """What a trace holds besides its layers, as fields of `SentenceView`."""
     head = None if trace is None else trace.head
     if trace is None:
         return {"positions": {}, "tags": None, "polarity": None, "branches": {}, "head_maps": None}

@@ -1,1 +1,1 @@
-"""What the papers report, to stand beside what is reached here."""
+"""What the papers report, to stand next to what is reached here."""

@@ -266,7 +266,7 @@ def check_task(config: RunConfig, task: Task) -> None:
     metric_for(config.training.metric, task)
     if task == "multi" and config.model.head.one_logit:
         raise ConfigError(
-            "model.head.one_logit: for two classes of which each text has one; with several labels a text each has a "
+            "model.head.one_logit: for two classes of which each text has one; with several labels per text each has a "
             "logit of its own, so choose one_logit=false"
         )
 

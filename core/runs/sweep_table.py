@@ -1,4 +1,4 @@
-"""The table of a sweep: each cell's metrics on test as mean and deviation, beside TF-IDF on the same data."""
+"""The table of a sweep: each cell's metrics on test as mean and deviation, next to TF-IDF on the same data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from core.runs.sweep import STATES, Cell, Member, Plan
 TUNED = "tuned."
 """Before a metric: at the thresholds that a multi-label run chose on its validation split."""
 USUAL = {"single": ("accuracy", "f1_macro"), "multi": (f"{TUNED}f1_macro", "f1_macro", "average_precision")}
-"""By task the metrics that stand in the table unasked: of several labels a text each model at its own thresholds first,
+"""By task the metrics in the table by default: with several labels per text each model at its own thresholds first,
 since a model that is merely timid at 0.5 is no worse for it."""
 
 PARTS = ("difference", "low", "high", "p", "runs")

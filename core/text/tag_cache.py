@@ -1,4 +1,4 @@
-"""Tags that were found before: the tagger reads some ten thousand words a second, this file a million."""
+"""Tags that were found before: the tagger reads some ten thousand words per second, this file a million."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def evaluate(
 ) -> dict[str, Any]:
     """Metrics of a run on a split of its own data or of other labelled data.
 
-    Of several labels a text the metrics are those at 0.5; `tuned` has the same at the thresholds that the run chose on
+    With several labels per text, metrics are those at 0.5; `tuned` has the same at the thresholds that the run chose on
     its validation split, and `confusion` is 2 × 2 for each label.
 
     Args:
@@ -118,7 +118,7 @@ def predict(
 ) -> dict[str, Any]:
     """Class and probabilities of each text, in order; rows count from 0.
 
-    Of several labels a text: `labels`, those above 0.5, and `labels_tuned`, those above the thresholds that the run
+    With several labels per text: `labels`, those above 0.5, and `labels_tuned`, those above the thresholds that the run
     chose on its validation split, in place of `label`.
 
     Raises:

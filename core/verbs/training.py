@@ -122,7 +122,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
 def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The first numbers of a `summary` as a table, a row for each split; intervals as [low, high], None: undefined.
 
-    Of several labels a text: the macro F1 at own thresholds chosen on validation, and at 0.5.
+    With several labels per text: the macro F1 at own thresholds chosen on validation, and at 0.5.
     """
     row = _several_labels if result["task"] == "multi" else _single_label
     return [{"split": split, **row(result, split)} for split in result["metrics"]]

@@ -20,7 +20,7 @@ from dashboard.figures.theme import Look, class_colours
 
 _MARKS = {"mark_elongation": "drawn-out words marked", "mark_capitals": "capitals marked"}
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
-"""Of models beside each other: a shape for whom two colours look alike."""
+"""Of models side by side: a shape for whom two colours look alike."""
 NAMED = 6
 """More classes than this share one colour: nobody tells seven apart."""
 
@@ -268,7 +268,7 @@ def phenomenon_table(card: Mapping[str, Any], yardstick: Mapping[str, Any] | Non
 def yardstick_table(yardstick: Mapping[str, Any], rows: Mapping[str, int]) -> pd.DataFrame:
     """What TF-IDF with logistic regression reaches on every split but train.
 
-    Of several labels a text it has no accuracy, but F1 at the thresholds tuned on validation, and AUPR.
+    With several labels per text it has no accuracy but F1 at the thresholds tuned on validation, and AUPR.
     """
     tuned = yardstick.get("tuned", {}).get("splits", {})
     table = []

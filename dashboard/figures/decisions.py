@@ -33,7 +33,7 @@ class Report:
     examples: pd.DataFrame
     """text, label and predicted (class names), probability (of the predicted class); phenomenon where it is known."""
     labels: Integers
-    """(n,) positions in `classes`; of several labels a text (n, C) zeros and ones."""
+    """(n,) positions in `classes`; with several labels per text (n, C) zeros and ones."""
     probabilities: Floats
     """(n, C)"""
 
@@ -43,7 +43,7 @@ def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
 
     Args:
         saved: The split's predictions.parquet: text, label and predicted by name, a `probability:CLASS` column each;
-            of several labels a text also a 0/1 column `label:CLASS` each.
+            with several labels per text also a 0/1 column `label:CLASS` each.
         classes: C names in label order.
 
     Raises:

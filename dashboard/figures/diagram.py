@@ -129,7 +129,7 @@ def _sum(canvas: _Canvas, left: float) -> None:
 
 
 def _box(canvas: _Canvas, part: Part) -> None:
-    """Title and size on one line, then the detail, then what an attention has beside it."""
+    """Title and size on one line, then the detail, then what else an attention has."""
     tokens, top = canvas.look.tokens, canvas.y
     detail = textwrap.wrap(part.detail, CHARACTERS)
     terms = [(term.name, textwrap.wrap(term.detail, CHARACTERS)) for term in part.terms]

@@ -185,7 +185,7 @@ COEFFICIENTS = Figure(
     lambda shown, look: coefficients(shown.layers, shown.minus, look),
     note="every head and token",
     reading=(
-        "Every component beside the first enters the sum with this coefficient; a negative one takes attention away."
+        "Every component besides the first enters the sum with this coefficient; a negative one takes attention away."
     ),
     of="text",
 )

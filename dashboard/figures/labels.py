@@ -1,4 +1,4 @@
-"""Several labels a text: how each label fares, and what its own threshold changes."""
+"""Several labels per text: how each label fares, and what its own threshold changes."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ def moved(track: Track) -> str:
 
 
 def where_it_starts(record: RunRecord) -> str:
-    """What the start of lambda rests on, and so what its end can say beside a reported one."""
+    """What the start of lambda rests on, and so what its end can say next to a reported one."""
     part = record.config.model.attention
     if part.mixing != "additive":
         return ""

@@ -17,7 +17,7 @@ def offered(records: Sequence[RunRecord]) -> RunRecord | None:
     """The run to begin with: one with λ where there is one, so that every page has something to move and to show.
 
     Only finished runs are offered. Of those, runs on the built-in corpus come first, since they know the words of
-    `SENTENCE`; then runs with λ, those with one label a text (an accuracy and an F1 are not compared), and the best.
+    `SENTENCE`; then runs with λ, those with one label per text (an accuracy and an F1 are not compared), and the best.
     """
     done = [record for record in records if record.status == "done"]
     return max(done, key=_worth, default=None)

@@ -148,7 +148,7 @@ def record_numbers(record: RunRecord) -> pd.DataFrame:
 
 
 def token_table(view: SentenceView) -> pd.DataFrame:
-    """One row for each token with everything that the model knows of it beside the maps."""
+    """One row for each token with everything that the model knows of it besides the maps."""
     columns: dict[str, Any] = {"place": range(1, len(view.tokens) + 1), "token": view.tokens}
     if view.tags is not None:
         columns["part of speech"] = tag_names(view)

@@ -18,7 +18,7 @@ SAID = "said:"
 def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
     """What is known of each sentence of a split: text, label, predicted, probability (of the predicted), phenomenon.
 
-    Of several labels a text also 0/1 columns `label:CLASS` and `said:CLASS` (at 0.5) each.
+    With several labels per text also 0/1 columns `label:CLASS` and `said:CLASS` (at 0.5) each.
 
     Raises:
         RunDamaged: a column is missing.

@@ -21,7 +21,7 @@ TEST = "test"
 
 @dataclass(frozen=True)
 class Headline:
-    """A run's first number on test, of the yardstick too: its accuracy, of several labels a text the macro F1.
+    """A run's first number on test, and of the yardstick: accuracy, or the macro F1 with several labels per text.
 
     Each has its own thresholds then, chosen on validation.
     """

@@ -19,7 +19,7 @@ AXIS = (0.5, 1.0)
 
 
 def drawn_runs(records: Sequence[RunRecord], courses: Sequence[Curves | None], tokens: Tokens) -> pd.DataFrame:
-    """`run_frame` with two pictures a row: `interval`, and `course` where a lambda moved.
+    """`run_frame` with two pictures per row: `interval`, and `course` where a lambda moved.
 
     Args:
         records: The runs.

@@ -142,7 +142,7 @@ def _difference(found: Mapping[str, Any] | None) -> str:
 
 
 def members(cells: Sequence[Cell], metric: str, look: Look) -> go.Figure:
-    """One line a cell: dots for runs, a large one with a line for mean and deviation, a ring for TF-IDF.
+    """One line per cell: dots for runs, a large one with a line for mean and deviation, a ring for TF-IDF.
 
     Args:
         cells: In the order of the table; those without a value are left out before.

@@ -148,7 +148,7 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
     _about(dataset, card)
     export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
-    what = "classes" if dataset.task == "single" else "labels, several a text"
+    what = "classes" if dataset.task == "single" else "labels, several per text"
     return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {count(n)}", "labelled texts")]
 
 
@@ -186,9 +186,16 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     tables = {"Splits": splits, "Classes": class_table(card), "Lengths": length_table(card)}
     several = cardinality_table(card)
     if not several.empty:
-        tables["Labels a text"] = several
-        heading("Labels a text", "cardinality", note="how many texts have how many")
-        st.dataframe(several, hide_index=True, row_height=row_height(), width="content", alt="Labels a text")
+        tables["Labels a text"] = several  # exported files keep their names
+        heading("Labels per text", "cardinality", note="how many texts have how many")
+        mean = {"labels a text": "labels per text"}
+        st.dataframe(
+            several.rename(columns=mean),
+            hide_index=True,
+            row_height=row_height(),
+            width="content",
+            alt="Labels per text",
+        )
     conflicts = card["repeats"]["conflicting"]
     if conflicts:
         finding(

@@ -60,7 +60,7 @@ def upload() -> None:
         "A table with one text and one label in each row",
         type=KINDS,
         key=_uploader(),
-        help="CSV, TSV, JSON Lines, Excel, Parquet, or a text a line. At most 50 MB",
+        help="CSV, TSV, JSON Lines, Excel, Parquet, or one text per line. At most 50 MB",
     )
     if file is None:
         caption(KEPT)

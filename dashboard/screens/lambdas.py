@@ -107,7 +107,7 @@ def _show(record: RunRecord) -> None:
     st.dataframe(final, hide_index=True, row_height=row_height(), width="content", alt="Final values of lambda")
     if paper is None or not shown.reported:
         reason = no_counterpart(record.preset, record.config)
-        caption(f"Nothing is reported to set beside them. {reason or 'The paper prints no lambda of this model.'}")
+        caption(f"No reported values to compare them with. {reason or 'The paper prints no lambda of this model.'}")
     else:
         reported = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
         caption(f"{FINAL} {where_it_starts(record)} {reported}")

@@ -36,7 +36,7 @@ QUESTION = "Which models are there, what are they made of, and what sets one apa
 MODEL = "ndt-01-n3"
 OWN, FIXED = "of the run", "usual"
 READ_PARTS = (
-    "From top to bottom, as a text passes. In colour: what this attention has beside plain attention. "
+    "From top to bottom, as a text passes. In colour: what this attention has besides plain attention. "
     "A line on the left goes around a part, and is added to what comes out of it."
 )
 
@@ -51,7 +51,7 @@ def page() -> None:
     frame = preset_frame(state.draft(state.PAPER, ALL), sizes, records)
     heading("Presets", "presets", note=f"parameters with {sizes.words}")
     preset_table(frame)
-    caption("A chosen row is shown below. Parts: what a model has beside a plain transformer encoder.")
+    caption("A chosen row is shown below. Parts: what a model has besides a plain transformer encoder.")
     tables: dict[str, Table] = {"Presets": frame, "Parts": parts_frame(name, sizes)}
     _whole(name, sizes, records)
     tables |= _departures(name) | _trials(name)

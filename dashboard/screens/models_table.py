@@ -26,7 +26,7 @@ def preset_table(frame: pd.DataFrame) -> None:
         column_config={
             "model": text("Model", width=142),
             "parameters": st.column_config.NumberColumn("Parameters", width=84, format="localized"),
-            "parts": text("Parts", width=170, help="What it has beside a plain transformer encoder"),
+            "parts": text("Parts", width=170, help="What it has besides a plain transformer encoder"),
             "runs": st.column_config.NumberColumn("Runs", width=40, help="Of all kinds, here"),
             "line": text("In words", width=254),
         },

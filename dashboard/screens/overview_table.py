@@ -16,14 +16,14 @@ from dashboard.widgets.style import look, row_height
 
 COLUMNS = ("run", "status", "data", "model", "accuracy", "interval", "tfidf")
 ACCURACY = (
-    "± is half of the 95 % bootstrap interval. Of several labels a text: F1 at each model's own thresholds, the plain "
-    "mean over the labels"
+    "± is half of the 95 % bootstrap interval. With several labels per text it is the plain mean of F1 over the "
+    "labels, at each model's own thresholds"
 )
 TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
 
 
 def run_table(records: Sequence[RunRecord]) -> None:
-    """One row a run; a chosen row offers its pages."""
+    """One row per run; a chosen row offers its pages."""
     frame = data.drawn_runs(records, look().tokens)
     moved = bool((frame["course"] != marks.blank()).any())
     text = st.column_config.TextColumn

@@ -1,4 +1,4 @@
-"""Several labels a text on the page of performance: all labels first, then the one that the page is about."""
+"""Several labels per text on the page of performance: all labels first, then the one that the page is about."""
 
 from __future__ import annotations
 

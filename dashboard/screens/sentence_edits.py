@@ -64,7 +64,7 @@ def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits,
 def what_if(
     record: RunRecord, edits: Edits, parts: Parts, own: Learned, trained: SentenceView, view: SentenceView
 ) -> None:
-    """All controls, and both answers beside each other."""
+    """All controls, and both answers side by side."""
     note = difference(trained, view, _what(record)) if edits else "nothing is changed"
     heading("What if the inside were different?", "inside", note=note, about=HOW)
     caption(READING)

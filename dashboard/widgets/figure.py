@@ -63,7 +63,7 @@ def show(
         chart: Its drawing, where it has been made before.
         more: What can be done with it on this page, behind how to read it.
         name: Where the same figure stands twice on a page, or one of its selections must not outlive a setting.
-        tools: Buttons of Plotly's bar beside the download, such as `lasso2d`.
+        tools: Buttons of Plotly's bar besides the download, such as `lasso2d`.
         options: Further arguments of `st.plotly_chart`, such as `on_select`.
 
     Returns:

@@ -56,6 +56,6 @@ def progress(what: str, detail: str, share: float) -> None:
 
 
 def notes(lines: Sequence[str]) -> None:
-    """Things worth knowing, one a line; nothing where there are none."""
+    """Things worth knowing, one per line; nothing where there are none."""
     if lines:
         st.html(f'<ul class="s-notes">{"".join(f"<li>{escape(line)}</li>" for line in lines)}</ul>')

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EVERYWHERE = {"core", "core.exceptions", "core.fingerprint", "core.atomic", "core.cache", "core.paths"}
 EVERYWHERE |= {"core.metrics", "core.settings", "core.stored"}
 CONFIGS = {"core.config", *(f"core.{room}.config" for room in ("text", "data", "models", "training"))}
-DOORS = {  # room → rooms it may import, beside itself and what may stand everywhere
+DOORS = {  # room → rooms it may import, besides itself and what may stand everywhere
     "text": set(),
     "models": set(),
     "data": {"text"},

@@ -1,4 +1,4 @@
-"""Waiting times of the dashboard in Chromium against their goals, beside a bare Streamlit app in the same run.
+"""Waiting times of the dashboard in Chromium against their goals, next to a bare Streamlit app in the same run.
 
     python tests/benchmarks/pages.py [--repeats 10] [--loads 3] [--trainings 1]
 

@@ -1,4 +1,4 @@
-"""Times of single rooms against their goals: the built-in corpus, one batch, silhouettes beside scikit-learn.
+"""Times of single rooms against their goals: the built-in corpus, one batch, silhouettes next to scikit-learn.
 
     python tests/benchmarks/rooms.py [--repeats 3] [--rows 10000]
 

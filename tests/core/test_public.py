@@ -21,7 +21,7 @@ OF_A_RUN = {"self", "run", "store"}
 
 
 def asked_for(function):
-    """What a caller may give beside the run: name and default of each parameter."""
+    """What a caller may give besides the run: name and default of each parameter."""
     parameters = inspect.signature(function).parameters.values()
     return {each.name: each.default for each in parameters if each.name not in OF_A_RUN}
 

@@ -1,4 +1,4 @@
-"""Every page on a run with several labels a text."""
+"""Every page on a run with several labels per text."""
 
 from __future__ import annotations
 
@@ -124,11 +124,11 @@ def test_the_data_page_counts_labels_and_filters_by_one(app, file, tmp_path, mon
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
     monkeypatch.setattr(access, "local", lambda: True)
     opened(app, "data", data=str(file))
-    assert "several labels a text, in 3 columns of 0 and 1" in words(app)
+    assert "several labels per text, in 3 columns of 0 and 1" in words(app)
     app.button(key="use-data").click().run()
     assert not app.exception
     shown = words(app)
-    assert "3 labels, several a text" in shown and "Labels a text" in shown
+    assert "3 labels, several per text" in shown and "Labels per text" in shown
     app.selectbox(key=state.CLASS).set_value("warm").run()
     table = next(frame.value for frame in app.dataframe if "text" in frame.value)
     assert len(table) and all("warm" in text.split() for text in table["text"])

@@ -57,7 +57,7 @@ def state_of(folder: Path) -> dict[str, tuple[int, int]]:
 
 @pytest.fixture(autouse=True)
 def starters(tmp_path, monkeypatch):
-    """The starter runs beside an empty folder for one's own."""
+    """The starter runs next to an empty folder for one's own."""
     monkeypatch.delenv("SENTISCOPE_STARTERS")
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "own"))
     before = state_of(TRAINED)

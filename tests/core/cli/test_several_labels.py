@@ -1,4 +1,4 @@
-"""The command line on a run with several labels a text: what a person reads."""
+"""The command line on a run with several labels per text: what a person reads."""
 
 import re
 

@@ -169,7 +169,7 @@ def test_the_built_in_corpus_comes_with_its_challenge_split():
         ("absent.csv", DataError, "absent.csv: no such file"),
         ("~/absent-folder/x.csv", DataError, "no such file"),
         ("caves", NotAvailable, "no hub repository is known for 'caves'; give a local copy with --data PATH"),
-        ("kornli", DataError, "'kornli': two texts a row are not supported"),
+        ("kornli", DataError, "'kornli': two texts per row are not supported"),
         ("us_airline", NotAvailable, "no hub repository is known for 'us_airline'; give a local copy with --data PATH"),
     ],
 )

@@ -108,7 +108,7 @@ def test_several_labels_in_one_cell_with_blanks_between(tmp_path):
     assert file.report.classes == {"price": 12, "service": 12, "taste": 18}
     found = {finding.kind: finding.message for finding in file.report.findings}["several-labels"]
     assert found == (
-        "several labels a text, in 'labels', separated by blanks: 12 rows with more than one, 1.40 on average; "
+        "several labels per text, in 'labels', separated by blanks: 12 rows with more than one, 1.40 on average; "
         "if each cell is one label, say so with data.separator"
     )
     assert read_file(tmp_path / "val.csv", separator="none").report.task == "single"

@@ -1,4 +1,4 @@
-"""Several labels a text: equal to scikit-learn, absent with a reason where undefined."""
+"""Several labels per text: equal to scikit-learn, absent with a reason where undefined."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Own runs are written to one place; the runs that come with Sentiscope are read beside them and never changed."""
+"""Own runs are written to one place; the runs that come with Sentiscope are read alongside them and never changed."""
 
 import io
 import zipfile

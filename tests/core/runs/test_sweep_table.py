@@ -76,7 +76,7 @@ def test_no_difference_lies_outside_its_own_interval(store, made, seeds):
     tested = [
         each for row in rows["rows"] for way in ("yardstick", "baseline") for each in row[f"versus_{way}"].values()
     ]
-    assert len(tested) == 4  # both cells beside TF-IDF in accuracy, one cell beside the other in both metrics
+    assert len(tested) == 4  # both cells against TF-IDF in accuracy, one cell against the other in both metrics
     for each in tested:
         assert each["low"] <= each["difference"] <= each["high"]
         assert each["significant"] == (each["p"] < 0.05) == (not each["low"] <= 0 <= each["high"])

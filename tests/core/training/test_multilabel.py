@@ -1,4 +1,4 @@
-"""The loop on several labels a text."""
+"""The loop on several labels per text."""
 
 import dataclasses
 

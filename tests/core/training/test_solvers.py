@@ -1,4 +1,4 @@
-"""Choosing among linear classifiers, one label a text or several, and turning decisions into probabilities."""
+"""Choosing among linear classifiers, one label per text or several, and turning decisions into probabilities."""
 
 import dataclasses
 from collections.abc import Callable

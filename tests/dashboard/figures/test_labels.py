@@ -1,4 +1,4 @@
-"""Several labels a text on the pages: counted by hand and by scikit-learn."""
+"""Several labels per text on the pages: counted by hand and by scikit-learn."""
 
 from __future__ import annotations
 

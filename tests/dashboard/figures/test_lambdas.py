@@ -1,4 +1,4 @@
-"""Which runs belong together, and our final values beside the paper's."""
+"""Which runs belong together, and our final values next to the paper's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model has beside its maps, as rows, tables and curves."""
+"""What a model has besides its maps, as rows, tables and curves."""
 
 from __future__ import annotations
 

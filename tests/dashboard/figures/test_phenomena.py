@@ -1,4 +1,4 @@
-"""Phenomena, the worst first, beside the yardstick."""
+"""Phenomena, the worst first, next to the yardstick."""
 
 from __future__ import annotations
 

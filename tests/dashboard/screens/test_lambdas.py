@@ -61,7 +61,7 @@ def test_where_lambda_hardly_moved_the_page_says_so(app, runs):
 def test_a_finished_run_has_its_course_its_final_values_and_the_reason_for_no_reported_ones(app, runs):
     shown = text_of(opened(app, run="finished"))
     assert SHOWN in shown
-    assert "Nothing is reported to set beside them" in shown
+    assert "No reported values to compare them with" in shown
     (table,) = app.dataframe
     assert len(table.value) == 4  # two layers, two lambdas
     assert drawn(app) == {"finished"}
