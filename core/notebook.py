@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 from core.cells import cell_text
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from core.interpret.sentence import SentenceView
 
 LONGEST_MAP = 40
@@ -25,6 +27,8 @@ _MAP = """
 .sentiscope-map td{width:1.6em;height:1.6em;min-width:1.6em;padding:0!important;border:1px solid #FDFCFA!important}
 """
 """Above the styles that notebooks have for tables of their own."""
+# Zero is the page; blue adds, orange takes away.
+_PAGE, _PLUS, _MINUS = ((253, 252, 250), (11, 99, 165), (190, 78, 8))
 _BAR = '<div style="background:#0B63A5;height:.8em;width:{width:.2f}em;min-width:1px"></div>'
 
 
@@ -64,7 +68,7 @@ def sentence(view: SentenceView, answer: str) -> str:
 
 
 def _inside(view: SentenceView) -> str:
-    from core.interpret.html import map_table, without_maps
+    from core.interpret.sentence import without_maps
 
     if why := without_maps(view):
         return f"<p>{why}</p>"
@@ -78,7 +82,7 @@ def _inside(view: SentenceView) -> str:
         f"Layer {len(view.layers)}, {heads}. Rows read, columns are read; blue adds, orange takes away, full colour "
         f"is {full:.3g}. A weight is not an explanation."
     )
-    return f'<style>{_MAP}</style><div class="sentiscope-map">{map_table(view, mean, caption, full)}</div>'
+    return f'<style>{_MAP}</style><div class="sentiscope-map">{_map_table(view, mean, caption, full)}</div>'
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -90,3 +94,23 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
         f"<tr>{''.join(f'<td>{escape(cell_text(value))}</td>' for value in row.values())}</tr>" for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _map_table(view: SentenceView, weights: np.ndarray, caption: str, full: float) -> str:
+    """One map (L, L), rows read; `full` is the weight that is shown in full colour."""
+    head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
+    rows = "".join(
+        f'<tr><th scope="row">{escape(token)}</th>{"".join(_cell(float(weight), full) for weight in row)}</tr>'
+        for token, row in zip(view.tokens, weights, strict=True)
+    )
+    return (
+        f"<figure><figcaption>{escape(caption)}</figcaption>"
+        f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{rows}</tbody></table></figure>"
+    )
+
+
+def _cell(weight: float, full: float) -> str:
+    strength = min(1.0, abs(weight) / full)
+    end = _PLUS if weight >= 0 else _MINUS
+    r, g, b = (round(page + strength * (colour - page)) for page, colour in zip(_PAGE, end, strict=True))
+    return f'<td title="{weight:+.4f}" style="background:rgb({r},{g},{b})"></td>'

@@ -258,3 +258,10 @@ def inside(view: SentenceView) -> dict[str, Any]:
 def _array(tensor: Tensor) -> np.ndarray:
     with torch.inference_mode():
         return tensor.detach().float().cpu().numpy().copy()
+
+
+def without_maps(view: SentenceView) -> str:
+    """Why there are none; empty: there are."""
+    if not view.layers:
+        return "This model has no attention to show."
+    return "The text is too long for maps of all pairs." if view.too_long else ""

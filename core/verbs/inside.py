@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.exceptions import NotAvailable, RunDamaged
 from core.runs.store import RunStore
 from core.verbs.evaluation import answer
 
@@ -37,20 +37,15 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
     The inside is that of `core.interpret.sentence.inside`.
     """
     from core.evaluation.multilabel import NOTHING
-    from core.interpret.html import page
     from core.interpret.sentence import inside
 
     store = store or RunStore()
     view, record = sentence(run, text, store), store.read(run)
     said = answer(record, view.probabilities)
     if html is not None:
-        try:
-            labels = said.get("labels_tuned", said.get("labels"))
-            words = "" if labels is None else ", ".join(labels) or NOTHING
-            whole = page(view, run=run, model=record.preset, answer=words)
-            html.write_text(whole, encoding="utf-8", errors="replace")
-        except OSError as error:
-            raise InputError(f"--html {html}: cannot be written ({error.strerror})") from error
+        labels = said.get("labels_tuned", said.get("labels"))
+        words = "" if labels is None else ", ".join(labels) or NOTHING
+        _of_the_dashboard("inside")(view, html, record, words)
     return {
         "run": run,
         "text": text,

@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from dashboard.figures.attention import SCALES, MapRow, block, coefficients, full_colour, map_grid, scaled
+from dashboard.figures.edits import UNCHANGED, Edits
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count
 from dashboard.figures.sentence import combined_rows, map_rows, subtracts
@@ -121,13 +122,20 @@ def heads(source: Source) -> Heads:
     """
     view, minus, edits = attended(source), subtracts(source.record), source.edits
     at, which, scale = layer(source), _maps(source).index(str(source.chosen(MAP))), str(source.chosen(SCALE))
-    here = [scaled(row, scale) for row in map_rows(view, at, minus, edits)]
-    by_layer = source.chosen(GRID) == OF_LAYER
-    if by_layer:
-        return Heads(view, here, here[which], at, scale, by_layer)
+    shown = of_layer(view, at, minus, edits, which, scale)
+    if source.chosen(GRID) == OF_LAYER:
+        return shown
     every = [map_rows(view, number, minus, edits)[which] for number in range(len(view.layers))]
     rows = [scaled(replace(row, name=f"layer {number}"), scale) for number, row in enumerate(every, start=1)]
-    return Heads(view, rows, here[which], at, scale, by_layer)
+    return replace(shown, rows=rows, by_layer=False)
+
+
+def of_layer(
+    view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED, which: int = -1, scale: str = "absolute"
+) -> Heads:
+    """All maps of one layer, counted from 0; `which` is the chosen one."""
+    rows = [scaled(row, scale) for row in map_rows(view, layer, minus, edits)]
+    return Heads(view, rows, rows[which], layer, scale, by_layer=True)
 
 
 def _draw_grid(shown: Heads, look: Look) -> go.Figure:

@@ -10,11 +10,11 @@ import pytest
 import torch
 from small_models import LONGEST, make, small
 
-from core.interpret.html import page
 from core.interpret.sentence import PADDING, inside, inspect_text
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
+from dashboard.inside import page
 
 CLASSES = ("negative", "neutral", "positive")
 TOKENIZER = fit_tokenizer(["a good film", "a bad film", "not bad at all"] * 2, TextConfig(max_length=LONGEST))
