@@ -22,7 +22,7 @@ from core.runs.store import RunStore
 
 GIGABYTE = 1024**3
 MEMORY = 1.0
-"""Gigabytes: a training of a preset on the built-in corpus takes about this much."""
+"""Gigabytes: a training run of a preset on the built-in corpus takes about this much."""
 DISK = 1.0
 """Gigabytes: some twenty runs with their checkpoints."""
 OPTIONAL = re.compile(r"extra\s*==")
@@ -35,7 +35,7 @@ def examine(store: RunStore) -> dict[str, Any]:
     Returns:
         `sentiscope`, `python`, `system`, `versions` by library (null where it is missing), `device`, `cores`,
         `memory_gb` and `disk_gb` (free, of), `folders` (`path`, `writable`), `runs` (counts: `own`, `starters`,
-        `damaged`), `at_once` and `threads` of trainings, `hub`; and `problems`: sentences, each with what to do.
+        `damaged`), `at_once` and `threads` of training runs, `hub`; and `problems`: sentences, each with what to do.
     """
     problems: list[str] = []
     versions, records = _versions(), store.list()
@@ -46,7 +46,9 @@ def examine(store: RunStore) -> dict[str, Any]:
     problems += [_unwritable(name, path) for name, path in folders.items() if not _writable(path)]
     if memory.available < MEMORY * GIGABYTE:
         free = memory.available / GIGABYTE
-        problems.append(f"{free:.1f} GB of memory are free, a training takes about {MEMORY:.0f}: close other programs")
+        problems.append(
+            f"{free:.1f} GB of memory are free, a run takes about {MEMORY:.0f} to train: close other programs"
+        )
     if disk.free < DISK * GIGABYTE:
         free = disk.free / GIGABYTE
         problems.append(f"{free:.1f} GB are free at {store.folder}: free some, or set SENTISCOPE_RUNS to another disk")

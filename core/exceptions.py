@@ -48,7 +48,7 @@ class NotAvailable(SentiscopeError):
 
 
 class Cancelled(SentiscopeError):
-    """The person asked a training to stop."""
+    """The person asked a training run to stop."""
 
 
 class StorageError(SentiscopeError):

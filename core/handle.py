@@ -57,9 +57,9 @@ def train(
         The run: done, or cancelled by the interrupt.
 
     Raises:
-        InputError: Data, preset, setting or length cannot be used, a run has this name already, or as many trainings
-            wait as this machine allows.
-        SentiscopeError: The training failed; the run tells why.
+        InputError: Data, preset, setting or length cannot be used, a run has this name already, or as many runs wait
+            as this machine allows.
+        SentiscopeError: Training failed; the run says why.
     """
     store = RunStore()
     short: dict[str, Any] = {"length": length, "epochs": epochs, "seed": seed, "limit": limit, "name": name}
@@ -253,11 +253,11 @@ class Run:
         return verbs.project(self.name, split=split, method=method, dimensions=dimensions, **own)
 
     def resume(self, *, on_event: OnEvent | None = None) -> Run:
-        """Go on with a training that was cancelled or failed, to the same bits as if it had not stopped.
+        """Resume a training run that was cancelled or failed, to the same bits as if it had not stopped.
 
         Raises:
             InputError: It is done, or another process trains it.
-            SentiscopeError: The training failed; the run tells why.
+            SentiscopeError: Training failed; the run says why.
         """
         with _told(on_event) as tell:
             verbs.resume(self.name, store=self.store, on_event=tell)
@@ -373,7 +373,7 @@ class Sentence:
 
 @contextlib.contextmanager
 def _told(on_event: OnEvent | None) -> Iterator[OnEvent]:
-    """Who is told how far a training is: whoever asked, else a person, as on the command line."""
+    """Who hears how far training is: whoever asked, else a person, as on the command line."""
     if on_event is not None:
         yield on_event
         return

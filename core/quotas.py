@@ -32,9 +32,9 @@ class Quota:
 
 
 # A class of thirty with twenty runs each stays below all of them.
-WAITING = Quota("SENTISCOPE_MOST_WAITING", 600, "trainings that wait in the queue")
+WAITING = Quota("SENTISCOPE_MOST_WAITING", 600, "training runs that wait in the queue")
 SHORT_WAITING = Quota("SENTISCOPE_MOST_SHORT", 60, "maps and TF-IDF yardsticks that wait")
-SWEEPS = Quota("SENTISCOPE_MOST_SWEEPS", 40, "sweeps that go on at once")
+SWEEPS = Quota("SENTISCOPE_MOST_SWEEPS", 40, "sweeps that run at once")
 UPLOADS = Quota("SENTISCOPE_MOST_UPLOADS", 2_000, "uploaded files")
 UPLOADS_MB = Quota("SENTISCOPE_UPLOADS_MB", 10_000, "MB of uploaded files")
 IMPORTED_MB = Quota("SENTISCOPE_IMPORTED_MB", 10_000, "MB of imported runs")

@@ -55,6 +55,6 @@ try:
     page.run()
     data.freeze_once()
 except RunDamaged as error:
-    problem("This page cannot go on", f"{error}\nBring the file back, or choose another run in the sidebar.")
+    problem("This page cannot continue", f"{error}\nBring the file back, or choose another run in the sidebar.")
 except SentiscopeError as error:
-    problem("This page cannot go on", str(error))
+    problem("This page cannot continue", str(error))

@@ -113,7 +113,7 @@ def _sweep_table(
 
 
 def has_checkpoint(run: str) -> bool:
-    """Whether a training that ended early can go on where it was."""
+    """Whether a training run that ended early can go on where it was."""
     return (store().path(run) / CHECKPOINT).is_dir()
 
 
@@ -365,7 +365,7 @@ def _dataset(config: DataConfig, version: str) -> Dataset:
 
 
 def tokenizer(data: Dataset, text: TextConfig) -> Tokenizer:
-    """The tokenizer that a training on this data would fit."""
+    """The tokenizer that a training run on this data would fit."""
     return _tokenizer(data.fingerprint, text, data)
 
 

@@ -87,7 +87,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """One process per core for the quick run of everything.
 
     None of their own for a room or a file, which ends before another process has imported torch; nor for slow tests,
-    which start servers, browsers and trainings and wait for them.
+    which start servers, browsers and training runs and wait for them.
     """
     quick = "not slow" in config.option.markexpr
     return min(WORKERS, os.cpu_count() or 1) if _everything(config) and quick else 0

@@ -49,7 +49,7 @@ def project(
 
 def figures(
     run: Run,
-    to: Annotated[Path, typer.Option(help="The folder that the files go to; made if it is not there.")],
+    to: Annotated[Path, typer.Option(help="The folder for the files; created if it does not exist.")],
     split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
     only: Annotated[str, typer.Option(metavar="NAME,…", help="Names of figures; default: all that there are.")] = "",
     text: Annotated[str, typer.Option(help="A sentence to look into, for `grid` and `coefficients`.")] = "",

@@ -14,10 +14,10 @@ from core.systems import CLASSES, VOCABULARY
 
 
 def presets(
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="One preset, shown whole.")] = "",
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="One preset, shown in full.")] = "",
     paper: Annotated[str, typer.Option(help=f"Only those of one paper: {', '.join(PAPERS)}, or its title.")] = "",
-    vocabulary: Annotated[int, typer.Option(help="Tokens at which sizes are told.")] = VOCABULARY,
-    classes: Annotated[int, typer.Option(help="Classes at which sizes are told.")] = CLASSES,
+    vocabulary: Annotated[int, typer.Option(help="Vocabulary size at which parameters are counted.")] = VOCABULARY,
+    classes: Annotated[int, typer.Option(help="Number of classes at which parameters are counted.")] = CLASSES,
     as_json: Json = False,
 ) -> None:
     """The models that can be trained: all, those of one paper, or one whole."""

@@ -45,7 +45,7 @@ def runs_import(
     source: Annotated[Path, typer.Argument(metavar="PATH", help="A zip file from `runs export`, or a run directory.")],
     as_json: Json = False,
 ) -> None:
-    """Take a run in, under its name or the next free one."""
+    """Import a run, under its name or the next free one."""
     emit(verbs.runs_import(source), as_json, show_tree)
 
 

@@ -38,8 +38,10 @@ def sweep(  # noqa: PLR0913 - each is an option that a person types by name
     epochs: Annotated[int | None, typer.Option(help="Short for --set training.epochs.")] = None,
     limit: Annotated[int | None, typer.Option(help="Short for --set data.limit.")] = None,
     at_once: Annotated[int | None, typer.Option("--jobs", help="Runs at a time; default: SENTISCOPE_JOBS.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be trained, and how long.")] = False,
-    detach: Annotated[bool, typer.Option("--detach", help="Go on in the background; `sweeps show` looks.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be trained, and for how long.")
+    ] = False,
+    detach: Annotated[bool, typer.Option("--detach", help="Run in the background; `sweeps show` reports.")] = False,
     metric: Metrics = "",
     baseline: Baseline = "",
     table: Table = None,

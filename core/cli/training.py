@@ -25,7 +25,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed.")] = None,
     limit: Annotated[int | None, typer.Option(help="Training rows, seeded and stratified; other splits whole.")] = None,
     name: Annotated[str, typer.Option(help="Name of the run; default: data, model, seed and time.")] = "",
-    resume: Annotated[str, typer.Option(metavar="RUN", help="Go on with this run, as it was set, instead.")] = "",
+    resume: Annotated[str, typer.Option(metavar="RUN", help="Resume this run, with its own settings, instead.")] = "",
     as_json: Json = False,
 ) -> None:
     """Train a model, evaluate it and keep the run. Waits while other runs hold all slots."""

@@ -1,7 +1,7 @@
 """A person's own data sets: uploaded files kept by their content, and how each is to be read. Imports nothing heavy.
 
 FOLDER/files/SHA256/NAME     what was uploaded
-FOLDER/choices/ID.json       which file, which columns, which encoding: what a training needs to be told
+FOLDER/choices/ID.json       which file, which columns, which encoding: what a training run needs to be told
 """
 
 from __future__ import annotations

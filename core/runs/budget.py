@@ -1,4 +1,4 @@
-"""How long a training may take, chosen before it starts, and how long it will take. Imports nothing heavy."""
+"""How long a training run may take, chosen before it starts, and how long it will take. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SIMILAR = 4.0
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a training will take at most (it may stop early)."""
+    """What a training run will take at most (it may stop early)."""
 
     steps: int
     seconds: float

@@ -139,7 +139,7 @@ class Experiment(Events):
         return model, tokenizer
 
     def _tokenizer(self, dataset: Dataset) -> Tokenizer:
-        """Fitted; a training that goes on keeps its own, since the file of a lexicon may have changed or gone."""
+        """Fitted; a training run that goes on keeps its own, since the file of a lexicon may have changed or gone."""
         path = self.folder / TOKENIZER
         if (self.folder / CHECKPOINT).is_dir() and path.is_file():
             return load_tokenizer(path)

@@ -30,7 +30,7 @@ START_SECONDS = 10.0
 """How long a new process waits for its starter to have written the record."""
 FOLDER = ".queue"
 TRAINING, SHORT = "", "short-"
-"""Kinds of work, each with tickets and slots of its own: a map need not wait for a training of an hour."""
+"""Kinds of work, each with tickets and slots of its own: a map need not wait for a training run of an hour."""
 HELD = "SENTISCOPE_HELD"
 """Numbers of the locked handles that a process which waited leaves to the program that it becomes."""
 

@@ -54,7 +54,7 @@ class Process:
 
 
 class Progress(TypedDict, total=False):
-    """How far a training is, as of its last checkpoint."""
+    """How far training has come, as of its last checkpoint."""
 
     step: Count
     steps: Count

@@ -313,7 +313,7 @@ def detach(store: RunStore, name: str, at_once: int = 0) -> None:
     while not driven(store, name):
         if process.poll() is not None:
             if process.returncode:
-                raise InputError(f"the sweep did not start; {log} tells why")
+                raise InputError(f"the sweep did not start; the reason is in {log}")
             return
         time.sleep(0.05)
 

@@ -1,4 +1,4 @@
-"""Train, go on with a training, and what a training reports."""
+"""Train, resume, and what a training run reports."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from core.runs.store import RunStore
 
 
 def configure(data: str = "built-in", model: str = "ndt-01-n3", settings: Mapping[str, Any] | None = None) -> RunConfig:
-    """The complete settings of a training: what suits the data set, above it the preset's own, above them `settings`.
+    """The complete settings of a run: what suits the data set, over it the preset's own, over them `settings`.
 
     Raises:
         InputError: unknown preset, setting, data set or path.
@@ -58,7 +58,7 @@ def train(
         on_event: told what happens; see `core.runs.worker.OnEvent`.
 
     Raises:
-        InputError: no such data, preset, setting or length; a run has this `name` already; as many trainings wait as
+        InputError: no such data, preset, setting or length; a run has this `name` already; as many runs wait as
             this machine allows.
     """
     store = store or RunStore()
@@ -86,7 +86,7 @@ def resume(
 
 
 def summary(record: RunRecord) -> dict[str, Any]:
-    """What a training reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
+    """What a training run reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
 
     `interval_method` says in words what an interval is. `reported` is what the paper reports for the same preset and
     data set, with a note where splits differ; else null.

@@ -50,7 +50,7 @@ RULE = Option(
     "Threshold on",
     rules,
     "Top answer: the class with the highest probability, if that is above the threshold; otherwise no answer. "
-    "A class: it stands against all others, and is said where its own probability is above the threshold.",
+    "A class: against all others; it is predicted where its own probability is above the threshold.",
     usual=_first_rule,
     words=_rule_told,
 )

@@ -194,10 +194,10 @@ CONFUSION = Figure(
     matrix,
     _draw_matrix,
     note=lambda matrix: sample(matrix.decision),
-    reading="Rows are what the sentence is, columns what the model said; the diagonal is correct.",
+    reading="Rows are true classes, columns predicted ones; the diagonal is correct.",
     how=(
         "Counts and the share of their row, which does not depend on how frequent a class is; the colour follows the "
-        "large number. What the model says depends on the threshold."
+        "large number. What the model predicts depends on the threshold."
     ),
     of="split",
     options=(*answers.OPTIONS, CELLS),

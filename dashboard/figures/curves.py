@@ -1,4 +1,4 @@
-"""What a training has logged, as curves over epochs."""
+"""What a training run has logged, as curves over epochs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.training.history import History
 
 @dataclass(frozen=True)
 class Curves:
-    """What a training has logged so far; every x is in epochs (2.5 = half way through the third)."""
+    """What a training run has logged so far; every x is in epochs (2.5 = half way through the third)."""
 
     epochs: int
     """Planned; the axis is as long as this from the first step on."""
@@ -88,7 +88,7 @@ def steps_per_epoch(history: History, epochs: int, steps: int) -> float:
         return steps / epochs
     if ends := history.kind("epoch"):
         return ends[0]["step"] / (ends[0]["epoch"] + 1)
-    # Before that the distance of logged rows tells roughly: a training logs about 200 of them.
+    # Before that the distance of logged rows tells roughly: a training run logs about 200 of them.
     logged = [row["step"] for row in history.rows[-2:]]
     return LOGGED_STEPS * max(1, logged[-1] - logged[0]) / epochs if logged else 1.0
 
@@ -140,7 +140,7 @@ def _finite(heads: Any) -> bool:
 
 @dataclass(frozen=True)
 class NumberLine:
-    """One learned number over a training: x in epochs."""
+    """One learned number over a training run: x in epochs."""
 
     x: tuple[float, ...]
     y: tuple[float, ...]

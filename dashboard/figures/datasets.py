@@ -38,7 +38,7 @@ class Option:
     id: str
     """What the list shows and a link carries."""
     settings: dict[str, Any]
-    """Dotted settings of a training on it, `data.name` included."""
+    """Dotted settings of a training run on it, `data.name` included."""
     lacking: str = ""
     """Why it cannot be opened here and what to do; empty: it can."""
 

@@ -112,7 +112,7 @@ class Decision:
     @property
     def score_name(self) -> str:
         """What that probability is called."""
-        return "P(said)" if self.positive is None else f"P({self.classes[self.positive]})"
+        return "P(predicted)" if self.positive is None else f"P({self.classes[self.positive]})"
 
     @cached_property
     def counts(self) -> Integers:

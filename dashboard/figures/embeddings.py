@@ -82,7 +82,7 @@ def colouring(points: pd.DataFrame, way: str, classes: Sequence[str], tokens: To
         return _with_label(points, way.removeprefix(OF), tokens)
     if way == "confidence":
         least = 0.0 if any(str(name).startswith(LABEL) for name in points) else 1 / len(classes)
-        return Shades("P(said)", points["probability"].to_numpy(float), least, 1.0)
+        return Shades("P(predicted)", points["probability"].to_numpy(float), least, 1.0)
     if way == "correctness":
         wrong = (points["label"] != points["predicted"]).to_numpy()
         return [

@@ -37,7 +37,7 @@ class Files:
         return self.store.list()
 
     def curves(self, record: RunRecord) -> tuple[Curves, int]:
-        """What a training has logged, and how many damaged lines were left out."""
+        """What a training run has logged, and how many damaged lines were left out."""
         history, chosen, progress = self._history(record), record.config.training, record.progress
         steps, rows = int(progress.get("steps") or 0), int(progress.get("rows", {}).get("validation") or 0)
         metric = curves.shown_metric(chosen.metric, record.task)

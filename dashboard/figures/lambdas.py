@@ -1,4 +1,4 @@
-"""How lambda moved in several trainings at once, with the validation loss below on the same axis."""
+"""How lambda moved in several training runs at once, with the validation loss below on the same axis."""
 
 from __future__ import annotations
 
@@ -367,7 +367,7 @@ def _clear(colour: str) -> str:
 
 @dataclass(frozen=True)
 class Course:
-    """How the lambdas of several trainings moved."""
+    """How the lambdas of several training runs moved."""
 
     tracks: tuple[Track, ...]
     """The run in focus first."""

@@ -449,7 +449,7 @@ class Learned:
 
 
 def learned(source: Source) -> Learned:
-    """What a training has logged of them.
+    """What a training run has logged of them.
 
     Raises:
         NotAvailable: the model has none.

@@ -1,4 +1,4 @@
-"""A training that has been chosen but not begun: its settings, its time, its command line."""
+"""A training run that has been chosen but not begun: its settings, its time, its command line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def time_said(found: Estimate | None, config: RunConfig) -> str:
         return "Solved in one go, without steps: seconds for short texts, minutes for long ones."
     if found is None:
         return "How long it takes is known after its first steps: nobody has counted these texts yet."
-    basis = {0: "a guess: nothing alike has been trained on this machine yet", 1: "measured on an earlier run here"}
+    basis = {0: "a guess: nothing similar has been trained on this machine yet", 1: "measured on an earlier run here"}
     about = basis.get(found.runs, f"measured on {found.runs} earlier runs here")
     steps = f"{count(found.steps)} steps in {config.training.epochs} epochs"
     return f"About {duration(_rounded(found.seconds))} at most · {steps} · {about}"

@@ -197,7 +197,7 @@ PR = Figure(
     lambda ranking, look: draw_pr(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, average precision",
     reading=(
-        "Of those said to be the class, how many are (precision), against how many of it are found; ring: the "
+        "Of those predicted as the class, how many are (precision), against how many of it are found; ring: the "
         "threshold."
     ),
     how=(

@@ -102,7 +102,7 @@ class Reader(Protocol):
         """All runs, newest first."""
 
     def curves(self, record: RunRecord) -> tuple[Curves, int]:
-        """What a training has logged, and how many damaged lines were left out."""
+        """What a training run has logged, and how many damaged lines were left out."""
 
     def learned_numbers(self, record: RunRecord) -> dict[str, list[NumberLine]]:
         """The course of every learned number but lambda."""

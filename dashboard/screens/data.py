@@ -53,7 +53,7 @@ FILE_FIRST = "First use the file below, or take it away again"
 SPLITS = "Unknown: share of the tokens that the vocabulary of the training split lacks. Cut: share of the texts."
 SPLITS_HOW = (
     "Repeats are rows whose text occurred before in the same split. A row of another split that is also in train, or "
-    "lies inside a training text as a phrase, can be remembered instead of understood: scores on it flatter."
+    "lies inside a training text as a phrase, can be memorised instead of understood: scores on it flatter."
 )
 YARDSTICK = "TF-IDF of single words and pairs with logistic regression: what a model has to beat to be worth its name."
 SPLIT_COLUMNS = {

@@ -100,7 +100,7 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
     try:
         first = look(asked)
     except SentiscopeError as error:
-        problem(f"{file} cannot be read so", _in_words_of_the_page(str(error)))
+        problem(f"{file} cannot be read this way", _in_words_of_the_page(str(error)))
         return
     config, report = _columns(choices, key, asked, first, look)
     if report.problem:
@@ -168,7 +168,7 @@ def _columns(
         names,
         index=names.index(first.label) if first.label in names else None,
         key=f"label-{key}",
-        help="What it learns to say. Several 0/1 columns, one for each label: type their names with commas, or y_*",
+        help="What it learns to predict. Several 0/1 columns, one per label: type their names with commas, or y_*",
         width=190,
         accept_new_options=True,
         placeholder="0/1 columns" if first.label else "Choose a column",

@@ -60,7 +60,7 @@ def _filter(label: str, names: Sequence[str], key: str, width: int = 150) -> str
 def row_table(rows: pd.DataFrame) -> str | None:
     """A page of the rows; the text of the chosen one, None if none is."""
     if rows.empty:
-        finding("No text is like that", "Leave out a filter, or look for fewer characters.")
+        finding("No text matches", "Leave out a filter, or look for fewer characters.")
         return None
     pages = math.ceil(len(rows) / PAGE_ROWS)
     if int(state.draft(state.PAGE, 0) or 0) > pages:

@@ -42,14 +42,14 @@ from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.stats import stats
 from dashboard.widgets.style import look
 
-QUESTION = "Which sentences does the model take for alike, and are its classes apart?"
+QUESTION = "Which sentences does the model treat as alike, and are its classes apart?"
 SELECT = {
     2: "Draw around points, or click one, to read the sentences.",
     3: "Turn it with the mouse; to choose sentences, go to 2-D.",
 }
 WORTH = (
     "A silhouette is 1 where a class keeps to itself, 0 where classes overlap, below 0 where sentences lie with "
-    "another class. The share of neighbours kept says how far what is near on the map is near in truth."
+    "another class. The share of neighbours kept says how far nearness on the map is true nearness."
 )
 FEW = 30
 

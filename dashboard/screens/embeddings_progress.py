@@ -12,7 +12,7 @@ from dashboard import data, state
 from dashboard.figures.numbers import count, duration
 from dashboard.widgets.messages import problem, progress
 
-TAKES = "It is computed in a process of its own and kept; you may leave the page or close the tab."
+TAKES = "It is computed in a separate process and kept; you may leave the page or close the tab."
 
 
 def not_yet(run: str, files: MapFiles, sentences: int, damage: str = "") -> None:

@@ -40,7 +40,7 @@ FINAL = (
 SUBTRACTS = "This model takes its second map away: lambda enters the sum with a minus."
 DEPENDS = (
     "In {preset} lambda depends on the token. What is drawn is its mean over a fixed set of validation texts; "
-    "the page Sentence shows it for one text."
+    "the Sentence page shows it for one text."
 )
 HEADS = "Each head has its own lambda: thin lines, named on hover. The thick line is their mean."
 

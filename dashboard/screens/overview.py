@@ -80,7 +80,7 @@ def _advice(records: list[RunRecord]) -> tuple[str, str, str, str, str]:
     best = offered(records)
     if best is None:
         return (
-            "No training has finished yet",
+            "No training run has finished yet",
             "Start another, or go on with one that was stopped: choose it in the sidebar and open Train.",
             "Train a model",
             "train",

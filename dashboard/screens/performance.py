@@ -45,7 +45,7 @@ INTERVALS = (
 
 def page() -> None:
     """One run on one split."""
-    record = chosen_run("Performance", QUESTION, purpose="Its metrics, confusions and mistakes stand here")
+    record = chosen_run("Performance", QUESTION, purpose="Its metrics, confusions and mistakes are shown here")
     if record is None:
         return
     splits = data.evaluated_splits(record.run)
@@ -193,7 +193,7 @@ def _selection(report: Report, decision: Decision, true: int, said: int) -> None
         st.button(
             "Clear", type="tertiary", icon=":material/close:", on_click=state.clear, args=(state.CELL, state.CELLS)
         )
-    name = f"Sentences that are {decision.classes[true]} and were said to be {decision.classes[said]}"
+    name = f"Sentences that are {decision.classes[true]} and were predicted as {decision.classes[said]}"
     example_table(rows, name)
 
 

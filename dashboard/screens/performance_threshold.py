@@ -29,5 +29,5 @@ def spoken(name: str) -> tuple[str, str]:
     """Label and help of a slider that is about one class or label."""
     return (
         f"Threshold on P({name})",
-        f"“{name}” is said where its probability is above this; every figure and count below follows",
+        f"“{name}” is predicted where its probability is above this; every figure and count below follows",
     )

@@ -72,9 +72,9 @@ def _below(record: RunRecord, others: Mapping[str, RunRecord]) -> None:
     try:
         _reading(record, others, text or "")
     except RunDamaged as error:
-        problem("This page cannot go on", f"{error}\nBring the file back, or choose another run in the sidebar.")
+        problem("This page cannot continue", f"{error}\nBring the file back, or choose another run in the sidebar.")
     except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
-        problem("This page cannot go on", str(error))
+        problem("This page cannot continue", str(error))
 
 
 def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> None:

@@ -39,7 +39,7 @@ def _live(run: str) -> None:
 
 
 def _others(waiting: bool) -> None:
-    """The same without a training of one's own to watch; one full run at the end switches the clock off."""
+    """The same without a training run of one's own to watch; one full run at the end switches the clock off."""
     _follow_wish()
     records = data.runs()
     if waiting and not any(one.status in LIVE for one in records):

@@ -89,7 +89,7 @@ def _go_on(run: str) -> None:
 
 
 def queue(records: Sequence[RunRecord], beside: str = "") -> None:
-    """Other trainings that run or wait, in their order; `beside` is the one that the page shows already."""
+    """Other runs that train or wait, in their order; `beside` is the one that the page shows already."""
     live = [record for record in records if record.status in LIVE]
     others = sorted((one for one in live if one.run != beside), key=lambda one: (one.status != "running", one.created))
     if not others:
@@ -113,7 +113,7 @@ def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
         records = data.runs()
         place = jobs.position(records, record.run)
         if place == 1 and all(other.status != "running" for other in records):
-            return "Starting", "the process that trains comes up · you may close this tab", 0.0
+            return "Starting", "the training process is starting · you may close this tab", 0.0
         return "Waiting for a free place", f"number {place} in the queue · you may close this tab", 0.0
     now = max([*curves.step[-1:], *curves.lambda_step[-1:], *curves.epoch[-1:], 0.0])
     if not now:
@@ -149,9 +149,9 @@ def past(record: RunRecord) -> None:
     curves, skipped = data.curves(record)
     heading(record.run, "past", note=_outcome(record))
     if record.status == "failed":
-        problem("This training has failed", record.reason)
+        problem("Training has failed", record.reason)
     elif record.status == "cancelled":
-        finding("This training has been stopped", _stands(record))
+        finding("Training has been stopped", _stands(record))
     if record.status == "done":
         _reached(record)
     elif record.unbound:

@@ -18,7 +18,7 @@ from dashboard.widgets.tokens import probability_bar
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
-READING = "Each label on its own, so the numbers do not sum to 1. The mark is its threshold{}: above it, it is said."
+READING = "Each label by itself, so the numbers do not sum to 1. The mark is its threshold{}: it is predicted above it."
 TUNED = ", chosen on validation"
 
 
@@ -53,7 +53,7 @@ def label_bars(
 
 def _bar(name: str, p: float, limit: float, before: float | None) -> str:
     said = p > limit
-    about = f"{'said' if said else 'not said'}, threshold {number(limit)}"
+    about = f"{'predicted' if said else 'not predicted'}, threshold {number(limit)}"
     about += "" if before is None else f", as trained {number(before)}"
     was = "" if before is None else f'<i style="left:{100 * before:.1f}%"></i>'
     return (

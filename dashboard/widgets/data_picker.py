@@ -1,4 +1,4 @@
-"""Which data to train on: the same field wherever a training begins."""
+"""Which data to train on: the same field wherever a training run begins."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ def example_table(rows: pd.DataFrame, name: str) -> None:
         column_config={
             "text": st.column_config.TextColumn("Sentence", width="large"),
             "label": st.column_config.TextColumn("Is", width=90),
-            "predicted": st.column_config.TextColumn("Said", width=90),
-            "probability": st.column_config.NumberColumn("P(said)", format="%.3f", width=80),
+            "predicted": st.column_config.TextColumn("Predicted", width=90),
+            "probability": st.column_config.NumberColumn("P(predicted)", format="%.3f", width=96),
         },
         key=f"{state.EXAMPLES}-{_which(rows)}",  # a chosen row is a place among these sentences and no others
         on_select="rerun",

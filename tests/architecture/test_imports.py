@@ -151,7 +151,7 @@ WITHOUT = {
         {"pandas"},
     ),
     "what the server reads at its start": ("import dashboard.warm; dashboard.warm._read()", {"torch", "sklearn"}),
-    "a training until its first step": (FIRST_STEP, {"sklearn", "torch._dynamo"}),
+    "a training run until its first step": (FIRST_STEP, {"sklearn", "torch._dynamo"}),
 }
 """What must be quick, the least demanding last: its code, and modules that it does not wait for."""
 

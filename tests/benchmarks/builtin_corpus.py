@@ -4,7 +4,7 @@
     sentiscope train --model vanilla --name builtin-vanilla-s0
     python tests/benchmarks/builtin_corpus.py builtin-n3-s0 builtin-n3-s1 builtin-n3-s2 builtin-vanilla-s0
 
-The runs must be finished trainings on the corpus as it is now; the yardstick is fitted (or found) here.
+The runs must be finished and trained on the corpus as it is now; the yardstick is fitted (or found) here.
 """
 
 from __future__ import annotations

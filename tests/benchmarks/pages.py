@@ -3,7 +3,7 @@
     python tests/benchmarks/pages.py [--repeats 10] [--loads 3] [--trainings 1]
 
 Medians. Everything is measured inside the browser, from the key, click or request to the frame that shows the answer;
-on a machine with other work the times are those of the load printed with each. A training is the page's own default:
+on a machine with other work the times are those of the load printed with each. Training uses the page's own defaults:
 into an empty folder, on the built-in corpus, which is made on the way.
 """
 

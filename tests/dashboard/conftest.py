@@ -85,7 +85,7 @@ def app() -> AppTest:
 
 @pytest.fixture(scope="session")
 def tiny() -> dict[str, object]:
-    """Settings of a training that takes a second."""
+    """Settings of a training run that takes a second."""
     return TINY
 
 

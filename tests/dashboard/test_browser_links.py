@@ -78,7 +78,7 @@ def test_a_sentence_of_a_cell_leads_to_its_inside(browser, server):
     page.locator(".st-key-fig-confusion .bars .point").first.click(timeout=60_000, force=True)
     expect(page.get_by_text("of 16 sentences")).to_be_visible(timeout=30_000)
     settle(page)
-    first_row(page, "Sentences that are negative and were said to be negative")
+    first_row(page, "Sentences that are negative and were predicted as negative")
     page.get_by_role("button", name="Look inside this sentence").click(timeout=30_000)
     assert "film number" in read_on_the_sentence_page(page)
     assert complaints == []

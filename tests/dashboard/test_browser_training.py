@@ -26,7 +26,7 @@ SMALL = {
 
 
 def started(page: Page, base: str, table, name: str) -> None:
-    """A training that would take minutes."""
+    """A training run that would take minutes."""
     page.goto(f"{base}/train")
     page.get_by_role("combobox", name="Data").click()
     page.keyboard.type(str(table))
@@ -53,7 +53,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, tmp_path):
     expect(page.get_by_text(re.compile(r"at most \d+ (s|min|h)"))).to_be_visible()
 
     page.get_by_role("button", name="Pause").click()
-    expect(page.get_by_text("This training has been stopped")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Training has been stopped")).to_be_visible(timeout=30_000)
     expect(page.get_by_text(re.compile(r"It stands at step \d+ of"))).to_be_visible()
     stood = step(runs, "long")
     assert runs.read("long").status == "cancelled" and stood > 0
@@ -75,7 +75,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, tmp_path):
     expect(page.get_by_text(re.compile(r"Epoch \d+ of 9000"))).to_be_visible(timeout=60_000)
     page.get_by_role("button", name="Cancel", exact=True).click()
     page.get_by_role("button", name="Cancel it long").click()
-    expect(page.get_by_text("This training has been stopped")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Training has been stopped")).to_be_visible(timeout=30_000)
     expect(page.get_by_role("button", name="Begin anew")).to_be_visible()
     assert not (runs.path("long") / "checkpoint").exists()
     assert complaints == later == []
@@ -101,5 +101,5 @@ def test_a_second_training_waits_and_begins_when_the_first_is_cancelled(browser,
     expect(page.get_by_role("heading", name="Queue")).to_be_hidden()
     page.get_by_role("button", name="Cancel", exact=True).click()
     page.get_by_role("button", name="Cancel it second").click()
-    expect(page.get_by_text("This training has been stopped")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Training has been stopped")).to_be_visible(timeout=30_000)
     assert complaints == []

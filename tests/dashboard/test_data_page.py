@@ -199,7 +199,7 @@ def test_a_link_restores_filters_and_page(app, table, tmp_path):
     assert "Rows 1 to 10 of 10" in shown
     assert "test, n = 80" in shown
     app.text_input(key=state.FIND).set_value("no such words").run()
-    assert "No text is like that" in text_of(app)
+    assert "No text matches" in text_of(app)
 
 
 def test_an_opened_text_shows_its_steps_and_tokens(app, table):

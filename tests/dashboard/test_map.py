@@ -60,7 +60,7 @@ def test_a_run_without_embeddings_says_so(app, runs):
 def test_embeddings_that_cannot_be_read_are_told(app, runs):
     (runs / "finished" / "evaluation" / "test" / "embeddings.npy").write_bytes(b"short")
     shown = words(opened(app, run="finished"))
-    assert "This page cannot go on" in shown and "embeddings.npy" in shown
+    assert "This page cannot continue" in shown and "embeddings.npy" in shown
 
 
 @pytest.mark.parametrize(("dimensions", "name"), [(2, "t-SNE, 2-D"), (3, "t-SNE, 3-D")])

@@ -103,7 +103,7 @@ def test_a_run_without_weights_still_has_its_metrics(app, runs):
 def test_weights_that_cannot_be_read_are_told(app, runs):
     (runs / "finished" / "weights.safetensors").write_bytes(b"short")
     shown = text_of(opened(app, "sentence", run="finished"))
-    assert "This page cannot go on" in shown
+    assert "This page cannot continue" in shown
     assert "weights.safetensors" in shown
 
 
@@ -356,7 +356,7 @@ def test_the_sentences_of_a_cell_are_named_after_it(app, runs):
     opened(app, "performance", run="finished", threshold="0.0")
     app.session_state[state.CELLS] = {"selection": {"cells": [[0, "said positive"]]}}
     app.run()
-    assert len(table_named(app, "Sentences that are negative and were said to be positive").value) == 8
+    assert len(table_named(app, "Sentences that are negative and were predicted as positive").value) == 8
 
 
 @pytest.mark.slow

@@ -68,7 +68,7 @@ def starters(tmp_path, monkeypatch):
 def opened(app, page: str, **link: str) -> str:
     """All words on the page that this link shows."""
     shown = words(pages.opened(app, page, **link))
-    assert "This page cannot go on" not in shown
+    assert "This page cannot continue" not in shown
     return shown
 
 

@@ -40,7 +40,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(cli):
-    """The JSON of a training under the name `first`."""
+    """The JSON of a training run under the name `first`."""
     code, out, err = cli(
         "train", "--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "4", "--name", "first", "--json", *TINY
     )

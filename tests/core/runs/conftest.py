@@ -58,7 +58,7 @@ TINY = {
 
 @pytest.fixture
 def tiny(table, monkeypatch, tmp_path):
-    """Settings of a training that takes a moment: tiny(preset, **settings)."""
+    """Settings of a training run that takes a moment: tiny(preset, **settings)."""
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
 

@@ -1,4 +1,4 @@
-"""How long a training will take, said before it starts."""
+"""How long a training run will take, said before it starts."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def test_no_run_is_made_where_as_many_wait_as_may(store, config, sleeping, monke
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="a training waits in its own process there")
+@pytest.mark.skipif(os.name == "nt", reason="a training run waits in its own process there")
 @pytest.mark.parametrize("how", ["wish", "SIGTERM"])
 def test_a_run_that_waits_is_small_is_believed_to_live_and_ends_as_cancelled(store, config, monkeypatch, how):
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
@@ -209,7 +209,7 @@ def test_a_run_that_waits_is_small_is_believed_to_live_and_ends_as_cancelled(sto
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="a training waits in its own process there")
+@pytest.mark.skipif(os.name == "nt", reason="a training run waits in its own process there")
 def test_a_run_killed_while_it_waits_is_started_again_after_a_restart(store, config, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
     with queue.slot(store.folder, "busy", "2020"):

@@ -294,6 +294,6 @@ def test_no_more_wait_than_allowed_and_dead_ones_do_not_count(tmp_path, monkeypa
     with contextlib.ExitStack() as held:
         for number in range(2):
             assert queue.try_lock(held.enter_context(queue.opened(folder / f"ticket-{number}-waits")))
-        with pytest.raises(InputError, match=r"2 trainings that wait.*allows 2 \(SENTISCOPE_MOST_WAITING\)"):
+        with pytest.raises(InputError, match=r"2 training runs that wait.*allows 2 \(SENTISCOPE_MOST_WAITING\)"):
             queue.check_room(tmp_path)
         queue.check_room(tmp_path, queue.SHORT)

@@ -58,7 +58,7 @@ def training(folder: Path, events=None, score=accuracy, model=MODEL, rows=50, **
 
 @pytest.fixture
 def make(tmp_path):
-    """Builds a training in a folder of its own: make(name="a", **settings)."""
+    """Builds a training run in a folder of its own: make(name="a", **settings)."""
 
     def build_one(name="run", **settings):
         (tmp_path / name).mkdir(exist_ok=True)

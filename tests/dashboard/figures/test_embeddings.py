@@ -181,7 +181,7 @@ def test_a_map_with_depth_has_three_axes_and_no_lasso():
 
 @pytest.mark.parametrize(("dark", "tokens"), [(False, LIGHT), (True, DARK)])
 def test_confidence_goes_from_guessing_to_certain_in_ordered_steps_not_in_the_colours_of_signs(dark, tokens):
-    shades = Shades("P(said)", np.array([0.5, 0.7, 1.0]), 0.5, 1.0)
+    shades = Shades("P(predicted)", np.array([0.5, 0.7, 1.0]), 0.5, 1.0)
     (points,) = draw_map(FLAT, ROWS, WORDS, shades, ["", ""], Look(dark=dark)).data
     assert (points.marker.cmin, points.marker.cmax) == (0.5, 1.0)
     assert list(points.marker.color) == [0.5, 0.7, 1.0]

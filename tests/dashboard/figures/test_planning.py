@@ -1,4 +1,4 @@
-"""What is said of a training before it begins."""
+"""What is said of a training run before it begins."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONFIG = compose("ndt-01-n3", {"training.epochs": 4})
 
 def test_a_guess_is_called_a_guess():
     assert time_said(Estimate(1000, 52.0, 0), CONFIG).endswith(
-        "a guess: nothing alike has been trained on this machine yet"
+        "a guess: nothing similar has been trained on this machine yet"
     )
 
 
