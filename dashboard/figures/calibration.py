@@ -102,6 +102,7 @@ def _draw(shape: Reliability, look: Look) -> go.Figure:
 
 CALIBRATION = Figure(
     "calibration",
+    "performance",
     "Calibration",
     _read,
     _draw,
@@ -113,7 +114,6 @@ CALIBRATION = Figure(
         "Ten bins of the probability; the whisker is the 95 % interval (Wilson), the number above is n. Pale bars "
         "rest on fewer than 30 sentences."
     ),
-    of="split",
     options=answers.OPTIONS,
     tables=lambda shape: {"Calibration": bin_table(shape.bins)},
     sizes=lambda shape: {f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in shape.bins},

@@ -190,6 +190,7 @@ def _outcomes_reading(decision: Decision) -> str:
 
 CONFUSION = Figure(
     "confusion",
+    "performance",
     "Confusion matrix",
     matrix,
     _draw_matrix,
@@ -199,7 +200,6 @@ CONFUSION = Figure(
         "Counts and the share of their row, which does not depend on how frequent a class is; the colour follows the "
         "large number. What the model predicts depends on the threshold."
     ),
-    of="split",
     options=(*answers.OPTIONS, CELLS),
     spread=(CELLS,),
     tables=lambda matrix: {"Confusion": confusion_table(matrix.decision)},
@@ -207,13 +207,13 @@ CONFUSION = Figure(
 )
 CONFIDENCE = Figure(
     "confidence",
+    "performance",
     "Confidence by outcome",
     lambda source: source.once(answers.decision),
     _draw_outcomes,
     note=sample,
     reading=_outcomes_reading,
     how="Each bar holds the sentences whose probability lies in a twentieth; the line is the threshold.",
-    of="split",
     options=answers.OPTIONS,
     sizes=lambda decision: {
         "right answers": int(decision.correct.sum()),

@@ -337,6 +337,7 @@ class Balance:
 
 CLASSES = Figure[Balance](
     "classes",
+    "data",
     "Classes",
     None,
     lambda balance, look: class_balance(balance.shares, look),
@@ -372,6 +373,7 @@ def _draw_lengths(shown: Lengths, look: Look) -> go.Figure:
 
 LENGTHS = Figure[Lengths](
     "lengths",
+    "data",
     "Lengths",
     None,
     _draw_lengths,
@@ -395,6 +397,7 @@ class Measured:
 
 MEASURED = Figure[Measured](
     "measured",
+    "data",
     "What models reach",
     None,
     lambda shown, look: measured(shown.table, look),

@@ -419,13 +419,13 @@ def _note(shown: Mapped) -> str:
 
 MAP = Figure(
     "map",
+    "embeddings",
     lambda shown: map_name(shown.config),
     mapped,
     _draw,
     note=_note,
     reading=lambda shown: READING[shown.config.method],
     how=lambda shown: HOW[shown.config.method],
-    of="split",
     options=(METHOD, DIMENSIONS, COLOUR, SENTENCES),
     spread=(METHOD, DIMENSIONS),
     tables=lambda shown: {"Points": point_table(shown.made, shown.placed)},

@@ -21,6 +21,11 @@ Shape = TypeVar("Shape")
 Words = str | Callable[[Shape], str]
 
 
+Page = Literal["train", "lambdas", "performance", "embeddings", "sentence", "data", "sweeps"]
+OF_SPLIT = ("performance", "embeddings")
+"""Pages whose figures are about a split; those of `sentence` are about a text."""
+
+
 class Kept(go.Figure):
     """A drawing that is shown again and again: it is put into words for the browser once."""
 
@@ -40,6 +45,8 @@ class Figure(Generic[Shape]):
 
     name: str
     """Of the exported file, of the download and for `--only`."""
+    page: Page
+    """Where it stands; one that its page does not place stands at its end."""
     title: Words[Shape]
     read: Callable[[Source], Shape] | None
     """What is drawn of a run; raises `NotAvailable` with the reason where it has nothing of the kind. None: it is not
@@ -51,8 +58,6 @@ class Figure(Generic[Shape]):
     """How to read it, in a sentence; also part of the alternative text."""
     how: Words[Shape] = ""
     """How it is computed, in at most three sentences of markdown."""
-    of: Literal["run", "split", "text"] = "run"
-    """What it is about; it is told beside the heading of a figure that stands alone."""
     needs: str = ""
     """What a model must provide (`core.models.provides`); empty: nothing."""
     options: tuple[Option, ...] = ()
@@ -103,9 +108,9 @@ class Figure(Generic[Shape]):
 
     def alone(self, source: Source, shape: Shape) -> str:
         """The note of a figure that stands alone: with what it is about and what was chosen."""
-        about = {"run": "", "split": source.split, "text": ""}[self.of]
+        about = source.split if self.page in OF_SPLIT else ""
         chosen = [option.told(source) for option in self.options]
-        quoted = f"in {source.quoted}" if self.of == "text" else ""
+        quoted = f"in {source.quoted}" if self.page == "sentence" else ""
         return ", ".join(filter(None, (about, self.say(self.note, shape), *chosen, quoted)))
 
     def variants(self) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -150,6 +150,7 @@ def _grid_reading(shown: Heads) -> str:
 
 HEADS = Figure(
     "grid",
+    "sentence",
     "Heads side by side",
     heads,
     _draw_grid,
@@ -160,7 +161,6 @@ HEADS = Figure(
         "Per row divides by the row's strongest weight. Against uniform is 0 where a row spreads its sum evenly: "
         "weight times tokens, minus that sum, which is 1 for a plain softmax."
     ),
-    of="text",
     options=(LAYER, MAP, GRID, SCALE),
 )
 
@@ -188,6 +188,7 @@ def weighed(source: Source) -> Weighed:
 
 COEFFICIENTS = Figure(
     "coefficients",
+    "sentence",
     "Weights of the components",
     weighed,
     lambda shown, look: coefficients(shown.layers, shown.minus, look),
@@ -195,7 +196,6 @@ COEFFICIENTS = Figure(
     reading=(
         "Every component besides the first enters the sum with this coefficient; a negative one takes attention away."
     ),
-    of="text",
 )
 
 
@@ -219,10 +219,10 @@ def combined(source: Source) -> Combined:
 
 COMBINED = Figure(
     "combined",
+    "sentence",
     "Combined maps",
     combined,
     lambda shown, look: map_grid(shown.rows, shown.view.tokens, look, top=shown.top),
     note=lambda shown: shown.run,
     reading="What the values are weighted with in each layer, as absolute weights.",
-    of="text",
 )

@@ -217,6 +217,7 @@ def _reading(labels: Labels) -> str:
 
 LABELS = Figure(
     "labels",
+    "performance",
     "Each label",
     _read,
     lambda labels, look: draw_labels(scattered(labels.table), look),
@@ -226,7 +227,6 @@ LABELS = Figure(
         "Each label against the rest. A tuned threshold is the one with the best F1 on validation; of a rare label it"
         " rests on few sentences, and may help there and harm elsewhere. AUPR and ROC-AUC do not depend on it."
     ),
-    of="split",
     tables=lambda labels: {"Labels": labels.table},
     sizes=lambda labels: rare(labels.table),
 )

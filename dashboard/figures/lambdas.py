@@ -448,6 +448,7 @@ def course_tables(course: Course) -> dict[str, pd.DataFrame]:
 
 COURSE = Figure(
     "course",
+    "lambdas",
     "Course of lambda",
     course,
     lambda course, look: draw_course(course.tracks, look, course.scale, course.reported),

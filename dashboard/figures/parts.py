@@ -342,6 +342,7 @@ def _draw_pairs(label: str, top: float = 0) -> Callable[[OfPairs, Look], go.Figu
 
 GATES = Figure(
     "gates",
+    "sentence",
     "Gates",
     lambda source: _of_tokens(source, gate_rows(source.view)),
     _draw_rows("gate", 1),
@@ -353,32 +354,32 @@ GATES = Figure(
         "Sigmoid of a learned linear map of the token's vector in that layer; its logarithm is added to every score "
         "in which the token is read (SentiFormer, equation 4). A class token has the gate 1."
     ),
-    of="text",
     needs="gates",
 )
 GATE_BARS = Figure(
     "gate-bars",
+    "sentence",
     "Gates of one layer",
     lambda source: _of_tokens(source, [gate_rows(source.view)[heads.layer(source)]]),
     lambda shown, look: token_bars(shown.rows[0], shown.tokens, look, label="gate"),
     note=lambda shown: shown.rows[0].name,
     reading="The same of the chosen layer: 1 is wide open, 0 hides the token as padding is hidden.",
-    of="text",
     needs="gates",
     options=(heads.LAYER,),
 )
 TOKEN_LAMBDA = Figure(
     "token-lambda",
+    "sentence",
     "Lambda of each token",
     lambda source: _of_tokens(source, lambda_rows(source.view, subtracts(source.record))),
     _draw_rows("coefficient"),
     note="mean over heads",
     reading="The weight with which a further component enters the sum, where this token is the reader.",
-    of="text",
     needs="token-lambda",
 )
 POLARITY = Figure(
     "polarity",
+    "sentence",
     "Polarity of each token",
     lambda source: _of_tokens(source, polarity_rows(source.view)),
     _draw_rows("polarity", 2 / 3, NEUTRAL),
@@ -391,11 +392,11 @@ POLARITY = Figure(
         "Counts of the lexicon's entries for the word, each weighted by its intensity, with one added to every class "
         "(Laplace) and normalised (Sentiment Lexical Attention, section 3)."
     ),
-    of="text",
     needs="polarity",
 )
 LEXICON = Figure(
     "sigma",
+    "sentence",
     "Sigma",
     lambda source: _of_pairs(source, sigma(source.view, heads.layer(source))),
     _draw_pairs("σ − neutral"),
@@ -404,37 +405,36 @@ LEXICON = Figure(
         "σ of two tokens is the product of their polarities. Shown is by how much it differs from σ with a neutral "
         "token: blue draws two tokens together, orange pushes them apart."
     ),
-    of="text",
     options=(heads.LAYER,),
 )
 SUPPORT = Figure(
     "support",
+    "sentence",
     "Who may see whom",
     lambda source: _of_pairs(source, seen(source.view, heads.layer(source))),
     _draw_pairs("may see", 1),
     note=lambda shown: f"layer {shown.layer + 1}",
     reading=("Filled: the reader (row) may see the token (column): its neighbours, and the few tokens that all see."),
-    of="text",
     options=(heads.LAYER,),
 )
 BRANCHES = Figure(
     "branches",
+    "sentence",
     "Convolutions",
     lambda source: _of_tokens(source, branch_rows(source.view)),
     _draw_rows("mean activation"),
     note="mean over channels",
     reading="How strongly the filters of each width answer around this token, after the ReLU.",
-    of="text",
     needs="branches",
 )
 HEAD_READING = Figure(
     "head-reading",
+    "sentence",
     "Attention of the head",
     lambda source: _of_tokens(source, head_reading(source.view)),
     _draw_rows("is read"),
     note="received",
     reading="How much the head's own attention reads each token, on average over readers and heads.",
-    of="text",
     needs="head-maps",
 )
 
@@ -462,6 +462,7 @@ def learned(source: Source) -> Learned:
 
 LEARNED = Figure(
     "numbers-course",
+    "lambdas",
     lambda shown: shown.title,
     learned,
     lambda shown, look: numbers_course(shown.lines, shown.epochs, look),

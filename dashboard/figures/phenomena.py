@@ -104,6 +104,7 @@ def _read(source: Source) -> Kinds:
 
 PHENOMENA = Figure(
     "phenomena",
+    "performance",
     "Phenomena",
     _read,
     lambda kinds, look: draw_phenomena(kinds.table[::-1], look),
@@ -113,7 +114,6 @@ PHENOMENA = Figure(
         "sentences."
     ),
     how="Each sentence has one phenomenon, its hardest; right is what is right at the threshold.",
-    of="split",
     options=answers.OPTIONS,
     tables=lambda kinds: {"Phenomena": kinds.table},
     sizes=lambda kinds: dict(zip(kinds.table["phenomenon"], kinds.table["n"], strict=True)),

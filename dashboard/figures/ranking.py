@@ -174,6 +174,7 @@ def _ranking(source: Source, curves: Callable[[Decision], list[Curve]]) -> Ranki
 
 ROC = Figure(
     "roc",
+    "performance",
     "ROC",
     lambda source: _ranking(source, roc_curves),
     lambda ranking, look: draw_roc(ranking.curves, look),
@@ -186,12 +187,12 @@ ROC = Figure(
         "Each class against all others. The area is the chance that a sentence of the class gets a higher probability"
         " for it than a sentence of another class."
     ),
-    of="split",
     options=answers.OPTIONS,
     sizes=lambda ranking: {each.name: min(each.positives, each.others) for each in ranking.curves},
 )
 PR = Figure(
     "pr",
+    "performance",
     "Precision and recall",
     lambda source: _ranking(source, pr_curves),
     lambda ranking, look: draw_pr(ranking.curves, look),
@@ -203,7 +204,6 @@ PR = Figure(
     how=(
         "Unlike ROC it shows what a rare class costs. The number is the average precision: the mean over recall gained."
     ),
-    of="split",
     options=answers.OPTIONS,
     sizes=lambda ranking: {each.name: each.positives for each in ranking.curves},
 )

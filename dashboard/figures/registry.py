@@ -1,39 +1,43 @@
-"""Every figure of a run by name, in the order of the pages."""
+"""Every figure of a run by name, in the order of the pages: whatever is declared in the file of a topic."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from dashboard.figures.calibration import CALIBRATION
-from dashboard.figures.confusion import CONFIDENCE, CONFUSION
-from dashboard.figures.embeddings import MAP
-from dashboard.figures.figure import Figure
-from dashboard.figures.heads import COEFFICIENTS, HEADS
-from dashboard.figures.labels import LABELS
-from dashboard.figures.lambdas import COURSE
-from dashboard.figures.parts import (
-    BRANCHES,
-    GATE_BARS,
-    GATES,
-    HEAD_READING,
-    LEARNED,
-    LEXICON,
-    POLARITY,
-    SUPPORT,
-    TOKEN_LAMBDA,
+from dashboard.figures import (
+    calibration,
+    confusion,
+    embeddings,
+    heads,
+    labels,
+    lambdas,
+    parts,
+    phenomena,
+    ranking,
+    silhouettes,
+    training,
 )
-from dashboard.figures.phenomena import PHENOMENA
-from dashboard.figures.ranking import PR, ROC
-from dashboard.figures.silhouettes import SILHOUETTES
-from dashboard.figures.training import LAMBDAS, LEARNING
+from dashboard.figures.figure import Figure, Page
 
-ALL: tuple[Figure[Any], ...] = (
-    *(LEARNING, LAMBDAS, COURSE, LEARNED),
-    *(CONFUSION, CONFIDENCE, LABELS, ROC, PR, CALIBRATION, PHENOMENA),
-    *(MAP, SILHOUETTES),
-    *(HEADS, COEFFICIENTS, TOKEN_LAMBDA, GATES, GATE_BARS, POLARITY, LEXICON, SUPPORT, BRANCHES, HEAD_READING),
+TOPICS = (
+    *(training, lambdas, confusion, labels, ranking, calibration, phenomena),
+    *(embeddings, silhouettes, heads, parts),
+)
+ALL: tuple[Figure[Any], ...] = tuple(
+    {
+        figure.name: figure
+        for topic in TOPICS
+        for figure in vars(topic).values()
+        if isinstance(figure, Figure) and figure.read is not None
+    }.values()
 )
 FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
     name: (figure, choices) for figure in ALL for name, choices in figure.variants()
 }
 """By the name of the file: the figure, and the values that its options have there."""
+
+
+def others(page: Page, placed: Sequence[Figure[Any]]) -> list[Figure[Any]]:
+    """The figures of a page that it does not place itself."""
+    return [figure for figure in ALL if figure.page == page and figure not in placed]

@@ -152,6 +152,7 @@ def _note(shape: Silhouettes) -> str:
 
 SILHOUETTES = Figure(
     "silhouettes",
+    "embeddings",
     "Silhouettes",
     silhouettes,
     _draw,
@@ -164,7 +165,6 @@ SILHOUETTES = Figure(
         "(b − a) / max(a, b), a being the mean distance to the own class and b that to the nearest other one "
         "(Rousseeuw 1987), Euclidean, by true class."
     ),
-    of="split",
     options=(METHOD, DIMENSIONS, SENTENCES),
     spread=(METHOD,),
     tables=lambda shape: {"Silhouettes": silhouette_table(shape.spaces)},

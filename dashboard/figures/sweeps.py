@@ -213,6 +213,7 @@ class Members:
 
 MEMBERS = Figure[Members](
     "sweep",
+    "sweeps",
     lambda shown: f"Example: {shown.metric}" if shown.example else shown.metric,
     None,
     lambda shown, look: members(shown.cells, shown.metric, look),

@@ -222,6 +222,7 @@ def logged_lambdas(source: Source) -> Curves:
 
 LEARNING = Figure(
     "learning",
+    "train",
     "Learning",
     logged,
     draw_learning,
@@ -236,6 +237,7 @@ LEARNING = Figure(
 )
 LAMBDAS = Figure(
     "lambdas",
+    "train",
     "Lambdas",
     logged_lambdas,
     draw_lambdas,

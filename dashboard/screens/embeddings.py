@@ -34,7 +34,7 @@ from dashboard.figures.source import Source
 from dashboard.screens.embeddings_progress import not_yet
 from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, show, show_of
+from dashboard.widgets.figure import caption, show, show_of, show_others
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, selection_note
 from dashboard.widgets.options import choose, pick
@@ -138,7 +138,8 @@ def _map(source: Source, shown: Mapped, points: pd.DataFrame) -> None:
     if flat:
         with chosen:
             _selection(f"fig-{name}", event, points, len(shown.made.rows))
-    export_bar("map", MAP.numbers(shown) | _silhouettes(source))
+    tables = MAP.numbers(shown) | _silhouettes(source)
+    export_bar("map", tables | show_others(source, "embeddings", (MAP, SILHOUETTES)))
 
 
 def _typed(record: RunRecord, files: MapFiles, made: Projection) -> Placed | None:

@@ -19,7 +19,7 @@ from dashboard.figures.parts import LEARNED, Learned, numbers_table, record_numb
 from dashboard.figures.sentence import subtracts
 from dashboard.figures.source import Source
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.figure import caption, heading, show
+from dashboard.widgets.figure import caption, heading, show, show_others
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, problem
 from dashboard.widgets.next_step import next_step
@@ -111,7 +111,8 @@ def _show(record: RunRecord) -> None:
     else:
         reported = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
         caption(f"{FINAL} {where_it_starts(record)} {reported}")
-    export_bar("lambdas", {**tables, **_other_numbers(record, "Other learned numbers")})
+    every = {**tables, **_other_numbers(record, "Other learned numbers")}
+    export_bar("lambdas", {**every, **show_others(source, "lambdas", (COURSE, LEARNED))})
 
 
 def _without_lambda(record: RunRecord) -> None:

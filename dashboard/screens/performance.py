@@ -17,6 +17,7 @@ from dashboard.figures.calibration import CALIBRATION
 from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION
 from dashboard.figures.decisions import FEW, Decision, Report
 from dashboard.figures.figure import Figure
+from dashboard.figures.labels import LABELS
 from dashboard.figures.numbers import count, number
 from dashboard.figures.parts import record_numbers
 from dashboard.figures.phenomena import PHENOMENA
@@ -27,7 +28,7 @@ from dashboard.screens.performance_labels import several
 from dashboard.screens.performance_threshold import threshold_bar
 from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, heading, show_of
+from dashboard.widgets.figure import caption, heading, show_of, show_others
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, selection_note
 from dashboard.widgets.numbers import number_list
@@ -36,6 +37,7 @@ from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.stats import stats
 from dashboard.widgets.style import row_height
 
+PLACED: tuple[Figure[Any], ...] = (CONFUSION, CONFIDENCE, LABELS, ROC, PR, CALIBRATION, PHENOMENA)
 QUESTION = "How good is the model, and what does it get wrong?"
 INTERVALS = (
     "± is half of the 95 % interval (percentile bootstrap over these sentences); the bar shows where it lies between "
@@ -83,7 +85,7 @@ def page() -> None:
     tables |= {"Classes": decisions.class_table(decision)}
     tables |= _answers(source, report, decision)
     _curves(source)
-    tables |= _details(source)
+    tables |= _details(source) | show_others(source, "performance", PLACED)
     learned = record_numbers(record)
     if len(learned):
         heading("Numbers inside", "numbers", note="of the epoch that was kept")

@@ -85,7 +85,7 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> N
         edits, parts, view = changed(record, text, trained)
         source = Source(record, data, text=text, edits=edits)
         inside(source)
-        other_parts(source)
+        tables |= other_parts(source)
         what_if(record, edits, parts, learned(trained, minus), trained, view)
         beside = second_run(record, others, text, view, edits)
         if edits:
@@ -95,7 +95,7 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> N
         answer(record, trained, look())
         _nothing_inside(record, trained)
         if trained.tokens and (trained.too_long or not trained.layers):
-            other_parts(Source(record, data, text=text))
+            tables |= other_parts(Source(record, data, text=text))
         beside = second_run(record, others, text, trained)
     columns |= {name: other.probabilities for name, other in beside.items()}
     known = token_table(trained)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard.figures import parts
 from dashboard.figures.figure import Figure
+from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEADS
 from dashboard.figures.parts import (
     BRANCHES,
     GATE_BARS,
@@ -20,21 +21,36 @@ from dashboard.figures.parts import (
     TOKEN_LAMBDA,
 )
 from dashboard.figures.source import Source
-from dashboard.widgets.figure import heading, show_of
+from dashboard.widgets.figure import heading, show_of, show_others
 from dashboard.widgets.numbers import number_list
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from core.interpret.sentence import SentenceView
 
 
-def other_parts(source: Source) -> None:
-    """Everything but maps and coefficients, as far as the model has it; of a text with at least one token."""
+ROWS: dict[str, tuple[Figure[Any], ...]] = {
+    "gates": (GATES, GATE_BARS),
+    "token-lambda": (TOKEN_LAMBDA,),
+    "polarity": (POLARITY, LEXICON),
+    "support": (SUPPORT,),
+    "head": (BRANCHES, HEAD_READING),
+}
+"""What stands side by side."""
+PLACED: tuple[Figure[Any], ...] = (HEADS, COEFFICIENTS, COMBINED, *(figure for row in ROWS.values() for figure in row))
+
+
+def other_parts(source: Source) -> dict[str, pd.DataFrame]:
+    """Everything but maps and coefficients, as far as the model has it; of a text with at least one token.
+
+    Returns:
+        Tables of figures that have some.
+    """
     _numbers(source.view)
-    _side_by_side("gates", (GATES, GATE_BARS), source)
-    _side_by_side("token-lambda", (TOKEN_LAMBDA,), source)
-    _side_by_side("polarity", (POLARITY, LEXICON), source)
-    _side_by_side("support", (SUPPORT,), source)
-    _side_by_side("head", (BRANCHES, HEAD_READING), source)
+    for name, figures in ROWS.items():
+        _side_by_side(name, figures, source)
+    return show_others(source, "sentence", PLACED)
 
 
 def _side_by_side(name: str, figures: Sequence[Figure[Any]], source: Source) -> None:

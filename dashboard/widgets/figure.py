@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.exceptions import NotAvailable
 from dashboard import data, state
 from dashboard.figures.decisions import FEW, few
-from dashboard.figures.figure import Figure, Shape
+from dashboard.figures.figure import Figure, Page, Shape
 from dashboard.figures.source import Source
 from dashboard.figures.theme import config
 from dashboard.widgets.messages import finding
 from dashboard.widgets.style import look
 
 if TYPE_CHECKING:
+    import pandas as pd
     import plotly.graph_objects as go
 
 
@@ -43,6 +46,17 @@ def show_of(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
     shape, chart = data.drawn(figure, source, look())
     show(figure, shape, chart=chart, **options)
     return shape
+
+
+def show_others(source: Source, page: Page, placed: Sequence[Figure[Any]]) -> dict[str, pd.DataFrame]:
+    """The figures of a page that stand nowhere on it yet, at its end; gives their tables."""
+    from dashboard.figures.registry import others  # pandas, which the head of the first page does without
+
+    tables: dict[str, pd.DataFrame] = {}
+    for figure in others(page, placed):
+        with contextlib.suppress(NotAvailable):
+            tables |= figure.numbers(show_of(source, figure))
+    return tables
 
 
 def show(

@@ -26,7 +26,9 @@ RARE = Option("rare", "Rare", lambda source: ())
 
 
 def declared(**parts) -> Figure[int]:
-    return Figure("name", "Title", lambda source: 7, lambda shape, look: go.Figure(), **parts)
+    return Figure(
+        "name", parts.pop("page", "train"), "Title", lambda source: 7, lambda shape, look: go.Figure(), **parts
+    )
 
 
 def test_a_figure_has_a_name_for_each_value_of_what_it_is_written_for():
@@ -44,8 +46,8 @@ def test_a_figure_has_a_name_for_each_value_of_what_it_is_written_for():
     ("parts", "choices", "words"),
     [
         ({"note": "n = 3"}, {}, "n = 3"),
-        ({"note": lambda shape: f"n = {shape}", "of": "split"}, {}, "test, n = 7"),
-        ({"of": "text"}, {}, "in “not bad”"),
+        ({"note": lambda shape: f"n = {shape}", "page": "performance"}, {}, "test, n = 7"),
+        ({"page": "sentence"}, {}, "in “not bad”"),
         ({"options": (SIDE, LIMIT, RARE)}, {}, ""),
         ({"options": (SIDE, LIMIT, RARE)}, {"side": "right", "limit": 0.7}, "right, limit 0.70"),
     ],
