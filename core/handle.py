@@ -382,11 +382,11 @@ def _told(on_event: OnEvent | None) -> Iterator[OnEvent]:
     from rich.console import Console
 
     from core.cli.printing import PLAIN
-    from core.cli.progress import Progress
+    from core.cli.progress import TrainingProgress
 
     # A bar on a terminal. Elsewhere lines, also in a notebook, which says that it has colours and cannot move a bar.
     here = Console(force_jupyter=False, force_terminal=sys.stdout.isatty(), soft_wrap=True, **PLAIN)
-    with Progress(here) as progress:
+    with TrainingProgress(here) as progress:
         yield progress.tell
 
 

@@ -28,11 +28,11 @@ def paper_key(name: str) -> str:
     Raises:
         InputError: there is none of that name; the message names them all.
     """
-    wished = _letters(name)
+    sought = _letters(name)
     for key, title in PAPERS.items():
-        if wished in (_letters(key), _letters(title)):
+        if sought in (_letters(key), _letters(title)):
             return key
-    near = difflib.get_close_matches(wished, [*map(_letters, PAPERS), *map(_letters, PAPERS.values())], n=1)
+    near = difflib.get_close_matches(sought, [*map(_letters, PAPERS), *map(_letters, PAPERS.values())], n=1)
     meant = next((key for key, title in PAPERS.items() if near and near[0] in (_letters(key), _letters(title))), "")
     hint = f" (did you mean '{meant}'?)" if meant else ""
     known = ", ".join(f"{key} ({title})" for key, title in PAPERS.items())
@@ -132,11 +132,11 @@ def trials(name: str) -> tuple[Mapping[str, str], ...]:
     for setting in SETTINGS.values():
         if setting.trial is None:
             continue
-        wished = {**dict(setting.trial.also), setting.name: setting.trial.value}
+        tried = {**dict(setting.trial.also), setting.name: setting.trial.value}
         with contextlib.suppress(ConfigError):  # it has nothing to do in this model
-            wished |= inputs(name, wished)
-            compose(name, wished)
-            pairs = " ".join(f"{key}={value}" for key, value in wished.items())
+            tried |= inputs(name, tried)
+            compose(name, tried)
+            pairs = " ".join(f"{key}={value}" for key, value in tried.items())
             found.append({"question": setting.trial.question, "set": pairs})
     return tuple(found)
 

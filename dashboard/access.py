@@ -104,7 +104,7 @@ def written(name: str) -> str:
 
 
 def settings_of(chosen: Option) -> RunConfig:
-    """How this data set is read and cut into tokens, before any model's own wishes.
+    """How this data set is read and cut into tokens, before any model's own settings.
 
     Raises:
         InputError: its file is gone.

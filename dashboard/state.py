@@ -41,7 +41,7 @@ EDIT = "edit"
 
 # Session keys: drafts and things to say once.
 MISSING = "missing-run"
-WISHED = "wished-run"
+REQUESTED = "requested-run"
 NAME = "train-name"
 SETTING = "set-"
 """Before the name of a setting: the key of its field."""
@@ -76,15 +76,15 @@ def run() -> str:
 def choose_run(name: str) -> None:
     """Choose a run on every page; only from a callback.
 
-    A wish, which `run_picker` grants: what a callback gives the picker itself is lost whenever the clock of a
+    A request, which `run_picker` grants: what a callback gives the picker itself is lost whenever the clock of a
     fragment ticks in the same moment, since the browser then sends the picker's old value along.
     """
-    st.session_state[WISHED] = name
+    st.session_state[REQUESTED] = name
 
 
-def wished_run() -> str:
+def requested_run() -> str:
     """The run that has been asked for and is not chosen yet; empty when there is none."""
-    return str(st.session_state.get(WISHED, ""))
+    return str(st.session_state.get(REQUESTED, ""))
 
 
 def asked_run() -> str:

@@ -17,7 +17,7 @@ import pandas as pd
 from core.runs import sweep
 from core.runs.store import RunStore
 from core.runs.sweep_table import table
-from dashboard.figures.sweeps import Cell, chart_cells, command_line, table_frame
+from dashboard.figures.sweeps import CellScores, chart_cells, command_line, table_frame
 
 FILE = Path(__file__).parent / "assets" / "example_sweep.json"
 
@@ -31,14 +31,16 @@ class Example(NamedTuple):
     """The day, as an ISO date."""
     metric: str
     """Title of the first metric, that of `cells`."""
-    cells: list[Cell]
+    cells: list[CellScores]
     rows: pd.DataFrame
 
 
 def read() -> Example:
     """The kept one."""
     kept = json.loads(FILE.read_text(encoding="utf-8"))
-    cells = [Cell(**{**cell, "values": tuple(cell["values"]), "runs": tuple(cell["runs"])}) for cell in kept["cells"]]
+    cells = [
+        CellScores(**{**cell, "values": tuple(cell["values"]), "runs": tuple(cell["runs"])}) for cell in kept["cells"]
+    ]
     return Example(kept["command"], kept["made"], kept["metric"], cells, pd.DataFrame(kept["rows"]))
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from core.runs.sweep import STATES
 
 
-class Progress:
+class TrainingProgress:
     """Listens to a run's events (`core.runs.worker.OnEvent`)."""
 
     def __init__(self, console: Console) -> None:
@@ -63,7 +63,7 @@ class Progress:
 
 
 class SweepProgress:
-    """Listens to a sweep (`core.runs.sweep_drive.Progress.event`): a bar, or a line for each change, or as JSON."""
+    """Listens to a sweep (`core.runs.sweep_drive.SweepState.event`): a bar, or a line for each change, or as JSON."""
 
     def __init__(self, console: Console, as_json: bool) -> None:
         """`console` is where to write; on a terminal it gets a bar, unless lines of JSON are wanted."""

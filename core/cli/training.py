@@ -9,7 +9,7 @@ import typer
 from core import verbs
 from core.cells import cell_text
 from core.cli.printing import Json, Set, emit, err, say, tabulate
-from core.cli.progress import Progress
+from core.cli.progress import TrainingProgress
 from core.config import parse_settings
 from core.exceptions import InputError
 from core.runs.budget import LENGTHS
@@ -31,7 +31,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     """Train a model, evaluate it and keep the run. Waits while other runs hold all slots."""
     if resume and (given := _given(context) - {"--resume", "--json"}):
         raise InputError(f"--resume goes on with the settings of the run; leave out {', '.join(sorted(given))}")
-    with Progress(err) as progress:
+    with TrainingProgress(err) as progress:
         if resume:
             result = verbs.resume(resume, on_event=progress.tell)
         else:

@@ -64,14 +64,14 @@ def read_folder(
     if TRAIN not in files:
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
     splits, notes = {}, []
-    several, layout = names is not None and names.task == "multi", None
+    multi, layout = names is not None and names.task == "multi", None
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file = files[split].name
         table = read_table(files[split], delimiter=delimiter, encoding=encoding, header=header)
         if layout is None or not layout.fits(table.frame):
-            layout = _again(layout, find_layout(table.frame, text, label, separator, several=several, file=file))
+            layout = _again(layout, find_layout(table.frame, text, label, separator, multi=multi, file=file))
             # The further splits must have the columns of train, and as many labels per text.
-            text, label, several = layout.text, layout.label, layout.task == "multi"
+            text, label, multi = layout.text, layout.label, layout.task == "multi"
         rows, found = labelled.clean(table.frame, layout, file=file)
         if labelled.words(rows["label"]) == {labelled.WITHHELD}:
             notes.append(f"{file}: {plural(len(rows), 'row')} with the label {labelled.WITHHELD} (withheld) left out")

@@ -119,8 +119,8 @@ def _look(
     findings, rows, problem, layout = list(table.findings), None, None, None
     try:
         names = labelled.label_names(path.parent)
-        several = names is not None and names.task == "multi"
-        layout = find_layout(table.frame, text, label, separator, several=several, file=path.name)
+        multi = names is not None and names.task == "multi"
+        layout = find_layout(table.frame, text, label, separator, multi=multi, file=path.name)
         rows, found = labelled.clean(table.frame, layout, file=path.name)
         findings += found + labelled.examine(rows)
         labelled.refuse(findings, path.name)

@@ -58,11 +58,11 @@ def clean(
     Raises:
         DataError: if a 0/1 column holds something else.
     """
-    several = layout.task == "multi"
+    multi = layout.task == "multi"
     texts = as_words(frame[layout.text])
-    labels = label_sets(frame, layout, file=file) if several else _label_words(frame[layout.label])
+    labels = label_sets(frame, layout, file=file) if multi else _label_words(frame[layout.label])
     usable, findings = _usable(texts, labels, withheld)
-    taken = [layout.text, *layout.labels, *(prefixed_bits(frame) if several else []), "text", "label"]
+    taken = [layout.text, *layout.labels, *(prefixed_bits(frame) if multi else []), "text", "label"]
     others = frame.drop(columns=[name for name in frame.columns if name in taken])
     kept = pd.concat([texts.rename("text"), labels.rename("label"), others], axis=1)
     kept = (kept if usable.all() else kept[usable.to_numpy()]).reset_index(drop=True)

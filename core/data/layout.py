@@ -57,7 +57,7 @@ class Layout:
 
 
 def find_layout(
-    frame: pd.DataFrame, text: str = "", label: str = "", separator: str = "", *, several: bool = False, file: str = ""
+    frame: pd.DataFrame, text: str = "", label: str = "", separator: str = "", *, multi: bool = False, file: str = ""
 ) -> Layout:
     """How to read a table.
 
@@ -66,7 +66,7 @@ def find_layout(
         text: Name or number of the text column; empty: guessed.
         label: Likewise for the labels; `a,b,c` or `y_*` names 0/1 columns.
         separator: The sign between labels of a cell, `none` where each cell is one label; empty: found.
-        several: Texts have several labels, whatever this table looks like.
+        multi: Texts have several labels, whatever this table looks like.
         file: Name for messages.
 
     Raises:
@@ -88,7 +88,7 @@ def find_layout(
     if _are_lists(cells):
         return Layout(text_name, (label_name,), "list")
     mark = separator or _mark(as_words(cells).str.strip().value_counts())
-    if mark or several:
+    if mark or multi:
         return Layout(text_name, (label_name,), "separated", mark)
     return Layout(text_name, (label_name,))
 

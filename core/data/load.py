@@ -151,7 +151,7 @@ def _from_hub(source: Source) -> tuple[WordLabelled, str]:
         absent = [name for name in (hub.text, hub.label) if name not in frame.columns]
         if absent:
             raise DataError(f"{hub.repo} has no column '{absent[0]}' ({hub.checked}); found {', '.join(frame.columns)}")
-        layout = find_layout(frame, hub.text, hub.label, several=source.task == "multi", file=hub.repo)
+        layout = find_layout(frame, hub.text, hub.label, multi=source.task == "multi", file=hub.repo)
         rows, found = labelled.clean(frame, layout, file=hub.repo, withheld=labelled.WITHHELD)
         notes += [f"{split}: {finding.message}" for finding in found]
         if len(rows):

@@ -29,7 +29,7 @@ from core.models.build import Model, build
 from core.models.trace import Batch
 from core.runs import queue
 from core.runs.record import CHECKPOINT, HISTORY, TOKENIZER, WEIGHTS
-from core.runs.results import Judged, write_split
+from core.runs.results import Evaluated, write_split
 from core.runs.store import RunStore, this_machine
 from core.text.config import TextConfig
 from core.text.token_table import token_table
@@ -62,7 +62,7 @@ class Experiment(Events):
         """Everything, in the order in which a person wants to see it.
 
         Raises:
-            Cancelled: the wish to stop came; what is done stays.
+            Cancelled: it was asked to stop; what is done stays.
             SentiscopeError: what a person can mend, or a loss that is not finite.
         """
         device = self._settle()
@@ -180,7 +180,7 @@ class Experiment(Events):
 
     def _evaluate(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
         """Metrics of every split but train, test before further ones; then intervals, which take longer."""
-        judged, thresholds, neutral = [], None, dict[str, float]()
+        evaluated, thresholds, neutral = [], None, dict[str, float]()
         for split in [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]:
             self._note("evaluation", split=split)
             tokens = token_table(tokenizer, _texts(dataset, split))
@@ -190,16 +190,18 @@ class Experiment(Events):
             if dataset.task == "multi" and split == VALIDATION:
                 thresholds = multilabel.tuned_thresholds(dataset.targets(split), predictions.probabilities)
             rows = dataset.splits[split]
-            judged.append(Judged(split, rows, predictions, dataset.classes, dataset.task, thresholds))
-        self._add_results(metrics={each.split: each.metrics for each in judged}, **_inside(dataset, model, tokenizer))
+            evaluated.append(Evaluated(split, rows, predictions, dataset.classes, dataset.task, thresholds))
+        self._add_results(
+            metrics={each.split: each.metrics for each in evaluated}, **_inside(dataset, model, tokenizer)
+        )
         self._note("intervals")
-        for each in judged:
+        for each in evaluated:
             write_split(self.folder, each)
         self._add_results(
-            intervals={each.split: each.intervals for each in judged},
-            silhouette={each.split: each.silhouette for each in judged},
+            intervals={each.split: each.intervals for each in evaluated},
+            silhouette={each.split: each.silhouette for each in evaluated},
             inference=_inference(dataset, model, tokenizer),
-            **_tuned(judged),
+            **_tuned(evaluated),
             **({"neutral_share": finite(neutral)} if neutral else {}),
         )
 
@@ -271,15 +273,15 @@ def check_task(config: RunConfig, task: Task) -> None:
         )
 
 
-def _tuned(judged: Sequence[Judged]) -> dict[str, Any]:
+def _tuned(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
     """Thresholds by label and what they change, of a multi-label task; they were chosen on validation."""
-    thresholds = judged[0].thresholds
+    thresholds = evaluated[0].thresholds
     if thresholds is None:
         return {}
     found = {
-        "thresholds": dict(zip(judged[0].classes, map(float, thresholds), strict=True)),
-        "metrics": {each.split: each.tuned[0] for each in judged},
-        "intervals": {each.split: each.tuned[1] for each in judged},
+        "thresholds": dict(zip(evaluated[0].classes, map(float, thresholds), strict=True)),
+        "metrics": {each.split: each.tuned[0] for each in evaluated},
+        "intervals": {each.split: each.tuned[1] for each in evaluated},
     }
     return {"tuned": found}
 

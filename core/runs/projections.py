@@ -145,9 +145,9 @@ def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.nd
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
     table = run / EVALUATION / split / PREDICTIONS
     try:
-        said, several = read_predictions(table), [f"{LABEL}{name}" for name in classes]
-        multi = set(several) <= set(said.columns)
-        labels = said[several if multi else ["label"]]
+        said, bits = read_predictions(table), [f"{LABEL}{name}" for name in classes]
+        multi = set(bits) <= set(said.columns)
+        labels = said[bits if multi else ["label"]]
         if not multi:
             labels = labels["label"].map({name: number for number, name in enumerate(classes)}).to_frame()
     except (ValueError, KeyError) as error:

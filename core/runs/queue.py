@@ -134,7 +134,7 @@ def clear(runs: Path) -> None:
 
 
 def in_turn(
-    command: Sequence[str], runs: Path, name: str, created: str, kind: str, run: Path | None = None, wish: str = ""
+    command: Sequence[str], runs: Path, name: str, created: str, kind: str, run: Path | None = None, request: str = ""
 ) -> list[str]:
     """The command line of a small process that waits for its turn and then becomes `command`.
 
@@ -145,19 +145,19 @@ def in_turn(
         created: as for `slot`.
         kind: of the work.
         run: directory that the process holds from the beginning (`only_process`), if any.
-        wish: name of a file in it; when it appears, `command` begins out of turn and without a slot, to write down
+        request: name of a file in it; when it appears, `command` begins out of turn and without a slot, to write down
             that it was cancelled. SIGTERM makes that file.
     """
     if os.name == "nt":
         return list(command)
     code = f"import sys; sys.path.append({str(Path(__file__).parents[2])!r}); import core.runs.queue as q; q.become()"
-    return [sys.executable, "-I", "-S", "-c", code, str(runs), name, created, kind, str(run or ""), wish, *command]
+    return [sys.executable, "-I", "-S", "-c", code, str(runs), name, created, kind, str(run or ""), request, *command]
 
 
 def become() -> None:
     """What the process of `in_turn` does."""
-    runs, name, created, kind, run, wish, *command = sys.argv[1:]
-    cancel = Path(run) / wish if wish else None
+    runs, name, created, kind, run, request, *command = sys.argv[1:]
+    cancel = Path(run) / request if request else None
     if cancel:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: cancel.touch())

@@ -29,7 +29,7 @@ PROBABILITY = "probability:"
 LABEL = "label:"
 """Before the class name, the 0/1 column of a multi-label task: whether the text has that label."""
 CANCEL = "CANCEL"
-"""A person's wish to stop: the training sees this file at its next step, saves a checkpoint and ends."""
+"""A person's request to stop: training sees this file at its next step, saves a checkpoint and ends."""
 DISCARD = "discard"
 """Written into that file: the checkpoint is not wanted either."""
 
@@ -53,7 +53,7 @@ class Process:
     host: str
 
 
-class Progress(TypedDict, total=False):
+class Position(TypedDict, total=False):
     """How far training has come, as of its last checkpoint."""
 
     step: Count
@@ -169,7 +169,7 @@ class RunRecord:
     threads: Count = 0
     device: str = ""
     versions: dict[str, str] = field(default_factory=dict)
-    progress: Progress = field(default_factory=Progress)
+    progress: Position = field(default_factory=Position)
     results: Results = field(default_factory=Results)
     parent: str = ""
     """The sweep this run belongs to."""

@@ -36,7 +36,7 @@ from core.training.history import finite
 
 
 @dataclass(frozen=True)
-class Judged:
+class Evaluated:
     """One split with what the model says of it."""
 
     split: str
@@ -79,23 +79,23 @@ class Judged:
         return silhouette(self.predictions.pooled, self.labels, self.classes).summary()
 
 
-def write_split(run: Path, judged: Judged) -> None:
+def write_split(run: Path, evaluated: Evaluated) -> None:
     """Write the three files of a split.
 
     Raises:
         StorageError: the disk is full or read-only.
     """
-    folder = run / EVALUATION / judged.split
+    folder = run / EVALUATION / evaluated.split
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     table, vectors = io.BytesIO(), io.BytesIO()
-    prediction_table(judged.frame, judged.predictions.probabilities, judged.classes, judged.task).to_parquet(
-        table, index=False
-    )
-    np.save(vectors, judged.predictions.pooled, allow_pickle=False)
+    prediction_table(
+        evaluated.frame, evaluated.predictions.probabilities, evaluated.classes, evaluated.task
+    ).to_parquet(table, index=False)
+    np.save(vectors, evaluated.predictions.pooled, allow_pickle=False)
     write_bytes(folder / PREDICTIONS, table.getvalue())
     write_bytes(folder / EMBEDDINGS, vectors.getvalue())
-    write_text(folder / METRICS, json.dumps(finite(_figures(judged)), indent=1, ensure_ascii=False) + "\n")
+    write_text(folder / METRICS, json.dumps(finite(_figures(evaluated)), indent=1, ensure_ascii=False) + "\n")
 
 
 def prediction_table(
@@ -129,20 +129,20 @@ def prediction_table(
     return pd.DataFrame({**ours, **theirs})
 
 
-def _figures(judged: Judged) -> dict[str, Any]:
-    labels, probabilities, classes = judged.labels, judged.predictions.probabilities, judged.classes
+def _figures(evaluated: Evaluated) -> dict[str, Any]:
+    labels, probabilities, classes = evaluated.labels, evaluated.predictions.probabilities, evaluated.classes
     common = {
-        "split": judged.split,
+        "split": evaluated.split,
         "n": len(labels),
         "classes": list(classes),
-        "metrics": judged.metrics,
-        "intervals": judged.intervals,
-        "silhouette": judged.silhouette,
-        "left_out": left_out(labels, probabilities, judged.task),
-        "per_class": per_class(labels, probabilities, classes, judged.task),
+        "metrics": evaluated.metrics,
+        "intervals": evaluated.intervals,
+        "silhouette": evaluated.silhouette,
+        "left_out": left_out(labels, probabilities, evaluated.task),
+        "per_class": per_class(labels, probabilities, classes, evaluated.task),
     }
-    if judged.task == "multi":
-        return {**common, **_several(judged)}
+    if evaluated.task == "multi":
+        return {**common, **_multi_label(evaluated)}
     return {
         **common,
         "confusion": confusion(labels, probabilities.argmax(1), len(classes)),
@@ -150,17 +150,17 @@ def _figures(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _several(judged: Judged) -> dict[str, Any]:
-    labels, probabilities, classes = judged.labels, judged.predictions.probabilities, judged.classes
+def _multi_label(evaluated: Evaluated) -> dict[str, Any]:
+    labels, probabilities, classes = evaluated.labels, evaluated.predictions.probabilities, evaluated.classes
     found = {"confusion": multilabel.confusions(labels, probabilities, classes)}
-    if judged.thresholds is None:
+    if evaluated.thresholds is None:
         return found
-    metrics, ranges = judged.tuned
+    metrics, ranges = evaluated.tuned
     tuned = {
         "metrics": metrics,
         "intervals": ranges,
-        "per_class": per_class(labels, probabilities, classes, judged.task, judged.thresholds),
-        "confusion": multilabel.confusions(labels, probabilities, classes, judged.thresholds),
+        "per_class": per_class(labels, probabilities, classes, evaluated.task, evaluated.thresholds),
+        "confusion": multilabel.confusions(labels, probabilities, classes, evaluated.thresholds),
     }
     return {**found, "tuned": tuned}
 

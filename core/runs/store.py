@@ -192,7 +192,7 @@ class RunStore:
             path.rename(hidden)  # gone from every list at once, even if deleting is cut short
             shutil.rmtree(hidden)
 
-    def cancel_wished(self, run: str) -> bool:
+    def cancel_requested(self, run: str) -> bool:
         """Whether somebody asked this run to stop."""
         return (self.folder / run / CANCEL).exists()
 

@@ -30,11 +30,11 @@ LOOK_SECONDS = 1.0
 ENDED: tuple[State, ...] = ("done", "failed", "cancelled")
 
 Tell = Callable[[dict[str, Any]], None]
-"""Told what `Progress.event` gives, whenever something has changed."""
+"""Told what `SweepState.event` gives, whenever something has changed."""
 
 
 @dataclass(frozen=True)
-class Progress:
+class SweepState:
     """How far a sweep is."""
 
     name: str
@@ -79,7 +79,7 @@ def progress(
     records: Sequence[RunRecord | None],
     measured: Sequence[RunRecord] = (),
     at_once: int = 0,
-) -> Progress:
+) -> SweepState:
     """How far the members are.
 
     Args:
@@ -94,7 +94,7 @@ def progress(
     training = tuple((record.run, _share(record)) for record in found if record.status == "running")
     failed = [record for record in found if sweep.state(record) == "failed"]
     seconds, unknown = _left(runs, records, [*found, *measured])
-    return Progress(
+    return SweepState(
         plan.name,
         {each: states.count(each) for each in STATES},
         training,
@@ -156,7 +156,7 @@ def driven(store: RunStore, name: str) -> bool:
 
 def drive(
     store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
-) -> Progress:
+) -> SweepState:
     """Start what is not done and stay until all has ended, or until somebody wants it to stop.
 
     Each member is started once: one that fails now is left for the next call.
@@ -173,9 +173,9 @@ def drive(
     with holding(store, plan.name, LOOK_SECONDS) as mine:
         if not mine:
             raise InputError(f"sweep '{plan.name}' is already driven by another process")
-        wish = sweep.path(store, plan.name, "cancel")
-        wish.unlink(missing_ok=True)
-        return _Driver(store, plan, tell).run(lambda: stopped() or wish.exists())
+        request = sweep.path(store, plan.name, "cancel")
+        request.unlink(missing_ok=True)
+        return _Driver(store, plan, tell).run(lambda: stopped() or request.exists())
 
 
 class _Driver:
@@ -189,7 +189,7 @@ class _Driver:
         self.known: dict[str, RunRecord] = {}
         self.last: dict[str, Any] = {}
 
-    def run(self, stopped: Callable[[], bool]) -> Progress:
+    def run(self, stopped: Callable[[], bool]) -> SweepState:
         """Until nothing is left to start and nothing trains."""
         while True:
             stopping = stopped()
@@ -248,7 +248,7 @@ class _Driver:
             with contextlib.suppress(InputError):  # it has just ended
                 jobs.cancel(self.store, run)
 
-    def _tell(self, records: Sequence[RunRecord | None]) -> Progress:
+    def _tell(self, records: Sequence[RunRecord | None]) -> SweepState:
         found = progress(self.plan, self.runs, records, self.measured)
         event = found.event()
         if event != self.last:
@@ -257,7 +257,7 @@ class _Driver:
         return found
 
 
-def look(store: RunStore, plan: Plan, at_once: int = 0) -> Progress:
+def look(store: RunStore, plan: Plan, at_once: int = 0) -> SweepState:
     """How far a sweep is now, or would be: the plan need not be saved. `at_once` as in `progress`."""
     runs = sweep.members(plan)
     return progress(plan, runs, sweep.recorded(store, runs), _measured(store), at_once)
@@ -269,7 +269,7 @@ def _measured(store: RunStore) -> list[RunRecord]:
 
 def watch(
     store: RunStore, plan: Plan, *, tell: Tell = lambda event: None, stopped: Callable[[], bool] = lambda: False
-) -> Progress:
+) -> SweepState:
     """Tell how far a sweep is that another process drives, until that one ends or `stopped` says so."""
     while True:
         going = driven(store, plan.name) and not stopped()
@@ -336,9 +336,9 @@ def cancel(store: RunStore, name: str) -> int:
     if not going and not busy:
         raise InputError(f"sweep '{name}': nothing of it waits or trains, so there is nothing to cancel")
     if going:
-        wish = sweep.path(store, name, "cancel")
-        with storage_errors(wish):
-            wish.touch()
+        request = sweep.path(store, name, "cancel")
+        with storage_errors(request):
+            request.touch()
     for run in busy:
         with contextlib.suppress(InputError):  # it has just ended
             jobs.cancel(store, run)

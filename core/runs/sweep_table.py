@@ -210,8 +210,8 @@ def _baseline(row: Row, rows: Sequence[Row], named: str) -> Row | None:
 
 
 @dataclass(frozen=True)
-class _Said:
-    """What was said of the test rows of one run."""
+class _Answers:
+    """What one run predicts for its test rows."""
 
     texts: list[str]
     labels: np.ndarray
@@ -223,8 +223,8 @@ class _Said:
         return scored(self.labels, self.probabilities, record.task, np.array(limits))
 
 
-Side = tuple[_Said, RunRecord, dict[str, float] | None]
-"""What a model said, its run, and the thresholds by label of a multi-label task."""
+Side = tuple[_Answers, RunRecord, dict[str, float] | None]
+"""What a model predicts, its run, and the thresholds by label of a multi-label task."""
 Sides = tuple[Side, Side]
 
 
@@ -233,7 +233,7 @@ class _Compare:
 
     def __init__(self, store: RunStore, tests: bool) -> None:
         self.store, self.tests = store, tests
-        self.said = functools.cache(self._said)
+        self.answers = functools.cache(self._answers)
 
     def yardstick(self, row: Row, names: Sequence[str]) -> dict[str, Any]:
         """Each metric against TF-IDF with logistic regression on the same data."""
@@ -292,26 +292,26 @@ class _Compare:
 
     def _against_yardstick(self, row: Row, pair: Run) -> Sides:
         record = row.done[pair]
-        own = self.said(record.run)
+        own = self.answers(record.run)
         given = yardstick_says(record.data_fingerprint, record.classes, TEST, lambda: load(record.config.data))
         if len(given) != len(own.labels):
             raise InputError("the data are no longer those that this run was trained on")
-        other = _Said(own.texts, own.labels, given)
+        other = _Answers(own.texts, own.labels, given)
         limits = record.results.get("yardstick", {}).get("tuned", {}).get("thresholds")
         return (own, record, _limits(record)), (other, record, limits)
 
     def _against_row(self, row: Row, other_row: Row, pair: Run) -> Sides:
         record, base = row.done[pair], other_row.done[pair]
-        own, other = self.said(record.run), self.said(base.run)
+        own, other = self.answers(record.run), self.answers(base.run)
         if own.texts != other.texts or not np.array_equal(own.labels, other.labels):
             raise InputError("the two were not tested on the same rows")
         return (own, record, _limits(record)), (other, base, _limits(base))
 
-    def _said(self, run: str) -> _Said:
+    def _answers(self, run: str) -> _Answers:
         record = self.store.read(run)
         frame = read_predictions(self.store.path(run) / EVALUATION / TEST / PREDICTIONS)
         probabilities = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
-        return _Said(frame["text"].tolist(), _labels(frame, record), probabilities)
+        return _Answers(frame["text"].tolist(), _labels(frame, record), probabilities)
 
 
 def _labels(frame: pd.DataFrame, record: RunRecord) -> np.ndarray:

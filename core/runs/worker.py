@@ -48,7 +48,7 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
     with only_process(folder, START_SECONDS), stop_signals() as signalled:
 
         def stopped() -> bool:
-            return signalled.is_set() or store.cancel_wished(run)
+            return signalled.is_set() or store.cancel_requested(run)
 
         record = _enter(store, run)
         try:
@@ -70,11 +70,11 @@ def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> Ru
 
 
 def _let_go(folder: Path) -> bool:
-    """The wish to stop is fulfilled; whether the checkpoint is kept."""
-    wish = folder / CANCEL
+    """Clear the request to stop; returns whether the checkpoint is kept."""
+    request = folder / CANCEL
     with contextlib.suppress(OSError):
-        discard = wish.is_file() and wish.read_text() == DISCARD
-        wish.unlink(missing_ok=True)
+        discard = request.is_file() and request.read_text() == DISCARD
+        request.unlink(missing_ok=True)
         if discard:
             shutil.rmtree(folder / CHECKPOINT, ignore_errors=True)
             return False
@@ -82,7 +82,7 @@ def _let_go(folder: Path) -> bool:
 
 
 def _enter(store: RunStore, run: str) -> RunRecord:
-    """The record with this process in it; an old wish to cancel does not concern a resumed run."""
+    """The record with this process in it; an old request to cancel does not concern a resumed run."""
     record = store.read(run)
     if record.status == "done":
         raise InputError(f"run '{run}' is done: there is nothing to resume")

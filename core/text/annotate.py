@@ -29,7 +29,7 @@ class Knows(Protocol):
     """(V, 3): the lexicon's counts by token id, where a token's own entries count and not those of its word."""
 
 
-class Reading(NamedTuple):
+class Segmentation(NamedTuple):
     """A normalised text cut into words and, independently, into tokens."""
 
     text: str
@@ -41,10 +41,10 @@ class Reading(NamedTuple):
     """The words as their writer spelt them, up to the last one with a token."""
 
 
-def read(tokenizer: Knows, raw: str, text: str, offsets: Sequence[Span]) -> Reading:
+def read(tokenizer: Knows, raw: str, text: str, offsets: Sequence[Span]) -> Segmentation:
     """`offsets` are those of the tokens that are kept, in the normalised `text` of `raw`."""
     if tokenizer.tagger is None and tokenizer.counts is not None:  # tokens alone decide
-        return Reading(text, [], [-1] * len(offsets), [])
+        return Segmentation(text, [], [-1] * len(offsets), [])
     spans = [match.span() for match in word_pattern().finditer(text)]
     owners = _owners(spans, offsets)
     cased: list[str] = []
@@ -54,21 +54,21 @@ def read(tokenizer: Knows, raw: str, text: str, offsets: Sequence[Span]) -> Read
         if len(cased) != len(spans):
             cased = [text[start:end] for start, end in spans]
         del cased[max(owners, default=-1) + 1 :]
-    return Reading(text, spans, owners, cased)
+    return Segmentation(text, spans, owners, cased)
 
 
-def tags_of(tokenizer: Knows, readings: Sequence[Reading], tag: Tag) -> list[list[int]] | None:
+def tags_of(tokenizer: Knows, segmented: Sequence[Segmentation], tag: Tag) -> list[list[int]] | None:
     """Per text the tag of each token's word; None without a tagger."""
     if tokenizer.tagger is None:
         return None
-    found = tag(tokenizer.tagger, [reading.cased for reading in readings])
+    found = tag(tokenizer.tagger, [reading.cased for reading in segmented])
     return [
         [UNTAGGED if owner < 0 else int(tags[owner]) for owner in reading.owners]
-        for reading, tags in zip(readings, found, strict=True)
+        for reading, tags in zip(segmented, found, strict=True)
     ]
 
 
-def polarity_of(tokenizer: Knows, readings: Sequence[Reading], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
+def polarity_of(tokenizer: Knows, segmented: Sequence[Segmentation], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
     """(all tokens, 3) float32; None without a lexicon. A token that the vocabulary lacks is neutral."""
     if tokenizer.lexicon is None:
         return None
@@ -76,7 +76,7 @@ def polarity_of(tokenizer: Knows, readings: Sequence[Reading], ids: Sequence[Seq
         return smoothed(tokenizer.counts[np.array([token for row in ids for token in row], np.int64)])
     counts = np.zeros((sum(map(len, ids)), 3))
     start = 0
-    for reading, row in zip(readings, ids, strict=True):
+    for reading, row in zip(segmented, ids, strict=True):
         if found := tokenizer.lexicon.of_words(reading.text, reading.spans):
             for place, owner in enumerate(reading.owners):
                 if owner in found and row[place] != UNKNOWN:

@@ -42,7 +42,7 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
         dry_run: only say what would be trained and how long that takes.
         detach: return at once; a process of its own goes on.
         store: where runs live.
-        on_event: hears how far it is, see `core.runs.sweep_drive.Progress`.
+        on_event: hears how far it is, see `core.runs.sweep_drive.SweepState`.
         stopped: asked about once a second; True cancels what trains. Of a sweep that another process drives it only
             ends the watching.
 
@@ -56,7 +56,7 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     from core.runs import sweep as planned
     from core.runs import sweep_drive as driving
 
-    store, wish = store or RunStore(), stopped or (lambda: False)
+    store, asked = store or RunStore(), stopped or (lambda: False)
     tell = on_event or (lambda event: None)
     if models or data or grid or settings or seeds or folds:
         default = planned.Plan(name)
@@ -76,12 +76,12 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
         return {**result, "progress": driving.look(store, plan).event(), "members": members}
     plan = planned.save(store, plan)
     if driving.driven(store, name):
-        found = driving.look(store, plan) if detach else driving.watch(store, plan, tell=tell, stopped=wish)
+        found = driving.look(store, plan) if detach else driving.watch(store, plan, tell=tell, stopped=asked)
     elif detach:
         driving.detach(store, name)
         found = driving.look(store, plan)
     else:
-        found = driving.drive(store, plan, tell=tell, stopped=wish)
+        found = driving.drive(store, plan, tell=tell, stopped=asked)
     return {**result, "progress": found.event()}
 
 

@@ -199,7 +199,7 @@ def split_table(card: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows).astype(whole)
 
 
-def as_read_said(card: Mapping[str, Any]) -> str:
+def as_read_text(card: Mapping[str, Any]) -> str:
     """What the columns of texts that are equal as read mean, with the settings by which they were read."""
     known = card["repeats"]["as_read"]["settings"]
     marks = [word for name, word in _MARKS.items() if known[name]]
@@ -332,7 +332,7 @@ class Balance:
     """Split → class → rows and share; `several`: a text may have several labels."""
 
     shares: Mapping[str, Mapping[str, tuple[int, float]]]
-    several: bool
+    multi: bool
 
 
 CLASSES = Figure[Balance](
@@ -344,7 +344,7 @@ CLASSES = Figure[Balance](
     note="share of each split",
     reading=lambda balance: (
         "The share of the texts of each split that have a label; a text may have several, or none."
-        if balance.several
+        if balance.multi
         else "The share of each class in each split. A model that always says the largest class is right that often."
     ),
     how=(

@@ -22,7 +22,7 @@ from core.text.normalise import steps
 from core.text.tokenizer import Tokenizer
 
 BUILT_IN = "built-in"
-SCALES = {BUILT_IN: 2, "built-in-3": 3, "built-in-5": 5}
+CLASSES_OF = {BUILT_IN: 2, "built-in-3": 3, "built-in-5": 5}
 """The built-in corpus seen with two, three or five classes."""
 DATA_FOLDER = "SENTISCOPE_DATA"
 PAGE_ROWS = 50
@@ -70,7 +70,7 @@ def options(folder: Path, hub: bool) -> list[Option]:
         folder: Where own files are kept (`core.data.library`).
         hub: Whether the hub's package is installed.
     """
-    scales = [Option(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in SCALES.items()]
+    scales = [Option(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in CLASSES_OF.items()]
     own = [Option(choice.id, chosen_settings(choice.config)) for choice in library.choices(folder)]
     named = [
         Option(source.name, {"data.name": source.name}, _lacking(source, hub))
@@ -126,8 +126,8 @@ def matching(dataset: Dataset, filters: Filters) -> pd.DataFrame:
     keep = pd.Series(True, index=frame.index)
     if filters.label in dataset.classes:
         wanted = dataset.classes.index(filters.label)
-        several = dataset.task == "multi"
-        keep &= frame["label"].map(lambda own: wanted in own) if several else frame["label"] == wanted
+        multi = dataset.task == "multi"
+        keep &= frame["label"].map(lambda own: wanted in own) if multi else frame["label"] == wanted
     if filters.phenomenon and "phenomenon" in frame:
         keep &= frame["phenomenon"] == filters.phenomenon
     if filters.contains:

@@ -53,15 +53,15 @@ def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
         probabilities = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
         labels = true_labels(saved, classes)
         shown = ["text", "label", "predicted", *(["phenomenon"] if "phenomenon" in saved else [])]
-        examples = saved[shown].assign(probability=answer_probability(probabilities, several=labels.ndim == 2))
+        examples = saved[shown].assign(probability=answer_probability(probabilities, multi=labels.ndim == 2))
     except (KeyError, ValueError) as error:
         raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error
     return Report(classes, examples, labels, probabilities)
 
 
-def answer_probability(probabilities: Floats, *, several: bool) -> Floats:
+def answer_probability(probabilities: Floats, *, multi: bool) -> Floats:
     """(n, C) → (n,) that of what is said: the most probable class, or of several labels exactly those above 0.5."""
-    return np.maximum(probabilities, 1 - probabilities).prod(1) if several else probabilities.max(1)
+    return np.maximum(probabilities, 1 - probabilities).prod(1) if multi else probabilities.max(1)
 
 
 def true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
@@ -70,9 +70,9 @@ def true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
     Raises:
         KeyError, ValueError: the predictions are not of these classes.
     """
-    several = [f"{LABEL}{name}" for name in classes]
-    if several[0] in saved:
-        return saved[several].to_numpy(np.int64)
+    bits = [f"{LABEL}{name}" for name in classes]
+    if bits[0] in saved:
+        return saved[bits].to_numpy(np.int64)
     found = saved["label"].map({name: number for number, name in enumerate(classes)}).to_numpy(np.int64)
     return np.asarray(found, np.int64)
 

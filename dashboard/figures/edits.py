@@ -88,7 +88,7 @@ UNCHANGED = Edits()
 
 
 @dataclass(frozen=True)
-class Parts:
+class Editable:
     """What a model has that can be changed, and where its λ may be put."""
 
     layers: int
@@ -146,7 +146,7 @@ def learned(view: SentenceView, subtracts: bool) -> Learned:
     return Learned(values, any(float(np.ptp(row)) > STEP / 10 for layer in ratios for row in layer))
 
 
-def parts_of(model: ModelConfig, learned: Learned) -> Parts:
+def editable(model: ModelConfig, learned: Learned) -> Editable:
     """What can be changed in this model; the range suits the constraint on λ and holds every learned value."""
     attention = model.attention
     if attention.mixing == "additive":
@@ -156,4 +156,4 @@ def parts_of(model: ModelConfig, learned: Learned) -> Parts:
     values = [value for layer in learned.values for value in layer]
     low = min([low, *(math.floor(10 * value) / 10 for value in values)])
     high = max([high, *(math.ceil(10 * value) / 10 for value in values)])
-    return Parts(model.layers, attention.heads, attention.components, low, high)
+    return Editable(model.layers, attention.heads, attention.components, low, high)

@@ -14,7 +14,7 @@ NOT_LISTED = ("data.name",)
 """Settings that have a field of their own on top."""
 
 
-def time_said(found: Estimate | None, config: RunConfig) -> str:
+def time_text(found: Estimate | None, config: RunConfig) -> str:
     """How long it will take and what that rests on, in one line."""
     if not config.model.by_steps:
         return "Solved in one go, without steps: seconds for short texts, minutes for long ones."

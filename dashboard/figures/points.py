@@ -28,6 +28,6 @@ def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
         chances = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
         kept = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else []), *bits]
         said = {f"{SAID}{name}": chances[:, i] > HALF for i, name in enumerate(classes)} if bits else {}
-        return saved[kept].assign(probability=answer_probability(chances, several=bool(bits)), **said)
+        return saved[kept].assign(probability=answer_probability(chances, multi=bool(bits)), **said)
     except (KeyError, ValueError) as error:
         raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error

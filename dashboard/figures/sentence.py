@@ -89,7 +89,7 @@ def special_places(view: SentenceView, layer: int) -> str:
     return f"{CLASS_TOKEN} is a learned place before the words, where the answer is read. {padding}"
 
 
-def told_apart(first: SentenceView, second: SentenceView) -> tuple[str, str]:
+def comparison(first: SentenceView, second: SentenceView) -> tuple[str, str]:
     """In what two models read one text alike or differently: a heading and a sentence for each difference."""
     if bool(first.layers) != bool(second.layers):
         return "Only one of the two has attention", "The other reads the words without it."

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from core.evaluation.significance import METHOD
 from core.runs.sweep import STATES, Plan, State
-from core.runs.sweep_drive import Progress
+from core.runs.sweep_drive import SweepState
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, duration, number, signed
 from dashboard.figures.panels import Panels
@@ -24,7 +24,7 @@ LONGEST = 44
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellScores:
     """One row: the values of its runs, and of TF-IDF on the same data."""
 
     label: str
@@ -39,13 +39,13 @@ class Cell:
 WORDS: dict[State, str] = {"waiting": "not begun", "running": "training"}
 
 
-def counts_said(found: Progress) -> str:
+def counts_text(found: SweepState) -> str:
     """`3 done, 2 training, 7 not begun`."""
     present = sorted((each for each in STATES if found.counts[each]), key=lambda each: each != "done")
     return ", ".join(f"{count(found.counts[each])} {WORDS.get(each, each)}" for each in present)
 
 
-def time_said(found: Progress) -> str:
+def time_text(found: SweepState) -> str:
     """How long the rest takes."""
     unknown = f"{count(found.unknown)} runs whose time nobody has measured" if found.unknown else ""
     if not found.seconds_left:
@@ -88,7 +88,7 @@ def table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def chart_cells(table: Mapping[str, Any], metric: str) -> list[Cell]:
+def chart_cells(table: Mapping[str, Any], metric: str) -> list[CellScores]:
     """What the dots show of a metric: cells that have a finished run."""
     found = []
     for row in table["rows"]:
@@ -97,7 +97,7 @@ def chart_cells(table: Mapping[str, Any], metric: str) -> list[Cell]:
             known = [(value, run) for value, run in values if value is not None]
             beside = row["yardstick"].get(metric)
             found.append(
-                Cell(
+                CellScores(
                     row["label"],
                     tuple(value for value, _ in known),
                     tuple(run for _, run in known),
@@ -141,7 +141,7 @@ def _difference(found: Mapping[str, Any] | None) -> str:
     return f"{signed(found['difference'], 3)}{interval}{' *' if found.get('significant') else ''}"
 
 
-def members(cells: Sequence[Cell], metric: str, look: Look) -> go.Figure:
+def members(cells: Sequence[CellScores], metric: str, look: Look) -> go.Figure:
     """One line per cell: dots for runs, a large one with a line for mean and deviation, a ring for TF-IDF.
 
     Args:
@@ -193,7 +193,7 @@ def members(cells: Sequence[Cell], metric: str, look: Look) -> go.Figure:
     return figure.drawn()
 
 
-def _spoken(cell: Cell) -> str:
+def _spoken(cell: CellScores) -> str:
     return number(cell.mean) + ("" if cell.deviation is None else f" ± {number(cell.deviation)}")
 
 
@@ -205,7 +205,7 @@ def _short(label: str) -> str:
 class Members:
     """The cells of a sweep by one metric, and how many runs they hold; an example has a note of its own."""
 
-    cells: Sequence[Cell]
+    cells: Sequence[CellScores]
     metric: str
     note: str
     example: bool = False

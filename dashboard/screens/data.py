@@ -24,7 +24,7 @@ from dashboard.figures.data import (
     Balance,
     Lengths,
     Measured,
-    as_read_said,
+    as_read_text,
     cardinality_table,
     class_shares,
     class_table,
@@ -181,7 +181,7 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     st.dataframe(
         split_words(splits), hide_index=True, row_height=row_height(), column_config=SPLIT_COLUMNS, alt="Splits"
     )
-    caption(as_read_said(card))
+    caption(as_read_text(card))
     caption(SPLITS)
     tables = {"Splits": splits, "Classes": class_table(card), "Lengths": length_table(card)}
     several = cardinality_table(card)

@@ -24,7 +24,7 @@ from dashboard.figures.phenomena import PHENOMENA
 from dashboard.figures.ranking import PR, ROC
 from dashboard.figures.results import metric_stats, metric_table
 from dashboard.figures.source import Source
-from dashboard.screens.performance_labels import several
+from dashboard.screens.performance_labels import multi_label
 from dashboard.screens.performance_threshold import threshold_bar
 from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
@@ -75,7 +75,7 @@ def page() -> None:
             f"Only {n} sentences", "Figures on fewer than 30 examples say little; look at the sentences themselves."
         )
     if record.task == "multi":
-        decision, report, tables = several(source)
+        decision, report, tables = multi_label(source)
     else:
         stats(metric_stats(record, split, report))
         caption(INTERVALS)

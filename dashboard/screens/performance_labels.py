@@ -24,7 +24,7 @@ INTERVALS = (
 )
 
 
-def several(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFrame]]:
+def multi_label(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFrame]]:
     """Numbers, the table of labels, and the choice of one, which the source knows from then on.
 
     Returns:

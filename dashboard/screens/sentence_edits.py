@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.figures.edits import STEP, UNCHANGED, Edits, Learned, Parts, learned, parts_of
+from dashboard.figures.edits import STEP, UNCHANGED, Editable, Edits, Learned, editable, learned
 from dashboard.figures.numbers import number, subscript
 from dashboard.figures.sentence import difference, subtracts
 from dashboard.widgets.answer import answer
@@ -43,9 +43,9 @@ def _reset() -> None:
     state.change(UNCHANGED.encode())
 
 
-def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Parts, SentenceView]:
+def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
     """What the link changes in this model, what could be changed, and the reading that follows; says all of it."""
-    parts = parts_of(record.config.model, learned(trained, subtracts(record)))
+    parts = editable(record.config.model, learned(trained, subtracts(record)))
     edits, left_out = parts.read(state.edit())
     view = data.sentence(record.run, text, edits)
     answer(record, view, look(), before=trained if edits else None)
@@ -62,7 +62,7 @@ def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits,
 
 
 def what_if(
-    record: RunRecord, edits: Edits, parts: Parts, own: Learned, trained: SentenceView, view: SentenceView
+    record: RunRecord, edits: Edits, parts: Editable, own: Learned, trained: SentenceView, view: SentenceView
 ) -> None:
     """All controls, and both answers side by side."""
     note = difference(trained, view, _what(record)) if edits else "nothing is changed"
@@ -75,7 +75,7 @@ def what_if(
     st.button(BACK, on_click=_reset, type="tertiary", key="edit-reset", disabled=not edits)
 
 
-def _controls(edits: Edits, parts: Parts, own: Learned) -> None:
+def _controls(edits: Edits, parts: Editable, own: Learned) -> None:
     layers = range(parts.layers)
     for start in range(0, parts.layers, PER_ROW):
         for column, layer in zip(st.columns(min(PER_ROW, parts.layers), gap="large"), layers[start:], strict=False):
@@ -89,7 +89,7 @@ def _controls(edits: Edits, parts: Parts, own: Learned) -> None:
                     _switches("Components", "c", layer, names, edits, COMPONENTS_HELP)
 
 
-def _lambda(edits: Edits, parts: Parts, own: Learned, layer: int, component: int) -> None:
+def _lambda(edits: Edits, parts: Editable, own: Learned, layer: int, component: int) -> None:
     value = own.values[layer][component - 1]
     key, now = f"edit-l{layer}c{component}", edits.value(layer, component)
     state.put(key, min(max(round(value if now is None else now, 2), parts.low), parts.high))

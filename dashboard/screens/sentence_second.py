@@ -14,7 +14,7 @@ from dashboard.figures.attention import MapRow, full_colour
 from dashboard.figures.edits import UNCHANGED, Edits
 from dashboard.figures.heads import COMBINED, Combined
 from dashboard.figures.naming import data_name
-from dashboard.figures.sentence import combined_rows, received, special_tokens, subtracts, told_apart
+from dashboard.figures.sentence import combined_rows, comparison, received, special_tokens, subtracts
 from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.messages import finding, problem
@@ -68,7 +68,7 @@ def second_run(
     if name is None:
         return {}
     other = data.sentence(name, text)
-    title, said = told_apart(view, other)
+    title, said = comparison(view, other)
     (finding(title, said) if title else caption(f"{said} {READING}"))
     mine, theirs = (_rows(*each) for each in ((view, record, edits), (other, others[name], UNCHANGED)))
     top = full_colour([*mine, *theirs])

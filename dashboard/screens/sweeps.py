@@ -11,7 +11,7 @@ from core.exceptions import RunDamaged, SentiscopeError
 from core.fingerprint import fingerprint
 from core.runs import sweep, sweep_drive
 from core.runs.sweep import Plan
-from core.runs.sweep_drive import Progress
+from core.runs.sweep_drive import SweepState
 from dashboard import access, data, state, sweep_example
 from dashboard.figures.numbers import count
 from dashboard.figures.sweeps import (
@@ -20,10 +20,10 @@ from dashboard.figures.sweeps import (
     Members,
     chart_cells,
     command_line,
-    counts_said,
+    counts_text,
     member_frame,
     table_frame,
-    time_said,
+    time_text,
 )
 from dashboard.screens.sweeps_form import sweep_form
 from dashboard.widgets.export import export_bar
@@ -140,11 +140,11 @@ def _flat(plan: Plan, version: str, baseline: str) -> pd.DataFrame:
     return pd.DataFrame(flat(data.sweep_table(plan, version, (), baseline)))
 
 
-def _live(plan: Plan, found: Progress) -> bool:
+def _live(plan: Plan, found: SweepState) -> bool:
     return bool(found.counts["queued"] or found.counts["running"]) or sweep_drive.driven(data.store(), plan.name)
 
 
-def _ended(found: Progress) -> int:
+def _ended(found: SweepState) -> int:
     return sum(found.counts[each] for each in sweep_drive.ENDED)
 
 
@@ -156,9 +156,9 @@ def _progress(plan: Plan, ended: int, live: bool) -> None:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
         with st.container():
-            left = f" · {time_said(found)} left" if time_said(found) else ""
+            left = f" · {time_text(found)} left" if time_text(found) else ""
             title = f"{count(found.counts['done'])} of {count(found.total)} runs are done"
-            progress(title, f"{counts_said(found)}{left}{' · you may close this tab' if going else ''}", found.share)
+            progress(title, f"{counts_text(found)}{left}{' · you may close this tab' if going else ''}", found.share)
         if going:
             stop = "Stops what trains, with a checkpoint; “Go on” continues"
             st.button("Stop", icon=":material/pause:", key="sweep-stop", on_click=_stop, args=(plan.name,), help=stop)

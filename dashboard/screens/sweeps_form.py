@@ -12,7 +12,7 @@ from core.runs import sweep, sweep_drive
 from core.runs.sweep import Plan, parse_grid
 from dashboard import access, data, state
 from dashboard.figures.numbers import count
-from dashboard.figures.sweeps import command_line, time_said
+from dashboard.figures.sweeps import command_line, time_text
 from dashboard.widgets.data_picker import data_picker
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem
@@ -54,7 +54,7 @@ def sweep_form() -> None:
         return
     cells = f"{count(plan.cells)} cells × {count(len(plan.seeds))} seeds"
     folds = f" × {count(plan.folds)} folds" if plan.folds else ""
-    caption(f"{cells}{folds} = {count(found.total)} runs · {time_said(found)}.")
+    caption(f"{cells}{folds} = {count(found.total)} runs · {time_text(found)}.")
     st.code(command_line(plan, access.written), language=None, wrap_lines=True)
 
 

@@ -49,7 +49,7 @@ def _others(waiting: bool) -> None:
 
 def _follow_wish() -> None:
     """Where another run was asked for here, the whole page is to speak of it."""
-    if state.wished_run():
+    if state.requested_run():
         st.rerun()
 
 

@@ -16,7 +16,7 @@ from core.runs.budget import LENGTHS, estimate, size
 from core.verbs import configure
 from dashboard import access, data, state
 from dashboard.figures.composing import composed_said, size_said
-from dashboard.figures.planning import command_line, time_said
+from dashboard.figures.planning import command_line, time_text
 from dashboard.screens.train_composer import composed, composer
 from dashboard.screens.train_settings import setting_fields
 from dashboard.widgets.data_picker import data_picker
@@ -74,7 +74,7 @@ def train_form() -> None:
         return
     records = data.runs()
     large = size(plan.config, records)
-    cost = f"{size_said(large)}. {time_said(estimate(plan.config, records), plan.config)}.".replace("..", ".")
+    cost = f"{size_said(large)}. {time_text(estimate(plan.config, records), plan.config)}.".replace("..", ".")
     caption(f"{line} {cost}")
     command = command_line(access.written(plan.source), plan.model, plan.settings, state.draft(state.NAME, ""))
     said = f"{composed_said(plan.config, state.typed(state.SETTING), plan.along)} {cost}"

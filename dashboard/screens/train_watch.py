@@ -107,7 +107,7 @@ def queue(records: Sequence[RunRecord], beside: str = "") -> None:
 
 
 def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
-    if data.store().cancel_wished(record.run):
+    if data.store().cancel_requested(record.run):
         return "Stopping", "after the step under way", 0.0
     if record.status == "queued":
         records = data.runs()

@@ -26,8 +26,8 @@ def run_picker() -> None:
     records = data.runs()
     names = [record.run for record in records]
     asked = state.asked_run()
-    if wished := state.wished_run():
-        state.put(state.RUN, wished)
+    if requested := state.requested_run():
+        state.put(state.RUN, requested)
     if asked and asked not in names and not state.run():
         state.put(state.MISSING, asked)
     elif names and not state.run() and not state.draft(state.MISSING, ""):
@@ -45,7 +45,7 @@ def run_picker() -> None:
         label_visibility="collapsed",
         disabled=not names,
     )
-    state.forget(state.WISHED)  # the browser knows it now
+    state.forget(state.REQUESTED)  # the browser knows it now
     if state.run():
         state.forget(state.MISSING)
         if len(state.run()) > SHORT:

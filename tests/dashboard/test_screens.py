@@ -187,7 +187,7 @@ def test_stop_asks_the_run_to_end(app, runs, monkeypatch):
     store.update("live", status="running", process=this_process())
     opened(app, "train", run="live")
     app.button(key="pause").click().run()
-    assert store.cancel_wished("live")
+    assert store.cancel_requested("live")
     assert "Stopping" in text_of(app)
 
 
@@ -275,14 +275,14 @@ def test_waiting_runs_stand_in_their_order(app, runs):
     assert shown.index("number 1 in the queue") < shown.index("number 2 in the queue")
     app.button(key="cancel-two").click().run()
     app.button(key="confirm-cancel-two").click().run()
-    assert store.cancel_wished("two") and not store.cancel_wished("one")
+    assert store.cancel_requested("two") and not store.cancel_requested("one")
 
 
 def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(app, runs):
     opened(app, "train", run="finished")
-    app.session_state[state.WISHED] = "baseline"  # a click in a run of the script that a tick has cut short
+    app.session_state[state.REQUESTED] = "baseline"  # a click in a run of the script that a tick has cut short
     app.run()  # the browser still sends the old value of the picker along
-    assert app.selectbox(key=state.RUN).value == "baseline" and state.WISHED not in app.session_state
+    assert app.selectbox(key=state.RUN).value == "baseline" and state.REQUESTED not in app.session_state
     app.selectbox(key=state.RUN).set_value("finished").run()
     assert app.selectbox(key=state.RUN).value == "finished"
 
@@ -307,12 +307,12 @@ def test_cancelling_asks_first_and_says_what_becomes_of_the_checkpoint(app, runs
     asking = "cancel-live" if beside else "cancel"
     app.button(key=asking).click().run()
     assert words in text_of(app)
-    assert not store.cancel_wished("live")
+    assert not store.cancel_requested("live")
     app.button(key="leave-live").click().run()
     assert words not in text_of(app)
     app.button(key=asking).click().run()
     app.button(key="confirm-cancel-live").click().run()
-    assert store.cancel_wished("live")
+    assert store.cancel_requested("live")
     assert words not in text_of(app)
 
 

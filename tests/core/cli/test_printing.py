@@ -8,7 +8,7 @@ from rich.console import Console
 
 from core.cli import main
 from core.cli.printing import PLAIN, say, tabulate
-from core.cli.progress import Progress
+from core.cli.progress import TrainingProgress
 
 TEXTS = ["root:x:0:0", ":smile:", "[red]x[/red]", "[/]", "[bold]", r"\[red]", "a\\", "[link=file:etc]x[/link]"]
 
@@ -50,7 +50,7 @@ def test_a_word_too_many_is_quoted_as_it_was_typed(run, capsys, text):
 
 def test_progress_is_printed_as_it_is():
     stream = io.StringIO()
-    told = Progress(Console(file=stream, **PLAIN))
+    told = TrainingProgress(Console(file=stream, **PLAIN))
     told.tell({"kind": "queued", "run": ":x:"})
     told.tell({"kind": "epoch", "epoch": 0, "validation": {"f1[red]:x:": 0.5}})
     assert stream.getvalue() == "run :x:\nepoch 1: validation f1[red]:x: 0.500\n"

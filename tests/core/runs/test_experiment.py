@@ -167,7 +167,7 @@ def test_a_run_that_is_cancelled_for_good_keeps_no_checkpoint(store, tiny, keep,
     record = execute(store, run, on_event=lambda event: event.get("step") == 17 and jobs.cancel(store, run, keep=keep))
     assert hint in record.reason
     assert (store.path(run) / CHECKPOINT).exists() == keep
-    assert not store.cancel_wished(run)
+    assert not store.cancel_requested(run)
 
 
 @pytest.mark.slow

@@ -83,7 +83,7 @@ def test_starting_again_forgets_an_old_wish_to_cancel(store, created, sleeping):
     store.update("first", status="cancelled", reason="cancelled")
     record = jobs.start(store, "first")
     assert (record.status, record.reason) == ("queued", "")
-    assert not store.cancel_wished("first")
+    assert not store.cancel_requested("first")
 
 
 def test_a_run_in_other_hands_is_not_started(store, created, sleeping, monkeypatch):
@@ -96,7 +96,7 @@ def test_a_run_in_other_hands_is_not_started(store, created, sleeping, monkeypat
 def test_cancelling_a_living_run_leaves_a_wish_for_it(store, config, sleeping):
     jobs.submit(store, config, "ndt-01-n2", "mine")
     assert jobs.cancel(store, "mine").status == "queued"
-    assert store.cancel_wished("mine")
+    assert store.cancel_requested("mine")
 
 
 def test_cancelling_a_waiting_run_without_a_process_ends_it_here(store, created):
@@ -190,7 +190,7 @@ def test_no_run_is_made_where_as_many_wait_as_may(store, config, sleeping, monke
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a training run waits in its own process there")
-@pytest.mark.parametrize("how", ["wish", "SIGTERM"])
+@pytest.mark.parametrize("how", ["request", "SIGTERM"])
 def test_a_run_that_waits_is_small_is_believed_to_live_and_ends_as_cancelled(store, config, monkeypatch, how):
     monkeypatch.setenv("SENTISCOPE_JOBS", "1")
     with queue.slot(store.folder, "busy", "2020"):
@@ -199,13 +199,13 @@ def test_a_run_that_waits_is_small_is_believed_to_live_and_ends_as_cancelled(sto
         process = psutil.Process(record.process.pid)
         assert process.memory_full_info().uss < 10e6
         assert store.read("mine") == record and alive(record.process)
-        if how == "wish":
+        if how == "request":
             jobs.cancel(store, "mine")
         else:
             process.terminate()
         until(lambda: store.read("mine").status == "cancelled")
         assert store.read("mine").process is None
-    assert not store.cancel_wished("mine")
+    assert not store.cancel_requested("mine")
 
 
 @pytest.mark.slow

@@ -183,8 +183,8 @@ def waiting(tmp_path):
     """Small processes that wait and then say their number: waiting(name, created, **more)."""
     started = []
 
-    def wait(name, created="2026", kind=queue.TRAINING, run=None, wish=""):
-        line = queue.in_turn([sys.executable, "-c", SAY], tmp_path, name, created, kind, run, wish)
+    def wait(name, created="2026", kind=queue.TRAINING, run=None, request=""):
+        line = queue.in_turn([sys.executable, "-c", SAY], tmp_path, name, created, kind, run, request)
         process = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         started.append(process)
         return process
@@ -222,7 +222,7 @@ def test_what_waited_becomes_its_command_under_the_same_number_and_keeps_its_loc
     run = tmp_path / "run"
     run.mkdir()
     with slot(tmp_path, "busy", "2020", never):
-        process = waiting("run", run=run, wish="CANCEL")
+        process = waiting("run", run=run, request="CANCEL")
         until(lambda: has_ticket(tmp_path, "run"))
         began = psutil.Process(process.pid).create_time()
     assert process.stdout.readline() == f"{process.pid}\n"
@@ -256,7 +256,7 @@ def test_a_killed_process_that_waited_frees_its_run_and_its_place(tmp_path, wait
     run = tmp_path / "run"
     run.mkdir()
     with slot(tmp_path, "busy", "2020", never):
-        process = waiting("run", "2021", run=run, wish="CANCEL")
+        process = waiting("run", "2021", run=run, request="CANCEL")
         until(lambda: has_ticket(tmp_path, "run"))
         process.send_signal(signal.SIGKILL)
         process.wait()
@@ -266,14 +266,14 @@ def test_a_killed_process_that_waited_frees_its_run_and_its_place(tmp_path, wait
 
 @pytest.mark.slow
 @posix
-@pytest.mark.parametrize("how", ["wish", "SIGTERM"])
+@pytest.mark.parametrize("how", ["request", "SIGTERM"])
 def test_one_that_is_cancelled_while_waiting_begins_without_a_slot(tmp_path, waiting, how):
     run = tmp_path / "run"
     run.mkdir()
     with slot(tmp_path, "busy", "2020", never):
-        process = waiting("run", run=run, wish="CANCEL")
+        process = waiting("run", run=run, request="CANCEL")
         until(lambda: has_ticket(tmp_path, "run"))
-        if how == "wish":
+        if how == "request":
             (run / "CANCEL").touch()
         else:
             process.terminate()

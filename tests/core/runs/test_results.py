@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from core.evaluation.predict import Predictions
-from core.runs.results import Judged, prediction_table, write_split
+from core.runs.results import Evaluated, prediction_table, write_split
 
 FRAME = pd.DataFrame(
     {
@@ -23,7 +23,7 @@ CLASSES = ("no", "yes")
 @pytest.fixture
 def judged():
     pooled = np.arange(8, dtype=np.float32).reshape(4, 2)
-    return Judged("test", FRAME, Predictions(np.log(PROBABILITIES), PROBABILITIES, pooled), CLASSES)
+    return Evaluated("test", FRAME, Predictions(np.log(PROBABILITIES), PROBABILITIES, pooled), CLASSES)
 
 
 def test_the_table_names_classes_and_keeps_the_columns_of_the_data():
@@ -69,7 +69,7 @@ def test_a_column_of_mixed_things_is_stored_as_text(judged):
 def test_one_class_only_leaves_undefined_measures_out(judged, tmp_path):
     rows = FRAME[FRAME["label"] == 1].reset_index(drop=True)
     predictions = Predictions(*(part[[0, 3]] for part in (PROBABILITIES, PROBABILITIES, judged.predictions.pooled)))
-    write_split(tmp_path, Judged("test", rows, predictions, CLASSES))
+    write_split(tmp_path, Evaluated("test", rows, predictions, CLASSES))
     found = json.loads((tmp_path / "evaluation" / "test" / "metrics.json").read_text())
     assert "roc_auc" in found["left_out"] and "roc_auc" not in found["metrics"]
     assert "left_out" in found["silhouette"]

@@ -22,7 +22,7 @@ PRETEND = """
     record = store.read(run)
     while record.process is None:  # the starter writes who we are
         record = store.read(run)
-    stopped = lambda: store.cancel_wished(run)
+    stopped = lambda: store.cancel_requested(run)
     with slot(store.folder, run, record.created, stopped):
         store.update(run, status="running", progress={"step": 1, "steps": 2})
         end = time.monotonic() + float(SECONDS)

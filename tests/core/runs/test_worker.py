@@ -103,7 +103,7 @@ def test_a_wish_to_cancel_ends_a_running_run_as_cancelled_and_is_used_up(store, 
     record = execute(store, "first")
     assert (record.status, record.process) == ("cancelled", None)
     assert "`sentiscope train --resume first` continues it" in record.reason
-    assert not store.cancel_wished("first")
+    assert not store.cancel_requested("first")
 
 
 def test_a_wish_to_cancel_reaches_a_run_in_the_queue(store, created, work):

@@ -10,9 +10,9 @@ import pytest
 
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.presets import PRESETS
-from dashboard.figures.edits import LONGEST, UNCHANGED, Edits, Learned, Parts, learned, parts_of
+from dashboard.figures.edits import LONGEST, UNCHANGED, Editable, Edits, Learned, editable, learned
 
-PARTS = Parts(layers=2, heads=2, components=3, low=0.0, high=1.0)
+PARTS = Editable(layers=2, heads=2, components=3, low=0.0, high=1.0)
 SOME = Edits(lambdas=((1, 1, 0.5),), heads_off=((0, 1),), components_off=((1, 0), (1, 2)))
 LINK = "l2c1:0.5,h1.2,c2.0,c2.2"
 
@@ -120,10 +120,10 @@ def test_a_lambda_of_each_token_is_known_as_varying():
     ],
 )
 def test_the_range_suits_the_constraint_and_holds_what_was_learned(preset, own, low, high):
-    parts = parts_of(PRESETS[preset].model, Learned(((own,),), False))
+    parts = editable(PRESETS[preset].model, Learned(((own,),), False))
     assert (parts.low, parts.high) == (pytest.approx(low), pytest.approx(high))
 
 
 def test_plain_attention_has_heads_and_one_component():
     model = ModelConfig(layers=3, attention=AttentionConfig(heads=4))
-    assert parts_of(model, Learned((), False)) == Parts(3, 4, 1, 0.0, 1.5)
+    assert editable(model, Learned((), False)) == Editable(3, 4, 1, 0.0, 1.5)

@@ -76,8 +76,8 @@ def test_a_report_knows_all_labels_of_a_text(report):
 
 
 def test_the_probability_of_an_answer_is_that_of_exactly_these_labels():
-    assert answer_probability(np.array([[0.9, 0.2]]), several=True) == pytest.approx([0.72])
-    assert answer_probability(np.array([[0.9, 0.1]]), several=False) == pytest.approx([0.9])
+    assert answer_probability(np.array([[0.9, 0.2]]), multi=True) == pytest.approx([0.72])
+    assert answer_probability(np.array([[0.9, 0.1]]), multi=False) == pytest.approx([0.9])
 
 
 def test_one_label_stands_against_the_rest(report):

@@ -16,13 +16,13 @@ from dashboard.figures.sentence import (
     CLASS_TOKEN,
     attention_table,
     combined_rows,
+    comparison,
     difference,
     map_rows,
     prediction_table,
     received,
     special_places,
     special_tokens,
-    told_apart,
     watched,
 )
 
@@ -121,33 +121,33 @@ def test_folded_padding_reads_as_often_as_it_has_places():
 
 def test_a_model_that_reads_padding_is_told_from_one_that_masks_it():
     folded = dataclasses.replace(view(tokens=("not", "bad", padding_name(7)), unknown=(False,) * 3), filled=7)
-    assert told_apart(view(), folded) == (
+    assert comparison(view(), folded) == (
         "The two models read padding differently",
         "Both read the same 2 tokens, the first without padding, the second with 7 places of padding behind them.",
     )
 
 
 def test_two_models_that_read_alike_are_said_to():
-    assert told_apart(view(), view(positive=0.1)) == ("", "Both models read the same 2 tokens.")
+    assert comparison(view(), view(positive=0.1)) == ("", "Both models read the same 2 tokens.")
 
 
 def test_another_vocabulary_is_told_with_its_words():
-    title, said = told_apart(view(), view(unknown=(False, True)))
+    title, said = comparison(view(), view(unknown=(False, True)))
     assert title == "The two vocabularies differ"
     assert said == "Unknown to the first: nothing. Unknown to the second: bad."
 
 
 def test_another_tokenisation_is_told_with_its_counts():
     other = view(tokens=("n", "ot"), truncated=3)
-    title, said = told_apart(view(), other)
+    title, said = comparison(view(), other)
     assert title == "The two models cut the text differently"
     assert said == "The first reads 2 tokens, the second reads 2 tokens and cuts 3 off: places do not correspond."
 
 
 def test_attention_is_missed_only_where_the_other_has_it():
     plain = dataclasses.replace(view(), layers=())
-    assert told_apart(view(), plain)[0] == told_apart(plain, view())[0] == "Only one of the two has attention"
-    assert told_apart(plain, plain) == ("", "Both models read the same 2 tokens.")
+    assert comparison(view(), plain)[0] == comparison(plain, view())[0] == "Only one of the two has attention"
+    assert comparison(plain, plain) == ("", "Both models read the same 2 tokens.")
 
 
 def test_the_prediction_of_all_models_stands_in_one_table():

@@ -6,13 +6,13 @@ import shlex
 
 from core.config import parse_settings
 from core.runs.sweep import STATES, Plan, parse_grid, parse_seeds, split_values
-from core.runs.sweep_drive import Progress
-from dashboard.figures.sweeps import LONGEST, Cell, command_line, counts_said, members, time_said
+from core.runs.sweep_drive import SweepState
+from dashboard.figures.sweeps import LONGEST, CellScores, command_line, counts_text, members, time_text
 from dashboard.figures.theme import Look
 
 
 def progress(seconds=0.0, unknown=0, **counts):
-    return Progress("study", {state: counts.get(state, 0) for state in STATES}, (), seconds, unknown, ())
+    return SweepState("study", {state: counts.get(state, 0) for state in STATES}, (), seconds, unknown, ())
 
 
 def read_back(text: str) -> Plan:
@@ -34,20 +34,20 @@ def read_back(text: str) -> Plan:
 
 
 CELLS = [
-    Cell("<b>vanilla", (0.7, 0.8), ("a-1", "<i>"), 0.75, 0.0707, 0.6),
-    Cell("ndt" * 30, (0.9,), ("b-1",), 0.9, None, None),
+    CellScores("<b>vanilla", (0.7, 0.8), ("a-1", "<i>"), 0.75, 0.0707, 0.6),
+    CellScores("ndt" * 30, (0.9,), ("b-1",), 0.9, None, None),
 ]
 
 
 def test_what_is_done_comes_first_and_what_is_not_there_is_left_out():
-    assert counts_said(progress(waiting=7, running=2, done=3)) == "3 done, 7 not begun, 2 training"
+    assert counts_text(progress(waiting=7, running=2, done=3)) == "3 done, 7 not begun, 2 training"
 
 
 def test_the_time_says_for_how_many_runs_it_is_not_known():
-    assert time_said(progress(90.0, 0)) == "about 1 min 30 s"
-    assert time_said(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs whose time nobody has measured"
-    assert time_said(progress(0.0, 2)) == "without an estimate: 2 runs whose time nobody has measured"
-    assert time_said(progress()) == ""
+    assert time_text(progress(90.0, 0)) == "about 1 min 30 s"
+    assert time_text(progress(90.0, 2)) == "about 1 min 30 s, and 2 runs whose time nobody has measured"
+    assert time_text(progress(0.0, 2)) == "without an estimate: 2 runs whose time nobody has measured"
+    assert time_text(progress()) == ""
 
 
 def test_the_command_line_means_the_same_plan():
