@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from core.cells import cell_text
+from core.numbers import count
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,7 +39,7 @@ def facts(shown: Mapping[str, Any]) -> str:
     if "config" in shown:
         words += [
             f"{shown['preset']} on {shown['config']['data']['name']}",
-            f"{shown['parameters']:,} parameters" if shown["parameters"] else "",
+            f"{count(shown['parameters'])} parameters" if shown["parameters"] else "",
             f"{shown['seconds']:.0f} s of training" if shown["seconds"] else "",
         ]
     return ", ".join([word for word in words if word]) + (f": {shown['reason']}" if shown["reason"] else "")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.exceptions import DataError
+from core.numbers import count
 
 MOST_ENTRIES = 10_000
 """Files and folders that a folder may hold to be taken for a data set."""
@@ -32,11 +33,15 @@ class Allowed:
     """Elsewhere only what lies in one of these, links followed."""
 
 
+def _megabytes(size: int) -> str:
+    return f"{count(round(size / 1024**2))} MB"
+
+
 class TooLarge(ValueError):
     """A file holds more than its reader takes."""
 
     def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"it has {size / 1024**2:,.0f} MB, and at most {limit / 1024**2:,.0f} MB are read")
+        super().__init__(f"it has {_megabytes(size)}, and at most {_megabytes(limit)} are read")
         self.size = size
 
 

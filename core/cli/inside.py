@@ -10,6 +10,7 @@ import typer
 from core import verbs
 from core.cells import decimals
 from core.cli.printing import Json, Run, emit, err, pairs, say, tabulate
+from core.numbers import whole_percent
 
 OPTIONS = "--with: write name=value, e.g. threshold=0.7"
 
@@ -38,7 +39,7 @@ def project(
 
     def tell(what: str, share: float | None) -> None:
         nonlocal last
-        line = what if share is None else f"{what}: {share:.0%}"
+        line = what if share is None else f"{what}: {whole_percent(share)}"
         if line != last:
             say(line, console=err)
         last = line

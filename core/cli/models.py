@@ -10,6 +10,7 @@ from core import verbs
 from core.cli.printing import Json, emit, say, tabulate
 from core.exceptions import InputError
 from core.models.presets import PAPERS
+from core.numbers import count
 from core.systems import CLASSES, VOCABULARY
 
 
@@ -30,14 +31,14 @@ def presets(
 
 
 def _show_presets(result: dict[str, Any]) -> None:
-    rows = [{**each, "parameters": f"{each['parameters']:,}"} for each in result["presets"]]
+    rows = [{**each, "parameters": f"{count(each['parameters'])}"} for each in result["presets"]]
     tabulate(rows, ("name", "parameters", "line", "source"))
-    say(f"parameters with {result['vocabulary']:,} tokens and {result['classes']} classes")
+    say(f"parameters with {count(result['vocabulary'])} tokens and {result['classes']} classes")
 
 
 def _show_preset(result: dict[str, Any]) -> None:
     say(f": {result['line']}", head=result["name"])
-    said = f"{result['parameters']:,} with {result['vocabulary']:,} tokens and {result['classes']} classes"
+    said = f"{count(result['parameters'])} with {count(result['vocabulary'])} tokens and {result['classes']} classes"
     for what, value in (("paper", result["title"]), ("source", result["source"]), ("parameters", said)):
         say(f"{what}: {value}")
     recipe = " ".join(f"--set {key}={value}" for key, value in result["settings"].items())
@@ -46,7 +47,7 @@ def _show_preset(result: dict[str, Any]) -> None:
     rows = []
     for part in result["diagram"]:
         times = f"{part['times']} x " if part["times"] > 1 else ""
-        rows.append({**part, "parameters": f"{times}{part['parameters']:,}" if part["parameters"] else ""})
+        rows.append({**part, "parameters": f"{times}{count(part['parameters'])}" if part["parameters"] else ""})
         rows += [{"part": f"  {term['name']}", "detail": term["detail"]} for term in part["terms"]]
     tabulate(rows, ("part", "detail", "parameters"))
     say("")

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from core.exceptions import InputError
+from core.numbers import NARROW
 
 # What is printed stands there as it is: a run may be called :x:, and a text may hold [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
@@ -64,9 +65,10 @@ def pairs(texts: Sequence[str], wrong: str) -> dict[str, str]:
 
 def visible(text: str) -> str:
     """Control characters and half characters as their numbers: a text must not steer the terminal."""
-    return "".join(
+    shown = "".join(
         each.encode("unicode_escape").decode() if unicodedata.category(each) in ("Cc", "Cs") else each for each in text
     )
+    return shown if out.encoding.startswith("utf") else shown.replace(NARROW, " ")
 
 
 def show_tree(result: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from core.cli.printing import Json, Set, emit, err, say, tabulate
 from core.cli.progress import SweepProgress, spoken_time
 from core.config import parse_settings
 from core.exceptions import InputError
+from core.numbers import count
 from core.runs.sweep import STATES, parse_grid, parse_seeds, split_values
 from core.runs.worker import stop_signals
 
@@ -158,7 +159,7 @@ def _show_table(result: dict[str, Any]) -> None:
                 "TF-IDF": _spread(row["yardstick"].get(first["name"])),
                 "difference": _difference(row["versus_yardstick"].get(first["name"])),
                 "to baseline": _difference(row["versus_baseline"].get(first["name"])),
-                "parameters": "" if row["parameters"] is None else f"{row['parameters']:,}",
+                "parameters": "" if row["parameters"] is None else count(row["parameters"]),
                 "seconds": "" if seconds is None else f"{seconds['mean']:.0f}",
             }
         )

@@ -14,6 +14,7 @@ from core.data.decode import without_surrogates
 from core.data.findings import shown
 from core.data.limits import refusal
 from core.exceptions import DataError
+from core.numbers import count
 
 TEXT_NAMES = (
     "text sentence review document tweet content comment message body utterance phrase headline cleaned clean_text"
@@ -74,7 +75,7 @@ def choose(
     """
     if len(columns) == 1 and not (text and label):
         raise DataError(
-            f"{rows:,} rows with one column and no labels; if each file holds the texts of one class, put them into "
+            f"{count(rows)} rows with one column and no labels; if each file holds the texts of one class, put them in "
             "one folder as CLASS.txt (or NAME.CLASS) and give the folder, else name the delimiter with data.delimiter",
             file=file,
         )
@@ -119,7 +120,7 @@ def cell_of(value: Any, longest: int, *, file: str, row: int, field: str) -> Any
     """
     if isinstance(value, str):
         if len(value) > longest:
-            found = f"the cell has {len(value):,} characters"
+            found = f"the cell has {count(len(value))} characters"
             raise refusal(found, "characters", file=file, row=row, field=without_surrogates(field))
         return without_surrogates(value)
     inside = [value]

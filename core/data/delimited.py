@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from core.data import limits
 from core.exceptions import DataError
+from core.numbers import count
 
 DELIMITERS = ("\t", ",", ";", "|", "|||", "::")
 """Tried in this order when none is named."""
@@ -171,7 +172,7 @@ def _bounded(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
             limits.check_shape(number, -(-cells // number), file=file)
         longest = max(map(len, row))
         if longest > allowed.characters:
-            raise limits.refusal(f"a cell has {longest:,} characters", "characters", file=file, row=number)
+            raise limits.refusal(f"a cell has {count(longest)} characters", "characters", file=file, row=number)
         yield row
 
 

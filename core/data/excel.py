@@ -11,6 +11,7 @@ from xml.etree.ElementTree import ParseError
 from core.data import limits
 from core.data.columns import cell_of
 from core.exceptions import DataError
+from core.numbers import count
 
 _MOST_PACKED = 200
 """Unpacked bytes for each packed one, beyond which a large part is no sheet that somebody filled."""
@@ -76,12 +77,12 @@ def _check_size(archive: zipfile.ZipFile, file: str) -> None:
     parts = archive.infolist()
     size = sum(part.file_size for part in parts)
     if size > limits.current().size * limits.MEGABYTE:
-        raise limits.refusal(f"it unpacks to {size // limits.MEGABYTE:,} MB", "size", file=file)
+        raise limits.refusal(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
     for part in parts:
         if part.file_size > max(_LARGE_PART, _MOST_PACKED * part.compress_size):
             ratio = part.file_size // max(1, part.compress_size)
             raise DataError(
-                f"the part {part.filename} is packed {ratio:,} to 1, as no filled sheet is; save the table as CSV",
+                f"the part {part.filename} is packed {count(ratio)} to 1, as no filled sheet is; save the table as CSV",
                 file=file,
             )
 
@@ -102,7 +103,7 @@ def _rows(sheet: Any, file: str) -> list[list[Any]]:
             continue
         width = max(width, filled)
         if width > allowed.columns:
-            raise limits.refusal(f"row {place:,} of the sheet has {filled:,} columns", "columns", file=file)
+            raise limits.refusal(f"row {count(place)} of the sheet has {count(filled)} columns", "columns", file=file)
         limits.check_shape(len(rows), width, file=file)
         rows.append(
             [

@@ -21,6 +21,7 @@ from core.data.excel import read_excel
 from core.data.findings import Finding, plural
 from core.data.parquet import read_parquet
 from core.exceptions import DataError
+from core.numbers import count
 
 _LEAF = re.compile(r"\((\d+) ([^()]+)\)")
 _TREE = re.compile(r"\(\d+ \(.*\)\s*|\(\d+ [^()]+\)\s*")
@@ -113,8 +114,8 @@ def _text(data: bytes, file: str, delimiter: str, encoding: str, header: str) ->
 def _refuse_if_shapeless(ragged: tuple[int, ...], good: int, file: str) -> None:
     if len(ragged) > 0.2 * (good + len(ragged)):
         raise DataError(
-            f"{len(ragged):,} of {good + len(ragged):,} rows have another number of fields than the rest; put texts "
-            "that hold the delimiter into double quotes, or name another one with data.delimiter",
+            f"{count(len(ragged))} of {count(good + len(ragged))} rows have another number of fields than the rest; "
+            "put texts that hold the delimiter into double quotes, or name another one with data.delimiter",
             file=file,
             row=ragged[0],
         )
@@ -173,7 +174,7 @@ def _objects(rows: list[Any], file: str) -> pd.DataFrame:
             raise DataError('every row must be an object such as {"text": "…", "label": "…"}', file=file, row=number)
         keys.update(dict.fromkeys(row))
         if len(keys) > limits.current().columns:
-            raise limits.refusal(f"the rows have {len(keys):,} different keys", "columns", file=file, row=number)
+            raise limits.refusal(f"the rows have {count(len(keys))} different keys", "columns", file=file, row=number)
     if not keys:
         raise DataError("the list holds no rows", file=file)
     limits.check_shape(len(rows), len(keys), file=file)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from core.numbers import count
+
 Level = Literal["note", "warning", "refused"]
 
 
@@ -21,11 +23,11 @@ class Finding:
     """A sentence for a person, with the count in it."""
 
 
-def plural(count: int, noun: str) -> str:
-    """`1 row`, `1,200 rows`, `3 classes`."""
-    if count == 1:
+def plural(number: int, noun: str) -> str:
+    """`1 row`, `1 200 rows`, `3 classes`."""
+    if number == 1:
         return f"1 {noun}"
-    return f"{count:,} {noun}{'es' if noun.endswith('s') else 's'}"
+    return f"{count(number)} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def shown(word: str, most: int = 60) -> str:

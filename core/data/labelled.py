@@ -19,6 +19,7 @@ from core.data.findings import Finding, plural, shown
 from core.data.layout import Layout, label_columns, label_sets, other_bits, prefixed_bits
 from core.data.table import Task
 from core.exceptions import DataError
+from core.numbers import count
 
 MOST_CLASSES = 200
 """Distinct label words beyond which a column is not taken for classes."""
@@ -89,7 +90,7 @@ def _layout_findings(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> 
     message = (
         f"several labels per text, {written}: {plural(many, 'row')} with more than one, {sizes.mean():.2f} on average"
     )
-    message += f", {none:,} with none" if none else ""
+    message += f", {count(none)} with none" if none else ""
     hint = "; if each cell is one label, say so with data.separator" if layout.mark else ""
     return [Finding("several-labels", "note", many, message + hint)]
 
@@ -275,11 +276,11 @@ def _repeats(rows: pd.DataFrame) -> list[Finding]:
 
 
 def _lengths(rows: pd.DataFrame) -> list[Finding]:
-    count = int((rows["text"].str.len() > LONG_TEXT).sum())
-    if not count:
+    long = int((rows["text"].str.len() > LONG_TEXT).sum())
+    if not long:
         return []
-    message = f"{plural(count, 'text')} of more than {LONG_TEXT:,} characters (cut at text.max_length tokens)"
-    return [Finding("long", "warning", count, message)]
+    message = f"{plural(long, 'text')} of more than {count(LONG_TEXT)} characters (cut at text.max_length tokens)"
+    return [Finding("long", "warning", long, message)]
 
 
 def _too_many(counts: pd.Series, rows: int) -> Finding | None:
@@ -288,7 +289,7 @@ def _too_many(counts: pd.Series, rows: int) -> Finding | None:
     if len(counts) <= most and not (rows >= 20 and len(counts) > rows / 2):
         return None
     what = "numbers, so it is a quantity rather than a class" if numeric else "values, so it is not a class"
-    message = f"the label column has {len(counts):,} different {what}; name another one with data.label"
+    message = f"the label column has {count(len(counts))} different {what}; name another one with data.label"
     return Finding("too-many-classes", "refused", len(counts), message)
 
 

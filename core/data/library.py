@@ -24,6 +24,7 @@ from core.atomic import beside, storage_errors, write_bytes, write_text
 from core.data.config import DataConfig
 from core.exceptions import InputError, RunDamaged, StorageError
 from core.fingerprint import fingerprint
+from core.numbers import count
 from core.paths import resolve
 
 LONGEST_NAME = 80
@@ -96,8 +97,8 @@ def _check_room(files: Path, size: int) -> None:
     for quota, found in ((quotas.UPLOADS, len(sizes) + 1), (quotas.UPLOADS_MB, (sum(sizes) + size) / 1e6)):
         if found > quota():
             raise InputError(
-                f"this server keeps at most {quota():,} {quota.what} ({quota.variable}), and this one would be too "
-                "much; files that nothing uses are cleared away when the server starts a day later"
+                f"this server keeps at most {count(quota())} {quota.what} ({quota.variable}), and this one would be "
+                "too much; files that nothing uses are cleared away when the server starts a day later"
             )
 
 

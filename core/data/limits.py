@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.exceptions import ConfigError, DataError
+from core.numbers import count
 from core.paths import TooLarge, regular_bytes
 
 VARIABLE = "SENTISCOPE_LIMITS"
@@ -66,7 +67,7 @@ def refusal(
         "characters": "characters in a cell",
     }.get(name, name)
     return DataError(
-        f"{found}; at most {most:,} {unit} are read. Use a part of it, or raise the limit where Sentiscope is "
+        f"{found}; at most {count(most)} {unit} are read. Use a part of it, or raise the limit where Sentiscope is "
         f"started: {VARIABLE}={name}=…",
         file=file,
         row=row,
@@ -85,7 +86,7 @@ def read_bytes(path: Path) -> bytes:
     except FileNotFoundError:
         raise DataError("no such file", file=str(path)) from None
     except TooLarge as error:
-        raise refusal(f"the file has {error.size // MEGABYTE:,} MB", "size", file=path.name) from None
+        raise refusal(f"the file has {count(error.size // MEGABYTE)} MB", "size", file=path.name) from None
     except ValueError as error:
         raise DataError(str(error), file=str(path)) from None
     except OSError as error:
@@ -100,7 +101,7 @@ def check_shape(rows: int, columns: int, *, file: str) -> None:
     """
     limits = current()
     if columns > limits.columns:
-        raise refusal(f"the table has {columns:,} columns", "columns", file=file)
+        raise refusal(f"the table has {count(columns)} columns", "columns", file=file)
     if rows > limits.rows:
         raise refusal("the table has more rows", "rows", file=file)
     if rows * columns > limits.cells:

@@ -21,6 +21,7 @@ from core.data.sources import SOURCES, Source
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, indicators
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
+from core.numbers import count, whole_percent
 from core.paths import refuse_elsewhere, resolve
 
 DATA_FOLDER = "SENTISCOPE_DATA"
@@ -252,7 +253,7 @@ def _folded(given: Splits, config: DataConfig, source: Source | None) -> tuple[S
     rows = pd.concat([given[name] for name in (_UNSPLIT, TRAIN, VALIDATION) if name in given], ignore_index=True)
     held, rest = splits.fold(_strata(rows), config.folds, config.fold, config.seed)
     made, _ = _validation_from_train({TRAIN: _take(rows, rest), TEST: _take(rows, held)}, config.seed, source)
-    sizes = "/".join(f"{len(made[name]):,}" for name in (TRAIN, VALIDATION, TEST))
+    sizes = "/".join(count(len(made[name])) for name in (TRAIN, VALIDATION, TEST))
     where = f"fold {config.fold} (of 0 to {config.folds - 1})"
     notes = [f"{plural(len(rows), 'row')}: {where} is the test split; {sizes}, stratified, seed {config.seed}"]
     if TEST in given:
@@ -263,7 +264,7 @@ def _folded(given: Splits, config: DataConfig, source: Source | None) -> tuple[S
 def _thirds(rows: pd.DataFrame, shares: tuple[float, float, float], seed: int, what: str) -> tuple[Splits, list[str]]:
     parts = splits.three_parts(_strata(rows), shares, seed)
     made = {name: _take(rows, part) for name, part in zip((TRAIN, VALIDATION, TEST), parts, strict=True)}
-    sizes = "/".join(f"{len(part):,}" for part in parts)
+    sizes = "/".join(count(len(part)) for part in parts)
     spoken = "/".join(f"{share:g}" for share in shares)
     return made, [f"{what} ({plural(len(rows), 'row')}) cut {spoken} into {sizes}, stratified, seed {seed}"]
 
@@ -272,16 +273,17 @@ def _validation_from_train(given: Splits, seed: int, source: Source | None) -> t
     share = source.validation_share if source else 0.1
     train = given[TRAIN]
     validation, rest = splits.cut(_strata(train), round(share * len(train)), seed)
-    note = (
-        f"no validation split: {plural(len(validation), 'row')} ({share:.0%}) of train taken, stratified, seed {seed}"
-    )
+    taken = f"{plural(len(validation), 'row')} ({whole_percent(share)})"
+    note = f"no validation split: {taken} of train taken, stratified, seed {seed}"
     return {TRAIN: _take(train, rest), VALIDATION: _take(train, validation), TEST: given[TEST]}, [note]
 
 
 def _test_from_validation(given: Splits, seed: int) -> tuple[Splits, list[str]]:
     rows = given[VALIDATION]
     first, second = splits.cut(_strata(rows), len(rows) // 2, seed)
-    note = f"no test split: validation halved into {len(first):,} and {len(second):,}, stratified, seed {seed}"
+    note = (
+        f"no test split: validation halved into {count(len(first))} and {count(len(second))}, stratified, seed {seed}"
+    )
     return {TRAIN: given[TRAIN], VALIDATION: _take(rows, first), TEST: _take(rows, second)}, [note]
 
 
@@ -291,7 +293,7 @@ def _limited(train: pd.DataFrame, config: DataConfig, classes: int) -> tuple[pd.
     chosen, _ = splits.cut(_strata(train), config.limit, config.seed)
     return _take(
         train, chosen
-    ), f"train cut from {len(train):,} to {config.limit:,} rows, stratified, seed {config.seed}"
+    ), f"train cut from {count(len(train))} to {count(config.limit)} rows, stratified, seed {config.seed}"
 
 
 def _take(rows: pd.DataFrame, numbers: splits.Indices) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import pandas as pd
 from core.data import limits
 from core.data.delimited import unique
 from core.exceptions import DataError
+from core.numbers import count
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +79,7 @@ def _check_words(column: pa.ChunkedArray, name: str, file: str) -> None:
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         longest = pc.max(pc.utf8_length(column)).as_py() or 0
         if longest > limits.current().characters:
-            raise limits.refusal(f"a cell has {longest:,} characters", "characters", file=file, field=name)
+            raise limits.refusal(f"a cell has {count(longest)} characters", "characters", file=file, field=name)
 
 
 def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
@@ -91,7 +92,7 @@ def _check_claims(metadata: pq.FileMetaData, file: str) -> list[str]:
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = sum(group.column(n).total_uncompressed_size for group in groups for n in range(metadata.num_columns))
     if size > limits.current().size * limits.MEGABYTE:
-        raise limits.refusal(f"it unpacks to {size // limits.MEGABYTE:,} MB", "size", file=file)
+        raise limits.refusal(f"it unpacks to {count(size // limits.MEGABYTE)} MB", "size", file=file)
     leaves = [metadata.schema.column(number) for number in range(metadata.num_columns)]
     return [
         leaf.path

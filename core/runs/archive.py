@@ -26,6 +26,7 @@ from core.config import RunConfig
 from core.data import apart
 from core.data.sources import SOURCES
 from core.exceptions import DataError, InputError, RunDamaged
+from core.numbers import count
 from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
 from core.runs.folders import STARTER
 from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
@@ -279,7 +280,7 @@ def _count(store: RunStore, landing: Path) -> None:
             before += int(mark.read_bytes())
     if before + size > quotas.IMPORTED_MB() * 1_000_000:
         raise InputError(
-            f"this server takes in at most {quotas.IMPORTED_MB():,} {quotas.IMPORTED_MB.what} "
-            f"({quotas.IMPORTED_MB.variable}), and {before // 1_000_000:,} are here; delete some first"
+            f"this server takes in at most {count(quotas.IMPORTED_MB())} {quotas.IMPORTED_MB.what} "
+            f"({quotas.IMPORTED_MB.variable}), and {count(before // 1_000_000)} are here; delete some first"
         )
     write_text(landing / IMPORTED, str(size))

@@ -21,6 +21,7 @@ from core.atomic import storage_errors, write_text
 from core.config import RunConfig, compose
 from core.data.sources import SOURCES, suited
 from core.exceptions import ConfigError, InputError, RunDamaged
+from core.numbers import count
 from core.runs.folders import refuse_reserved
 from core.runs.record import RunRecord
 from core.runs.store import RunStore, alive, slug
@@ -70,9 +71,9 @@ class Plan:
                 raise ConfigError(f"{name}: a sweep has its own options for data, seeds and folds")
         if both := sorted(set(self.grid) & set(self.settings)):
             raise ConfigError(f"{both[0]}: either in the grid or fixed, not both")
-        count = self.cells * len(self.seeds) * max(1, self.folds)
-        if count > MOST_MEMBERS:
-            raise InputError(f"{count:,} runs are more than a sweep may have ({MOST_MEMBERS:,})")
+        runs = self.cells * len(self.seeds) * max(1, self.folds)
+        if runs > MOST_MEMBERS:
+            raise InputError(f"{count(runs)} runs are more than a sweep may have ({count(MOST_MEMBERS)})")
 
     @property
     def cells(self) -> int:
@@ -321,5 +322,5 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     if "," in text:
         return seeds
     if not 1 <= seeds[0] <= MOST_MEMBERS:
-        raise ConfigError(f"--seeds {text}: 1 to {MOST_MEMBERS:,} seeds")
+        raise ConfigError(f"--seeds {text}: 1 to {count(MOST_MEMBERS)} seeds")
     return tuple(range(seeds[0]))

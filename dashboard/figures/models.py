@@ -45,7 +45,7 @@ def names_of(paper: str) -> list[str]:
 
 
 def preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -> pd.DataFrame:
-    """One row a preset of a paper (its title, or `ALL`): paper, model, parameters, parts, runs, line, source."""
+    """One row per preset of a paper (its title, or `ALL`): paper, model, parameters, parts, runs, line, source."""
     rows = systems.listed("" if paper == ALL else paper, vocabulary=sizes.vocabulary, classes=sizes.classes)
     made = pd.Series([record.preset for record in records], dtype="str").value_counts()
     return pd.DataFrame(

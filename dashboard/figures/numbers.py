@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-MINUS, NARROW = "\u2212", "\u202f"
+from core.numbers import count
+
+__all__ = ["count", "duration", "number", "plus_minus", "signed", "subscript"]
+MINUS = "\u2212"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -13,11 +16,6 @@ def number(value: float, digits: int = 3) -> str:
 def signed(value: float, digits: int = 2) -> str:
     """`+0.12`: for a difference."""
     return f"{value:+.{digits}f}".replace("-", MINUS)
-
-
-def count(value: int) -> str:
-    """`6 920`, with a narrow space from five digits on (and from four in tables, so that columns agree)."""
-    return f"{value:,}".replace(",", NARROW)
 
 
 def plus_minus(value: float, low: float, high: float) -> str:

@@ -138,7 +138,7 @@ _ALL = (
             checked=_CONVENTION,
         ),
         settings={"text.max_length": 64, **_NDT},
-        note="65% of the rows are neutral: accuracy alone misleads.",
+        note="65 % of the rows are neutral: accuracy alone misleads.",
     ),
     Source(
         name="tweet_sentiment",
@@ -242,7 +242,7 @@ _ALL = (
         citation="Das et al. 2021, Emotion Classification in a Resource Constrained Language (NAACL SRW)",
         labels=_numbered("anger", "disgust", "fear", "joy", "sadness", "surprise"),
         settings={"text.tokenizer": "bpe"},
-        note="About 15% of validation and test texts also occur in train.",
+        note="About 15 % of validation and test texts also occur in train.",
     ),
     Source(
         name="ohsumed",
@@ -251,7 +251,7 @@ _ALL = (
         licence="none stated; research use",
         citation="Hersh et al. 1994, OHSUMED; single-label subset as in Yao, Mao and Luo 2019, TextGCN",
         settings={"text.max_length": 256},
-        note="The single-label subset of 7,400 abstracts.",
+        note="The single-label subset of 7\u202f400 abstracts.",
     ),
     Source(
         name="caves",

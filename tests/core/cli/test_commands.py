@@ -238,7 +238,7 @@ def test_one_preset_is_shown_whole_at_the_sizes_asked_for(cli):
     assert found["source"] == "7ess-Xin, Table I, V8, phase 2"
     code, out, err = cli("presets", "tweet-v8-p2", "--vocabulary", "35000")
     assert code == 0, err
-    assert "7,835,911 with 35,000 tokens" in out and r"\tau" in out and found["nearest"] in out
+    assert "7\u202f835\u202f911 with 35\u202f000 tokens" in out and r"\tau" in out and found["nearest"] in out
     width = next(each for each in found["departures"] if each["what"] == "feed-forward width")
     assert width["here"] == "model.ff_width=192" and width["instead"] == "model.ff_width=288"
     assert "feed-forward width: ff_expansion=3, effective 1.5 of the width. Here model.ff_width=192" in out
@@ -279,7 +279,7 @@ def test_check_says_what_was_found_and_refuses_with_code_2(cli, place):
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (["data", "check", "wide.csv"], "the table has 2,001 columns; at most 2,000 columns are read"),
+        (["data", "check", "wide.csv"], "the table has 2 001 columns; at most 2 000 columns are read"),
         (["train", "--data", "wide.csv", "--model", "tfidf-logreg"], "SENTISCOPE_LIMITS=columns="),
         (["data", "check", "reviews.csv", "--set", "data.encoding=zlib"], "unknown encoding 'zlib'; use one of utf-8"),
         (["data", "check", "~nosuch/x.csv"], "~nosuch/x.csv"),

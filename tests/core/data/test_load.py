@@ -53,7 +53,7 @@ def test_without_test_the_validation_split_is_halved(tmp_path):
 def test_without_validation_a_tenth_of_train_is_taken(tmp_path):
     dataset = load(DataConfig(name=str(folder(tmp_path, train=60, test=8))))
     assert sizes(dataset) == {"train": 54, "validation": 6, "test": 8}
-    assert dataset.notes == ("no validation split: 6 rows (10%) of train taken, stratified, seed 0",)
+    assert dataset.notes == ("no validation split: 6 rows (10 %) of train taken, stratified, seed 0",)
 
 
 @pytest.mark.parametrize("kind", ["file", "folder"])

@@ -115,7 +115,7 @@ REFUSED = {
     "name": ({"name": "../x"}, "no name for a sweep"),
     "one fold": ({"folds": 1}, "folds=1: 2 or more"),
     "folds": ({"folds": -2}, "folds=-2: 2 or more"),
-    "many": ({"seeds": tuple(range(501))}, "2,004 runs are more"),
+    "many": ({"seeds": tuple(range(501))}, "2\u202f004 runs are more"),
 }
 
 

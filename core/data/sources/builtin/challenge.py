@@ -14,6 +14,8 @@ from typing import TypedDict
 import numpy as np
 import pandas as pd
 
+from core.numbers import whole_percent
+
 FILE = Path(__file__).with_name("challenge.tsv")
 
 
@@ -85,8 +87,8 @@ def statement() -> str:
     found = agreement()
     return (
         f"{found['n']} of {len(read())} challenge sentences were labelled blind a second time: "
-        f"Cohen's κ {found['kappa']:.2f} on negative, neutral, positive ({found['observed']:.0%} agree); "
+        f"Cohen's κ {found['kappa']:.2f} on negative, neutral, positive ({whole_percent(found['observed'])} agree); "
         f"quadratic-weighted κ {found['weighted_kappa']:.2f} on the five-point scale "
-        f"({found['observed_five']:.0%} agree). Both labellings are by language models, in two separate sessions of "
-        "which the second saw the texts only; κ is likely to flatter the agreement between people"
+        f"({whole_percent(found['observed_five'])} agree). Both labellings are by language models, in two separate "
+        "sessions of which the second saw the texts only; κ is likely to flatter the agreement between people"
     )

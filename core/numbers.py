@@ -1,0 +1,16 @@
+"""How whole numbers and shares are written wherever a person reads them: pages, command line, messages, notebooks."""
+
+from __future__ import annotations
+
+NARROW = "\u202f"
+"""A narrow space that does not break: between thousands, where a comma would be a decimal point to half the readers."""
+
+
+def count(value: int) -> str:
+    """`6 920`, with a narrow space between thousands."""
+    return f"{value:,}".replace(",", NARROW)
+
+
+def whole_percent(share: float) -> str:
+    """`12 %`: a share in whole percent."""
+    return f"{100 * share:.0f} %"
