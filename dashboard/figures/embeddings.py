@@ -64,7 +64,7 @@ COLOURS = ("label", "prediction", "correctness", "confidence")
 OF = "label "
 """Before a label, the way of colouring by it, where sentences may have several."""
 KINDS = 6
-"""Phenomena with a colour of their own; look.md: six categories at most."""
+"""Phenomena with a colour of their own: more categories than six are hard to tell apart."""
 WORDS = 70
 """Characters of a sentence that are shown when it is pointed at."""
 

@@ -112,9 +112,9 @@ def test_a_block_of_sentiformer_has_789_760_numbers_and_a_gate():
 
 
 def test_sentiformer_without_its_embedding():
-    """About 8.2k are expected beside the blocks, which needs a table of 18 tags.
+    """12 tags, class token and padding are 14 rows, and so 7,182 numbers besides the blocks.
 
-    Section 11 asks for 12 tags, class token and padding: 14 rows, and so 7,182 numbers beside the blocks.
+    The 8.2k that one might expect would need a table of 18 tags.
     """
     config = PRESETS["sentiformer"].model
     rest = parameters(config, vocabulary=0, classes=5) - 4_738_560
