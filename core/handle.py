@@ -40,7 +40,7 @@ def train(
 ) -> Run:
     """Train a model here and now, evaluate it and keep the run; it waits while other runs hold all slots.
 
-    An interrupt (Ctrl-C, the stop button of a notebook) saves a checkpoint and ends the training; `resume` goes on.
+    An interrupt (Ctrl-C, the stop button of a notebook) saves a checkpoint and ends training; `resume` continues.
 
     Args:
         data: A registered name (`data_list` has all), a file or a folder.

@@ -72,7 +72,7 @@ def resolve(name: str, allowed: Allowed = HERE, *, folders: bool = False, limit:
         limit: Most bytes of a file; 0: no limit here.
 
     Raises:
-        DataError: it names nothing that may be opened. What is not allowed and what is not there is told in the same
+        DataError: it names nothing that may be opened. What is not allowed and what is not there is refused in the same
             words, so that nobody learns by trying which files there are.
     """
     refuse_elsewhere(name)

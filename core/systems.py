@@ -17,7 +17,7 @@ from core.models.neighbours import Difference, differences, nearest
 from core.models.presets import PAPERS, PRESETS
 
 VOCABULARY, CLASSES = 30_000, 2
-"""At which sizes are told where nobody says otherwise: the usual `text.max_vocab`, negative and positive."""
+"""Default sizes at which parameters are counted: the usual `text.max_vocab`, negative and positive."""
 LARGEST_VOCABULARY = 10_000_000
 LARGEST_CLASSES = 10_000
 

@@ -1,4 +1,4 @@
-"""The dashboard as a server: its pages, what every answer tells a browser, and the script that every page begins with.
+"""The dashboard as a server: its pages, the headers of every answer, and the script that every page begins with.
 
 `sentiscope dashboard` serves this file. Plain `streamlit run dashboard/app.py` serves the pages alone, without it.
 """

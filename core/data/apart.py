@@ -226,7 +226,7 @@ def _start() -> subprocess.Popen[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Away with a process and with what it was not told any more."""
+    """End a process and drop what was still to be sent to it."""
     process.kill()
     process.wait()
     for pipe in (process.stdin, process.stdout):

@@ -33,7 +33,7 @@ class LayerView:
     """One layer for one text; float32 arrays, queries in rows.
 
     Filled places are folded into one, the last of L: as a key it has the sum of their weights, so that rows of a map
-    sum to 1; as a query, and wherever else something is told of each token, it has their mean.
+    sum to 1; as a query, and wherever else each token has a value, it has their mean.
     """
 
     components: np.ndarray
@@ -173,7 +173,7 @@ class Fold(NamedTuple):
     filled: int
 
     def each(self, values: Tensor, axis: int) -> Tensor:
-        """Something told of each token: behind the tokens the mean over the filled places."""
+        """A value of each token: behind the tokens the mean over the filled places."""
         return self._joined(values, axis, Tensor.mean)
 
     def map(self, weights: Tensor) -> Tensor:

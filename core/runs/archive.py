@@ -1,4 +1,4 @@
-"""Runs to give away and to take in: one zip file, or a run directory from elsewhere. Imports nothing heavy.
+"""Export and import of runs: one zip file, or a run directory from elsewhere. Imports nothing heavy.
 
 Only files that a run is known to have travel; never a checkpoint, which is resumed where it was made. What comes in is
 read with distrust: it is unpacked aside, measured while it is read, checked through the store, and moved in whole.

@@ -214,7 +214,7 @@ class Experiment(Events):
         self.tell(row)
 
     def best(self, model: nn.Module) -> None:
-        """Keep the best weights readable while the training goes on."""
+        """Keep the best weights readable while training continues."""
         self._write_weights(model)
 
     def saved(self, progress: Progress, steps: int) -> None:

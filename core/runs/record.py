@@ -63,7 +63,7 @@ class Position(TypedDict, total=False):
     rows: dict[str, Count]
     """From the first step on: of training and validation."""
     machine: str
-    """From the first step on: a fingerprint, so that its speed can be told for the next run."""
+    """From the first step on: a fingerprint, so that its speed predicts the next run's."""
 
 
 class Tuned(TypedDict, total=False):

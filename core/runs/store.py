@@ -120,7 +120,7 @@ class RunStore:
         return path
 
     def read(self, run: str) -> RunRecord:
-        """A run as it is now: one whose process has died is told as failed.
+        """A run as it is now: one whose process has died counts as failed.
 
         Raises:
             RunNotFound: no such run.
@@ -209,7 +209,7 @@ def _directories(folder: Path) -> dict[str, str]:
 
 
 def this_process() -> Process:
-    """Who is asking."""
+    """The calling process, as records name it."""
     me = psutil.Process()
     return Process(me.pid, me.create_time(), socket.gethostname())
 

@@ -42,7 +42,7 @@ class SweepState:
     running: tuple[tuple[str, float], ...]
     """Runs that train, each with the share of its steps that is done."""
     seconds_left: float
-    """Estimated, of the runs whose time can be told."""
+    """Estimated, of the runs whose time is predictable."""
     unknown: int
     """Runs still to be done whose time nobody can tell yet."""
     failures: tuple[tuple[str, str], ...]

@@ -15,7 +15,7 @@ MATTERS = ("normaliser", "mark_elongation", "mark_capitals", "tokenizer")
 
 
 def as_read(texts: Iterable[str], config: TextConfig) -> list[str]:
-    """One key for each text; texts with the same key are equal as read: no model with these settings tells them apart.
+    """One key for each text; texts with the same key are equal as read: no model with these settings can separate them.
 
     Of the word tokenizer the normalised text's words and marks (blanks between them are not read), of byte pairs the
     normalised text itself. The vocabulary has no part in it: texts that differ in an unknown word stay different, and

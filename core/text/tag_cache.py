@@ -66,7 +66,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.DatabaseError as error:
         if isinstance(error, sqlite3.OperationalError):  # locked or not to be opened, not damaged
             raise
-        log.warning("%s is damaged (%s) and begun anew", path, error)
+        log.warning("%s is damaged (%s) and started again", path, error)
         path.unlink()
         connection = _connect(path)
     with contextlib.closing(connection):

@@ -16,7 +16,7 @@ def presets(paper: str = "", *, vocabulary: int = VOCABULARY, classes: int = CLA
 
     Args:
         paper: its key or its short title; empty: all.
-        vocabulary: tokens at which sizes are told.
+        vocabulary: tokens at which parameters are counted.
         classes: the same.
 
     Raises:

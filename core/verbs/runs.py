@@ -64,7 +64,7 @@ def runs_show(run: str, store: RunStore | None = None) -> dict[str, Any]:
 def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
     """What a training run wrote down as it went, a row for each logged step and each epoch; empty before it begins.
 
-    Columns as in `core.training.history`, where groups are told with a dot (`validation.accuracy`); cells that a row
+    Columns as in `core.training.history`, where groups are marked with a dot (`validation.accuracy`); cells that a row
     does not have are missing values.
 
     Raises:

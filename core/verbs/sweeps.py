@@ -29,7 +29,7 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     on_event: Callable[[dict[str, Any]], None] | None = None,
     stopped: Callable[[], bool] | None = None,
 ) -> dict[str, Any]:
-    """Train models × data × grid × seeds × folds as jobs; under a name that is planned, go on with what is not done.
+    """Train models × data × grid × seeds × folds as jobs; under a name that is planned, train what is not done.
 
     Args:
         name: of the sweep; alone it means the recorded plan.
@@ -40,7 +40,7 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
         seeds: of the training.
         folds: parts of a cross-validation, see `data.folds`; 0: the splits as they are.
         dry_run: only say what would be trained and how long that takes.
-        detach: return at once; a process of its own goes on.
+        detach: return at once; a separate process continues.
         store: where runs live.
         on_event: hears how far it is, see `core.runs.sweep_drive.SweepState`.
         stopped: asked about once a second; True cancels what trains. Of a sweep that another process drives it only
@@ -123,7 +123,7 @@ def sweeps_show(
 
 
 def sweeps_cancel(name: str, store: RunStore | None = None) -> dict[str, Any]:
-    """Stop a sweep: what trains saves a checkpoint, nothing more is started; `sweep` goes on with it.
+    """Stop a sweep: what trains saves a checkpoint, nothing more is started; `sweep` resumes it.
 
     Raises:
         InputError: no such sweep, or nothing of it waits or trains.

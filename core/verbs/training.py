@@ -55,7 +55,7 @@ def train(
         limit: short for `data.limit`, training rows at most.
         name: of the run; empty: data, model, seed and time.
         store: where runs live.
-        on_event: told what happens; see `core.runs.worker.OnEvent`.
+        on_event: called with what happens; see `core.runs.worker.OnEvent`.
 
     Raises:
         InputError: no such data, preset, setting or length; a run has this `name` already; as many runs wait as

@@ -54,9 +54,9 @@ RULE = Option(
     usual=_first_rule,
     words=_rule_told,
 )
-"""Of several labels the one that is shown."""
+"""With several labels the one that is shown."""
 THRESHOLD = Option("threshold", "Threshold", _span("threshold"), usual=lambda source: 0.5)
-"""From which a class is said."""
+"""Above it a class is predicted."""
 LEAST = Option(
     "least",
     "Threshold on the top answer",

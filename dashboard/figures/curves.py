@@ -83,12 +83,12 @@ LOGGED_STEPS = 200
 
 
 def steps_per_epoch(history: History, epochs: int, steps: int) -> float:
-    """By the plan (`steps` of the whole training), or as the history tells where that is 0."""
+    """By the plan (`steps` of the whole training), or as the history shows where that is 0."""
     if steps:
         return steps / epochs
     if ends := history.kind("epoch"):
         return ends[0]["step"] / (ends[0]["epoch"] + 1)
-    # Before that the distance of logged rows tells roughly: a training run logs about 200 of them.
+    # Before that the distance of logged rows shows it roughly: a training run logs about 200 of them.
     logged = [row["step"] for row in history.rows[-2:]]
     return LOGGED_STEPS * max(1, logged[-1] - logged[0]) / epochs if logged else 1.0
 

@@ -22,7 +22,7 @@ _MARKS = {"mark_elongation": "drawn-out words marked", "mark_capitals": "capital
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 """Of models side by side: a shape for whom two colours look alike."""
 NAMED = 6
-"""More classes than this share one colour: nobody tells seven apart."""
+"""More classes than this share one colour: seven are too many to distinguish."""
 
 
 def class_balance(shares: Mapping[str, Mapping[str, tuple[int, float]]], look: Look) -> go.Figure:

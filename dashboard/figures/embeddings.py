@@ -347,7 +347,7 @@ COLOUR = Option(
     lambda source: ways(source.reader.points(source.record, source.split)),
     words=lambda source, colour: "",
 )
-"""Called `METHOD`, … after what the link calls them; a map's note tells its colour and its n."""
+"""Called `METHOD`, … after what the link calls them; a map's note has its colour and its n."""
 
 
 @dataclass(frozen=True)

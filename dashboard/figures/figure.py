@@ -41,7 +41,7 @@ class Kept(go.Figure):
 
 @dataclass(frozen=True)
 class Figure(Generic[Shape]):
-    """What is read, how it is drawn and how it is told, under one name."""
+    """What is read, how it is drawn and how it is put into words, under one name."""
 
     name: str
     """Of the exported file, of the download and for `--only`."""

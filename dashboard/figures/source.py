@@ -47,7 +47,7 @@ class Option:
     usual: Callable[[Source], str | float] | None = None
     """What is shown where nothing was chosen; None: the first value."""
     words: Callable[[Source, Any], str] | None = None
-    """What is told of a value beside the heading of a figure that stands alone; None: the value, if not the usual."""
+    """A value in words next to the heading of a figure that stands alone; None: the value, if not the usual."""
     endings: Mapping[str, str] = field(default_factory=dict)
     """Value → the end of the file's name, for figures that are written once for each value."""
 

@@ -30,7 +30,7 @@ class CellScores:
     label: str
     values: tuple[float, ...]
     runs: tuple[str, ...]
-    """Names, one a value."""
+    """Names, one per value."""
     mean: float
     deviation: float | None
     yardstick: float | None

@@ -45,7 +45,7 @@ Look = Callable[[DataConfig], FileReport]
 
 
 def waiting() -> bool:
-    """Whether a file has been chosen and nobody has said yet that it is to be used."""
+    """Whether a file has been chosen and not confirmed yet."""
     return state.draft(_uploader(), None) is not None
 
 

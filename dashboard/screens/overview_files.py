@@ -17,7 +17,7 @@ FOLDER = "The path of a run directory or zip file on the machine that serves thi
 
 
 def arrival() -> None:
-    """What came in with the last click, or why it was refused; said once."""
+    """What came in with the last click, or why it was refused; shown once."""
     if text := state.take(state.REFUSED):
         problem("This run was not taken in", text)
     if run := state.take(state.ARRIVED):

@@ -16,7 +16,7 @@ POLL_SECONDS = 1.0
 
 
 def page() -> None:
-    """The training that goes on, or the form and what became of the chosen run."""
+    """The training under way, or the form and what became of the chosen run."""
     records = data.runs()
     record = next((one for one in records if one.run == state.run()), None)
     if record is not None and record.status in LIVE:

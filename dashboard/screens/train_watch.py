@@ -1,4 +1,4 @@
-"""A training as it goes on, and what became of it."""
+"""A training run under way, and what became of it."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def _confirm(record: RunRecord) -> None:
         return
     run, name = record.run, f"*{record.run}*"  # for those who hear the page
     if record.status == "running":
-        cost = "Its curves stay; its checkpoint is dropped, so that it can only begin anew. “Pause” would keep it."
+        cost = "Its curves stay; its checkpoint is dropped, so that it can only start over. “Pause” would keep it."
     elif data.has_checkpoint(run):
-        cost = "It waits to go on. Its curves stay; its checkpoint is dropped, so that it can only begin anew."
+        cost = "It waits to go on. Its curves stay; its checkpoint is dropped, so that it can only start over."
     else:
         cost = "It has not begun, so there is no checkpoint to lose; it leaves the queue."
     with st.container(key=f"queued-confirm-{run}", horizontal=True, vertical_alignment="center", gap="small"):

@@ -46,7 +46,7 @@ def answer(
 def label_bars(
     probabilities: Mapping[str, float], limits: Mapping[str, float], *, before: Mapping[str, float] | None = None
 ) -> None:
-    """A bar for each label in label order, its threshold as a mark; what is said stands out."""
+    """A bar for each label in label order, its threshold as a mark; predicted ones stand out."""
     items = "".join(_bar(name, p, limits[name], (before or {}).get(name)) for name, p in probabilities.items())
     st.html(f'<ul class="s-labels" aria-label="probability of each label">{items}</ul>')
 

@@ -1,4 +1,4 @@
-"""Sentences with what they are and what the model said."""
+"""Sentences with their classes and the model's predictions."""
 
 from __future__ import annotations
 

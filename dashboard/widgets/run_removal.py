@@ -48,6 +48,6 @@ def _remove(run: str) -> None:
 
 
 def removed() -> None:
-    """What became of the last deletion; said once."""
+    """What became of the last deletion; shown once."""
     if said := state.take(state.REMOVED):
         finding(*said)

@@ -291,7 +291,7 @@ def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(
 @pytest.mark.parametrize(
     ("status", "kept", "words"),
     [
-        ("running", True, "its checkpoint is dropped, so that it can only begin anew. “Pause” would keep it"),
+        ("running", True, "its checkpoint is dropped, so that it can only start over. “Pause” would keep it"),
         ("queued", True, "It waits to go on. Its curves stay; its checkpoint is dropped"),
         ("queued", False, "there is no checkpoint to lose"),
     ],
