@@ -112,6 +112,18 @@ def initial(key: str, value: Any) -> None:
         st.session_state[key] = value
 
 
+def settle(key: str, options: Sequence[str], first: str) -> None:
+    """Give a bound widget that several pages draw a value that there is; before the widget is drawn.
+
+    Coming from another page, the session still has the value of that page's widget, which this page's does not take
+    and the link has lost: it must be said anew.
+    """
+    asked = st.session_state.get(key) or st.query_params.get(key)
+    value = str(asked) if asked in options else first
+    if value != st.session_state.get(key) or st.query_params.get(key) != value:
+        st.query_params[key] = st.session_state[key] = value
+
+
 def asked_beside() -> str:
     """The second run named in the link, whether it exists or not."""
     return str(st.query_params.get(BESIDE, ""))

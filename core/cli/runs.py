@@ -57,4 +57,5 @@ def runs_remove(run: Run, as_json: Json = False) -> None:
 
 def _show_runs(result: dict[str, Any]) -> None:
     columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", "reason")
-    tabulate([{key: cell_text(value) for key, value in row.items()} for row in verbs.runs_table(result)], columns)
+    rows = [{key: cell_text(value) for key, value in row.items()} for row in verbs.runs_table(result)]
+    tabulate(rows, columns, whole="run")  # every other command wants the name

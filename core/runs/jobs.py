@@ -14,7 +14,7 @@ from core.atomic import storage_errors
 from core.config import RunConfig
 from core.exceptions import InputError, SentiscopeError
 from core.runs import leftovers, queue
-from core.runs.record import CANCEL, DISCARD, LOG, Process, RunRecord
+from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, Process, RunRecord
 from core.runs.store import RunStore, alive, resume_hint, this_process
 
 DYING_SECONDS = 5.0
@@ -49,6 +49,8 @@ def start(store: RunStore, run: str) -> RunRecord:
             raise InputError(f"run '{run}' is {record.status}: there is nothing to start")
         with storage_errors(folder):
             (folder / CANCEL).unlink(missing_ok=True)
+            if not (folder / CHECKPOINT).is_dir():  # it begins anew: nothing of what it was is to be shown as its own
+                (folder / HISTORY).unlink(missing_ok=True)
             with (folder / LOG).open("ab") as log:
                 process = subprocess.Popen(
                     queue.in_turn(command(run), store.folder, run, record.created, queue.TRAINING, folder, CANCEL),

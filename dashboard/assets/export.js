@@ -44,7 +44,7 @@ const figures = async (format) => {
   for (const graph of document.querySelectorAll("[data-testid=stPlotlyChart] .js-plotly-plot")) {
     const options = graph._context?.toImageButtonOptions; // read by the button at the moment of the click
     if (options) options.format = format;
-    graph.querySelector(".modebar-btn")?.click();
+    graph.querySelector(".modebar-btn[data-title^='Download']")?.click();
     if (options) options.format = "svg";
     await pause();
   }

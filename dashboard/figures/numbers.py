@@ -10,7 +10,7 @@ MINUS = "\u2212"
 
 def number(value: float, digits: int = 3) -> str:
     """`−0.843`."""
-    return f"{value:.{digits}f}".replace("-", MINUS)
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)  # + 0.0: no negative zero
 
 
 def signed(value: float, digits: int = 2) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
+from core.data.findings import plural
 from core.exceptions import NotAvailable
 from dashboard.figures.curves import Curves
 from dashboard.figures.figure import Figure
@@ -226,7 +227,7 @@ LEARNING = Figure(
     "Learning",
     logged,
     draw_learning,
-    note=lambda curves: f"{curves.epochs} epochs planned",
+    note=lambda curves: f"{plural(curves.epochs, 'epoch')} planned",
     reading="Stop when the validation loss turns upwards while the training loss still falls.",
     how=(
         "Training loss is that of each logged batch; validation is measured on all validation sentences after each "

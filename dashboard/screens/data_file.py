@@ -194,7 +194,7 @@ def _separator(place: st.delta_generator.DeltaGenerator, key: str, first: FileRe
 
 def _found(report: FileReport) -> str:
     """What kind of file it is, in words."""
-    parts = [f"{count(report.rows)} rows", report.kind]
+    parts = [plural(report.rows, "row"), report.kind]
     if report.kind in TEXTUAL:
         parts.append(report.encoding)
     if report.kind in DELIMITED and report.delimiter:

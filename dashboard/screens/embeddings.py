@@ -38,7 +38,7 @@ from dashboard.widgets.figure import caption, show, show_of, show_others
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, selection_note
 from dashboard.widgets.options import choose, pick
-from dashboard.widgets.runs import chosen_run, facts
+from dashboard.widgets.runs import chosen_run, ended, facts
 from dashboard.widgets.stats import stats
 from dashboard.widgets.style import look
 
@@ -101,14 +101,13 @@ def _nothing(record: RunRecord) -> None:
             "train",
         )
     else:
-        text = f"It is {record.status}; embeddings are kept with the evaluation of a run. {record.reason}"
+        text = f"{ended(record)} Embeddings are kept with the evaluation of a run."
         empty("This run has no embeddings", text, "Train a model", "train")
 
 
 def _choices(record: RunRecord, splits: list[str]) -> Source:
     """Split, kind of map, colour."""
-    state.keep_to(state.SPLIT, splits)
-    state.initial(state.SPLIT, "test" if "test" in splits else splits[-1])
+    state.settle(state.SPLIT, splits, "test" if "test" in splits else splits[-1])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         split = st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True)
         source = Source(record, data, split=split or splits[-1])

@@ -33,6 +33,7 @@ OTHERS = "Which other numbers did the model learn, and how did they move while i
 KNOWS = "What does the model know besides its weights?"
 LIVE = ("queued", "running")
 POLL_SECONDS = 2.0
+KEPT = "Values of the weights that a run kept, those of its best epoch: the curves may go on behind it."
 FINAL = (
     "Values of the weights that a run kept (its best epoch); the difference is ours, over seeds where there are "
     "several, less the reported value. The paper prints one run and no deviations."
@@ -107,7 +108,8 @@ def _show(record: RunRecord) -> None:
     st.dataframe(final, hide_index=True, row_height=row_height(), width="content", alt="Final values of lambda")
     if paper is None or not shown.reported:
         reason = no_counterpart(record.preset, record.config)
-        caption(f"No reported values to compare them with. {reason or 'The paper prints no lambda of this model.'}")
+        none = f"No reported values to compare them with. {reason or 'The paper prints no lambda of this model.'}"
+        caption(f"{KEPT} {none}")
     else:
         reported = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
         caption(f"{FINAL} {where_it_starts(record)} {reported}")

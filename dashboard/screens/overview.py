@@ -39,7 +39,8 @@ def page() -> None:
     records = data.runs()
     st.fragment(_notice, run_every=POLL_SECONDS)(_states(records))
     done = [record for record in records if record.status == "done"]
-    header("Overview", QUESTION, [(count(len(records)), "runs"), (count(len(done)), "finished")] if records else [])
+    runs = "runs" if len(records) > 1 else "run"
+    header("Overview", QUESTION, [(count(len(records)), runs), (count(len(done)), "finished")] if records else [])
     arrival()
     if not records:
         empty(

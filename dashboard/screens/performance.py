@@ -33,7 +33,7 @@ from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, selection_note
 from dashboard.widgets.numbers import number_list
 from dashboard.widgets.options import asked, choose
-from dashboard.widgets.runs import chosen_run, facts
+from dashboard.widgets.runs import chosen_run, ended, facts
 from dashboard.widgets.stats import stats
 from dashboard.widgets.style import row_height
 
@@ -55,8 +55,7 @@ def page() -> None:
         header("Performance", QUESTION, facts(record))
         empty(*_not_yet(record), "train")
         return
-    state.keep_to(state.SPLIT, splits)
-    state.initial(state.SPLIT, "test" if "test" in splits else splits[-1])
+    state.settle(state.SPLIT, splits, "test" if "test" in splits else splits[-1])
     head = st.empty()
     with head:  # until it is known how many examples there are, and where they cannot be read
         header("Performance", QUESTION, facts(record))
@@ -97,7 +96,7 @@ def page() -> None:
 def _not_yet(record: RunRecord) -> tuple[str, str, str]:
     if record.status in ("queued", "running"):
         return "This run is still being trained", "Its metrics are measured when the training ends.", "Watch it learn"
-    return "This run has not been evaluated", f"It is {record.status}. {record.reason}", "Train a model"
+    return "This run has not been evaluated", ended(record), "Train a model"
 
 
 def _said(decision: Decision) -> None:
@@ -156,7 +155,9 @@ def _classes(decision: Decision) -> None:
     heading("Each class", "classes", note=f"at {number(decision.threshold, 2)}")
     three = {name: st.column_config.NumberColumn(format="%.3f", width=84) for name in ("Precision", "Recall", "F1")}
     table = decisions.class_table(decision)
-    st.dataframe(table, hide_index=True, row_height=row_height(), column_config=three, alt="Each class")
+    st.dataframe(
+        table, hide_index=True, row_height=row_height(), column_config=three, alt="Each class", placeholder="–"
+    )
 
 
 def _curves(source: Source) -> None:

@@ -21,7 +21,7 @@ from dashboard.figures.sentence import attention_table, prediction_table, subtra
 from dashboard.figures.source import Source
 from dashboard.screens.sentence_edits import changed, what_if
 from dashboard.screens.sentence_maps import inside
-from dashboard.screens.sentence_parts import other_parts
+from dashboard.screens.sentence_parts import PLACED, other_parts
 from dashboard.screens.sentence_second import other_runs, second_run
 from dashboard.widgets.answer import answer
 from dashboard.widgets.export import Table, export_bar
@@ -100,7 +100,8 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> N
     columns |= {name: other.probabilities for name, other in beside.items()}
     known = token_table(trained)
     tables |= {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
-    export_bar("sentence", {"Prediction": prediction_table(columns), **tables}, figures=deep)
+    drawn = deep or any(figure.there(Source(record, data, text=text)) for figure in PLACED)
+    export_bar("sentence", {"Prediction": prediction_table(columns), **tables}, figures=drawn)
 
 
 def _nothing_inside(record: RunRecord, view: SentenceView) -> None:

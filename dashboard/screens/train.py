@@ -22,6 +22,8 @@ def page() -> None:
     if record is not None and record.status in LIVE:
         header("Train", WATCH, facts(record))
         st.fragment(_live, run_every=POLL_SECONDS)(record.run)
+        with st.expander("Train another model", icon=":material/add:"):
+            train_form()
         return
     header("Train", CHOOSE)
     train_form()

@@ -92,6 +92,13 @@ def damaged(record: RunRecord) -> None:
         removal_button(record.run)
 
 
+def ended(record: RunRecord) -> str:
+    """How a run ended that was not finished, in a sentence."""
+    words = {"failed": "It failed", "cancelled": "It was stopped", "done": "It is finished"}
+    how = words.get(record.status, "It waits")
+    return f"{how}: {record.reason.rstrip('.')}." if record.reason else f"{how}."
+
+
 def facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:
     """What stands at the right of a page's head."""
     return [

@@ -137,3 +137,32 @@ def test_a_theme_switched_on_an_open_page_reaches_its_figures(browser, server):
     expect(drawn).to_have_css("background-color", "rgb(253, 252, 250)", timeout=60_000)  # paper of the light theme
     page.emulate_media(color_scheme="dark")
     expect(drawn).to_have_css("background-color", "rgb(21, 24, 28)", timeout=20_000)
+
+
+def test_the_split_goes_along_between_pages_that_have_one(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/performance?run=finished&split=validation")
+    chosen = page.get_by_role("radio", name="validation")
+    expect(chosen).to_be_checked(timeout=60_000)
+    for link, heading in (("Map", "Map"), ("Performance", "Performance")):
+        page.get_by_role("link", name=link, exact=True).click()
+        expect(page.get_by_role("heading", name=heading, level=1)).to_be_visible(timeout=60_000)
+        settle(page)
+        expect(chosen).to_be_checked()
+        assert "split=validation" in page.url
+    page.goto(f"{server}/performance?run=finished&split=foo")
+    expect(page.get_by_role("radio", name="test")).to_be_checked(timeout=60_000)
+    assert complaints == []
+
+
+def test_every_figure_of_the_map_page_is_saved(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/embeddings?run=finished")
+    expect(page.get_by_role("heading", name="Silhouettes")).to_be_visible(timeout=60_000)
+    settle(page)
+    saved: list[str] = []
+    page.on("download", lambda file: saved.append(file.suggested_filename))
+    page.get_by_role("button", name="Figures · SVG").click()
+    page.wait_for_timeout(4_000)
+    assert sorted(saved) == ["sentiscope-map-finished-test-pca-2.svg", "sentiscope-silhouettes.svg"]
+    assert complaints == []

@@ -278,6 +278,15 @@ def test_waiting_runs_stand_in_their_order(app, runs):
     assert store.cancel_requested("two") and not store.cancel_requested("one")
 
 
+def test_another_training_can_be_started_while_one_runs(app, runs):
+    store = RunStore(runs)
+    store.create(compose("vanilla"), "vanilla", "live")
+    store.update("live", status="running", process=this_process())
+    opened(app, "train", run="live")
+    assert [each.label for each in app.expander][:1] == ["Train another model"]
+    assert any(button.label == "Start training" for button in app.button)
+
+
 def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(app, runs):
     opened(app, "train", run="finished")
     app.session_state[state.REQUESTED] = "baseline"  # a click in a run of the script that a tick has cut short

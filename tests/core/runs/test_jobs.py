@@ -12,7 +12,7 @@ import pytest
 from core.exceptions import InputError, RunNotFound, StorageError
 from core.runs import jobs, queue
 from core.runs.queue import only_process
-from core.runs.record import CANCEL, LOG, Process
+from core.runs.record import CANCEL, CHECKPOINT, HISTORY, LOG, Process
 from core.runs.store import alive, this_process
 
 SLEEP = "import time; print('begun', flush=True); time.sleep(60)"
@@ -84,6 +84,16 @@ def test_starting_again_forgets_an_old_wish_to_cancel(store, created, sleeping):
     record = jobs.start(store, "first")
     assert (record.status, record.reason) == ("queued", "")
     assert not store.cancel_requested("first")
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["goes on", "begins anew"])
+def test_only_a_run_that_goes_on_keeps_its_history(store, created, sleeping, kept):
+    history = store.path(created.run) / HISTORY
+    history.write_text('{"kind": "step"}\n')
+    if kept:
+        (store.path(created.run) / CHECKPOINT).mkdir()
+    jobs.start(store, created.run)
+    assert history.exists() is kept
 
 
 def test_a_run_in_other_hands_is_not_started(store, created, sleeping, monkeypatch):

@@ -32,3 +32,8 @@ def test_times_are_words(seconds, words):
 
 def test_subscripts_have_every_digit():
     assert subscript(12) == "₁₂"
+
+
+@pytest.mark.parametrize(("value", "words"), [(-0.0, "0.000"), (-0.0001, "0.000"), (-0.001, "−0.001")])
+def test_nothing_has_no_sign(value, words):
+    assert number(value) == words
