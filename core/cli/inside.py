@@ -10,6 +10,7 @@ import typer
 from core import verbs
 from core.cells import decimals
 from core.cli.printing import Json, Run, emit, err, pairs, say, tabulate
+from core.data.findings import plural
 from core.numbers import whole_percent
 
 OPTIONS = "--with: write name=value, e.g. threshold=0.7"
@@ -92,4 +93,4 @@ def _show_inside(result: dict[str, Any]) -> None:
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])
         maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"
-        say(f"layer {number}: {components} components x {heads} heads; {maps}")
+        say(f"layer {number}: {plural(components, 'component')} x {plural(heads, 'head')}; {maps}")

@@ -18,8 +18,6 @@ FOLDER = "The path of a run directory or zip file on the machine that serves thi
 
 def arrival() -> None:
     """What came in with the last click, or why it was refused; shown once."""
-    if text := state.take(state.REFUSED):
-        problem("This run was not taken in", text)
     if run := state.take(state.ARRIVED):
         finding(f"{run} is here", "It is now chosen on every page.")
 
@@ -29,6 +27,8 @@ def bring_in() -> None:
     from dashboard import access  # pandas: the page shows its head before that
 
     with st.expander("Bring a run in", key="bring-in"):
+        if text := state.take(state.REFUSED):  # where the person looks
+            problem("This run was not taken in", text)
         key = f"{state.RUN_FILE}-{state.draft(state.TAKEN, 0)}"
         st.file_uploader("Zip file of a run", type="zip", key=key, on_change=_from_file, args=(key,), help=HOW)
         if access.local():  # paths of this machine concern only who sits at it
