@@ -88,7 +88,10 @@ def test_the_page_of_performance_is_about_one_label_and_its_threshold(app, runs)
 
 
 def test_a_label_of_few_sentences_is_told(app, runs):
-    assert "Some labels rest on few sentences" in words(opened(app, "performance", split="test"))
+    shown = words(opened(app, "performance", split="test"))
+    assert (
+        "This figure rests on few sentences" in shown and "Fewer than 30: loud on 22, late on 20, warm on 18." in shown
+    )
 
 
 def test_tuned_figures_on_the_split_of_the_tuning_are_warned_about(app, runs):
