@@ -30,7 +30,7 @@ class Metric:
     better: Literal["higher", "lower"]
     measure: Measure
     reads: Reads = "answers"
-    """answers: it changes only with what is said · probabilities: with every probability · ranking: with the order of
+    """answers: only predictions change it · probabilities: with every probability · ranking: with the order of
     the rows by each class's probability, so that it needs a row of every class and one against it."""
     tasks: tuple[Task, ...] = ("single", "multi")
     """Where it is defined."""

@@ -222,7 +222,7 @@ def clear(*keys: str) -> None:
 
 
 def selected_cell(classes: Sequence[str]) -> tuple[int, int] | None:
-    """The chosen cell of the confusion matrix as (true, said) positions: clicked in the figure or in its table.
+    """The chosen cell of the confusion matrix as (true, predicted) positions: clicked in the figure or in its table.
 
     A click in one clears the other, so that at most one of them has a selection.
     """

@@ -1,4 +1,4 @@
-"""What a run said of the texts of a split, read with distrust: the file may come from elsewhere."""
+"""What a run predicts for the texts of a split, read with distrust: the file may come from elsewhere."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, A
 
 
 def answer_line(prediction: dict[str, Any]) -> str:
-    """The label with its probability; of several all that are said, at the run's own thresholds where it has any."""
+    """The label with its probability; of several all predicted ones, at the run's own thresholds if it has any."""
     said = prediction.get("labels_tuned", prediction["labels"]) if "labels" in prediction else [prediction["label"]]
     return ", ".join(f"{label} {prediction['probabilities'][label]:.3f}" for label in said) or "none of them"
 

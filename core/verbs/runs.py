@@ -82,7 +82,7 @@ def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:
 
 
 def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -> pd.DataFrame:
-    """What a run said of the texts of a split, a row for each; columns as in `core.runs.results.prediction_table`.
+    """What a run predicts for the texts of a split, a row for each; columns as in `core.runs.results.prediction_table`.
 
     Args:
         run: an evaluated run.

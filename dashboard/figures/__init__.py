@@ -1,1 +1,1 @@
-"""Figures by topic: what a run has is shaped, drawn and said here, for pages, exports and notebooks. No Streamlit."""
+"""Figures by topic: what a run has is shaped, drawn and worded here, for pages, exports and notebooks. No Streamlit."""

@@ -60,7 +60,7 @@ def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
 
 
 def answer_probability(probabilities: Floats, *, multi: bool) -> Floats:
-    """(n, C) → (n,) that of what is said: the most probable class, or of several labels exactly those above 0.5."""
+    """(n, C) → (n,) that of the prediction: the most probable class, or of several labels exactly those above 0.5."""
     return np.maximum(probabilities, 1 - probabilities).prod(1) if multi else probabilities.max(1)
 
 
@@ -116,7 +116,7 @@ class Decision:
 
     @cached_property
     def counts(self) -> Integers:
-        """(C, C), rows true, columns said."""
+        """(C, C), rows true, columns predicted."""
         return np.array(confusion(self.labels, self.said, len(self.classes)), np.int64)
 
     @property

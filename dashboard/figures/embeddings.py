@@ -122,7 +122,7 @@ def _kinds(column: pd.Series, tokens: Tokens) -> list[Group]:
 
 
 def hover_words(points: pd.DataFrame) -> list[str]:
-    """The beginning of each sentence and what was said of it; nothing where there are too many."""
+    """The beginning of each sentence and its prediction; nothing where there are too many."""
     if len(points) > HOVERED:
         return []
     return [

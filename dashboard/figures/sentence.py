@@ -76,7 +76,7 @@ def special_tokens(view: SentenceView) -> list[str]:
 
 
 def special_places(view: SentenceView, layer: int) -> str:
-    """What is said of places in the maps that are no words, in one layer (0-based)."""
+    """A sentence about places in the maps that are no words, in one layer (0-based)."""
     if view.filled:
         weight = number(float(view.padding_weight(layer).mean()), 2)
         places = f"{count(view.filled)} places of padding, weight {weight} (mean over readers and heads)"
