@@ -8,7 +8,7 @@ from core.stored import Figure, Seconds
 
 
 class TunedSplits(TypedDict):
-    """Of several labels a text: thresholds by label, and metrics by split at these."""
+    """Of several labels per text: thresholds by label, and metrics by split at these."""
 
     thresholds: dict[str, Figure]
     splits: dict[str, dict[str, Figure]]

@@ -1,4 +1,4 @@
-"""Several labels a text: where each is said, and what is said of a text in words."""
+"""Several labels per text: where each is said, and what is said of a text in words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Labels and probabilities of many rows, with what metrics read of them: one class for each task.
 
 Definitions are those of scikit-learn, with `sample_weight`. Weights are (R, n): all 1 is the metric, counts of draws
-are the bootstrap. Of several labels a text, one is said where its probability is above its threshold.
+are the bootstrap. Of several labels per text, one is said where its probability is above its threshold.
 """
 
 from __future__ import annotations

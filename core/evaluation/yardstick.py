@@ -43,7 +43,7 @@ TEXT = TextConfig(max_vocab=PRESETS[MODEL].settings["text.max_vocab"])
 def yardstick(dataset: Dataset) -> dict[str, Any]:
     """TF-IDF of 1-2-grams with logistic regression, fitted once per data set and kept on disk.
 
-    Of several labels a text: one regression per label against the rest.
+    Of several labels per text: one regression per label against the rest.
 
     Returns:
         `model`, `C`, `splits` (metrics of every split but train), `phenomena` (test accuracy of each named phenomenon,
@@ -142,7 +142,7 @@ def _phenomena(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, fl
 
 
 def _tuned(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Of several labels a text what their own thresholds change."""
+    """Of several labels per text what their own thresholds change."""
     if dataset.task == "single" or VALIDATION not in said:
         return {}
     limits = multilabel.tuned_thresholds(dataset.targets(VALIDATION), said[VALIDATION])

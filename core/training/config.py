@@ -30,7 +30,7 @@ def metric_for(metric: str, task: Task) -> str:
     if task not in METRICS[metric].tasks:
         nearest = metric_for(METRICS[metric].nearest, task)
         what = "one label" if task == "single" else "several labels"
-        raise ConfigError(f"training.metric={metric}: not defined for {what} a text; the nearest is {nearest}")
+        raise ConfigError(f"training.metric={metric}: not defined for {what} per text; the nearest is {nearest}")
     return metric
 
 
@@ -72,7 +72,7 @@ class TrainingConfig:
     label_smoothing: float = setting(0.0, within=Range(0, 1, "high"))
     class_weights: Literal["none", "balanced"] = setting(
         "none",
-        help="balanced: each class weighs n / (classes * its rows); of several labels a text with one (n - rows) / "
+        help="balanced: each class weighs n / (classes * its rows); of several labels per text with one (n - rows) / "
         "rows.",
     )
     clip: float = setting(1.0, help="Largest gradient norm; 0: no clipping.", within=(0, 1_000_000))

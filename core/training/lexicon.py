@@ -36,7 +36,7 @@ def fit_lexicon(
     Args:
         tokenizer: with a lexicon.
         texts: of the training split.
-        labels: (n,) int64 class numbers, or for several labels a text (n, C) zeros and ones.
+        labels: (n,) int64 class numbers, or for several labels per text (n, C) zeros and ones.
         validation_texts: of the validation split.
         validation_labels: as `labels`.
         classes: C.

@@ -33,7 +33,7 @@ class LinearFit:
     """What was chosen on validation: C, or alpha of naive Bayes; with the SVM also the scale of its decisions, with the
     lexicon the feature."""
     score: float
-    """Validation accuracy there; of several labels a text the mean over labels of F1 at 0.5."""
+    """Validation accuracy there; of several labels per text the mean over labels of F1 at 0.5."""
 
 
 def fit_linear(
@@ -50,7 +50,7 @@ def fit_linear(
 
     Args:
         texts: of the training split.
-        labels: (n,) int64 class numbers, or for several labels a text (n, C) zeros and ones.
+        labels: (n,) int64 class numbers, or for several labels per text (n, C) zeros and ones.
         validation_texts: of the validation split.
         validation_labels: as `labels`.
         config: only the normalising, `min_freq` (texts that hold an n-gram) and `max_vocab` matter.

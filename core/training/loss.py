@@ -1,4 +1,4 @@
-"""What a training minimises, and how logits become probabilities: one label a text, or several."""
+"""What a training minimises, and how logits become probabilities: one label per text, or several."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ MOST_STEPS = 6
 
 @dataclass(frozen=True)
 class Columns:
-    """logits = x W + b; a softmax over them, or for several labels a text the sigmoid of each, are probabilities."""
+    """logits = x W + b; a softmax over them, or for several labels per text the sigmoid of each, are probabilities."""
 
     weight: np.ndarray
     """(V, C)."""
@@ -61,7 +61,7 @@ class Chosen:
     settings: dict[str, float]
     """The value by the name of its setting, and `scale`, where decisions became probabilities."""
     score: float
-    """Validation accuracy; of several labels a text the mean over labels of F1 at 0.5. 0 without validation rows."""
+    """Validation accuracy; of several labels per text the mean over labels of F1 at 0.5. 0 without validation rows."""
 
 
 def choose(
@@ -75,7 +75,7 @@ def choose(
     Args:
         solver: what is fitted.
         features: (n, V) of the training split.
-        labels: (n,) int64 class numbers, or for several labels a text (n, C) zeros and ones: then each label is a
+        labels: (n,) int64 class numbers, or for several labels per text (n, C) zeros and ones: then each label is a
             problem of its own, its texts against the rest, all with one value of the setting.
         held: (m, V) of the validation split.
         held_labels: as `labels`.
@@ -147,8 +147,8 @@ def calibrate(decisions: np.ndarray, labels: np.ndarray, bias: np.ndarray) -> fl
     Raises:
         DataError: no row is left.
     """
-    # Own: scikit-learn's temperature scaling knows one label a text only, and has no smoothing: where all decisions of
-    # four rows are right it finds a scale of 46 and probabilities of 1, this 0.46.
+    # Own: scikit-learn's temperature scaling knows one label per text only, and has no smoothing: where all decisions
+    # of four rows are right it finds a scale of 46 and probabilities of 1, this 0.46.
     from scipy.optimize import minimize_scalar
     from scipy.special import log_expit, log_softmax
 

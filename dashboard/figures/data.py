@@ -288,7 +288,7 @@ def cardinality_table(card: Mapping[str, Any]) -> pd.DataFrame:
         return pd.DataFrame()
     most = max(int(size) for found in splits.values() for size in found["rows"])
     rows = [
-        {"split": name, "labels a text": number(found["mean"], 2)}
+        {"split": name, "labels per text": number(found["mean"], 2)}
         | {f"with {size}": count(found["rows"].get(str(size), 0)) for size in range(most + 1)}
         for name, found in splits.items()
     ]

@@ -188,7 +188,7 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     if not several.empty:
         tables["Labels a text"] = several  # exported files keep their names
         heading("Labels per text", "cardinality", note="how many texts have how many")
-        mean = {"labels a text": "labels per text"}
+        mean = {"labels per text": "labels per text"}
         st.dataframe(
             several.rename(columns=mean),
             hide_index=True,

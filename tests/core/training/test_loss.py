@@ -59,10 +59,10 @@ def test_the_validation_metric_fits_the_task():
     assert metric_for("auto", "single") == "accuracy"
     assert metric_for("auto", "multi") == "f1_macro"
     assert metric_for("f1_weighted", "multi") == "f1_weighted"
-    message = "training.metric=accuracy: not defined for several labels a text; the nearest is subset_accuracy"
+    message = "training.metric=accuracy: not defined for several labels per text; the nearest is subset_accuracy"
     with pytest.raises(ConfigError, match=message):
         metric_for("accuracy", "multi")
-    with pytest.raises(ConfigError, match=r"hamming_loss: not defined for one label a text; the nearest is loss"):
+    with pytest.raises(ConfigError, match=r"hamming_loss: not defined for one label per text; the nearest is loss"):
         metric_for("hamming_loss", "single")
 
 
