@@ -38,6 +38,7 @@ def test_a_script_elsewhere_can_import_it(machine):
     assert done.stdout == f"runs {core.__version__}\n"
 
 
+@pytest.mark.slow
 def test_neither_a_sentence_nor_a_figure_loads_streamlit(monkeypatch):
     monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
     pieces = {
