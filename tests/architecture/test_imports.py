@@ -181,9 +181,8 @@ def test_a_topic_of_figures_is_tested_under_its_own_name(path):
     assert path.stem == "conftest" or (ROOT / "dashboard" / "figures" / topic).exists()
 
 
-@pytest.mark.parametrize("path", [*modules("core"), *modules("dashboard")], ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_private_name_leaves_its_file(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+def test_no_private_name_leaves_its_file():
+    for node in (node for text in FILES.values() for node in ast.walk(ast.parse(text))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in ("core", "dashboard"):
             assert not [name.name for name in node.names if name.name.startswith("_") and name.name != "__version__"]
 

@@ -155,6 +155,7 @@ def test_imdb_by_name_gives_a_fifth_of_train_to_validation(tmp_path, monkeypatch
     assert sizes(load(DataConfig(name="imdb"))) == {"train": 80, "validation": 20, "test": 100}
 
 
+@pytest.mark.slow
 def test_the_built_in_corpus_comes_with_its_challenge_split():
     dataset = load(DataConfig(classes=3, limit=300))
     assert set(dataset.splits) == {"train", "validation", "test", "challenge"}

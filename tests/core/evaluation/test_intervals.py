@@ -53,6 +53,7 @@ def test_blocks_do_not_change_anything_but_memory(monkeypatch):
     assert intervals(labels, probabilities) == whole
 
 
+@pytest.mark.slow
 def test_the_interval_of_accuracy_covers_the_truth_about_as_often_as_promised(monkeypatch):
     monkeypatch.setattr(module, "METRICS", {"accuracy": module.METRICS["accuracy"]})
     truth, trials, covered = 0.8, 200, 0

@@ -27,6 +27,7 @@ def scored(draw, both_sides=False):
     return labels, np.clip(probabilities * draw(st.sampled_from([1, 250])), 0, 1), random.random(classes)
 
 
+@pytest.mark.slow
 @given(scored())
 @settings(max_examples=60, deadline=None)
 def test_counted_metrics_equal_scikit_learn(case):
@@ -55,6 +56,7 @@ def test_ranking_metrics_equal_scikit_learn(case):
     assert set(found) == set(metrics_of("multi"))
 
 
+@pytest.mark.slow
 @given(scored())
 @settings(max_examples=40, deadline=None)
 def test_each_label_equals_scikit_learn(case):

@@ -64,6 +64,7 @@ def test_gradients_equal_those_of_the_explicit_form_for_every_input(way, shape):
         torch.testing.assert_close(got, wanted, atol=1e-11, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_combined_kernel_passes_a_numerical_gradient_check():
     tensors = [t[:2, ..., :4, :] if t.dim() == 5 and t.shape[3] == L else t for t in inputs(2, (1, 2, H, 1, 1))]
     q, k, v, c = (t.detach().requires_grad_() for t in (tensors[0], tensors[1], tensors[2][:2, :, :4], tensors[3]))
