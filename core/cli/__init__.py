@@ -12,10 +12,11 @@ import sys
 import typer
 
 from core.cli import data, runs, sweeps
-from core.cli.evaluation import evaluate, predict
+from core.cli.evaluation import evaluate
 from core.cli.inside import figures, inspect, project
 from core.cli.machine import dashboard, doctor
 from core.cli.models import presets
+from core.cli.prediction import predict
 from core.cli.printing import err, say
 from core.cli.sweeps import sweep
 from core.cli.training import train

@@ -1,8 +1,7 @@
-"""`sentiscope evaluate` and `predict`."""
+"""`sentiscope evaluate`."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -26,16 +25,6 @@ def evaluate(
     """Metrics and confusion matrix of a run."""
     result = verbs.evaluate(run, data=data, split=split, rename=pairs(rename or [], RENAMED))
     emit(result, as_json, _show_evaluation)
-
-
-def predict(
-    run: Run,
-    texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT…", help="Texts to classify.")] = None,
-    file: Annotated[Path | None, typer.Option(help="A text per line, or a table with a column `text`.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Class and probabilities of texts, in order."""
-    emit(verbs.predict(run, texts or [], file=file), as_json, _show_predictions)
 
 
 def _show_evaluation(result: dict[str, Any]) -> None:
@@ -68,13 +57,3 @@ def _show_several(result: dict[str, Any]) -> None:
         better = {"threshold": decimals(own.get("threshold")), "f1 tuned": decimals(own.get("f1"))}
         rows.append({"label": label, "rows": f"{row['support']:.0f}", **words, "AUPR": aupr, **better})
     tabulate(rows, ("label", "rows", "precision", "recall", "f1", "AUPR", "threshold", "f1 tuned"))
-
-
-def _show_predictions(result: dict[str, Any]) -> None:
-    if result["task"] == "multi":
-        tabulate(
-            [{**each, "labels": verbs.answer_line(each)} for each in result["predictions"]], ("row", "labels", "text")
-        )
-        return
-    rows = [{**each, "probability": f"{each['probabilities'][each['label']]:.3f}"} for each in result["predictions"]]
-    tabulate(rows, ("row", "label", "probability", "text"))

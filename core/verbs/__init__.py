@@ -7,10 +7,11 @@ command line prints what they return, the dashboard calls the same rooms. Heavy 
 from __future__ import annotations
 
 from core.verbs.data import data_card, data_check, data_list
-from core.verbs.evaluation import answer, answer_line, evaluate, predict, tuned_thresholds
+from core.verbs.evaluation import evaluate
 from core.verbs.inside import figure, figures, inspect, project, sentence
 from core.verbs.machine import doctor
 from core.verbs.models import presets, presets_show
+from core.verbs.prediction import answer, answer_line, predict, tuned_thresholds
 from core.verbs.runs import (
     runs_cancel,
     runs_export,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from core.exceptions import NotAvailable, RunDamaged
 from core.runs.store import RunStore
-from core.verbs.evaluation import answer
+from core.verbs.prediction import answer
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
