@@ -1,0 +1,113 @@
+"""Runs that differ in nothing but seed and fold are one model: the only place that folds them. Nothing heavy here."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+from core.config import flat
+from core.data.config import DataConfig
+from core.fingerprint import canonical_json
+from core.runs.record import RunRecord
+from core.training.config import TrainingConfig
+
+WHOLE = -1
+"""As a fold: the run is of no cross-validation."""
+_DATA = tuple(each.name for each in dataclasses.fields(DataConfig) if each.name != "fold")
+_TRAINING = tuple(each.name for each in dataclasses.fields(TrainingConfig) if each.name != "seed")
+
+
+@dataclass(frozen=True)
+class Model:
+    """What was trained once, or several times over with other seeds or on other folds."""
+
+    name: str
+    """Of one run its name; of several their preset, with the settings that tell it from others of the list."""
+    records: tuple[RunRecord, ...]
+    """By seed and fold; of the same seed and fold the newest first."""
+
+    @property
+    def runs(self) -> dict[tuple[int, int], RunRecord]:
+        """By seed and fold. A training that was only repeated is no further evidence: the newest counts."""
+        found: dict[tuple[int, int], RunRecord] = {}
+        for record in self.records:
+            found.setdefault(seed_and_fold(record), record)
+        return found
+
+    @property
+    def seeds(self) -> list[int]:
+        """In order."""
+        return sorted({seed for seed, _ in self.runs})
+
+    @property
+    def folds(self) -> list[int]:
+        """In order; empty where the runs are of no cross-validation."""
+        return sorted({fold for _, fold in self.runs} - {WHOLE})
+
+
+def seed_and_fold(record: RunRecord) -> tuple[int, int]:
+    """What two runs of one model may differ in; the fold is `WHOLE` without cross-validation."""
+    config = record.config
+    return config.training.seed, config.data.fold if config.data.folds else WHOLE
+
+
+def folded(records: Iterable[RunRecord]) -> list[Model]:
+    """Runs as models, in the order of each model's first run.
+
+    Only finished runs are folded, every other one stands alone: what it will be is not known. Runs differ in more than
+    the seed if any other setting is another one, threads and device included, or if the rows are other ones.
+    """
+    groups: dict[Hashable, list[RunRecord]] = {}
+    for record in records:
+        groups.setdefault(_same(record), []).append(record)
+    ordered = [
+        sorted(sorted(group, key=lambda one: (one.created, one.run), reverse=True), key=seed_and_fold)
+        for group in groups.values()
+    ]
+    return [Model(name, tuple(group)) for name, group in zip(_names(ordered), ordered, strict=True)]
+
+
+def _same(record: RunRecord) -> Hashable:
+    """Equal for runs of one model."""
+    if record.status != "done":
+        return record.run
+    data, training = record.config.data, record.config.training
+    return (
+        record.config.text,
+        record.config.model,
+        tuple(getattr(data, name) for name in _DATA),
+        tuple(getattr(training, name) for name in _TRAINING),
+        # The rows of two folds are never the same: runs of one sweep are taken to have cut the same rows.
+        record.parent if data.folds else record.data_fingerprint,
+        canonical_json(record.newer.get("config", {})) if record.newer else "",
+    )
+
+
+def _names(groups: Sequence[Sequence[RunRecord]]) -> list[str]:
+    """Each another one."""
+    names = [group[0].run if len(group) == 1 else group[0].preset for group in groups]
+    if _twice(names):
+        names = [
+            _with_settings(group, groups) if name in _twice(names) and len(group) > 1 else name
+            for name, group in zip(names, groups, strict=True)
+        ]
+    twice = _twice(names)
+    return [group[0].run if name in twice else name for name, group in zip(names, groups, strict=True)]
+
+
+def _twice(names: Iterable[str]) -> set[str]:
+    return {name for name, times in Counter(names).items() if times > 1}
+
+
+def _with_settings(group: Sequence[RunRecord], groups: Sequence[Sequence[RunRecord]]) -> str:
+    """A preset with its settings that others of the preset have otherwise."""
+    own = flat(group[0].config)
+    others = [flat(each[0].config) for each in groups if each is not group and each[0].preset == group[0].preset]
+    apart = [
+        f"{name.rpartition('.')[2]}={value}"
+        for name, value in own.items()
+        if name not in ("training.seed", "data.fold") and any(each[name] != value for each in others)
+    ]
+    return ", ".join([group[0].preset, *apart])
