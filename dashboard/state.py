@@ -228,11 +228,11 @@ def selected_cell(classes: Sequence[str]) -> tuple[int, int] | None:
     """
     points = (st.session_state.get(current(CELL)) or {}).get("selection", {}).get("points", [])
     cells = (st.session_state.get(current(CELLS)) or {}).get("selection", {}).get("cells", [])
-    said = [f"said {name}" for name in classes]
+    names = [f"predicted {name}" for name in classes]
     if points:
         cell = (int(points[0]["customdata"][0]), int(points[0]["customdata"][1]))
-    elif cells and cells[0][1] in said:
-        cell = (int(cells[0][0]), said.index(cells[0][1]))
+    elif cells and cells[0][1] in names:
+        cell = (int(cells[0][0]), names.index(cells[0][1]))
     else:
         return None
     return cell if max(cell) < len(classes) else None

@@ -120,7 +120,7 @@ def label_columns(layout: Layout) -> dict[str, str]:
 
 
 def other_bits(frame: pd.DataFrame, layout: Layout) -> list[str]:
-    """0/1 columns beside the label column of a single-label table: perhaps they are what was meant."""
+    """0/1 columns besides the label column of a single-label table: perhaps they are what was meant."""
     if layout.task != "single":
         return []
     return [

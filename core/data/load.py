@@ -58,7 +58,7 @@ def load(config: DataConfig) -> Dataset:
     cut_to = []
     if config.limit and config.limit < len(arranged[TRAIN]):
         arranged[TRAIN], note = _limited(arranged[TRAIN], config, len(classes))
-        arranged, classes, none_left = _only_trained(arranged, classes)  # a label beside rarer ones may be lost
+        arranged, classes, none_left = _only_trained(arranged, classes)  # a label next to rarer ones may be lost
         cut_to = [note, *none_left]
     return Dataset(
         name=config.name if source else Path(config.name).expanduser().resolve().name,
@@ -265,8 +265,8 @@ def _thirds(rows: pd.DataFrame, shares: tuple[float, float, float], seed: int, w
     parts = splits.three_parts(_strata(rows), shares, seed)
     made = {name: _take(rows, part) for name, part in zip((TRAIN, VALIDATION, TEST), parts, strict=True)}
     sizes = "/".join(count(len(part)) for part in parts)
-    spoken = "/".join(f"{share:g}" for share in shares)
-    return made, [f"{what} ({plural(len(rows), 'row')}) cut {spoken} into {sizes}, stratified, seed {seed}"]
+    label_names = "/".join(f"{share:g}" for share in shares)
+    return made, [f"{what} ({plural(len(rows), 'row')}) cut {label_names} into {sizes}, stratified, seed {seed}"]
 
 
 def _validation_from_train(given: Splits, seed: int, source: Source | None) -> tuple[Splits, list[str]]:

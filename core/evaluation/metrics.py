@@ -57,23 +57,23 @@ def per_class(
 ) -> dict[str, dict[str, float]]:
     """Precision, recall, f1 and support of each class by name, and where defined roc_auc and average_precision.
 
-    Of a multi-label task also the threshold that it is said above.
+    Of a multi-label task also the threshold that it is predicted above.
     """
     scores = scored(labels, probabilities, task, thresholds)
     if len(classes) != probabilities.shape[1]:
         raise InputError(f"{len(classes)} class names for {probabilities.shape[1]} columns of probabilities")
     once = np.ones((1, len(scores)))
     limits = np.broadcast_to(thresholds, len(classes))
-    hits, own, said = (each.sum(0) for each in scores.counts)
+    hits, true, predicted = (each.sum(0) for each in scores.counts)
     found: dict[str, dict[str, float]] = {}
     for number, name in enumerate(classes):
         row: dict[str, float] = {
-            part: float(ratio(hits[number], a * own[number] + b * said[number])) for part, (a, b) in SIDES.items()
+            part: float(ratio(hits[number], a * true[number] + b * predicted[number])) for part, (a, b) in SIDES.items()
         }
-        row["support"] = float(own[number])
+        row["support"] = float(true[number])
         if task == "multi":
             row["threshold"] = float(limits[number])
-        if 0 < own[number] < len(scores):
+        if 0 < true[number] < len(scores):
             curve = weighted.reached(scores, once, number)
             row["roc_auc"] = float(weighted.roc_area(*curve)[0])
             row["average_precision"] = float(weighted.precision_area(*curve)[0])

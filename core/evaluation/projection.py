@@ -33,7 +33,7 @@ OnProgress = Callable[[str, float | None], None]
 
 @dataclass(frozen=True)
 class ProjectionConfig:
-    """What a map depends on beside the embeddings and labels themselves."""
+    """What a map depends on besides the embeddings and labels themselves."""
 
     method: Method = "tsne"
     dimensions: int = 2

@@ -1,7 +1,7 @@
 """Labels and probabilities of many rows, with what metrics read of them: one class for each task.
 
 Definitions are those of scikit-learn, with `sample_weight`. Weights are (R, n): all 1 is the metric, counts of draws
-are the bootstrap. Of several labels per text, one is said where its probability is above its threshold.
+are the bootstrap. Of several labels per text, one is predicted where its probability is above its threshold.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ EPSILON = np.finfo(np.float64).eps
 """Probabilities are kept this far from 0 and 1 where their logarithm is asked."""
 Part = Literal["precision", "recall", "f1"]
 SIDES: dict[Part, tuple[float, float]] = {"precision": (0, 1), "recall": (1, 0), "f1": (0.5, 0.5)}
-"""hits / (a · own + b · said): what each measure divides by."""
+"""hits / (a · true + b · predicted): what each measure divides by."""
 AREAS = {"roc": weighted.roc_area, "precision": weighted.precision_area}
 
 
@@ -36,16 +36,16 @@ class Scores(ABC):
     probabilities: np.ndarray
     """(n, C) float64."""
     answers: np.ndarray
-    """(n,) or (n, C): what is said of each row."""
-    own: np.ndarray
+    """(n,) or (n, C): what is predicted of each row."""
+    true: np.ndarray
     """(n, C) booleans: what each row has."""
-    said: np.ndarray
-    """(n, C) booleans: what is said of it."""
+    predicted: np.ndarray
+    """(n, C) booleans: what is predicted of it."""
 
     @property
     @abstractmethod
     def correct(self) -> np.ndarray:
-        """(n,) float64: 1 where all that is said is right."""
+        """(n,) float64: 1 where all that is predicted is right."""
 
     @property
     @abstractmethod
@@ -63,8 +63,8 @@ class Scores(ABC):
         """The classes whose areas are averaged."""
 
     @abstractmethod
-    def averaged_over(self, own: np.ndarray, said: np.ndarray) -> np.ndarray:
-        """(R, C) weights of rows with and said to have each class → (R, C): 1 for what macro averages are over."""
+    def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        """(R, C) weights of rows with and predicted to have each class → (R, C): 1 for what macro averages are over."""
 
     @property
     @abstractmethod
@@ -77,12 +77,12 @@ class Scores(ABC):
     @property
     def missed(self) -> np.ndarray:
         """(n,): share of wrong decisions."""
-        return (self.own != self.said).mean(1)
+        return (self.true != self.predicted).mean(1)
 
     @cached_property
     def counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(n, C) float64 each: right and said, own, said."""
-        return (self.own & self.said).astype(float), self.own.astype(float), self.said.astype(float)
+        """(n, C) float64 each: right and predicted, true, predicted."""
+        return (self.true & self.predicted).astype(float), self.true.astype(float), self.predicted.astype(float)
 
     @cached_property
     def ranking(self) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -91,7 +91,7 @@ class Scores(ABC):
 
     def positive(self, number: int) -> np.ndarray:
         """(n,) booleans: the rows of a class."""
-        return self.own[:, number]
+        return self.true[:, number]
 
     def mean(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """(n,) values → (R,) weighted means."""
@@ -103,13 +103,13 @@ class Scores(ABC):
         """(R,) precision, recall or F1; what divides by nothing counts 0."""
         a, b = SIDES[part]
         if average == "samples":
-            hits, own, said = (each.sum(1) for each in self.counts)
-            return self.mean(ratio(hits, a * own + b * said), weights)
-        hits, own, said = (weights @ each for each in self.counts)
+            hits, true, predicted = (each.sum(1) for each in self.counts)
+            return self.mean(ratio(hits, a * true + b * predicted), weights)
+        hits, true, predicted = (weights @ each for each in self.counts)
         if average == "micro":
-            return ratio(hits.sum(1), a * own.sum(1) + b * said.sum(1))
-        share = own if average == "weighted" else self.averaged_over(own, said)
-        return ratio((ratio(hits, a * own + b * said) * share).sum(1), share.sum(1))
+            return ratio(hits.sum(1), a * true.sum(1) + b * predicted.sum(1))
+        share = true if average == "weighted" else self.averaged_over(true, predicted)
+        return ratio((ratio(hits, a * true + b * predicted) * share).sum(1), share.sum(1))
 
     def area(
         self, curve: Literal["roc", "precision"], average: Literal["macro", "weighted"], weights: np.ndarray
@@ -123,7 +123,7 @@ class Scores(ABC):
 
 
 class Single(Scores):
-    """Rows with one label each, of which the most probable class is said.
+    """Rows with one label each, of which the most probable class is predicted.
 
     Args:
         labels: (n,) class numbers.
@@ -135,7 +135,7 @@ class Single(Scores):
         self.probabilities = np.asarray(probabilities, np.float64)
         self.classes = self.probabilities.shape[1]
         self.answers = self.probabilities.argmax(1) if len(self.labels) else np.zeros(0, np.int64)
-        self.own, self.said = (each[:, None] == np.arange(self.classes) for each in (self.labels, self.answers))
+        self.true, self.predicted = (each[:, None] == np.arange(self.classes) for each in (self.labels, self.answers))
 
     @cached_property
     def correct(self) -> np.ndarray:
@@ -145,22 +145,22 @@ class Single(Scores):
     @property
     def surprise(self) -> np.ndarray:
         """(n,): negative log probability of the label."""
-        own = self.probabilities[np.arange(len(self.labels)), self.labels]
-        return -np.log(np.clip(own, EPSILON, 1 - EPSILON))
+        true = self.probabilities[np.arange(len(self.labels)), self.labels]
+        return -np.log(np.clip(true, EPSILON, 1 - EPSILON))
 
     @property
     def distance(self) -> np.ndarray:
         """(n,): half the squared distance between probabilities and the label's unit vector."""
-        return ((self.probabilities - self.own) ** 2).sum(1) / 2
+        return ((self.probabilities - self.true) ** 2).sum(1) / 2
 
     @property
     def ranked(self) -> Sequence[int]:
         """All classes; of two, the second one alone."""
         return [1] if self.classes == 2 else range(self.classes)
 
-    def averaged_over(self, own: np.ndarray, said: np.ndarray) -> np.ndarray:
+    def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """The classes with a label or a prediction."""
-        return (own + said > 0).astype(float)
+        return (true + predicted > 0).astype(float)
 
     @property
     def unranked(self) -> str:
@@ -187,39 +187,39 @@ class Multi(Scores):
     """
 
     def __init__(self, labels: np.ndarray, probabilities: np.ndarray, thresholds: np.ndarray | float = HALF) -> None:
-        self.labels = self.own = np.asarray(labels) != 0
+        self.labels = self.true = np.asarray(labels) != 0
         self.probabilities = np.asarray(probabilities, np.float64)
-        self.answers = self.said = self.probabilities > np.asarray(thresholds, np.float64)
+        self.answers = self.predicted = self.probabilities > np.asarray(thresholds, np.float64)
 
     @property
     def correct(self) -> np.ndarray:
         """(n,) float64: 1 where every label is right."""
-        return (self.own == self.said).all(1).astype(float)
+        return (self.true == self.predicted).all(1).astype(float)
 
     @property
     def surprise(self) -> np.ndarray:
         """(n,): negative log probability of having or not having each label, mean over labels."""
-        own = np.where(self.own, self.probabilities, 1 - self.probabilities)
-        return -np.log(np.clip(own, EPSILON, 1 - EPSILON)).mean(1)
+        true = np.where(self.true, self.probabilities, 1 - self.probabilities)
+        return -np.log(np.clip(true, EPSILON, 1 - EPSILON)).mean(1)
 
     @property
     def distance(self) -> np.ndarray:
         """(n,): mean over labels."""
-        return ((self.probabilities - self.own) ** 2).mean(1)
+        return ((self.probabilities - self.true) ** 2).mean(1)
 
     @property
     def ranked(self) -> Sequence[int]:
         """All labels."""
-        return range(self.own.shape[1])
+        return range(self.true.shape[1])
 
-    def averaged_over(self, own: np.ndarray, said: np.ndarray) -> np.ndarray:
+    def averaged_over(self, true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         """All labels."""
-        return np.ones_like(own)
+        return np.ones_like(true)
 
     @property
     def unranked(self) -> str:
         """A label that all rows or none have."""
-        rows = self.own.sum(0)
+        rows = self.true.sum(0)
         one_sided = [str(number) for number in np.flatnonzero((rows == 0) | (rows == len(self)))]
         return f"all rows or none have label {', '.join(one_sided)} (counted from 0)" if one_sided else ""
 

@@ -167,7 +167,7 @@ class AttentionConfig:
         2,
         "random tokens that see all",
         GATE,
-        "With a window: tokens drawn at random that all see, beside the first and the last.",
+        "With a window: tokens drawn at random that all see, besides the first and the last.",
         within=(0, 64),
         needs=(WINDOW,),
         trial=Trial("0", "Do the random tokens carry anything that the window, the first and the last do not?"),

@@ -24,7 +24,7 @@ def attend_banded(
     """Attention over a window and global tokens: time and memory grow with L, not with its square.
 
     Shapes as in `attend.py`; a key may be False in `keep` anywhere, not only in padding. `positions` (B, G) come from
-    `support.global_positions`; `window` is the even number of keys seen beside the own one.
+    `support.global_positions`; `window` is the even number of keys that a query sees besides its own.
 
     Returns:
         (B, H, L, dv); 0 for a query that has no kept key in its support.

@@ -45,7 +45,7 @@ class Part:
     terms: tuple[Term, ...] = ()
     """Attention only; their parameters are counted in `parameters`."""
     mark: str = ""
-    """What it has beside that of a plain transformer encoder, in a few words."""
+    """What it has besides that of a plain transformer encoder, in a few words."""
     lines: tuple[Line, ...] = ()
     """Of the equation; the attention's are in `core.models.equation`."""
 
@@ -68,7 +68,7 @@ def parts(config: ModelConfig, *, vocabulary: int, classes: int) -> tuple[Part, 
 
 
 def marks(config: ModelConfig) -> tuple[str, ...]:
-    """What the model has beside a plain transformer encoder, in a few words each; the family of a baseline."""
+    """What the model has besides a plain transformer encoder, in a few words each; the family of a baseline."""
     if config.family != "encoder":
         return _OF_FAMILY[config.family]
     found = parts(config, vocabulary=0, classes=2)
@@ -184,10 +184,10 @@ def _convolutions(config: ModelConfig, joined: int) -> Part:
     return Part(
         "convolutions",
         "Convolutions",
-        f"{_listed(kernels)} tokens wide, {channels} channels each, beside the tokens: {joined}",
+        f"{_listed(kernels)} tokens wide, {channels} channels each, besides the tokens: {joined}",
         sum(d * channels * k + 3 * channels for k in kernels),  # weights, bias, batch norm
         mark=f"convolutions {config.head.kernels}",
-        lines=(Line(rf"r_i = [h_i;\,{branches}]", "Beside each token what the convolutions find around it."),),
+        lines=(Line(rf"r_i = [h_i;\,{branches}]", "Next to each token, what the convolutions find around it."),),
     )
 
 

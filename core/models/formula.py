@@ -32,7 +32,7 @@ class Formula(NamedTuple):
 
 @dataclass(frozen=True)
 class Term:
-    """Something that an attention has beside queries, keys and values."""
+    """Something that an attention has besides queries, keys and values."""
 
     name: str
     """Short, as it stands in a table: `gate`."""

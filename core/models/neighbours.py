@@ -30,7 +30,9 @@ def differences(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Di
     """
     names = [name for name in first if first[name] != second[name]]
     names.sort(key=lambda name: not name.startswith("model."))  # stable
-    return tuple(Difference(name, words(name), said(name, first[name]), said(name, second[name])) for name in names)
+    return tuple(
+        Difference(name, words(name), written(name, first[name]), written(name, second[name])) for name in names
+    )
 
 
 def nearest(name: str, settings: Mapping[str, Mapping[str, Any]]) -> str:
@@ -55,7 +57,7 @@ def words(setting: str) -> str:
     return named.get(setting) or setting.rpartition(".")[2].replace("_", " ")
 
 
-def said(setting: str, value: Any) -> str:
+def written(setting: str, value: Any) -> str:
     """A value as a person reads it."""
     if setting == "model.attention.constraint":
         return LAMBDA_RANGES[value].words

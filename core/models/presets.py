@@ -1,4 +1,4 @@
-"""Presets: named, complete model configurations with their source. The only way variants exist, beside `--set`."""
+"""Presets: named, complete model configurations with their source. The only way variants exist, besides `--set`."""
 
 from __future__ import annotations
 

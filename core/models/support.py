@@ -43,7 +43,7 @@ def support_mask(keep: Tensor, positions: Tensor, window: int) -> Tensor:
     Args:
         keep: (B, L) bool.
         positions: (B, G) int64 from `global_positions`.
-        window: keys seen beside the own one, half of them on each side.
+        window: keys that a query sees besides its own, half of them on each side.
 
     Raises:
         ConfigError: an odd or empty window.

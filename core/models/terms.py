@@ -27,7 +27,7 @@ LEXICON_GATE = 1.0
 
 @dataclass(frozen=True)
 class Reading:
-    """What attention reads beside the vectors: the same for every layer."""
+    """What attention reads besides the vectors: the same for every layer."""
 
     keep: Tensor
     """(B, L) bool, the class token included."""
@@ -124,7 +124,7 @@ class LexicalTerm(nn.Module):
 
 @dataclass(frozen=True)
 class Terms:
-    """What a score is made of beside queries and keys."""
+    """What a score is made of besides queries and keys."""
 
     rotary: bool
     """Turn queries and keys by their position."""

@@ -1,4 +1,4 @@
-"""What killed processes and changed minds leave beside the runs, cleared away when a server starts."""
+"""What killed processes and changed minds leave next to the runs, cleared away when a server starts."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def prediction_table(
     if task == "single":
         label, predicted = ([classes[number] for number in each] for each in (labels, probabilities.argmax(1)))
     else:
-        label, predicted = (multilabel.spoken(each, classes) for each in (labels, probabilities > HALF))
+        label, predicted = (multilabel.label_names(each, classes) for each in (labels, probabilities > HALF))
         bits = {f"{LABEL}{name}": labels[:, number].astype(np.int8) for number, name in enumerate(classes)}
     ours = {
         "row": np.arange(len(frame)),

@@ -236,7 +236,7 @@ def alive(process: Process | None) -> bool:
 
 
 def resume_hint(run: str) -> str:
-    """What a person does to go on with a run."""
+    """What a person does to resume a run."""
     return f"`sentiscope train --resume {run}` continues it"
 
 

@@ -179,7 +179,7 @@ def save(store: RunStore, plan: Plan) -> Plan:
         if known != plan:
             raise InputError(
                 f"sweep '{plan.name}' has another plan ({_different(known, plan)}); choose another name, or give the "
-                f"name alone to go on with it: `sentiscope sweep {plan.name}`"
+                f"name alone to resume it: `sentiscope sweep {plan.name}`"
             )
         return known
     for member in members(plan):

@@ -200,8 +200,8 @@ def _score(logits: np.ndarray, labels: np.ndarray) -> float:
         return 0.0
     if labels.ndim == 1:
         return float(np.mean(logits.argmax(1) == labels))
-    said, own = logits > 0, labels != 0
-    return float(np.mean(2 * (own & said).sum(0) / np.maximum(own.sum(0) + said.sum(0), 1)))
+    predicted, positive = logits > 0, labels != 0
+    return float(np.mean(2 * (positive & predicted).sum(0) / np.maximum(positive.sum(0) + predicted.sum(0), 1)))
 
 
 def _logistic_regression() -> Any:

@@ -139,13 +139,13 @@ def _single_label(result: Mapping[str, Any], split: str) -> dict[str, Any]:
 
 
 def _several_labels(result: Mapping[str, Any], split: str) -> dict[str, Any]:
-    metrics, own, beside = result["metrics"][split], result.get("tuned", {}), result["yardstick"]
+    metrics, own, yardstick = result["metrics"][split], result.get("tuned", {}), result["yardstick"]
     return {
         "F1 macro, tuned": own.get("metrics", {}).get(split, {}).get("f1_macro"),
         "95 %": own.get("intervals", {}).get(split, {}).get("f1_macro"),
-        "TF-IDF, tuned": beside.get("tuned", {}).get("splits", {}).get(split, {}).get("f1_macro"),
+        "TF-IDF, tuned": yardstick.get("tuned", {}).get("splits", {}).get(split, {}).get("f1_macro"),
         "at 0.5": metrics.get("f1_macro"),
-        "TF-IDF at 0.5": beside.get("splits", {}).get(split, {}).get("f1_macro"),
+        "TF-IDF at 0.5": yardstick.get("splits", {}).get(split, {}).get("f1_macro"),
         "F1 micro at 0.5": metrics.get("f1_micro"),
         "AUPR": metrics.get("average_precision"),
     }

@@ -36,7 +36,7 @@ def shown(own: Mapping[str, str], model: ModelConfig | None) -> dict[str, list[s
     return {title: names for title, names in wanted.items() if names}
 
 
-def size_said(size: Size | None) -> str:
+def size_phrase(size: Size | None) -> str:
     """How large it will be and what that rests on, in one phrase."""
     if size is None:
         return "Its size is known when its n-grams are counted"
@@ -49,9 +49,9 @@ def millions(parameters: int) -> str:
     return f"{parameters / 1e6:.2f} M" if parameters >= 10_000 else count(parameters)
 
 
-def composed_said(config: RunConfig, own: Mapping[str, str], along: Mapping[str, Any]) -> str:
+def summary(config: RunConfig, own: Mapping[str, str], along: Mapping[str, Any]) -> str:
     """What a person's choices make of the preset: its parts, the changes, what came along."""
-    parts = f"It has {', '.join(marks(config.model)) or 'nothing beside a plain encoder'}."
+    parts = f"It has {', '.join(marks(config.model)) or 'nothing besides a plain encoder'}."
     changed = [name for name in own if name in OFFERED]
     said = f"{len(changed)} {'change' if len(changed) == 1 else 'changes'} to the preset." if changed else ""
     brought = " and ".join(f"{name}={value}" for name, value in along.items())

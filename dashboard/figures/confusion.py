@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def confusion_table(decision: Decision) -> pd.DataFrame:
     """The matrix as a table that a screen reader can walk through."""
-    columns = {f"said {name}": decision.counts[:, i] for i, name in enumerate(decision.classes)}
+    columns = {f"predicted {name}": decision.counts[:, i] for i, name in enumerate(decision.classes)}
     return pd.DataFrame({"is": decision.classes, **columns})
 
 

@@ -15,7 +15,7 @@ from core.data import library
 from core.data.config import DataConfig
 from core.data.sources import SOURCES, Source
 from core.data.table import TRAIN, Dataset, indicators
-from core.evaluation.multilabel import spoken
+from core.evaluation.multilabel import label_names
 from core.paths import Allowed, resolve
 from core.text.ids import UNKNOWN
 from core.text.normalise import steps
@@ -134,7 +134,7 @@ def matching(dataset: Dataset, filters: Filters) -> pd.DataFrame:
         keep &= frame["text"].str.contains(filters.contains, case=False, regex=False)
     found = frame[keep].reset_index(drop=True)
     if dataset.task == "multi":
-        found["label"] = spoken(indicators(found["label"].tolist(), len(dataset.classes)), dataset.classes)
+        found["label"] = label_names(indicators(found["label"].tolist(), len(dataset.classes)), dataset.classes)
     else:
         found["label"] = pd.Series(dataset.classes).iloc[found["label"].to_numpy()].to_numpy()
     first = ["text", "label", "split"]

@@ -89,7 +89,7 @@ class Decision:
     rows: Integers
     """(n,) places in the split of the rows that get an answer."""
     labels: Integers
-    said: Integers
+    predicted: Integers
     """(n,) positions in `classes`, the truth and the answer."""
     probabilities: Floats
     """(n, C)"""
@@ -102,7 +102,7 @@ class Decision:
     @property
     def correct(self) -> NDArray[np.bool_]:
         """(n,) booleans."""
-        return self.labels == self.said
+        return self.labels == self.predicted
 
     @property
     def score(self) -> Floats:
@@ -117,7 +117,7 @@ class Decision:
     @cached_property
     def counts(self) -> Integers:
         """(C, C), rows true, columns predicted."""
-        return np.array(confusion(self.labels, self.said, len(self.classes)), np.int64)
+        return np.array(confusion(self.labels, self.predicted, len(self.classes)), np.int64)
 
     @property
     def accuracy(self) -> tuple[float, float, float]:
@@ -135,22 +135,22 @@ def decide(labels: Integers, probabilities: Floats, classes: Sequence[str], rule
         classes: C names.
         rule: Two classes: without meaning, the threshold is on the second. More: `ANSWER`, a row whose top
             probability is not above the threshold gets no answer; or a class, which then stands against the rest.
-        threshold: A class is said where its probability is above this.
+        threshold: A class is predicted where its probability is above this.
     """
     every = np.arange(len(labels))
     if len(classes) > 2 and rule not in classes:
         rows = every[probabilities.max(1, initial=0) > threshold]
         kept = probabilities[rows]
-        said = kept.argmax(1) if len(rows) else every[:0]
-        return Decision(tuple(classes), rows, labels[rows], said, kept, threshold, len(labels), None)
+        predicted = kept.argmax(1) if len(rows) else every[:0]
+        return Decision(tuple(classes), rows, labels[rows], predicted, kept, threshold, len(labels), None)
     if len(classes) == 2:
         names, truth, chance = tuple(classes), labels, probabilities[:, 1]
     else:
         number = list(classes).index(rule)
         names = (f"not {rule}", rule)
         truth, chance = (labels == number).astype(np.int64), probabilities[:, number]
-    said = (chance > threshold).astype(np.int64)
-    return Decision(names, every, truth, said, np.stack([1 - chance, chance], 1), threshold, len(labels), 1)
+    predicted = (chance > threshold).astype(np.int64)
+    return Decision(names, every, truth, predicted, np.stack([1 - chance, chance], 1), threshold, len(labels), 1)
 
 
 def ranked(decision: Decision) -> list[int]:
@@ -166,13 +166,13 @@ def share(part: float, whole: float) -> float:
 def rates(decision: Decision, number: int) -> tuple[float, float, float]:
     """False positive rate, recall and precision of a class at the threshold."""
     counts = decision.counts
-    hits, own, said = counts[number, number], counts[number].sum(), counts[:, number].sum()
-    return share(said - hits, counts.sum() - own), share(hits, own), share(hits, said)
+    hits, own, predicted = counts[number, number], counts[number].sum(), counts[:, number].sum()
+    return share(predicted - hits, counts.sum() - own), share(hits, own), share(hits, predicted)
 
 
-def cell_rows(decision: Decision, examples: pd.DataFrame, true: int, said: int) -> pd.DataFrame:
+def cell_rows(decision: Decision, examples: pd.DataFrame, true: int, predicted: int) -> pd.DataFrame:
     """The sentences of a cell of the matrix."""
-    return examples.iloc[decision.rows[(decision.labels == true) & (decision.said == said)]]
+    return examples.iloc[decision.rows[(decision.labels == true) & (decision.predicted == predicted)]]
 
 
 def class_table(decision: Decision) -> pd.DataFrame:

@@ -18,7 +18,7 @@ from core.runs.projections import MapFiles
 from core.runs.record import LABEL
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number
-from dashboard.figures.points import PHENOMENON, SAID
+from dashboard.figures.points import PHENOMENON, PREDICTED
 from dashboard.figures.results import Stat
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, Tokens, class_colours, template
@@ -101,10 +101,10 @@ def colouring(points: pd.DataFrame, way: str, classes: Sequence[str], tokens: To
 def _with_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[Group]:
     """The sentences that have a label, found or missed at 0.5, in front of all others."""
     has = points[f"{LABEL}{label}"].to_numpy() != 0
-    found = points[f"{SAID}{label}"].to_numpy(bool)
+    found = points[f"{PREDICTED}{label}"].to_numpy(bool)
     return [
         Group("others", np.flatnonzero(~has & ~found), tokens.right),
-        Group(f"said {label}, is not", np.flatnonzero(~has & found), tokens.wrong, "x"),
+        Group(f"predicted {label}, is not", np.flatnonzero(~has & found), tokens.wrong, "x"),
         Group(f"{label}, missed", np.flatnonzero(has & ~found), tokens.categories[1], "diamond", front=True),
         Group(f"{label}, found", np.flatnonzero(has & found), tokens.accent, front=True),
     ]
@@ -126,8 +126,8 @@ def hover_words(points: pd.DataFrame) -> list[str]:
     if len(points) > HOVERED:
         return []
     return [
-        f"{text[:WORDS]}{'…' if len(text) > WORDS else ''} · is {label}, said {said} ({number(chance)})"
-        for text, label, said, chance in points[["text", "label", "predicted", "probability"]].itertuples(index=False)
+        f"{text[:WORDS]}{'…' if len(text) > WORDS else ''} · is {label}, predicted {answer} ({number(chance)})"
+        for text, label, answer, chance in points[["text", "label", "predicted", "probability"]].itertuples(index=False)
     ]
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.metrics import per_class
-from core.evaluation.multilabel import spoken
+from core.evaluation.multilabel import label_names
 from core.evaluation.scores import HALF
 from core.exceptions import NotAvailable
 from core.metrics import METRICS, metrics_of
@@ -65,17 +65,17 @@ def limits(record: RunRecord, choice: str) -> Floats:
     return np.full(len(record.classes), HALF) if found is None else found
 
 
-def with_said(report: Report, decision: Decision, used: Floats) -> Report:
-    """The report whose examples tell all labels at these thresholds, and the probability of what was said of one.
+def with_predictions(report: Report, decision: Decision, used: Floats) -> Report:
+    """The report whose examples predict all labels at these thresholds, and the probability of the answer about one.
 
     Args:
         report: Of the split.
         decision: About one label.
         used: (C,) thresholds of all labels, that of the one included.
     """
-    said = report.probabilities > used
-    names = spoken(said, report.classes)
-    chance = decision.probabilities[np.arange(len(said)), decision.said]
+    predicted = report.probabilities > used
+    names = label_names(predicted, report.classes)
+    chance = decision.probabilities[np.arange(len(predicted)), decision.predicted]
     return dataclasses.replace(report, examples=report.examples.assign(predicted=names, probability=chance))
 
 
@@ -173,7 +173,7 @@ def draw_labels(labels: Sequence[tuple[str, int, float, float]], look: Look) -> 
             line={"color": colour, "width": look.size(2)},
             hoverinfo="skip",
         )
-    for values, symbol, said in ((half, "circle-open", "at 0.5"), (tuned, "circle", "tuned")):
+    for values, symbol, where in ((half, "circle-open", "at 0.5"), (tuned, "circle", "tuned")):
         figure.add_scatter(
             x=values,
             y=names,
@@ -185,7 +185,7 @@ def draw_labels(labels: Sequence[tuple[str, int, float, float]], look: Look) -> 
                 "line": {"width": look.size(2), "color": colours},
             },
             customdata=sizes,
-            hovertemplate=f"%{{y}}, {said}<br>F1 %{{x:.3f}}<br>n = %{{customdata}}<extra></extra>",
+            hovertemplate=f"%{{y}}, {where}<br>F1 %{{x:.3f}}<br>n = %{{customdata}}<extra></extra>",
         )
     for name, n in zip(names, sizes, strict=True):
         figure.add_annotation(x=1.02, y=name, xanchor="left", text=count(n), font={"size": look.size(14)})

@@ -98,8 +98,8 @@ def _read(source: Source) -> Kinds:
     examples = source.report.examples
     if PHENOMENON not in examples:
         raise NotAvailable("these data name no phenomena")
-    decision, beside = source.once(answers.decision), yardstick_phenomena(source.record, source.split)
-    return Kinds(phenomena(decision, examples[PHENOMENON].tolist(), beside), len(decision.rows))
+    decision, yardstick = source.once(answers.decision), yardstick_phenomena(source.record, source.split)
+    return Kinds(phenomena(decision, examples[PHENOMENON].tolist(), yardstick), len(decision.rows))
 
 
 PHENOMENA = Figure(

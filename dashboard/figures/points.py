@@ -12,13 +12,13 @@ from dashboard.figures.decisions import answer_probability
 PHENOMENON = "phenomenon"
 
 
-SAID = "said:"
+PREDICTED = "predicted:"
 
 
 def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
     """What is known of each sentence of a split: text, label, predicted, probability (of the predicted), phenomenon.
 
-    With several labels per text also 0/1 columns `label:CLASS` and `said:CLASS` (at 0.5) each.
+    With several labels per text also 0/1 columns `label:CLASS` and `predicted:CLASS` (at 0.5) each.
 
     Raises:
         RunDamaged: a column is missing.
@@ -27,7 +27,7 @@ def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
         bits = [name for name in (f"{LABEL}{each}" for each in classes) if name in saved]
         chances = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
         kept = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else []), *bits]
-        said = {f"{SAID}{name}": chances[:, i] > HALF for i, name in enumerate(classes)} if bits else {}
-        return saved[kept].assign(probability=answer_probability(chances, multi=bool(bits)), **said)
+        predicted = {f"{PREDICTED}{name}": chances[:, i] > HALF for i, name in enumerate(classes)} if bits else {}
+        return saved[kept].assign(probability=answer_probability(chances, multi=bool(bits)), **predicted)
     except (KeyError, ValueError) as error:
         raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error

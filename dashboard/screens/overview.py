@@ -82,7 +82,7 @@ def _advice(records: list[RunRecord]) -> tuple[str, str, str, str, str]:
     if best is None:
         return (
             "No training run has finished yet",
-            "Start another, or go on with one that was stopped: choose it in the sidebar and open Train.",
+            "Start another, or resume one that was stopped: choose it in the sidebar and open Train.",
             "Train a model",
             "train",
             "",

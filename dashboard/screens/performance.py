@@ -80,7 +80,7 @@ def page() -> None:
         caption(INTERVALS)
         threshold_bar(source)
         decision, tables = source.once(answers.decision), {"Metrics": metric_table(record, split)}
-    _said(decision)
+    _counted(decision)
     tables |= {"Classes": decisions.class_table(decision)}
     tables |= _answers(source, report, decision)
     _curves(source)
@@ -99,7 +99,7 @@ def _not_yet(record: RunRecord) -> tuple[str, str, str]:
     return "This run has not been evaluated", ended(record), "Train a model"
 
 
-def _said(decision: Decision) -> None:
+def _counted(decision: Decision) -> None:
     """The counts at the threshold, in words."""
     share, low, high = decision.accuracy
     answered = len(decision.rows)
@@ -184,19 +184,19 @@ def _details(source: Source) -> dict[str, pd.DataFrame]:
     return tables
 
 
-def _selection(report: Report, decision: Decision, true: int, said: int) -> None:
+def _selection(report: Report, decision: Decision, true: int, predicted: int) -> None:
     """The sentences of the clicked cell."""
-    in_sight(f"{true} {said}")
-    rows = decisions.cell_rows(decision, report.examples, true, said)
+    in_sight(f"{true} {predicted}")
+    rows = decisions.cell_rows(decision, report.examples, true, predicted)
     with st.container(key="selection", horizontal=True, vertical_alignment="center", wrap=False):
         selection_note(
             f"{count(len(rows))} of {count(len(decision.rows))} sentences",
-            f"true {decision.classes[true]}, predicted {decision.classes[said]}",
+            f"true {decision.classes[true]}, predicted {decision.classes[predicted]}",
         )
         st.button(
             "Clear", type="tertiary", icon=":material/close:", on_click=state.clear, args=(state.CELL, state.CELLS)
         )
-    name = f"Sentences that are {decision.classes[true]} and were predicted as {decision.classes[said]}"
+    name = f"Sentences that are {decision.classes[true]} and were predicted as {decision.classes[predicted]}"
     example_table(rows, name)
 
 

@@ -11,7 +11,7 @@ from dashboard.figures.decisions import Decision, Report
 from dashboard.figures.labels import LABELS
 from dashboard.figures.numbers import number
 from dashboard.figures.source import Source
-from dashboard.screens.performance_threshold import spoken
+from dashboard.screens.performance_threshold import label_names
 from dashboard.widgets.figure import caption, heading, show_of
 from dashboard.widgets.messages import finding
 from dashboard.widgets.options import choose, pick
@@ -42,7 +42,7 @@ def multi_label(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFram
     used = labels.limits(record, choice)
     used[report.classes.index(str(source.chosen(answers.RULE)))] = decision.threshold
     tables = {"Metrics": labels.metric_table(record, split), "Labels": every.table}
-    return decision, labels.with_said(report, decision, used), tables
+    return decision, labels.with_predictions(report, decision, used), tables
 
 
 def _labels(every: labels.Labels, split: str) -> None:
@@ -66,7 +66,7 @@ def _one(source: Source, choice: str) -> None:
         label = pick(answers.RULE, source, label="Label", width=220)
         exact, option = float(answers.LIMIT.first(source)), answers.LIMIT
         state.follow(option.name, f"{source.record.run}, {label}, {choice}", round(exact, 2))
-        name, about = spoken(label)
+        name, about = label_names(label)
         moved = st.slider(name, 0.0, 1.0, step=0.01, key=option.name, bind="query-params", width=420, help=about)
     if moved != round(exact, 2):
         source.choices[option.name] = float(moved)

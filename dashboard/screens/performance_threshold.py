@@ -18,14 +18,14 @@ def threshold_bar(source: Source) -> None:
         label, about = option.label, option.about
         if option is answers.THRESHOLD:
             name = classes[1] if len(classes) == 2 else str(source.chosen(answers.RULE))
-            label, about = spoken(name)
+            label, about = label_names(name)
         first = float(option.first(source))
         source.choices[option.name] = st.slider(
             label, 0.0, 1.0, first, 0.01, key=option.name, bind="query-params", width=420, help=about
         )
 
 
-def spoken(name: str) -> tuple[str, str]:
+def label_names(name: str) -> tuple[str, str]:
     """Label and help of a slider that is about one class or label."""
     return (
         f"Threshold on P({name})",

@@ -160,11 +160,11 @@ def _progress(plan: Plan, ended: int, live: bool) -> None:
             title = f"{count(found.counts['done'])} of {count(found.total)} runs are done"
             progress(title, f"{counts_text(found)}{left}{' · you may close this tab' if going else ''}", found.share)
         if going:
-            stop = "Stops what trains, with a checkpoint; “Go on” continues"
+            stop = "Stops what trains, with a checkpoint; “Resume” continues"
             st.button("Stop", icon=":material/pause:", key="sweep-stop", on_click=_stop, args=(plan.name,), help=stop)
         elif found.counts["done"] < found.total:
             st.button(
-                "Go on",
+                "Resume",
                 icon=":material/play_arrow:",
                 key="sweep-go-on",
                 on_click=_go_on,

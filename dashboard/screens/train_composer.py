@@ -38,9 +38,9 @@ def composer(defaults: RunConfig, model: ModelConfig | None, show: Callable[[], 
         show()
 
 
-def composed(config: RunConfig, size: Size | None, said: str, command: str) -> None:
+def composed(config: RunConfig, size: Size | None, words: str, command: str) -> None:
     """The model that the fields make: in words, drawn, as an equation, as a command."""
-    caption(said)
+    caption(words)
     vocabulary = size.vocabulary if size else config.text.max_vocab
     with st.container(key="pair-composed"):
         left, right = st.columns([1.1, 1], gap="large")

@@ -15,7 +15,7 @@ from core.runs import jobs
 from core.runs.budget import LENGTHS, estimate, size
 from core.verbs import configure
 from dashboard import access, data, state
-from dashboard.figures.composing import composed_said, size_said
+from dashboard.figures.composing import size_phrase, summary
 from dashboard.figures.planning import command_line, time_text
 from dashboard.screens.train_composer import composed, composer
 from dashboard.screens.train_settings import setting_fields
@@ -74,12 +74,12 @@ def train_form() -> None:
         return
     records = data.runs()
     large = size(plan.config, records)
-    cost = f"{size_said(large)}. {time_text(estimate(plan.config, records), plan.config)}.".replace("..", ".")
+    cost = f"{size_phrase(large)}. {time_text(estimate(plan.config, records), plan.config)}.".replace("..", ".")
     caption(f"{line} {cost}")
     command = command_line(access.written(plan.source), plan.model, plan.settings, state.draft(state.NAME, ""))
-    said = f"{composed_said(plan.config, state.typed(state.SETTING), plan.along)} {cost}"
+    words = f"{summary(plan.config, state.typed(state.SETTING), plan.along)} {cost}"
     defaults = _defaults(plan.along)
-    composer(defaults, plan.config.model, partial(composed, plan.config, large, said, command))
+    composer(defaults, plan.config.model, partial(composed, plan.config, large, words, command))
     setting_fields(defaults, command)
 
 

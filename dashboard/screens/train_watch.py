@@ -37,7 +37,7 @@ def watch(run: str) -> None:
                 key="pause",
                 on_click=_stop,
                 args=(run, True),
-                help="Saves a checkpoint and makes room for others; “Go on” continues from there",
+                help="Saves a checkpoint and makes room for others; “Resume” continues from there",
             )
         st.button(
             "Cancel",
@@ -63,7 +63,7 @@ def _confirm(record: RunRecord) -> None:
     if record.status == "running":
         cost = "Its curves stay; its checkpoint is dropped, so that it can only start over. “Pause” would keep it."
     elif data.has_checkpoint(run):
-        cost = "It waits to go on. Its curves stay; its checkpoint is dropped, so that it can only start over."
+        cost = "It waits to be resumed. Its curves stay; its checkpoint is dropped, so that it can only start over."
     else:
         cost = "It has not begun, so there is no checkpoint to lose; it leaves the queue."
     with st.container(key=f"queued-confirm-{run}", horizontal=True, vertical_alignment="center", gap="small"):
@@ -159,7 +159,7 @@ def past(record: RunRecord) -> None:
     else:
         kept = data.has_checkpoint(record.run)
         st.button(
-            "Go on" if kept else "Begin anew",
+            "Resume" if kept else "Start over",
             icon=":material/play_arrow:",
             key="go-on",
             on_click=_go_on,
@@ -183,7 +183,7 @@ def _stands(record: RunRecord) -> str:
         return record.reason
     done, steps = count(int(record.progress["step"])), count(int(record.progress["steps"]))
     same = f"`sentiscope train --resume {record.run}`"
-    return f"It stands at step {done} of {steps}. “Go on” continues there, as does {same}."
+    return f"It stands at step {done} of {steps}. “Resume” continues there, as does {same}."
 
 
 def _reached(record: RunRecord) -> None:

@@ -83,7 +83,7 @@ def probability_bar(
         small: For a column: less high.
     """
     colours = class_colours(look.tokens, list(probabilities))
-    spoken = ", ".join(f"{name} {number(p)}" for name, p in probabilities.items())
+    label_names = ", ".join(f"{name} {number(p)}" for name, p in probabilities.items())
     segments = []
     for (name, p), colour in zip(probabilities.items(), colours, strict=True):
         text = f"<span>{escape(name)} {number(p)}</span>" if p > ROOMY else ""
@@ -93,9 +93,9 @@ def probability_bar(
     if before is not None:
         ends = list(accumulate(before.values()))[:-1]
         marks = "".join(f'<u style="left:{100 * end:.1f}%" title="as trained"></u>' for end in ends)
-        spoken += "; as trained " + ", ".join(f"{name} {number(p)}" for name, p in before.items())
+        label_names += "; as trained " + ", ".join(f"{name} {number(p)}" for name, p in before.items())
     size = " s-small" if small else ""
-    st.html(f'<div class="s-bar{size}" role="img" aria-label="{escape(spoken)}">{"".join(segments)}{marks}</div>')
+    st.html(f'<div class="s-bar{size}" role="img" aria-label="{escape(label_names)}">{"".join(segments)}{marks}</div>')
     if min(probabilities.values()) <= ROOMY:
         names = (
             f'<span><i class="s-dot" style="background:{colour}"></i>{escape(name)} {number(p)}</span>'

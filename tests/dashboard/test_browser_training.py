@@ -58,7 +58,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, tmp_path):
     stood = step(runs, "long")
     assert runs.read("long").status == "cancelled" and stood > 0
 
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text(re.compile(r"at most .* left"))).to_be_visible(timeout=60_000)
     link = page.url
     page.context.close()  # the tab is closed, the training goes on
@@ -76,7 +76,7 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, tmp_path):
     page.get_by_role("button", name="Cancel", exact=True).click()
     page.get_by_role("button", name="Cancel it long").click()
     expect(page.get_by_text("Training has been stopped")).to_be_visible(timeout=30_000)
-    expect(page.get_by_role("button", name="Begin anew")).to_be_visible()
+    expect(page.get_by_role("button", name="Start over")).to_be_visible()
     assert not (runs.path("long") / "checkpoint").exists()
     assert complaints == later == []
     page.context.close()

@@ -85,8 +85,8 @@ def test_an_option_of_a_page_is_an_option_here(trained, tmp_path):
     saved = pd.read_parquet(trained / "finished" / "evaluation" / "test" / "predictions.parquet")
     said = saved["probability:positive"] > 0.9
     table = pd.read_csv(tmp_path / "confusion.csv", index_col="is")
-    assert table.loc["positive", "said positive"] == (said & (saved["label"] == "positive")).sum()
-    assert table.loc["negative", "said negative"] == (~said & (saved["label"] == "negative")).sum()
+    assert table.loc["positive", "predicted positive"] == (said & (saved["label"] == "positive")).sum()
+    assert table.loc["negative", "predicted negative"] == (~said & (saved["label"] == "negative")).sum()
     assert "threshold 0.90, shares of the row" in (tmp_path / "confusion.html").read_text()
 
 

@@ -247,7 +247,7 @@ def test_a_link_restores_threshold_and_cells(app, runs):
 
 def test_a_cell_of_the_table_opens_its_sentences_as_a_click_does(app, runs):
     opened(app, "performance", run="finished", threshold="0.0")
-    app.session_state[state.CELLS] = {"selection": {"cells": [[1, "said positive"]]}}
+    app.session_state[state.CELLS] = {"selection": {"cells": [[1, "predicted positive"]]}}
     app.run()
     assert not app.exception
     assert "8 of 16 sentences" in text_of(app)
@@ -260,7 +260,7 @@ def test_a_stopped_run_offers_to_go_on(app, runs, monkeypatch):
     (runs / "finished" / "checkpoint").mkdir()
     opened(app, "train", run="finished")
     button = app.button(key="go-on")
-    assert button.label == "Go on"
+    assert button.label == "Resume"
     button.click().run()
     assert started == ["finished"]
 
@@ -301,7 +301,7 @@ def test_a_run_that_was_asked_for_while_the_clock_ticked_is_chosen_all_the_same(
     ("status", "kept", "words"),
     [
         ("running", True, "its checkpoint is dropped, so that it can only start over. “Pause” would keep it"),
-        ("queued", True, "It waits to go on. Its curves stay; its checkpoint is dropped"),
+        ("queued", True, "It waits to be resumed. Its curves stay; its checkpoint is dropped"),
         ("queued", False, "there is no checkpoint to lose"),
     ],
 )
@@ -363,7 +363,7 @@ def table_named(app, name: str):
 
 def test_the_sentences_of_a_cell_are_named_after_it(app, runs):
     opened(app, "performance", run="finished", threshold="0.0")
-    app.session_state[state.CELLS] = {"selection": {"cells": [[0, "said positive"]]}}
+    app.session_state[state.CELLS] = {"selection": {"cells": [[0, "predicted positive"]]}}
     app.run()
     assert len(table_named(app, "Sentences that are negative and were predicted as positive").value) == 8
 

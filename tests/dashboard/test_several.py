@@ -102,7 +102,7 @@ def test_tuned_figures_on_the_split_of_the_tuning_are_warned_about(app, runs):
 def test_a_cell_opens_its_sentences_with_all_their_labels(app, runs):
     opened(app, "performance", rule="loud", split="test")
     key = state.current(state.CELLS) if hasattr(state, "current") else state.CELLS
-    with_loud = {"selection": {"rows": [], "columns": [], "cells": [[1, "said loud"]]}}
+    with_loud = {"selection": {"rows": [], "columns": [], "cells": [[1, "predicted loud"]]}}
     app.session_state[key] = with_loud
     app.run()
     assert "true loud, predicted loud" in words(app)

@@ -114,7 +114,7 @@ def test_a_link_shows_the_table_of_a_sweep_with_its_yardstick(page, planned):
     table = app.dataframe[0].value
     assert list(table["cell"]) == ["ndt-01-n3", "tfidf-logreg"] and list(table["runs"]) == ["1 of 2", "2 of 2"]
     assert (table["TF-IDF"] != "").all()
-    assert "Go on" in [button.label for button in app.button]
+    assert "Resume" in [button.label for button in app.button]
 
 
 def test_another_metric_and_a_baseline_from_the_link(page, planned):

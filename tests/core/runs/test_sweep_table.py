@@ -128,8 +128,8 @@ def test_of_several_labels_f1_at_the_models_own_thresholds_comes_first_and_at_ha
     plan = made({"vanilla": 4}, seeds=(0,))
     scores = {"f1_macro": 0.5, "average_precision": 0.6}
     tuned = {"thresholds": {"neg": 0.3, "pos": 0.4}, "metrics": {"test": {"f1_macro": 0.7}}}
-    beside = {"splits": {"test": {"f1_macro": 0.4}}, "tuned": {"splits": {"test": {"f1_macro": 0.45}}}}
-    results = {"metrics": {"test": scores}, "tuned": tuned, "yardstick": beside}
+    yardstick = {"splits": {"test": {"f1_macro": 0.4}}, "tuned": {"splits": {"test": {"f1_macro": 0.45}}}}
+    results = {"metrics": {"test": scores}, "tuned": tuned, "yardstick": yardstick}
     store.update(members(plan)[0].run, task="multi", results=results)
     found = table(store, plan, tests=False)
     assert [each["name"] for each in found["metrics"]] == ["tuned.f1_macro", "f1_macro", "average_precision"]

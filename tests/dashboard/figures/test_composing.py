@@ -9,7 +9,7 @@ from core.models.config import READS
 from core.models.presets import PRESETS
 from core.runs.budget import Size
 from core.settings import GROUPS
-from dashboard.figures.composing import OFFERED, composed_said, millions, shown, size_said
+from dashboard.figures.composing import OFFERED, millions, shown, size_phrase, summary
 
 
 def test_every_setting_of_the_model_is_offered_once():
@@ -73,7 +73,7 @@ def test_settings_are_named_in_words():
     ],
 )
 def test_a_size_says_what_it_rests_on(size, said):
-    assert size_said(size) == said
+    assert size_phrase(size) == said
 
 
 def test_small_numbers_stand_as_they_are():
@@ -83,9 +83,9 @@ def test_small_numbers_stand_as_they_are():
 def test_a_model_is_said_by_its_parts_its_changes_and_what_came_along():
     settings = {"model.attention.gate": "true", "model.attention.lexical": "add", "training.lr": "0.01"}
     along = {"text.lexicon": "vader"}
-    said = composed_said(compose("ndt-01-n3", {**settings, **along}), settings, along)
+    said = summary(compose("ndt-01-n3", {**settings, **along}), settings, along)
     assert said == (
         "It has gate, σ added, 3 maps, λ in [0,1]. 2 changes to the preset. "
         "With it: text.lexicon=vader, which a part reads."
     )
-    assert composed_said(compose("vanilla"), {}, {}) == "It has nothing beside a plain encoder."
+    assert summary(compose("vanilla"), {}, {}) == "It has nothing besides a plain encoder."

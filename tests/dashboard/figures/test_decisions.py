@@ -39,13 +39,13 @@ def test_two_classes_are_told_apart_at_the_threshold(two, threshold):
 
 def test_at_one_half_the_answer_is_the_most_probable_class(two):
     labels, probabilities = two
-    assert (decide(labels, probabilities, TWO, "", 0.5).said == probabilities.argmax(1)).all()
+    assert (decide(labels, probabilities, TWO, "", 0.5).predicted == probabilities.argmax(1)).all()
 
 
 def test_more_classes_abstain_below_the_threshold(three):
     labels, probabilities = three
     whole, half = (decide(labels, probabilities, THREE, ANSWER, t) for t in (0.0, 0.5))
-    assert len(whole.rows) == 150 and (whole.said == probabilities.argmax(1)).all()
+    assert len(whole.rows) == 150 and (whole.predicted == probabilities.argmax(1)).all()
     assert half.rows.tolist() == np.flatnonzero(probabilities.max(1) > 0.5).tolist()
     assert half.counts.sum() == len(half.rows) < 150
     assert decide(labels, probabilities, THREE, ANSWER, 1.0).accuracy[1:] == (0.0, 1.0)

@@ -91,7 +91,7 @@ def test_one_label_stands_against_the_rest(report):
 def test_examples_say_all_labels_at_the_thresholds_and_how_sure_the_one_is(report):
     limits = labels.limits(RECORD, "tuned")
     decision = decide_label(report, "calm", limits[0])
-    examples = labels.with_said(report, decision, limits).examples
+    examples = labels.with_predictions(report, decision, limits).examples
     assert list(examples["predicted"]) == ["calm", "calm, joy", "calm", "joy, odd, rare"]
     assert list(examples["probability"]) == pytest.approx([0.9, 0.4, 0.6, 0.8])
 
@@ -132,8 +132,8 @@ def test_numbers_follow_the_choice_and_ranking_does_not(report):
 
 
 def test_the_headline_is_the_macro_f1_of_model_and_yardstick_each_at_its_own_thresholds():
-    beside = {"splits": {"test": {"f1_macro": 0.35}}, "tuned": {"splits": {"test": {"f1_macro": 0.55}}}}
-    fair = dataclasses.replace(RECORD, results={**RECORD.results, "yardstick": beside})
+    yardstick = {"splits": {"test": {"f1_macro": 0.35}}, "tuned": {"splits": {"test": {"f1_macro": 0.55}}}}
+    fair = dataclasses.replace(RECORD, results={**RECORD.results, "yardstick": yardstick})
     assert results.headline(fair) == results.Headline(0.5, 0.45, 0.55, 0.55, "macro F1")
     assert results.run_frame([fair])["accuracy"][0] == "0.500 ± 0.050 F1"
 
@@ -150,7 +150,7 @@ def test_the_map_is_coloured_by_a_chosen_label(saved):
     groups = embeddings.colouring(points, "label calm", LABELS, LIGHT)
     assert {group.name: group.points.tolist() for group in groups if isinstance(group, Group)} == {
         "others": [3],
-        "said calm, is not": [2],
+        "predicted calm, is not": [2],
         "calm, missed": [1],
         "calm, found": [0],
     }
