@@ -46,9 +46,8 @@ def tuned_thresholds(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarra
             continue
         true, false = (each[0] for each in weighted.reached(scores, once, number))
         values = scores.probabilities[order[starts], number]  # falling; the i-th and all above it are predicted
-        f1 = np.where(
-            values > 0, 2 * true / (true + false + positives), 0.0
-        )  # no threshold lets a probability of 0 pass
+        # No threshold lets a probability of 0 pass.
+        f1 = np.where(values > 0, 2 * true / (true + false + positives), 0.0)
         middles = (values + np.append(values[1:], 0.0)) / 2
         best = np.flatnonzero(np.isclose(f1, f1.max(), rtol=0, atol=1e-12))
         above = int((values > HALF).sum())  # predicted at 0.5
