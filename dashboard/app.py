@@ -28,7 +28,7 @@ PAGES = (
     ("train", "Train", "play_circle"),
     ("sweeps", "Sweeps", "grid_on"),
     ("performance", "Performance", "target"),
-    ("embeddings", "Map", "scatter_plot"),
+    ("embeddings", "Embeddings", "scatter_plot"),
     ("sentence", "Sentence", "notes"),
     ("lambdas", "Lambdas", "timeline"),
 )

@@ -17,7 +17,7 @@ from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.folders import WordLabelled, named
 from core.data.layout import find_layout
-from core.data.sources import SOURCES, Source
+from core.data.sources import SOURCES, Registered
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, indicators
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
@@ -110,7 +110,7 @@ def _path(config: DataConfig) -> tuple[WordLabelled, str]:
     return WordLabelled({_UNSPLIT: file.rows}, file.classes, notes, file.report.task), str(path)
 
 
-def _named_source(source: Source, config: DataConfig) -> tuple[WordLabelled, str]:
+def _named_source(source: Registered, config: DataConfig) -> tuple[WordLabelled, str]:
     if source.kind == "built-in":
         return _built_in(config.classes), "this program"
     folder = local_folder(source.name)
@@ -136,7 +136,7 @@ def _built_in(classes: int) -> WordLabelled:
     return WordLabelled(words, names)
 
 
-def _from_hub(source: Source) -> tuple[WordLabelled, str]:
+def _from_hub(source: Registered) -> tuple[WordLabelled, str]:
     from core.data.sources.hub import fetch
 
     base = os.environ.get(DATA_FOLDER)
@@ -215,7 +215,7 @@ def _strata(rows: pd.DataFrame) -> splits.Indices:
     return splits.strata(indicators(rows["label"].tolist(), classes))
 
 
-def _arrange(given: Splits, config: DataConfig, source: Source | None) -> tuple[Splits, list[str]]:
+def _arrange(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
     """The three splits, and what was done to get them."""
     extra = {name: rows for name, rows in given.items() if name not in (TRAIN, VALIDATION, TEST, _UNSPLIT)}
     if config.folds:
@@ -233,7 +233,7 @@ def _arrange(given: Splits, config: DataConfig, source: Source | None) -> tuple[
     return {**made, **extra}, notes
 
 
-def _split_anew(given: Splits, config: DataConfig, source: Source | None) -> tuple[Splits, list[str]]:
+def _split_anew(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
     if not config.split:
         return _thirds(given[_UNSPLIT], _UNSPLIT_SHARES, config.seed, "a single table")
     pooled = source.pooled if source else (TRAIN, VALIDATION, TEST)
@@ -248,7 +248,7 @@ def _split_anew(given: Splits, config: DataConfig, source: Source | None) -> tup
     return made, unused + notes
 
 
-def _folded(given: Splits, config: DataConfig, source: Source | None) -> tuple[Splits, list[str]]:
+def _folded(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
     """One part held out as test, of the rest the usual share for validation; the given test split is not looked at."""
     rows = pd.concat([given[name] for name in (_UNSPLIT, TRAIN, VALIDATION) if name in given], ignore_index=True)
     held, rest = splits.fold(_strata(rows), config.folds, config.fold, config.seed)
@@ -269,7 +269,7 @@ def _thirds(rows: pd.DataFrame, shares: tuple[float, float, float], seed: int, w
     return made, [f"{what} ({plural(len(rows), 'row')}) cut {label_names} into {sizes}, stratified, seed {seed}"]
 
 
-def _validation_from_train(given: Splits, seed: int, source: Source | None) -> tuple[Splits, list[str]]:
+def _validation_from_train(given: Splits, seed: int, source: Registered | None) -> tuple[Splits, list[str]]:
     share = source.validation_share if source else 0.1
     train = given[TRAIN]
     validation, rest = splits.cut(_strata(train), round(share * len(train)), seed)

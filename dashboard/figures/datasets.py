@@ -13,7 +13,7 @@ import pandas as pd
 
 from core.data import library
 from core.data.config import DataConfig
-from core.data.sources import SOURCES, Source
+from core.data.sources import SOURCES, Registered
 from core.data.table import TRAIN, Dataset, indicators
 from core.evaluation.multilabel import label_names
 from core.paths import Allowed, resolve
@@ -104,7 +104,7 @@ def chosen_settings(config: DataConfig) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value}
 
 
-def _lacking(source: Source, hub: bool) -> str:
+def _lacking(source: Registered, hub: bool) -> str:
     base = os.environ.get(DATA_FOLDER, "")
     if source.task == "pair":
         return "It cannot be trained on: its rows are pairs of texts."

@@ -1,4 +1,4 @@
-"""Map: where the sentences of a split lie in the model's own space, and how clearly its classes are apart."""
+"""Embeddings: where the sentences of a split lie in the model's own space, and how clearly its classes are apart."""
 
 from __future__ import annotations
 
@@ -56,21 +56,21 @@ FEW = 30
 
 def page() -> None:
     """One run, one split, one map."""
-    record = chosen_run("Map", QUESTION, purpose="Its sentences lie on a map here")
+    record = chosen_run("Embeddings", QUESTION, purpose="Its sentences lie on a map here")
     if record is None:
         return
     splits = data.embedded_splits(record.run)
     if "pooled" not in provides(record.config.model) or not splits:
-        header("Map", QUESTION, facts(record))
+        header("Embeddings", QUESTION, facts(record))
         _nothing(record)
         return
     head = st.empty()
     with head:  # until it is known how many examples there are, and where they cannot be read
-        header("Map", QUESTION, facts(record))
+        header("Embeddings", QUESTION, facts(record))
     source = _choices(record, splits)
     points, files = data.points(record, source.split), data.map_files(record.run, source.split, map_config(source))
     with head:
-        header("Map", QUESTION, facts(record, (f"n = {count(len(points))}", f"{source.split} sentences")))
+        header("Embeddings", QUESTION, facts(record, (f"n = {count(len(points))}", f"{source.split} sentences")))
     if len(points) < FEW:
         few = "A map of fewer than 30 examples says little; look at the sentences themselves."
         finding(f"Only {len(points)} sentences", few)

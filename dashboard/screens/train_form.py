@@ -32,7 +32,7 @@ LENGTH_HELP = (
 
 
 @dataclass(frozen=True)
-class Plan:
+class Draft:
     """A training as chosen on the page."""
 
     model: str
@@ -63,7 +63,7 @@ def train_form() -> None:
     if text := state.take(state.PROBLEM):
         problem("This training cannot start", text)
     try:
-        plan = _plan()
+        draft = _draft()
     except SentiscopeError as error:
         tell = partial(problem, "These settings do not fit together", str(error))
         if not text:
@@ -73,17 +73,17 @@ def train_form() -> None:
         setting_fields(defaults, "")
         return
     records = data.runs()
-    large = size(plan.config, records)
-    cost = f"{size_phrase(large)}. {time_text(estimate(plan.config, records), plan.config)}.".replace("..", ".")
+    large = size(draft.config, records)
+    cost = f"{size_phrase(large)}. {time_text(estimate(draft.config, records), draft.config)}.".replace("..", ".")
     caption(f"{line} {cost}")
-    command = command_line(access.written(plan.source), plan.model, plan.settings, state.draft(state.NAME, ""))
-    words = f"{summary(plan.config, state.typed(state.SETTING), plan.along)} {cost}"
-    defaults = _defaults(plan.along)
-    composer(defaults, plan.config.model, partial(composed, plan.config, large, words, command))
+    command = command_line(access.written(draft.source), draft.model, draft.settings, state.draft(state.NAME, ""))
+    words = f"{summary(draft.config, state.typed(state.SETTING), draft.along)} {cost}"
+    defaults = _defaults(draft.along)
+    composer(defaults, draft.config.model, partial(composed, draft.config, large, words, command))
     setting_fields(defaults, command)
 
 
-def _plan() -> Plan:
+def _draft() -> Draft:
     """What is chosen now.
 
     Raises:
@@ -96,7 +96,7 @@ def _plan() -> Plan:
     settings = {**_given(chosen["data.name"]), **chosen, **typed}
     along = inputs(model, settings)
     settings |= along
-    return Plan(model, settings["data.name"], settings, along, configure(settings["data.name"], model, settings))
+    return Draft(model, settings["data.name"], settings, along, configure(settings["data.name"], model, settings))
 
 
 def _defaults(along: dict[str, Any]) -> RunConfig:
@@ -118,8 +118,8 @@ def _given(source: str) -> dict[str, Any]:
 def _start() -> None:
     """Button: make the run, start its process, and choose it."""
     try:
-        plan = _plan()
-        record = jobs.submit(data.store(), plan.config, plan.model, state.draft(state.NAME, ""))
+        draft = _draft()
+        record = jobs.submit(data.store(), draft.config, draft.model, state.draft(state.NAME, ""))
     except SentiscopeError as error:
         state.put(state.PROBLEM, str(error))
         return

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PAGES = {
     "data": "Data",
     "performance": "Performance",
-    "embeddings": "Map",
+    "embeddings": "Embeddings",
     "sentence": "Sentence",
     "lambdas": "Lambdas",
 }

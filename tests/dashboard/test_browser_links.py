@@ -144,9 +144,9 @@ def test_the_split_goes_along_between_pages_that_have_one(browser, server):
     page.goto(f"{server}/performance?run=finished&split=validation")
     chosen = page.get_by_role("radio", name="validation")
     expect(chosen).to_be_checked(timeout=60_000)
-    for link, heading in (("Map", "Map"), ("Performance", "Performance")):
+    for link in ("Embeddings", "Performance"):
         page.get_by_role("link", name=link, exact=True).click()
-        expect(page.get_by_role("heading", name=heading, level=1)).to_be_visible(timeout=60_000)
+        expect(page.get_by_role("heading", name=link, level=1)).to_be_visible(timeout=60_000)
         settle(page)
         expect(chosen).to_be_checked()
         assert "split=validation" in page.url

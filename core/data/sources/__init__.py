@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.data.sources.source import PARQUET_BRANCH, Hub, Source
+from core.data.sources.source import PARQUET_BRANCH, Hub, Registered
 
-__all__ = ["SOURCES", "Hub", "Source", "suited"]
+__all__ = ["SOURCES", "Hub", "Registered", "suited"]
 
 
 def _splits(
@@ -47,7 +47,7 @@ def _tweet_eval(config: str, checked: str = _LISTED) -> Hub:
 
 
 _ALL = (
-    Source(
+    Registered(
         name="built-in",
         title="Built-in corpus: composed sentences with named phenomena",
         language="en",
@@ -56,7 +56,7 @@ _ALL = (
         kind="built-in",
         note="Two, three or five classes of one scale (data.classes); a challenge split of hand-written sentences.",
     ),
-    Source(
+    Registered(
         name="sst2",
         title="SST-2: phrases and sentences of film reviews (GLUE)",
         language="en",
@@ -70,7 +70,7 @@ _ALL = (
         note="The 872 sentences of the official dev split are the test split; GLUE's own test labels are withheld. A "
         "random re-split (data.split) leaks phrases of the same sentence into test, so its scores are far higher.",
     ),
-    Source(
+    Registered(
         name="sst5",
         title="SST-5: film-review sentences on a five-point scale",
         language="en",
@@ -82,7 +82,7 @@ _ALL = (
         ),
         settings={"text.max_length": 64},
     ),
-    Source(
+    Registered(
         name="imdb",
         title="IMDB: whole film reviews",
         language="en",
@@ -94,7 +94,7 @@ _ALL = (
         settings={"text.max_length": 256, **_NDT},
         note="123 texts occur in both official splits.",
     ),
-    Source(
+    Registered(
         name="yelp-5",
         title="Yelp reviews, one to five stars",
         language="en",
@@ -104,7 +104,7 @@ _ALL = (
         hub=Hub("Yelp/yelp_review_full", _splits("yelp_review_full", "train test"), checked=_LISTED),
         settings={"text.max_length": 256, **_NDT},
     ),
-    Source(
+    Registered(
         name="yelp-polarity",
         title="Yelp reviews, negative or positive",
         language="en",
@@ -114,7 +114,7 @@ _ALL = (
         hub=Hub("fancyzhx/yelp_polarity", _splits("plain_text", "train test"), checked=_LISTED),
         settings={"text.max_length": 256},
     ),
-    Source(
+    Registered(
         name="yelp_polarity_sentences",
         title="Yelp review sentences, negative or positive",
         language="en",
@@ -124,7 +124,7 @@ _ALL = (
         settings={"text.max_length": 64},
         note="A sentence inherits the label of its review.",
     ),
-    Source(
+    Registered(
         name="twitter_financial",
         title="Twitter Financial News: bearish, bullish or neutral",
         language="en",
@@ -140,7 +140,7 @@ _ALL = (
         settings={"text.max_length": 64, **_NDT},
         note="65 % of the rows are neutral: accuracy alone misleads.",
     ),
-    Source(
+    Registered(
         name="tweet_sentiment",
         title="Tweets: negative, neutral or positive (SemEval-2017 task 4A)",
         language="en",
@@ -151,7 +151,7 @@ _ALL = (
         settings={"text.normaliser": "tweet"},
         note="The share of negative tweets doubles from train to test.",
     ),
-    Source(
+    Registered(
         name="us_airline",
         title="Tweets to US airlines: negative, neutral or positive",
         language="en",
@@ -160,7 +160,7 @@ _ALL = (
         labels=_numbered("negative", "neutral", "positive"),
         settings={"text.normaliser": "tweet"},
     ),
-    Source(
+    Registered(
         name="sentiment140",
         title="Sentiment140: tweets labelled by their emoticon",
         language="en",
@@ -178,7 +178,7 @@ _ALL = (
         settings={"text.normaliser": "tweet"},
         note="Neutral tweets occur in test only and are left out there.",
     ),
-    Source(
+    Registered(
         name="nsmc",
         title="NSMC: Korean film reviews",
         language="ko",
@@ -194,7 +194,7 @@ _ALL = (
         ),
         settings={"text.tokenizer": "bpe"},
     ),
-    Source(
+    Registered(
         name="korean_hate_speech",
         title="Korean entertainment comments: none, offensive or hate",
         language="ko",
@@ -203,7 +203,7 @@ _ALL = (
         labels=_numbered("hate", "none", "offensive"),
         settings={"text.tokenizer": "bpe"},
     ),
-    Source(
+    Registered(
         name="tweeteval_emotion",
         title="Tweets: anger, joy, optimism or sadness",
         language="en",
@@ -213,7 +213,7 @@ _ALL = (
         hub=_tweet_eval("emotion"),
         settings={"text.normaliser": "tweet"},
     ),
-    Source(
+    Registered(
         name="tweeteval_irony",
         title="Tweets: ironic or not",
         language="en",
@@ -223,7 +223,7 @@ _ALL = (
         hub=_tweet_eval("irony", _ANALOGY),
         settings={"text.normaliser": "tweet"},
     ),
-    Source(
+    Registered(
         name="tweeteval_emoji",
         title="Tweets: which of twenty emoji",
         language="en",
@@ -234,7 +234,7 @@ _ALL = (
         settings={"text.normaliser": "tweet"},
         note="The class mixes of validation and test differ from that of train.",
     ),
-    Source(
+    Registered(
         name="bangla_emotion",
         title="BEmoC: Bengali texts, six basic emotions",
         language="bn",
@@ -244,7 +244,7 @@ _ALL = (
         settings={"text.tokenizer": "bpe"},
         note="About 15 % of validation and test texts also occur in train.",
     ),
-    Source(
+    Registered(
         name="ohsumed",
         title="OHSUMED abstracts: one of 23 disease categories",
         language="en",
@@ -253,7 +253,7 @@ _ALL = (
         settings={"text.max_length": 256},
         note="The single-label subset of 7\u202f400 abstracts.",
     ),
-    Source(
+    Registered(
         name="caves",
         title="CAVES: concerns about vaccines",
         language="en",
@@ -268,7 +268,7 @@ _ALL = (
         note="Up to three of eleven concerns, or none, which is a label of its own. Where no test split is found, half "
         "of validation takes its place.",
     ),
-    Source(
+    Registered(
         name="kornli",
         title="KorNLI: Korean sentence pairs, entailment",
         language="ko",
@@ -276,7 +276,7 @@ _ALL = (
         citation="Ham et al. 2020, KorNLI and KorSTS",
         task="pair",
     ),
-    Source(
+    Registered(
         name="paws_x_ko",
         title="PAWS-X, Korean: paraphrase or not",
         language="ko",
@@ -284,7 +284,7 @@ _ALL = (
         citation="Yang et al. 2019, PAWS-X",
         task="pair",
     ),
-    Source(
+    Registered(
         name="question_pair",
         title="Korean question pairs: same meaning or not",
         language="ko",
@@ -294,7 +294,7 @@ _ALL = (
     ),
 )
 
-SOURCES: dict[str, Source] = {source.name: source for source in _ALL}
+SOURCES: dict[str, Registered] = {source.name: source for source in _ALL}
 """Every named data set, the built-in corpus first."""
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pandas as pd
 
 from core.data.parquet import read_parquet
-from core.data.sources.source import Hub, Source
+from core.data.sources.source import Hub, Registered
 from core.exceptions import NotAvailable
 
 
-def fetch(source: Source) -> dict[str, pd.DataFrame]:
+def fetch(source: Registered) -> dict[str, pd.DataFrame]:
     """The raw splits of a source, downloaded once and then taken from the library's cache.
 
     Returns:
@@ -37,7 +37,7 @@ def _instead(name: str) -> str:
     )
 
 
-def _download(source: Source, hub: Hub, file: str) -> Path:
+def _download(source: Registered, hub: Hub, file: str) -> Path:
     try:
         from huggingface_hub import get_hf_file_metadata, hf_hub_download, hf_hub_url, try_to_load_from_cache
         from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError, HTTPError, LocalEntryNotFoundError

@@ -24,7 +24,7 @@ class Hub:
 
 
 @dataclass(frozen=True)
-class Source:
+class Registered:
     """One named data set: what it is, where it comes from, how its splits are used."""
 
     name: str

@@ -1,4 +1,4 @@
-"""The page Map through the entrance, in every state it can meet."""
+"""The page Embeddings through the entrance, in every state it can meet."""
 
 from __future__ import annotations
 
