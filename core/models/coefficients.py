@@ -28,18 +28,18 @@ def _mixing(part: AttentionConfig, width: int) -> Term | None:
         line = Line(r"\lambda_i = \operatorname{sigmoid}(x_i\cdot w_h)", "One per token i and head h.")
         detail = "two maps subtracted, λ per token and head"
         write = _subtracted(r"\lambda_i")
-        return Term("A₁ − λA₂, λ of the token", detail, width * part.heads, write, (line,))
+        return Term("A₀ − λA₁, λ of the token", detail, width * part.heads, write, (line,))
     return _differential(part, width) if part.mixing == "differential" else _added(part, width)
 
 
 def _subtracted(lam: str) -> Callable[[Formula], Formula]:
-    return lambda formula: formula._replace(combined=rf"\Big(A_1 - {lam} A_2\Big)", words=COMBINED)
+    return lambda formula: formula._replace(combined=rf"\Big(A_0 - {lam} A_1\Big)", words=COMBINED)
 
 
 def _differential(part: AttentionConfig, width: int) -> Term:
     begin = "grows with the layer" if part.start is None else f"is {part.start:g}"
     return Term(
-        "A₁ − λA₂",
+        "A₀ − λA₁",
         f"two maps subtracted, one λ{' per head' * part.lambda_per_head}{_starting(part)}",
         4 * part.lambda_sets * (part.qk(width) // part.heads),
         _subtracted(r"\lambda"),

@@ -59,8 +59,8 @@ class RunStore:
             InputError: the name is one that only a starter run can have, is taken, or has no letter or digit.
             StorageError: the directory cannot be made.
         """
-        if exactly and name and not slug(name):
-            raise InputError(f"{name!r} is no name for a run: it needs a letter or a digit")
+        if exactly and name and (not slug(name) or set(name) & {"/", "\\"}):
+            raise InputError(f"{name!r} is no name for a run: it needs a letter or a digit, and no slash")
         config = dataclasses.replace(config, data=_anywhere(config.data))
         now = datetime.datetime.now(datetime.UTC)
         stem = slug(name) or slug(f"{Path(config.data.name).stem}-{preset}-s{config.training.seed}-{now:%Y%m%d-%H%M%S}")

@@ -115,6 +115,12 @@ def test_labels_that_cannot_be_learned_are_refused(tmp_path, labels, message):
     assert inspect_file(path, label="label").problem.startswith("a.csv: ")
 
 
+def test_a_header_without_rows_is_told(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\n")
+    assert inspect_file(path).problem == "a.csv: holds a single row; if that is a header, the rows below it are missing"
+
+
 def test_columns_may_be_named_or_numbered(tmp_path):
     path = table(tmp_path / "a.csv", note=["yes", "no", "yes", "yes"] * 10, other=[f"a short {n}" for n in range(40)])
     assert read_file(path, text="other", label="note").report.classes == {"no": 10, "yes": 30}

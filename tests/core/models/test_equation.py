@@ -21,7 +21,7 @@ def test_the_first_line_combines_the_maps():
     }
     assert first["vanilla"] == r"\mathrm{out} = A\,V"
     assert first["ndt-01-n3"] == r"\mathrm{out} = \Big(A_0 + \lambda_{1} A_{1} + \lambda_{2} A_{2}\Big)\,V"
-    assert first["differential-v2"] == r"\mathrm{out} = \Big(A_1 - \lambda_i A_2\Big)\,V"
+    assert first["differential-v2"] == r"\mathrm{out} = \Big(A_0 - \lambda_i A_1\Big)\,V"
     assert r"(1-\lambda_{\mathrm{init}})\,\operatorname{RMSNorm}" in first["differential"]
 
 

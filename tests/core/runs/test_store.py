@@ -64,8 +64,9 @@ def test_a_name_that_somebody_chose_is_refused_where_it_is_taken(store, config):
     ):
         store.create(config, "p", "mine", exactly=True)
     assert [record.run for record in store.list()] == ["mine"]
-    with pytest.raises(InputError, match="needs a letter or a digit"):
-        store.create(config, "p", "...", exactly=True)
+    for name in ("...", "../mine", "a\\b"):
+        with pytest.raises(InputError, match="needs a letter or a digit, and no slash"):
+            store.create(config, "p", name, exactly=True)
     assert store.create(config, "p", exactly=True).run != store.create(config, "p", exactly=True).run
 
 
