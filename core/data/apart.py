@@ -16,14 +16,14 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from core.data import limits
-from core.data.table import Task
+from core.data.table import WHOLE, Task
 from core.exceptions import ConfigError, DataError, NotAvailable, SentiscopeError
 from core.paths import resolve
 
@@ -68,19 +68,19 @@ def inspect_file(path: Path, reading: dict[str, str]) -> FileReport:
         return _report(answer.report)
 
 
-def read_file(path: Path, reading: dict[str, str]) -> LabelledFile:
+def read_file(path: Path, reading: dict[str, str], *, to_train: bool = True) -> LabelledFile:
     """The usable rows of a file, see `core.data.inspect.read_file`; arguments as `inspect_file`."""
     from core.data.inspect import LabelledFile
 
-    with _read("file", path, reading) as (answer, folder):
-        return LabelledFile(_frame(folder / answer.splits["all"]), answer.classes, _report(answer.report))
+    with _read("file", path, {**reading, "to_train": to_train}) as (answer, folder):
+        return LabelledFile(_frame(folder / answer.splits[WHOLE]), answer.classes, _report(answer.report))
 
 
-def read_folder(path: Path, reading: dict[str, str]) -> WordLabelled:
+def read_folder(path: Path, reading: dict[str, str], *, to_train: bool = True) -> WordLabelled:
     """The splits of a folder, see `core.data.folders.read_folder`; arguments as `inspect_file`."""
     from core.data.folders import WordLabelled
 
-    with _read("folder", path, reading) as (answer, folder):
+    with _read("folder", path, {**reading, "to_train": to_train}) as (answer, folder):
         splits = {split: _frame(folder / name) for split, name in answer.splits.items()}
         return WordLabelled(splits, answer.classes, answer.notes, answer.task)
 
@@ -92,7 +92,7 @@ def read_texts(path: Path) -> list[str]:
         DataError: there is none, a text is missing, or the file cannot be read.
     """
     with _read("texts", path, {}) as (answer, folder):
-        return list(_frame(folder / answer.splits["all"])["text"])
+        return list(_frame(folder / answer.splits[WHOLE])["text"])
 
 
 def check_parquet(path: Path) -> None:
@@ -119,12 +119,12 @@ class _Answer(msgspec.Struct):
 
 
 @contextlib.contextmanager
-def _read(way: str, path: Path, reading: dict[str, str]) -> Iterator[tuple[_Answer, Path]]:
+def _read(way: str, path: Path, reading: Mapping[str, str | bool]) -> Iterator[tuple[_Answer, Path]]:
     """Have a file read; the answer, and the folder in which its rows lie as long as the context lasts."""
     path = resolve(str(path), folders=True).absolute()
     with tempfile.TemporaryDirectory(prefix="sentiscope-") as folder:
         chosen = os.environ.get(limits.VARIABLE, "")
-        request = {"way": way, "path": str(path), "reading": reading, "folder": folder, "limits": chosen}
+        request = {"way": way, "path": str(path), "reading": {**reading}, "folder": folder, "limits": chosen}
         ended = _ask(json.dumps(request), limits.current().seconds)
         _refuse_ended(ended, path.name)
         answer = msgspec.json.decode((Path(folder) / ANSWER).read_bytes(), type=_Answer)

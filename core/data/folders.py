@@ -14,15 +14,16 @@ from core.data.delimited import parse
 from core.data.files import read_table
 from core.data.findings import plural, shown
 from core.data.layout import Layout, find_layout
-from core.data.table import TEST, TRAIN, VALIDATION, Task
+from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Task
 from core.exceptions import DataError
 
 SPLIT_NAMES = {
     TRAIN: (TRAIN, "training"),
     VALIDATION: (VALIDATION, "valid", "val", "dev"),
     TEST: (TEST, "testing"),
+    WHOLE: (WHOLE,),
 }
-"""File names (without suffix) that mean a split."""
+"""File names (without suffix) that mean a split, or all rows where there are no others."""
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt")
 
 _PLAIN = frozenset({".txt", ".text", ""})
@@ -48,11 +49,15 @@ def read_folder(
     delimiter: str = "",
     encoding: str = "",
     header: str = "",
+    to_train: bool = True,
 ) -> WordLabelled:
     """The splits of a folder; column, separator, delimiter, encoding and header settings as for a single file.
 
-    A folder holds files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or plain
-    text files, one for each class, such as `rt-polarity.pos` and `rt-polarity.neg`.
+    A folder holds files named after splits, such as `train.parquet` and `dev.tsv`, and perhaps `labels.json`; or a
+    single `all.csv`; or plain text files, one for each class, such as `rt-polarity.pos` and `rt-polarity.neg`.
+
+    With `to_train` there must be rows to train on; without it any split will do, rows whose label is withheld stay, and
+    so do labels that `labels.json` does not know.
 
     Raises:
         DataError: if neither is found, or a file cannot be used.
@@ -60,8 +65,8 @@ def read_folder(
     names = labelled.label_names(folder)
     files = split_files(folder)
     if not files:
-        return WordLabelled(*_by_class(folder, encoding))
-    if TRAIN not in files:
+        return WordLabelled(*_by_class(folder, encoding, 2 if to_train else 1))
+    if to_train and not {TRAIN, WHOLE} & set(files):
         raise DataError(f"found {', '.join(p.name for p in files.values())} but no train file", file=str(folder))
     splits, notes = {}, []
     multi, layout = names is not None and names.task == "multi", None
@@ -73,15 +78,15 @@ def read_folder(
             # The further splits must have the columns of train, and as many labels per text.
             text, label, multi = layout.text, layout.label, layout.task == "multi"
         rows, found = labelled.clean(table.frame, layout, file=file)
-        if labelled.words(rows["label"]) == {labelled.WITHHELD}:
+        if to_train and labelled.words(rows["label"]) == {labelled.WITHHELD}:
             notes.append(f"{file}: {plural(len(rows), 'row')} with the label {labelled.WITHHELD} (withheld) left out")
             continue
         splits[split] = rows
         notes += [f"{file}: {finding.message}" for finding in [*table.findings, *found]]
     if layout is None:
-        return named(splits, names, str(folder), tuple(notes))
+        return named(splits, names, str(folder), tuple(notes), to_train=to_train)
     known = None if layout.form == "columns" else names  # such columns bring their names
-    return named(splits, known, str(folder), tuple(notes), layout.task)
+    return named(splits, known, str(folder), tuple(notes), layout.task, to_train=to_train)
 
 
 def _again(first: Layout | None, found: Layout) -> Layout:
@@ -92,14 +97,14 @@ def _again(first: Layout | None, found: Layout) -> Layout:
 
 
 def split_files(folder: Path) -> dict[str, Path]:
-    """Split → its file, for those that are there."""
+    """Split → its file, for those that are there; all rows of `all.csv` where there is no other."""
     found = {}
     for split, stems in SPLIT_NAMES.items():
         paths = [folder / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
         path = next((path for path in paths if path.is_file()), None)
         if path is not None:
             found[split] = path
-    return found
+    return {split: path for split, path in found.items() if split != WHOLE or len(found) == 1}
 
 
 def named(
@@ -108,6 +113,8 @@ def named(
     file: str,
     notes: tuple[str, ...] = (),
     task: Task = "single",
+    *,
+    to_train: bool = True,
 ) -> WordLabelled:
     """Label words translated to class names, in the order of `known`; without it the words are the classes."""
     labels = pd.concat([rows["label"] for rows in splits.values()], ignore_index=True)
@@ -115,22 +122,24 @@ def named(
         return WordLabelled(splits, labelled.sorted_names(labels), notes, task)
     names = known.names
     strange = sorted(labelled.words(labels) - set(names) - set(names.values()))
-    if strange:
+    if strange and to_train:
         raise DataError(f"label '{shown(strange[0])}' is not among {', '.join(names)} of labels.json", file=file)
     translated = {split: rows.assign(label=labelled.renamed(rows["label"], names)) for split, rows in splits.items()}
     return WordLabelled(translated, tuple(dict.fromkeys(names.values())), notes, task)
 
 
-def _by_class(folder: Path, encoding: str) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...]]:
+def _by_class(
+    folder: Path, encoding: str, least: int
+) -> tuple[dict[str, pd.DataFrame], tuple[str, ...], tuple[str, ...]]:
     paths = [
         path
         for path in sorted(folder.iterdir())
         if path.is_file() and not path.name.startswith(".") and path.stem.casefold() not in _IGNORED
     ]
-    one_stem = len({path.stem for path in paths}) == 1
+    one_stem = len(paths) > 1 and len({path.stem for path in paths}) == 1
     names = {(path.suffix.lstrip(".") if one_stem else path.stem): path for path in paths}
     plain = one_stem or all(path.suffix.casefold() in _PLAIN or path.suffix not in SUFFIXES for path in paths)
-    if len(names) < 2 or not plain:
+    if len(names) < least or not plain:
         raise DataError(
             "no train file (train.csv, .tsv, .jsonl, .parquet …) and no text files named after classes "
             "(positive.txt and negative.txt) in this folder",
@@ -139,7 +148,7 @@ def _by_class(folder: Path, encoding: str) -> tuple[dict[str, pd.DataFrame], tup
     parts = [_one_class(path, name, encoding) for name, path in names.items()]
     note = "one class per file: " + ", ".join(f"{path.name} = {name}" for name, path in names.items())
     rows = pd.concat(parts, ignore_index=True)
-    return {"all": rows}, labelled.sorted_names(rows["label"]), (note,)
+    return {WHOLE: rows}, labelled.sorted_names(rows["label"]), (note,)
 
 
 def _one_class(path: Path, name: str, encoding: str) -> pd.DataFrame:

@@ -97,22 +97,25 @@ def read_file(
     delimiter: str = "",
     encoding: str = "",
     header: str = "",
+    to_train: bool = True,
 ) -> LabelledFile:
     """The usable rows of a file; arguments as `inspect_file`.
+
+    With `to_train` there must be enough of them, of two classes at least; to evaluate on, one row is enough.
 
     Raises:
         DataError: if the file cannot be used; the message says why and what to do.
     """
     path = path.expanduser()
     table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
-    report, rows, error = _look(path, table, text, label, separator)
+    report, rows, error = _look(path, table, text, label, separator, to_train)
     if error is not None or rows is None:
         raise error or DataError(report.problem, file=path.name)
     return LabelledFile(rows, tuple(report.classes), report)
 
 
 def _look(
-    path: Path, table: RawTable, text: str, label: str, separator: str
+    path: Path, table: RawTable, text: str, label: str, separator: str, to_train: bool = True
 ) -> tuple[FileReport, pd.DataFrame | None, SentiscopeError | None]:
     """The report, and the usable rows or the reason why there are none."""
     columns = describe(table.frame)
@@ -122,7 +125,7 @@ def _look(
         multi = names is not None and names.task == "multi"
         layout = find_layout(table.frame, text, label, separator, multi=multi, file=path.name)
         rows, found = labelled.clean(table.frame, layout, file=path.name)
-        findings += found + labelled.examine(rows)
+        findings += found + labelled.examine(rows, to_train=to_train)
         labelled.refuse(findings, path.name)
         rows = _named(rows, path)
     except SentiscopeError as error:

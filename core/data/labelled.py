@@ -99,16 +99,18 @@ def _spoken(mark: str) -> str:
     return {" ": "blanks", ",": "commas", "": "nothing: no cell has more than one"}.get(mark, f"'{mark}'")
 
 
-def examine(rows: pd.DataFrame) -> list[Finding]:
+def examine(rows: pd.DataFrame, *, to_train: bool = True) -> list[Finding]:
     """What is worth knowing about cleaned rows: repeats, conflicts, lengths, classes; refusals included."""
-    return [*_repeats(rows), *_lengths(rows), *examine_classes(rows)]
+    return [*_repeats(rows), *_lengths(rows), *examine_classes(rows, to_train=to_train)]
 
 
-def examine_classes(rows: pd.DataFrame) -> list[Finding]:
-    """Whether cleaned rows are enough to train on: refusals and warnings about classes only."""
+def examine_classes(rows: pd.DataFrame, *, to_train: bool = True) -> list[Finding]:
+    """Whether cleaned rows are enough to train on, or to evaluate on: refusals and warnings about classes only."""
     counts = rows["label"].explode().value_counts()
     if not len(rows):
         return [Finding("empty", "refused", 0, "no row has both a text and a label")]
+    if not to_train:
+        return [each for each in [_too_many(counts, len(rows))] if each]
     if len(counts) == 1:
         message = f"every row has the label '{shown(counts.index[0])}'; a classifier needs at least two classes"
         return [Finding("single-class", "refused", 1, message)]

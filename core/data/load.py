@@ -18,7 +18,7 @@ from core.data.findings import plural
 from core.data.folders import WordLabelled, named
 from core.data.layout import find_layout
 from core.data.sources import SOURCES, Registered
-from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, indicators
+from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
 from core.numbers import count, whole_percent
@@ -27,7 +27,6 @@ from core.paths import refuse_elsewhere, resolve
 DATA_FOLDER = "SENTISCOPE_DATA"
 """Environment variable: a folder whose sub-folders, named as the sources, take the place of the hub."""
 
-_UNSPLIT = "all"
 _UNSPLIT_SHARES = (0.8, 0.1, 0.1)
 
 Splits = dict[str, pd.DataFrame]
@@ -107,7 +106,7 @@ def _path(config: DataConfig) -> tuple[WordLabelled, str]:
         return found, str(path)
     file = apart.read_file(path, config.reading())
     notes = tuple(finding.message for finding in file.report.findings)
-    return WordLabelled({_UNSPLIT: file.rows}, file.classes, notes, file.report.task), str(path)
+    return WordLabelled({WHOLE: file.rows}, file.classes, notes, file.report.task), str(path)
 
 
 def _named_source(source: Registered, config: DataConfig) -> tuple[WordLabelled, str]:
@@ -173,7 +172,7 @@ def _report_validation(found: WordLabelled) -> WordLabelled:
 
 
 def _refuse(found: WordLabelled, name: str) -> None:
-    rows = found.splits.get(TRAIN, found.splits.get(_UNSPLIT))
+    rows = found.splits.get(TRAIN, found.splits.get(WHOLE))
     if rows is None:
         raise DataError("there is no train split", file=name)
     labelled.refuse(labelled.examine_classes(rows), name)
@@ -181,7 +180,7 @@ def _refuse(found: WordLabelled, name: str) -> None:
 
 def _only_trained(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
     """Classes without a training row leave all splits, the others close ranks."""
-    trained = sorted(given[TRAIN if TRAIN in given else _UNSPLIT]["label"].explode().dropna().unique())
+    trained = sorted(given[TRAIN if TRAIN in given else WHOLE]["label"].explode().dropna().unique())
     if len(trained) == len(classes):
         return given, classes, []
     place = {old: new for new, old in enumerate(trained)}
@@ -217,10 +216,10 @@ def _strata(rows: pd.DataFrame) -> splits.Indices:
 
 def _arrange(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
     """The three splits, and what was done to get them."""
-    extra = {name: rows for name, rows in given.items() if name not in (TRAIN, VALIDATION, TEST, _UNSPLIT)}
+    extra = {name: rows for name, rows in given.items() if name not in (TRAIN, VALIDATION, TEST, WHOLE)}
     if config.folds:
         made, notes = _folded(given, config, source)
-    elif config.split or _UNSPLIT in given:
+    elif config.split or WHOLE in given:
         made, notes = _split_anew(given, config, source)
     elif VALIDATION not in given and TEST not in given:
         made, notes = _thirds(given[TRAIN], _UNSPLIT_SHARES, config.seed, "a single split")
@@ -235,22 +234,22 @@ def _arrange(given: Splits, config: DataConfig, source: Registered | None) -> tu
 
 def _split_anew(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
     if not config.split:
-        return _thirds(given[_UNSPLIT], _UNSPLIT_SHARES, config.seed, "a single table")
+        return _thirds(given[WHOLE], _UNSPLIT_SHARES, config.seed, "a single table")
     pooled = source.pooled if source else (TRAIN, VALIDATION, TEST)
-    parts = [rows for name, rows in given.items() if name in (_UNSPLIT, *pooled)]
+    parts = [rows for name, rows in given.items() if name in (WHOLE, *pooled)]
     unused = [
         f"the given {name} split ({plural(len(rows), 'row')}) is not pooled and left out"
         for name, rows in given.items()
         if name in (VALIDATION, TEST) and name not in pooled
     ]
-    what = "a single table" if _UNSPLIT in given else "the pooled splits"
+    what = "a single table" if WHOLE in given else "the pooled splits"
     made, notes = _thirds(pd.concat(parts, ignore_index=True), config.shares(), config.seed, what)
     return made, unused + notes
 
 
 def _folded(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
     """One part held out as test, of the rest the usual share for validation; the given test split is not looked at."""
-    rows = pd.concat([given[name] for name in (_UNSPLIT, TRAIN, VALIDATION) if name in given], ignore_index=True)
+    rows = pd.concat([given[name] for name in (WHOLE, TRAIN, VALIDATION) if name in given], ignore_index=True)
     held, rest = splits.fold(_strata(rows), config.folds, config.fold, config.seed)
     made, _ = _validation_from_train({TRAIN: _take(rows, rest), TEST: _take(rows, held)}, config.seed, source)
     sizes = "/".join(count(len(made[name])) for name in (TRAIN, VALIDATION, TEST))

@@ -30,6 +30,7 @@ from core.data.folders import read_folder
 from core.data.inspect import inspect_file, read_file
 from core.data.labelled import is_several
 from core.data.parquet import read_parquet
+from core.data.table import WHOLE
 from core.exceptions import DataError, SentiscopeError
 
 IDLE_SECONDS = 120.0
@@ -122,20 +123,20 @@ def _answer(request: dict[str, Any], folder: Path) -> Answer:
     return {"error": "", "kind": "MemoryError"}
 
 
-def _report(path: Path, reading: dict[str, str], folder: Path) -> Answer:
+def _report(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     return {"report": dataclasses.asdict(inspect_file(path, **reading))}
 
 
-def _file(path: Path, reading: dict[str, str], folder: Path) -> Answer:
+def _file(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     found = read_file(path, **reading)
     return {
         "report": dataclasses.asdict(found.report),
         "classes": found.classes,
-        "splits": _write({"all": found.rows}, folder),
+        "splits": _write({WHOLE: found.rows}, folder),
     }
 
 
-def _folder(path: Path, reading: dict[str, str], folder: Path) -> Answer:
+def _folder(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     found = read_folder(path, **reading)
     return {
         "classes": found.classes,
@@ -145,7 +146,7 @@ def _folder(path: Path, reading: dict[str, str], folder: Path) -> Answer:
     }
 
 
-def _texts(path: Path, reading: dict[str, str], folder: Path) -> Answer:
+def _texts(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     frame = read_table(path).frame
     if "text" not in frame.columns:
         raise DataError(f"no such column; found {', '.join(map(str, frame.columns))}", file=path.name, field="text")
@@ -153,15 +154,15 @@ def _texts(path: Path, reading: dict[str, str], folder: Path) -> Answer:
     if missing.any():
         raise DataError("the text is missing", file=path.name, row=int(missing.to_numpy().argmax()) + 1, field="text")
     rows = pd.DataFrame({"text": as_words(frame["text"])})
-    return {"splits": _write({"all": rows}, folder)}
+    return {"splits": _write({WHOLE: rows}, folder)}
 
 
-def _check(path: Path, reading: dict[str, str], folder: Path) -> Answer:
+def _check(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     read_parquet(path)
     return {}
 
 
-_WAYS: dict[str, Callable[[Path, dict[str, str], Path], Answer]] = {
+_WAYS: dict[str, Callable[[Path, dict[str, Any], Path], Answer]] = {
     "report": _report,
     "file": _file,
     "folder": _folder,

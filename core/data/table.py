@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
+WHOLE = "all"
+"""In place of splits: all rows of a single file."""
 Task = Literal["single", "multi"]
 """single: each text has one label · multi: each may have several, or none."""
 

@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from core.data.config import DataConfig
-from core.data.sources import SOURCES
-from core.data.table import indicators
-from core.exceptions import InputError
+from core.data.table import targets
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.verbs.prediction import tuned_thresholds
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from core.evaluation.predict import Predictions
-    from core.runs.load import LoadedRun
-
-WHOLE = "all"
-"""The name of the only split of a single file."""
 
 
 def evaluate(
@@ -47,31 +39,27 @@ def evaluate(
     Raises:
         InputError: no such run or split, or a label that is no class of the run.
     """
-    import numpy as np
-
     from core.evaluation import metrics
-    from core.evaluation.predict import predict_texts
+    from core.runs.judged import Wanted, judged, predictions_of
     from core.runs.load import load_run
 
     loaded = load_run(store or RunStore(), run)
-    rows, split = _labelled_rows(loaded, data, split)
+    given = judged(loaded.record, Wanted(data, split, rename or {}))
     classes, task = loaded.record.classes, loaded.record.task
-    named = [(each,) if isinstance(each, str) else each for each in rows["label"]]
-    numbers = _match(named, classes, rename or {})
-    found = predict_texts(loaded.model, loaded.tokenizer, rows["text"].tolist(), task=task)
+    labels, found = targets(given.rows, len(classes), task), predictions_of(loaded, given.rows)
     common = {
         "run": run,
-        "data": data or loaded.record.config.data.name,
-        "split": split,
+        "data": given.data,
+        "split": given.split,
         "task": task,
-        "n": len(rows),
+        "n": len(given.rows),
         "labels": list(classes),
+        "dropped": given.dropped,
+        "renamed": given.renamed,
+        "notes": list(given.notes),
     }
     if task == "multi":
-        return {**common, **_several(loaded.record, indicators(numbers, len(classes)), found)}
-    if (row := next((row for row, each in enumerate(numbers) if len(each) != 1), None)) is not None:
-        raise InputError(f"row {row + 1} has {len(numbers[row])} labels; this run gives each text one")
-    labels = np.array([number for (number,) in numbers], dtype=np.int64)
+        return {**common, **_several(loaded.record, labels, found)}
     return {
         **common,
         "metrics": metrics.evaluate(labels, found.probabilities),
@@ -105,41 +93,3 @@ def _in_order(thresholds: Mapping[str, float], classes: Sequence[str]) -> np.nda
     import numpy as np
 
     return np.array([thresholds.get(name, 0.5) for name in classes])
-
-
-def _labelled_rows(loaded: LoadedRun, data: str, split: str) -> tuple[pd.DataFrame, str]:
-    """Frame with `text` and `label` (a class name, or a tuple of them), and the name of the split."""
-    from core.data import apart
-    from core.data.load import load, path_of
-
-    if data and data not in SOURCES and (path := path_of(data)).is_file():
-        if split not in ("", WHOLE):
-            raise InputError(f"--split {split}: the single file {path.name} has no splits")
-        return apart.read_file(path, {}).rows, WHOLE
-    dataset = load(DataConfig(name=data) if data else loaded.record.config.data)
-    split = split or "test"
-    if split not in dataset.splits:
-        raise InputError(f"--split {split}: {dataset.name} has {', '.join(dataset.splits)}")
-    rows = dataset.splits[split]
-    if dataset.task == "multi":
-        return rows.assign(label=rows["label"].map(lambda own: tuple(dataset.classes[each] for each in own))), split
-    return rows.assign(label=[dataset.classes[label] for label in rows["label"]]), split
-
-
-def _match(
-    names: Sequence[tuple[str, ...]], classes: tuple[str, ...], rename: Mapping[str, str]
-) -> list[tuple[int, ...]]:
-    """Class numbers of the run for the label names of each row of the data."""
-    strange = [new for new in rename.values() if new not in classes]
-    if strange:
-        raise InputError(f"--map …={strange[0]}: the run's classes are {', '.join(classes)}")
-    renamed = [tuple(dict.fromkeys(rename.get(name, name) for name in row)) for row in names]
-    unmatched = sorted({name for row in renamed for name in row} - set(classes))
-    if unmatched:
-        example = f"--map {unmatched[0]}={classes[0]}"
-        rows = sum(unmatched[0] in row for row in renamed)
-        raise InputError(
-            f"label '{unmatched[0]}' ({rows} rows) is no class of this run "
-            f"({', '.join(classes)}); say what it means, e.g. {example}"
-        )
-    return [tuple(classes.index(name) for name in row) for row in renamed]

@@ -126,13 +126,13 @@ def test_evaluate_on_a_file_takes_all_its_rows_and_equals_scikit_learn(cli, trai
 def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
     (place / "other.csv").write_text("text,label\n" + "word1 good,1\nword2 bad,0\n" * 12)
     code, _, err = cli("evaluate", "first", "--data", "other.csv", "--json")
-    assert code == 2 and "label '0' (12 rows)" in err and "--map 0=negative" in err
+    assert code == 2 and "'0' (12 rows), '1' (12 rows): no classes of run 'first'" in err and "--map 0=negative" in err
     mapped = load(
         cli("evaluate", "first", "--data", "other.csv", "--map", "0=negative", "--map", "1=positive", "--json")
     )
     assert mapped["n"] == 24 and mapped["metrics"]["accuracy"] == 1
     code, _, err = cli("evaluate", "first", "--data", "other.csv", "--map", "0=bad")
-    assert code == 2 and "the run's classes are negative, positive" in err
+    assert code == 2 and "the classes of run 'first' are negative, positive" in err
 
 
 def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, place):

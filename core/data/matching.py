@@ -1,0 +1,134 @@
+"""Labels of one data set as the classes of another: by name, without case, or as a person says they are meant."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.data.findings import plural, shown
+from core.data.labelled import WITHHELD
+from core.exceptions import InputError
+
+DROPPED = ""
+"""What a label is called whose rows are to be left out."""
+
+Command = Callable[[Mapping[str, str]], str]
+"""Renamed labels → what a person types to have them read so."""
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Labels of n rows as class numbers."""
+
+    kept: np.ndarray
+    """(n,) bool: rows that stay. Of several labels the dropped ones go, and with them a row that has no other."""
+    numbers: list[tuple[int, ...]]
+    """Rising class numbers of each row that stays."""
+    dropped: dict[str, int]
+    """Label → rows that had it; it was left out."""
+    renamed: dict[str, str]
+    """Label → class of another name."""
+
+
+class Unmatched(InputError):
+    """Labels that are no class, all of them."""
+
+    def __init__(self, message: str, rows: dict[str, int]) -> None:
+        """`rows` has each such label with the rows that have it."""
+        super().__init__(message)
+        self.rows = rows
+
+
+def match(
+    labels: Sequence[tuple[str, ...]],
+    classes: Sequence[str],
+    rename: Mapping[str, str],
+    *,
+    whose: str,
+    command: Command,
+) -> Matched:
+    """Class numbers for the label words of each row.
+
+    Args:
+        labels: One or more words a row, or none.
+        classes: Their names; where none is written like a label, one that differs only in case is meant.
+        rename: Label → class, or `DROPPED`. Several labels may become one class.
+        whose: Who has these classes, for messages: `run 'first'`.
+        command: What a person would type with other renamed labels.
+
+    Raises:
+        Unmatched: Labels are no class; all are named with their rows, and a command that says what is likely meant.
+        InputError: A label is renamed to what is no class either.
+    """
+    rows = Counter(word for row in labels for word in dict.fromkeys(row))
+    meant = _meant(rows, classes, rename, whose)
+    unknown = {word: count for word, count in sorted(rows.items()) if word not in meant}
+    if unknown:
+        raise Unmatched(_ask(unknown, classes, rename, whose, command), unknown)
+    place = {name: number for number, name in enumerate(classes)}
+    numbers = [tuple(sorted({place[meant[word]] for word in row if meant[word] != DROPPED})) for row in labels]
+    kept = np.array([bool(new) or not old for new, old in zip(numbers, labels, strict=True)], bool)
+    return Matched(
+        kept,
+        [row for row, stays in zip(numbers, kept, strict=True) if stays],
+        {word: rows[word] for word, name in meant.items() if name == DROPPED},
+        {word: name for word, name in meant.items() if name not in (word, DROPPED)},
+    )
+
+
+def alike(word: str, names: Sequence[str]) -> str | None:
+    """The name that is a word but for case and surrounding blanks, where only one is."""
+    if word in names:
+        return word
+    found = [name for name in names if name.strip().casefold() == word.strip().casefold()]
+    return found[0] if len(found) == 1 else None
+
+
+def likely(word: str, classes: Sequence[str]) -> str:
+    """The class that a label may be short for, or a misspelling of; `DROPPED` where none is near."""
+    plain = {name.casefold(): name for name in classes}
+    low = word.strip().casefold()
+    begun = [name for key, name in plain.items() if low and (key.startswith(low) or low.startswith(key))]
+    near = difflib.get_close_matches(low, plain, n=1, cutoff=0.75)
+    return begun[0] if len(begun) == 1 else plain[near[0]] if near else DROPPED
+
+
+def suggestions(words: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
+    """What labels are likely to mean: as many codes as there are classes are taken in their order."""
+    codes = sorted(filter(str.isdecimal, words), key=int)
+    if len(codes) == len(classes):
+        return dict.fromkeys(words, DROPPED) | dict(zip(codes, classes, strict=True))
+    found = {word: likely(word, classes) for word in words}
+    return found if any(found.values()) else found | dict(zip(words[:1], classes[:1], strict=True))
+
+
+def _meant(rows: Mapping[str, int], classes: Sequence[str], rename: Mapping[str, str], whose: str) -> dict[str, str]:
+    """Label → class or `DROPPED`, for those of which it is known."""
+    said = {}
+    for old, new in rename.items():
+        name = DROPPED if new == DROPPED else alike(new, classes)
+        if name is None:
+            raise InputError(f"--map {old}={new}: the classes of {whose} are {', '.join(classes)}")
+        said[alike(old, list(rows)) or old] = name
+    found = {word: said.get(word, alike(word, classes)) for word in rows}
+    return {word: name for word, name in found.items() if name is not None}
+
+
+def _ask(
+    unknown: Mapping[str, int], classes: Sequence[str], rename: Mapping[str, str], whose: str, command: Command
+) -> str:
+    """Every label that is no class, and what to type."""
+    named = ", ".join(f"'{shown(word)}' ({plural(count, 'row')})" for word, count in list(unknown.items())[:20])
+    more = f" and {len(unknown) - 20} more" if len(unknown) > 20 else ""
+    what = "no class" if len(unknown) == 1 else "no classes"
+    said = f"{named}{more}: {what} of {whose} ({', '.join(classes)}). "
+    suggested = {**rename, **suggestions(list(unknown), classes)}
+    if WITHHELD not in unknown:
+        return f"{said}Say what each means, or nothing to leave its rows out: {command(suggested)}"
+    asked = [command({**suggested, WITHHELD: name}) for name in (DROPPED, classes[0])]
+    why = f"{WITHHELD} often marks rows without a label"
+    return f"{said}{why}; leave them out: {asked[0]} or say what it means: {asked[1]}"

@@ -1,0 +1,206 @@
+"""Labelled rows on which a run can be measured, wherever they come from: its own data or any other."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.config import compose
+from core.data import apart, splits
+from core.data.config import DataConfig
+from core.data.findings import plural
+from core.data.labelled import is_several
+from core.data.load import load, path_of
+from core.data.matching import match
+from core.data.sources import SOURCES
+from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, targets
+from core.exceptions import InputError
+from core.numbers import count
+from core.runs.record import RunRecord
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.evaluation.predict import Predictions
+    from core.runs.load import LoadedRun
+
+_VIEWS = (2, 3, 5)
+"""Classes that the built-in corpus can be seen as."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What somebody wants to measure runs on."""
+
+    data: str = ""
+    """A registered name, a folder or a file; empty: the run's own data."""
+    split: str = ""
+    """Empty: test, or what there is of a folder without one, or the whole of a single file."""
+    rename: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Label in the data → class of the run; to nothing: its rows are left out."""
+    limit: int = 0
+    """Rows at most, seeded and stratified; 0: all."""
+    settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """How other data are read and split: `{"data.label": "stars"}`."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Rows that a run can be measured on."""
+
+    rows: pd.DataFrame
+    """`text`, `label` (class numbers of the run; rising tuples of them where texts have several), and every further
+    column of the data; a fresh index."""
+    data: str
+    """As it was asked for; the run's own by its name."""
+    split: str
+    dropped: dict[str, int]
+    """Label in the data → rows that had it and were left out."""
+    renamed: dict[str, str]
+    """Label in the data → class of another name that it was taken for."""
+    notes: tuple[str, ...] = ()
+    """What was left out or cut, for a person."""
+
+
+def judged(record: RunRecord, wanted: Wanted) -> Judged:
+    """The rows that are wanted, with the labels as class numbers of a run.
+
+    Nothing is asked of them that training would need: one class, or one row, is enough.
+
+    Raises:
+        InputError: no such data or split; labels that are no class of the run (`core.data.matching.Unmatched`); or
+            several labels a row for a run that gives each text one.
+    """
+    words, split, notes = _rows(record, wanted)
+    labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
+    found = match(
+        labels,
+        record.classes,
+        wanted.rename,
+        whose=f"run '{record.run}'",
+        command=lambda rename: command(record.run, dataclasses.replace(wanted, rename=rename)),
+    )
+    rows = words[found.kept].reset_index(drop=True)
+    rows["label"] = _numbers(found.numbers, record, np.flatnonzero(found.kept))
+    if not len(rows):
+        raise InputError(f"{_name(record, wanted)}, {split}: nothing is left of {plural(len(words), 'row')}")
+    if found.dropped:
+        left = ", ".join(f"'{word}' ({plural(number, 'row')})" for word, number in found.dropped.items())
+        notes = (*notes, f"left out: label {left}")
+    if wanted.limit and wanted.limit < len(rows):
+        notes = (*notes, f"{count(wanted.limit)} of {plural(len(rows), 'row')}, stratified, seed 0")
+        rows = _limited(rows, record, wanted.limit)
+    return Judged(rows, _name(record, wanted), split, found.dropped, found.renamed, notes)
+
+
+def predictions_of(loaded: LoadedRun, rows: pd.DataFrame) -> Predictions:
+    """What a run says of such rows, in their order."""
+    from core.evaluation.predict import predict_texts
+
+    return predict_texts(loaded.model, loaded.tokenizer, rows["text"].tolist(), task=loaded.record.task)
+
+
+def command(run: str, wanted: Wanted) -> str:
+    """What a person types to have a run measured on this."""
+    words = ["sentiscope", "evaluate", run]
+    for name, value in (("--data", wanted.data), ("--split", wanted.split), ("--limit-test", str(wanted.limit or ""))):
+        words += [name, value] if value else []
+    words += [part for name, value in wanted.settings.items() for part in ("--set", f"{name}={value}")]
+    return shlex.join([*words, *(part for old, new in wanted.rename.items() for part in ("--map", f"{old}={new}"))])
+
+
+def _name(record: RunRecord, wanted: Wanted) -> str:
+    return wanted.data or record.config.data.name
+
+
+def _rows(record: RunRecord, wanted: Wanted) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
+    """Rows with labels as words, the name of their split, and what was found."""
+    if not wanted.data:
+        if wanted.settings:
+            raise InputError(f"--set {next(iter(wanted.settings))}: how other data are read; name them with --data")
+        return _of_dataset(record.config.data, wanted.split)
+    config = _config(record, wanted)
+    if wanted.data in SOURCES:
+        return _of_dataset(config, wanted.split)
+    path = path_of(wanted.data)
+    if path.is_file():
+        if wanted.split not in ("", WHOLE):
+            raise InputError(f"--split {wanted.split}: the single file {path.name} has no splits")
+        file = apart.read_file(path, config.reading(), to_train=False)
+        return file.rows, WHOLE, tuple(finding.message for finding in file.report.findings)
+    return _of_folder(path, config, wanted.split)
+
+
+def _config(record: RunRecord, wanted: Wanted) -> DataConfig:
+    """How other data are read. The run's own file is read as the run read it; the built-in corpus in its classes."""
+    own = record.config.data
+    settings: dict[str, Any] = {"data.name": wanted.data}
+    if wanted.data == "built-in" and len(record.classes) in _VIEWS:
+        settings["data.classes"] = len(record.classes)
+    if wanted.data not in SOURCES and own.name not in SOURCES and _same(wanted.data, own.name):
+        settings |= {f"data.{name}": value for name, value in own.reading().items()}
+    if other := [name for name in wanted.settings if not name.startswith("data.")]:
+        raise InputError(f"--set {other[0]}: the run is trained; only how data are read can be set, such as data.text")
+    return compose("vanilla", {**settings, **wanted.settings}).data
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return Path(one).expanduser().samefile(Path(other).expanduser())
+    except OSError:
+        return False
+
+
+def _of_folder(path: Path, config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
+    """A split as its file has it; one that has none is cut as for training."""
+    found = apart.read_folder(path, config.reading(), to_train=False)
+    first = (TEST, WHOLE) if TRAIN in found.splits else (TEST, WHOLE, VALIDATION)
+    given = split or next((name for name in first if name in found.splits), "")
+    if given in found.splits and not config.split and not config.folds:
+        return found.splits[given], given, found.notes
+    made = {TRAIN, VALIDATION, TEST} if {TRAIN, WHOLE} & set(found.splits) else set[str]()
+    if (split or TEST) not in made:
+        raise InputError(f"--split {split}: {path.name} has {', '.join(found.splits)}")
+    return _of_dataset(config, split)
+
+
+def _of_dataset(config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
+    dataset, split = load(config), split or TEST
+    if split not in dataset.splits:
+        raise InputError(f"--split {split}: {dataset.name} has {', '.join(dataset.splits)}")
+    rows = dataset.splits[split]
+    several = is_several(rows["label"])
+    words = [tuple(dataset.classes[n] for n in (each if several else (each,))) for each in rows["label"]]
+    return rows.assign(label=_column(words)), split, dataset.notes
+
+
+def _column(values: Sequence[Any]) -> pd.Series:
+    """Tuples as they are: pandas would make columns of them."""
+    import pandas as pd
+
+    return pd.Series(list(values), dtype=object)
+
+
+def _numbers(found: Sequence[tuple[int, ...]], record: RunRecord, rows: np.ndarray) -> Any:
+    """The column of labels that suits the run."""
+    if record.task == "multi":
+        return _column(found)
+    if wrong := [(int(row) + 1, len(each)) for row, each in zip(rows, found, strict=True) if len(each) != 1]:
+        first, labels = wrong[0]
+        raise InputError(
+            f"{plural(len(wrong), 'row')} {'has' if len(wrong) == 1 else 'have'} several labels or none (row {first}: "
+            f"{labels}); run '{record.run}' gives each text one"
+        )
+    return np.array([number for (number,) in found], np.int64)
+
+
+def _limited(rows: pd.DataFrame, record: RunRecord, most: int) -> pd.DataFrame:
+    labels = targets(rows, len(record.classes), record.task)
+    strata = labels if record.task == "single" else splits.strata(labels)
+    return rows.iloc[splits.cut(strata, most, 0)[0]].reset_index(drop=True)

@@ -1,0 +1,87 @@
+import shlex
+
+import pytest
+
+from core.data.matching import Unmatched, alike, likely, match, suggestions
+from core.exceptions import InputError
+
+CLASSES = ("negative", "positive")
+
+
+def command(rename):
+    return " ".join(shlex.quote(f"--map={old}={new}") for old, new in rename.items())
+
+
+def matched(labels, rename=None, classes=CLASSES):
+    rows = [each if isinstance(each, tuple) else (each,) for each in labels]
+    return match(rows, classes, rename or {}, whose="run 'first'", command=command)
+
+
+def test_labels_are_classes_by_name_also_in_other_case():
+    found = matched(["positive", "NEGATIVE", " Positive "])
+    assert found.numbers == [(1,), (0,), (1,)] and found.kept.all() and not found.dropped
+    assert found.renamed == {"NEGATIVE": "negative", " Positive ": "positive"}
+
+
+def test_a_label_that_is_written_like_a_class_is_that_one_where_two_differ_in_case():
+    assert matched(["Us", "us"], classes=("US", "us", "Us")).numbers == [(2,), (1,)]
+    with pytest.raises(Unmatched, match="'uS'"):
+        matched(["uS"], classes=("US", "us"))
+
+
+def test_labels_are_renamed_merged_and_left_out():
+    found = matched(["1", "2", "3", "4", "1"], {"1": "negative", "2": "Negative", "3": "", "4": "positive"})
+    assert found.numbers == [(0,), (0,), (1,), (0,)]
+    assert found.kept.tolist() == [True, True, False, True, True]
+    assert found.dropped == {"3": 1} and found.renamed == {"1": "negative", "2": "negative", "4": "positive"}
+
+
+def test_a_class_itself_can_be_left_out():
+    assert matched(["positive", "negative"], {"positive": ""}).numbers == [(0,)]
+
+
+def test_of_several_labels_those_left_out_go_and_a_row_goes_with_its_last_one():
+    found = matched([("negative", "noise"), ("noise",), (), ("positive", "negative")], {"noise": ""})
+    assert found.numbers == [(0,), (), (0, 1)] and found.kept.tolist() == [True, False, True, True]
+    assert found.dropped == {"noise": 2}
+
+
+def test_all_unknown_labels_are_told_at_once_with_a_command_that_does_it():
+    with pytest.raises(Unmatched) as raised:
+        matched(["pos", "pos", "neutral", "positve", "positive"], {"good": "positive"})
+    assert raised.value.rows == {"neutral": 1, "pos": 2, "positve": 1}
+    message = str(raised.value)
+    assert (
+        "'neutral' (1 row), 'pos' (2 rows), 'positve' (1 row): no classes of run 'first' (negative, positive)"
+        in message
+    )
+    assert message.endswith("--map=good=positive --map=neutral= --map=pos=positive --map=positve=positive")
+
+
+def test_minus_one_is_asked_about_with_both_answers():
+    with pytest.raises(Unmatched, match="-1 often marks rows without a label") as raised:
+        matched(["-1", "positive"])
+    assert "--map=-1= or say" in str(raised.value) and str(raised.value).endswith("--map=-1=negative")
+    assert matched(["-1", "1"], classes=("-1", "1")).numbers == [(0,), (1,)], "a class of that name is one"
+
+
+def test_a_label_cannot_become_what_is_no_class():
+    with pytest.raises(InputError, match="--map 0=bad: the classes of run 'first' are negative, positive"):
+        matched(["0"], {"0": "bad"})
+
+
+@pytest.mark.parametrize(
+    ("word", "name"), {"neg": "negative", "Positives": "positive", "positve": "positive", "4": "", "": ""}.items()
+)
+def test_what_a_label_is_likely_short_for(word, name):
+    assert likely(word, CLASSES) == name
+
+
+def test_suggestions_take_codes_in_their_order_and_never_leave_everything_out():
+    assert suggestions(["10", "2", "meh"], CLASSES) == {"2": "negative", "10": "positive", "meh": ""}
+    assert suggestions(["1", "2", "3"], CLASSES) == {"1": "negative", "2": "", "3": ""}
+    assert suggestions(["pos", "1"], CLASSES) == {"pos": "positive", "1": ""}
+
+
+def test_alike_needs_a_single_candidate():
+    assert alike("a", ["A"]) == "A" and alike("a", ["A", " A"]) is None

@@ -1,0 +1,140 @@
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.data.matching import Unmatched
+from core.exceptions import InputError
+from core.runs.judged import Judged, Wanted, command, judged, predictions_of
+from core.runs.load import load_run
+from core.runs.store import RunStore
+
+
+@pytest.fixture(scope="module")
+def record(finished):
+    return RunStore(finished).read("mine")
+
+
+@pytest.fixture
+def given(tmp_path, record):
+    """given(labels, **wanted) → what the run is measured on, of a file with these labels; texts are `text 0` …"""
+
+    def take(labels, **wanted) -> Judged:
+        frame = pd.DataFrame({"text": [f"text {n}" for n in range(len(labels))], "label": labels})
+        frame.assign(source=[f"s{n}" for n in range(len(labels))]).to_csv(tmp_path / "other.csv", index=False)
+        return judged(record, Wanted(str(tmp_path / "other.csv"), **wanted))
+
+    return take
+
+
+def test_its_own_test_split_is_what_the_run_was_measured_on(record, finished):
+    own = judged(record, Wanted())
+    kept = pd.read_parquet(finished / "mine/evaluation/test/predictions.parquet")
+    assert own.split == "test" and own.data == record.config.data.name
+    assert own.rows["text"].tolist() == kept["text"].tolist()
+    assert [record.classes[label] for label in own.rows["label"]] == kept["label"].tolist()
+    said = predictions_of(load_run(RunStore(finished), "mine"), own.rows).probabilities
+    np.testing.assert_allclose(said, kept[[f"probability:{name}" for name in record.classes]], atol=1e-6)
+
+
+def test_a_file_is_all_of_its_rows_with_every_column(given):
+    found = given(["positive", "Negative", "positive"])
+    assert found.split == "all" and found.rows["label"].tolist() == [1, 0, 1]
+    assert found.rows["label"].dtype == np.int64 and found.rows["source"].tolist() == ["s0", "s1", "s2"]
+    assert found.renamed == {"Negative": "negative"}
+
+
+@pytest.mark.parametrize("labels", [["positive"] * 2, ["positive"], ["positive", "negative"]])
+def test_evaluation_is_no_training_one_class_or_one_row_is_enough(given, labels):
+    assert len(given(labels).rows) == len(labels)
+
+
+def test_rows_of_a_label_are_left_out_and_told(given):
+    found = given(["positive", "neutral", "neutral", "bad"], rename={"neutral": "", "bad": "negative"})
+    assert found.rows["text"].tolist() == ["text 0", "text 3"] and list(found.rows.index) == [0, 1]
+    assert found.dropped == {"neutral": 2} and found.notes[-1] == "left out: label 'neutral' (2 rows)"
+    with pytest.raises(InputError, match="nothing is left of 2 rows"):
+        given(["neutral"] * 2, rename={"neutral": ""})
+
+
+def test_unknown_labels_come_with_the_command_that_reads_them(given, tmp_path):
+    with pytest.raises(Unmatched) as raised:
+        given(["pos", "-1", "meh"], limit=2)
+    file = tmp_path / "other.csv"
+    start = f"sentiscope evaluate mine --data {file} --limit-test 2 --map"
+    assert f"{start} -1= --map meh= --map pos=positive or say" in str(raised.value)
+    assert str(raised.value).endswith(f"{start} -1=negative --map meh= --map pos=positive")
+
+
+def test_a_limit_is_a_stratified_sample_and_told(given):
+    found = given(["positive"] * 30 + ["negative"] * 10, limit=8)
+    assert np.bincount(found.rows["label"]).tolist() == [2, 6]
+    assert found.notes[-1] == "8 of 40 rows, stratified, seed 0"
+    assert found.rows["text"].tolist() == given(["positive"] * 30 + ["negative"] * 10, limit=8).rows["text"].tolist()
+
+
+def test_several_labels_a_row_are_refused_by_a_run_that_gives_one(given):
+    with pytest.raises(
+        InputError, match=r"2 rows have several labels or none \(row 1: 2\); run 'mine' gives each text one"
+    ):
+        given(["positive;negative", "positive", "negative;positive"])
+
+
+def folder(path, **splits):
+    path.mkdir()
+    for name, labels in splits.items():
+        frame = pd.DataFrame({"text": [f"{name} {n}" for n in range(len(labels))], "label": labels})
+        frame.to_csv(path / f"{name}.csv", index=False)
+    return Wanted(str(path))
+
+
+@pytest.mark.parametrize("name", ["test", "all", "validation"])
+def test_a_folder_needs_no_train_file(tmp_path, record, name):
+    found = judged(record, folder(tmp_path / "data", **{name: ["positive"]}))
+    assert (found.split, found.rows["text"].tolist()) == (name, [f"{name} 0"])
+
+
+def test_a_split_is_as_its_file_has_it_and_a_missing_one_is_cut_as_for_training(tmp_path, record):
+    both = folder(tmp_path / "both", train=["positive"], test=["negative"])
+    assert judged(record, both).rows["text"].tolist() == ["test 0"]
+    assert judged(record, dataclasses.replace(both, split="train")).rows["text"].tolist() == ["train 0"]
+    halves = folder(tmp_path / "halves", train=["positive", "negative"] * 5, validation=["positive", "negative"] * 4)
+    found = judged(record, halves)
+    assert found.split == "test" and len(found.rows) == 4
+    assert set(found.rows["text"]) < {f"validation {n}" for n in range(8)}
+    with pytest.raises(InputError, match="--split tset: both has train, "):
+        judged(record, dataclasses.replace(both, split="tset"))
+
+
+def test_withheld_labels_of_a_folder_are_asked_about(tmp_path, record):
+    with pytest.raises(Unmatched, match=r"'-1' \(3 rows\).* -1="):
+        judged(record, folder(tmp_path / "data", test=[-1, -1, -1]))
+
+
+def test_columns_can_be_named(tmp_path, record):
+    frame = pd.DataFrame({"a": ["x", "y"], "text": ["one", "two"], "stars": ["negative", "positive"]})
+    frame.assign(label="none of these").to_csv(tmp_path / "other.csv", index=False)
+    found = judged(record, Wanted(str(tmp_path / "other.csv"), settings={"data.text": "a", "data.label": "stars"}))
+    assert found.rows["text"].tolist() == ["x", "y"] and found.rows["label"].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        (Wanted(split="dev"), "--split dev: .* has train, validation, test"),
+        (Wanted("nowhere.csv"), "nowhere.csv"),
+        (Wanted(settings={"data.text": "a"}), "--set data.text: .* --data"),
+        (Wanted("built-in", settings={"training.lr": "1"}), "--set training.lr: the run is trained"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(record, wanted, reason):
+    with pytest.raises(InputError, match=reason):
+        judged(record, wanted)
+
+
+def test_a_command_can_be_pasted_into_a_shell():
+    wanted = Wanted("my data.csv", "", {"so so": ""}, settings={"data.label": "stars"})
+    assert command("first", wanted) == (
+        "sentiscope evaluate first --data 'my data.csv' --set data.label=stars --map 'so so='"
+    )
