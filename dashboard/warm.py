@@ -11,7 +11,13 @@ import threading
 import uvicorn.config
 from streamlit.web import cli
 
-FIRST = ("pandas", "streamlit.dataframe_util", "plotly.subplots", "dashboard.figures.marks", "dashboard.figures.runs")
+FIRST = (
+    "pandas",
+    "streamlit.dataframe_util",
+    "plotly.subplots",
+    "dashboard.figures.sparkline",
+    "dashboard.figures.runs",
+)
 """Modules that the first page needs. Those with caches are not among them: they want a server that is there."""
 
 

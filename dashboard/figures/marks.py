@@ -1,60 +1,210 @@
-"""Small marks for the cells of a table, as SVG in a data address."""
+"""The table of marks: words left, an interval on one shared axis, the number, the verdict in words.
+
+For everything that has an interval: runs, differences, phenomena, failure rates, papers. Plain data; it is drawn by
+`marks_drawing.py`, and shown on a page by `dashboard.widgets.marks`, which adds keyboard and picking.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from urllib.parse import quote
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
 
-from dashboard.figures.theme import Tokens, layer_colour
+from dashboard.figures.nodes import Node
 
-HEIGHT, PAD = 28, 4
-INTERVAL, SPARKLINE = 84, 68
-"""Widths that fit their columns: a table scales an image to the height of its row and cuts what is left."""
-
-
-def interval(
-    value: float, low: float, high: float, axis: tuple[float, float], reference: float | None, tokens: Tokens
-) -> str:
-    """A value with its interval on an axis, and a thin mark where a reference value lies."""
-
-    def x(number: float) -> float:
-        share = (min(max(number, axis[0]), axis[1]) - axis[0]) / (axis[1] - axis[0])
-        return PAD + (INTERVAL - 2 * PAD) * share
-
-    parts = [
-        f'<rect x="{PAD}" y="13" width="{INTERVAL - 2 * PAD}" height="2" fill="{tokens.grid}"/>',
-        f'<rect x="{x(low):.1f}" y="10" width="{max(x(high) - x(low), 2):.1f}" height="8" rx="4" '
-        f'fill="{tokens.accent}" opacity=".5"/>',
-        f'<rect x="{x(value) - 1.25:.1f}" y="6" width="2.5" height="16" fill="{tokens.ink}"/>',
-    ]
-    if reference is not None:
-        parts.append(
-            f'<circle cx="{x(reference):.1f}" cy="14" r="4" fill="none" stroke="{tokens.muted}" stroke-width="2"/>'
-        )
-    return _svg(parts, INTERVAL)
+TICKS = 5
+"""So many gridlines has an axis at most, or one more."""
+AIR = 0.04
+"""Of the axis, left free at either end."""
 
 
-def sparkline(series: Sequence[Sequence[float]], layers: Sequence[int], tokens: Tokens) -> str:
-    """The course of some values, each counted from its own start; `layers` gives each line its colour."""
-    changes = [[value - line[0] for value in line] for line in series if len(line) > 1]
-    top = max((abs(value) for line in changes for value in line), default=0.0)
-    if not changes or top == 0:
-        return blank()
-    count = max(layers) + 1
-    parts = [f'<rect x="{PAD}" y="13.5" width="{SPARKLINE - 2 * PAD}" height="1" fill="{tokens.grid}"/>']
-    for line, layer in zip(changes, layers, strict=True):
-        step = (SPARKLINE - 2 * PAD) / (len(line) - 1)
-        points = " ".join(f"{PAD + i * step:.1f},{HEIGHT / 2 - 11 * value / top:.1f}" for i, value in enumerate(line))
-        colour = layer_colour(tokens, layer, count)
-        parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2.2"/>')
-    return _svg(parts, SPARKLINE)
+@dataclass(frozen=True)
+class Axis:
+    """What the marks of a column share."""
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    """Where a gridline goes through all rows."""
+    labels: tuple[str, ...]
+    """What stands above each gridline."""
+    zero: float | None = None
+    """One of the ticks whose line says something: no difference."""
+    band: tuple[float, float] | None = None
+    """What is too little to matter, shaded."""
+
+    def at(self, value: float) -> float:
+        """Percent of the width, 0 to 100; what lies beyond stays at its end."""
+        return min(100.0, max(0.0, 100 * (value - self.low) / (self.high - self.low)))
 
 
-def blank() -> str:
-    """Nothing: an empty cell would read "None"."""
-    return _svg([], INTERVAL)
+@dataclass(frozen=True)
+class Mark:
+    """One value, as it is drawn on the axis of its column; each part may be missing."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    """The ends of its interval; of a difference at the level of its Holm step, so that picture and verdict agree."""
+    tie: bool = False
+    """Not told apart from what it is compared with: a grey bar with a ring instead of colour and a tick."""
+    colour: str = ""
+    """#RRGGBB of the bar; empty: the accent."""
+    reference: float | None = None
+    """A ring where the yardstick lies."""
+    dots: tuple[float, ...] = ()
+    """The single runs behind the value."""
+    said: str = ""
+    """What is read out and shown at the pointer; empty: the value and its interval."""
 
 
-def _svg(parts: Sequence[str], width: int) -> str:
-    size = f'viewBox="0 0 {width} {HEIGHT}" width="{2 * width}" height="{2 * HEIGHT}"'
-    return "data:image/svg+xml;utf8," + quote(f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>')
+@dataclass(frozen=True)
+class Words:
+    """A text with more than its letters."""
+
+    text: str
+    small: str = ""
+    """Behind it, muted."""
+    strong: bool = False
+    dot: str = ""
+    """#RRGGBB of a dot before it: the colour that this has in other figures."""
+    title: str = ""
+    """Shown at the pointer; empty: the text itself, which a narrow column may cut."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A small drawing in a cell."""
+
+    drawing: Node
+    said: str
+    """What is read out in its place."""
+
+
+Cell = str | Words | Mark | Picture
+
+
+@dataclass(frozen=True)
+class Column:
+    """What stands below one heading."""
+
+    key: str
+    """Of the cells in `Row.cells`."""
+    title: str
+    """Empty: it is read out as `key`."""
+    width: str = ""
+    """As CSS, such as `8rem`; empty: what the others leave."""
+    axis: Axis | None = None
+    """Of a column of marks."""
+    number: bool = False
+    """On the right, so that digits stand below each other."""
+    soft: bool = False
+    """Muted: for what is known but not asked about."""
+    opt: bool = False
+    """The first to go where the page is narrow."""
+    ties: bool = False
+    """The place of the upright lines that join what cannot be told apart (`Marks.groups`); it has no cells."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line; the first column names it."""
+
+    id: str
+    """What picking it gives."""
+    cells: Mapping[str, Cell]
+    """By the key of their column; what is missing is an empty cell."""
+    children: tuple[Row, ...] = ()
+    """Shown when it is unfolded; each can be picked, none ticked."""
+    apart: bool = False
+    """A line above it: something else begins."""
+    tick: bool = True
+    """Whether it can be ticked, where rows can."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """The whole table; at most about a hundred rows."""
+
+    label: str
+    """What it is, for those who hear it."""
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    groups: tuple[tuple[str, ...], ...] = ()
+    """Rows, by id, of which no two can be told apart; an upright line joins each group."""
+    height: float = 1.95
+    """Of a row in rem, 1.55 to 2.1."""
+    ids: tuple[str, ...] = field(init=False)
+    """Of all rows and what they unfold to."""
+
+    def __post_init__(self) -> None:
+        ids = tuple(each.id for row in self.rows for each in (row, *row.children))
+        object.__setattr__(self, "ids", ids)
+
+
+def axis(
+    marks: Sequence[Mark],
+    *,
+    zero: float | None = None,
+    ends: tuple[float, float] | None = None,
+    leaves_out: Literal["", "low", "high"] = "",
+    signed: bool = False,
+) -> Axis:
+    """An axis for the marks of a column.
+
+    Args:
+        marks: All of them, those without a value too.
+        zero: A value that must be on the axis, with a line of its own.
+        ends: Values beyond which nothing can lie, such as 0 and 1.
+        leaves_out: The side on which what lies far off does not squeeze the others: where less than half of the marks
+            lie beyond a gap that is wider than all the rest together, the axis ends before it, and each of those has
+            its number at the edge.
+        signed: Whether labels have a plus sign.
+    """
+    spans = sorted((_span(mark) for mark in marks if mark.value is not None), key=sum)
+    low, high = _extent(_competing(spans, leaves_out)) if spans else (0.0, 1.0)
+    if zero is not None:
+        low, high = min(low, zero), max(high, zero)
+    air = AIR * (high - low) or max(0.01, 0.01 * abs(high))
+    low, high = low - air, high + air
+    if ends is not None:
+        low, high = max(low, ends[0]), min(high, ends[1])
+    step = _step((high - low) / TICKS)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    ticks = tuple(round(number * step, 10) for number in range(first, last + 1))
+    return Axis(low, high, ticks, tuple(_label(tick, step, signed) for tick in ticks), zero)
+
+
+Span = tuple[float, float]
+
+
+def _span(mark: Mark) -> Span:
+    known = [each for each in (mark.value, mark.low, mark.high, *mark.dots) if each is not None]
+    return min(known), max(known)
+
+
+def _extent(spans: Sequence[Span]) -> Span:
+    return min(low for low, _ in spans), max(high for _, high in spans)
+
+
+def _competing(spans: Sequence[Span], leaves_out: str) -> Sequence[Span]:
+    """The rising spans without a minority far off on one side."""
+    for lost in range(1, (len(spans) + 1) // 2) if leaves_out else ():
+        near, far = (spans[lost:], spans[:lost]) if leaves_out == "low" else (spans[:-lost], spans[-lost:])
+        (low, high), (lowest, highest) = _extent(near), _extent(far)
+        if max(low - highest, lowest - high) > high - low:
+            return near
+    return spans
+
+
+def _step(rough: float) -> float:
+    """The smallest of 1, 2, 2.5, 5 times a power of ten that is not below."""
+    power: float = 10.0 ** math.floor(math.log10(rough))
+    return next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * (1 - 1e-9))
+
+
+def _label(tick: float, step: float, signed: bool) -> str:
+    digits = max(0, *(len(f"{each:.10f}".rstrip("0").partition(".")[2]) for each in (tick, step)))
+    plus = "+" if signed and tick > 0 else ""
+    return "0" if tick == 0 else plus + f"{tick:.{digits}f}".replace("-", "\u2212")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from core.runs.record import RunRecord
-from dashboard.figures import marks
+from dashboard.figures import sparkline as marks
 from dashboard.figures.results import headline, run_frame
 from dashboard.figures.theme import Tokens
 

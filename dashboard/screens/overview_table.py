@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.figures import marks
+from dashboard.figures import sparkline as marks
 from dashboard.screens.overview_files import export_button
 from dashboard.widgets.messages import selection_note
 from dashboard.widgets.run_removal import removal_button

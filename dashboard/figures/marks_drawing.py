@@ -1,0 +1,216 @@
+"""The table of marks as a drawing: one for pages and for exported files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from dashboard.figures import nodes
+from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Picture, Row, Words
+from dashboard.figures.marks_ties import Line, Ties, ties
+from dashboard.figures.nodes import Node, element
+from dashboard.figures.numbers import number
+from dashboard.figures.theme import Look
+
+TAIL = 7
+"""Letters at the end of a name that stay when it is too long for its column: names of runs differ there."""
+LANE, MARGIN = 9, 12
+"""Pixels from one upright line to the next, and from the edges to the first and last."""
+COLOURS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
+"""Tokens that the style sheet names; on a page they are there anyway."""
+
+
+@cache
+def style_sheet() -> str:
+    """The look of the table, for the component and for exported files."""
+    return (Path(__file__).parent.parent / "assets" / "marks.css").read_text(encoding="utf-8")
+
+
+def html(table: Marks, look: Look) -> str:
+    """The table by itself, for an exported file or a notebook: it asks for no other file and runs nothing."""
+    colours = "".join(f"--{'rule' if name == 'grid' else name}:{getattr(look.tokens, name)};" for name in COLOURS)
+    return f"<style>{style_sheet()}</style>" + nodes.html(
+        element("div", draw(table, look), class_="marks", style=colours)
+    )
+
+
+def draw(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:
+    """The table as a node.
+
+    Args:
+        table: What is shown.
+        look: Its size; colours are variables of the page.
+        tick: What a row is ticked for, such as `compare`; empty: rows have no box.
+        live: With the rows that others unfold to, and with what a keyboard needs; without, it is a picture.
+    """
+    return _Drawing(table, look, tick, live).whole()
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    table: Marks
+    look: Look
+    tick: str
+    live: bool
+
+    @cached_property
+    def folds(self) -> bool:
+        return self.live and any(row.children for row in self.table.rows)
+
+    @cached_property
+    def ties(self) -> Ties:
+        return ties([row.id for row in self.table.rows], self.table.groups)
+
+    def whole(self) -> Node:
+        rows = [each for row in self.table.rows for each in self._rows(row)]
+        role = {"role": "treegrid" if self.folds else "grid"} if self.live else {}
+        grids = (f"--g{k}:{_grid(column.axis)};" for k, column in enumerate(self.table.columns) if column.axis)
+        style = f"--row:{self.table.height:g}rem;--px:{self.look.size(1):g}px;{''.join(grids)}"
+        heads = [*([_head(Column(self.tick, ""))] if self.tick else []), *map(_head, self.table.columns)]
+        return element(
+            "table",
+            element("colgroup", *self._widths()),
+            element("thead", element("tr", *heads)),
+            element("tbody", *rows),
+            aria_label=self.table.label,
+            style=style,
+            **role,
+        )
+
+    def _widths(self) -> Iterator[Node]:
+        if self.tick:
+            yield element("col", style="width:2.2rem")
+        for column in self.table.columns:
+            lanes = f"{2 * MARGIN + LANE * max(0, self.ties.lanes - 1)}px"
+            width = lanes if column.ties else column.width
+            yield element("col", **_class(column), **({"style": f"width:{width}"} if width else {}))
+
+    def _rows(self, row: Row) -> Iterator[Node]:
+        """A row and what it unfolds to."""
+        state = {"data_id": row.id, "tabindex": "0", "aria_selected": "false"} if self.live else {}
+        if self.folds:
+            state |= {"aria_level": "1"} | ({"aria_expanded": "false"} if row.children else {})
+        apart = {"class_": "apart"} if row.apart else {}
+        yield element("tr", *self._cells(row, self.ties.rows[row.id], foldable=bool(row.children)), **state, **apart)
+        for child in row.children if self.folds else ():
+            state |= {"data_id": child.id, "data_of": row.id, "aria_level": "2", "hidden": "", "class_": "child"}
+            state.pop("aria_expanded", None)
+            yield element("tr", *self._cells(child, self.ties.below[row.id], child=True), **state)
+
+    def _cells(self, row: Row, lines: list[Line], *, foldable: bool = False, child: bool = False) -> Iterator[Node]:
+        first, *others = self.table.columns
+        name = _words_of(row.cells.get(first.key, ""))
+        if self.tick:
+            label = f"{self.tick} {name.text}"
+            box = element("input", type="checkbox", tabindex="-1", aria_label=label) if row.tick and not child else None
+            yield element("td", box, class_="box")
+        fold = element("span", "\u25b8" if foldable else "", class_="fold", aria_hidden="true") if self.folds else None
+        parts = element("span", fold, *_spoken(name, cut_in_the_middle=True), class_="name")
+        yield element("th", parts, scope="row", title=name.title or name.text)
+        for column in others:
+            cell = row.cells.get(column.key, "")
+            if column.ties:
+                places = [(f"tie {line.part}", MARGIN + LANE * line.lane) for line in lines]
+                yield element("td", *(element("span", class_=k, style=f"left:{x}px") for k, x in places), class_="ties")
+            elif column.axis is not None:
+                mark = _mark(cell if isinstance(cell, Mark) else Mark(), column.axis)
+                grid = {"style": f"--g:var(--g{self.table.columns.index(column)})"}
+                yield element("td", element("span", mark, class_="m", **grid), **_class(column))
+            else:
+                yield _plain(column, cell)
+
+
+def _class(column: Column) -> dict[str, str]:
+    known = {"num": column.number, "mark": column.axis, "ties": column.ties, "soft": column.soft, "opt": column.opt}
+    names = " ".join(name for name, is_so in known.items() if is_so)
+    return {"class_": names} if names else {}
+
+
+def _head(column: Column) -> Node:
+    title: Node = column.title or element("span", column.key, class_="sr")
+    if column.axis is None:
+        return element("th", title, scope="col", **_class(column))
+    axis = element("span", *_labels(column.axis), class_="ax", aria_hidden="true")
+    return element("th", title, axis, scope="col", **_class(column))
+
+
+def _labels(axis: Axis) -> Iterator[Node]:
+    """The numbers above the gridlines; every second one may go where there is no room, zero never."""
+    first = axis.ticks.index(axis.zero) if axis.zero in axis.ticks else 0
+    for place, (tick, label) in enumerate(zip(axis.ticks, axis.labels, strict=True)):
+        lesser = {"class_": "lesser"} if (place - first) % 2 else {}
+        yield element("span", label, style=f"left:{axis.at(tick):.2f}%", **lesser)
+
+
+def _plain(column: Column, cell: Cell) -> Node:
+    if isinstance(cell, Picture):
+        spoken = element("span", cell.said, class_="sr")
+        return element("td", cell.drawing, spoken, title=cell.said, **_class(column))
+    words = _words_of(cell)
+    title = {"title": words.title or words.text} if words.text else {}
+    return element("td", *_spoken(words), **title, **_class(column))
+
+
+def _words_of(cell: Cell) -> Words:
+    return cell if isinstance(cell, Words) else Words(cell if isinstance(cell, str) else "")
+
+
+def _spoken(words: Words, *, cut_in_the_middle: bool = False) -> Iterator[Node]:
+    if words.dot:
+        yield element("span", class_="dot", style=f"--c:{words.dot}")
+    cut = cut_in_the_middle and len(words.text) > 2 * TAIL
+    parts = (words.text[:-TAIL], words.text[-TAIL:]) if cut else (words.text,)
+    yield element("span", *(element("span", part) for part in parts), class_="text strong" if words.strong else "text")
+    if words.small:
+        yield element("small", words.small)
+
+
+def _grid(axis: Axis) -> str:
+    """The gridlines of a column as the background of each of its cells."""
+    lines = [
+        f"linear-gradient(var(--right) 0 0) {axis.at(tick):.2f}% 0/1.5px 100% no-repeat"
+        if tick == axis.zero
+        else f"linear-gradient(var(--rule) 0 0) {axis.at(tick):.2f}% 0/1px 100% no-repeat"
+        for tick in axis.ticks
+    ]
+    if axis.band is not None:
+        start, width = axis.at(axis.band[0]), axis.at(axis.band[1]) - axis.at(axis.band[0])
+        place = 100 * start / (100 - width) if width < 100 else 0  # CSS counts from what the picture leaves free
+        lines.append(f"linear-gradient(var(--panel) 0 0) {place:.2f}% 0/{width:.2f}% 100% no-repeat")
+    return ",".join(lines) or "none"
+
+
+def _mark(mark: Mark, axis: Axis) -> Node | None:
+    said = mark.said or _in_words(mark)
+    if not said:
+        return None
+    colour = {"style": f"--c:{mark.colour}"} if mark.colour else {}
+    kind = "tie" if mark.tie else "sure"
+    return element("span", *_parts(mark, axis), class_=kind, role="img", aria_label=said, title=said, **colour)
+
+
+def _parts(mark: Mark, axis: Axis) -> Iterator[Node]:
+    if mark.value is not None and mark.value < axis.low:
+        yield element("span", f"\u2039 {number(mark.value)}", class_="edge low")
+        return
+    if mark.value is not None and mark.value > axis.high:
+        yield element("span", f"{number(mark.value)} \u203a", class_="edge high")
+        return
+    if mark.low is not None and mark.high is not None:
+        start, end = axis.at(mark.low), axis.at(mark.high)
+        yield element("span", class_="bar", style=f"left:{start:.2f}%;width:{end - start:.2f}%")
+    points = [("value", mark.value), ("ring", mark.reference), *(("run", dot) for dot in mark.dots)]
+    for kind, value in points:
+        if value is not None and axis.low <= value <= axis.high:
+            yield element("span", class_=kind, style=f"left:{axis.at(value):.2f}%")
+
+
+def _in_words(mark: Mark) -> str:
+    value = "" if mark.value is None else number(mark.value)
+    known = mark.low is not None and mark.high is not None
+    ends = f"95 % interval {number(mark.low or 0)} to {number(mark.high or 0)}" if known else ""
+    dots = "runs " + ", ".join(map(number, mark.dots)) if mark.dots else ""
+    ring = f"yardstick {number(mark.reference)}" if mark.reference is not None else ""
+    return ", ".join(filter(None, (value, ends, dots, ring)))
