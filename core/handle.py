@@ -21,7 +21,6 @@ from core.runs.worker import OnEvent
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
-    import plotly.graph_objects as go
 
     from core.interpret.sentence import SentenceView
 
@@ -184,8 +183,8 @@ class Run:
         text: str = "",
         theme: str = "light",
         options: Mapping[str, str | float] | None = None,
-    ) -> go.Figure:
-        """A figure of the dashboard by name (`roc`, `confusion`, `learning`, `lambdas` …) as a Plotly object.
+    ) -> Any:
+        """A figure of the dashboard by name (`roc`, `confusion`, `learning`, `lambdas` …) .
 
         Args:
             name: `sentiscope figures` has all; a name that is none is answered with the list.
@@ -193,6 +192,10 @@ class Run:
             text: Of the figures of a sentence (`grid`, `coefficients`, `gates` …).
             theme: `light` or `dark`.
             options: What its page lets a person choose, by the name in a link: `{"threshold": 0.7}`, `{"layer": 1}`.
+
+        Returns:
+            A chart as a Plotly object; a table (`metrics`, `each-class` …), whose `rows` are a pandas frame; or one of
+            our components (`head-view`, `parts`), whose `data` it draws. A notebook shows each.
 
         Raises:
             InputError: There is no such figure, split or option, or this run has none of it; the message says why.
@@ -360,7 +363,7 @@ class Sentence:
 
     def figure(
         self, name: str = "grid", *, theme: str = "light", options: Mapping[str, str | float] | None = None
-    ) -> go.Figure:
+    ) -> Any:
         """A figure of this sentence by name (`grid`, `coefficients`, `gates` …); see `Run.figure`."""
         return self.run.figure(name, text=self.text, theme=theme, options=options)
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.data import library
@@ -25,15 +26,15 @@ from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, PREDICTIONS, RECOR
 from core.runs.store import RunStore
 from core.runs.sweep import Plan
 from core.text.config import TextConfig
+from dashboard.figures.drawing import Drawing, Kept
 from dashboard.figures.edits import UNCHANGED, Edits
-from dashboard.figures.figure import Figure, Kept, Shape
+from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.files import Files
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, Tokens
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
     from core.data.inspect import FileReport
     from core.data.table import Dataset
@@ -162,7 +163,7 @@ def _lambda_heads(path: str, version: str, settings: str, _record: RunRecord) ->
     return _files_of(path, 1).lambda_heads(_record)
 
 
-def drawn(figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, go.Figure]:
+def drawn(figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Drawing]:
     """The shape of a figure of one run and its drawing; both are shared, nobody changes them.
 
     Raises:
@@ -172,7 +173,7 @@ def drawn(figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, go.
     files = (RECORD, HISTORY, WEIGHTS, f"{EVALUATION}/{source.split}/{PREDICTIONS}")
     versions = (str(path), *(file_version(path / name) for name in files))
     key = hashlib.sha256(source.text.encode("utf-8", "surrogatepass")).hexdigest()
-    made: tuple[Shape, go.Figure] = _drawn(
+    made: tuple[Shape, Drawing] = _drawn(
         figure.name, versions, source.split, key, source.edits, figure.chosen(source), look, figure, source
     )
     return made
@@ -189,9 +190,10 @@ def _drawn(
     look: Look,
     _figure: Figure[Any],
     _source: Source,
-) -> tuple[Any, go.Figure]:
+) -> tuple[Any, Drawing]:
     shape = _figure.shape(_source)
-    return shape, Kept(_figure.draw(shape, look))
+    drawing = _figure.draw(shape, look)
+    return shape, Kept(drawing) if isinstance(drawing, go.Figure) else drawing
 
 
 def evaluated_splits(run: str) -> list[str]:

@@ -17,17 +17,15 @@ from plotly.offline import get_plotlyjs
 from core.cells import csv_text
 from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
+from dashboard.figures.drawing import Drawing, fragment, titled
 from dashboard.figures.figure import Figure
 from dashboard.figures.files import Files
 from dashboard.figures.registry import ALL, FIGURES
 from dashboard.figures.source import Source
-from dashboard.figures.theme import Look, config
+from dashboard.figures.theme import Look
 
 THEMES = ("light", "dark")
 PLOTLY = "plotly.min.js"
-TITLE = 60
-"""Pixels that a title takes above a figure, which on a page has its heading there."""
-_TITLE_PAD = {"t": 14, "l": 12, "b": 24}
 _SHARED = (
     f'<script src="{PLOTLY}" onerror="document.body.append('
     f"'This figure is drawn by {PLOTLY}, which must lie beside this file.')\"></script>"
@@ -42,9 +40,12 @@ h1 {{ font: 600 1.5rem/1.3 "Source Serif 4", Georgia, serif; margin: 1.5rem auto
 h1 small, figcaption {{ font: 1rem/1.5 "Source Sans 3", Helvetica, Arial, sans-serif; color: {muted}; }}
 h1 small {{ margin-left: .5rem; }}
 figcaption {{ max-width: 46rem; margin-top: .8rem; }}
+table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; }}
+th {{ color: {muted}; font-weight: 400; }}
+th, td {{ padding: .3rem 1.5rem .3rem 0; border-bottom: 1px solid {grid}; vertical-align: top; }}
 </style></head><body>
 <h1>{title} <small>{note}</small></h1>
-<figure aria-label="{alt}">{chart}
+<figure aria-label="{alt}">{drawing}
 <figcaption>{reading}<br>{how}</figcaption>
 </figure></body></html>
 """
@@ -114,7 +115,7 @@ def _write(drawn: Sequence[Drawn], folder: Path, run: str, look: Look, *, csv: b
     """Every figure into files of its name: `name`, `title` and `file` of each."""
     folder.mkdir(parents=True, exist_ok=True)
     alone = len(drawn) == 1
-    if drawn and not alone:
+    if not alone and any(isinstance(each.drawing, go.Figure) for each in drawn):
         (folder / PLOTLY).write_text(get_plotlyjs(), encoding="utf-8")
     files = []
     for figure in drawn:
@@ -134,13 +135,16 @@ def figure(
     theme: str = "light",
     options: Mapping[str, str | float] | None = None,
     store: RunStore | None = None,
-) -> go.Figure:
-    """One figure of a run as a Plotly object, with its title above it; arguments and errors as `figures`."""
+) -> Drawing:
+    """One figure of a run, with its title above it; arguments and errors as `figures`.
+
+    Returns:
+        A chart as a Plotly object; a table, whose `rows` are a pandas frame; a component, whose `data` it draws. A
+        notebook shows each.
+    """
     look = _look(theme)
     drawn, _ = _all(_source(store or RunStore(), run, [name], split, text, options or {}), look, [name])
-    chart, words = drawn[0].chart, ", ".join(filter(None, (drawn[0].title, drawn[0].note)))
-    chart.update_layout(title={"text": words, "x": 0, "yref": "container", "automargin": True, "pad": _TITLE_PAD})
-    return chart.update_layout(height=chart.layout.height + TITLE) if chart.layout.height else chart
+    return titled(drawn[0].drawing, ", ".join(filter(None, (drawn[0].title, drawn[0].note))))
 
 
 def _look(theme: str) -> Look:
@@ -168,7 +172,7 @@ class Drawn:
     name: str
     figure: Figure[Any]
     shape: Any
-    chart: go.Figure
+    drawing: Drawing
     note: str
 
     @property
@@ -202,15 +206,15 @@ def _drawn(name: str, source: Source, look: Look) -> Drawn:
 
 def page(figure: Drawn, run: str, look: Look, *, alone: bool) -> str:
     """One figure as a document; with `alone`, plotly.js is inside, else beside it. No other file is asked for."""
-    name = figure.name
-    chart = figure.chart.to_html(full_html=False, include_plotlyjs=alone, config=config(name), div_id=name)
+    chart = isinstance(figure.drawing, go.Figure)
+    drawn = fragment(figure.drawing, figure.name, plotly=alone)
     words = {"title": figure.title, "note": figure.note, "reading": figure.reading, "how": figure.how, "run": run}
     alt = figure.figure.alternative(figure.shape, figure.note, figure.reading)
     t = look.tokens
-    colours = {"paper": t.paper, "ink": t.ink, "muted": t.muted}
+    colours = {"paper": t.paper, "ink": t.ink, "muted": t.muted, "grid": t.grid}
     return _PAGE.format(
         **{key: escape(value) for key, value in words.items()},
         **colours,
         alt=escape(alt),
-        chart=chart if alone else _SHARED + chart,
+        drawing=_SHARED + drawn if chart and not alone else drawn,
     )

@@ -12,10 +12,11 @@ from typing import Any
 from core.exceptions import InputError
 from core.interpret.sentence import SentenceView, padding_name, without_maps
 from core.runs.record import RunRecord
+from dashboard.figures.drawing import fragment
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, HEADS, Weighed, of_layer
 from dashboard.figures.sentence import subtracts
-from dashboard.figures.theme import LIGHT, Look, config
+from dashboard.figures.theme import LIGHT, Look
 
 _STYLE = f"""
 body{{font:17px/1.5 "Source Sans 3","Source Sans Pro",Helvetica,Arial,sans-serif;max-width:76rem;margin:2rem auto;
@@ -81,11 +82,10 @@ def _figures(view: SentenceView, minus: bool) -> str:
 def _figure(figure: Figure[Any], shape: Any, name: str) -> str:
     """One of them; the first has plotly.js inside, so that nothing else is asked for."""
     title, note, reading = (figure.say(words, shape) for words in (figure.title, figure.note, figure.reading))
-    first = name == "layer-0"
-    chart = figure.draw(shape, LOOK).to_html(full_html=False, include_plotlyjs=first, config=config(name), div_id=name)
+    drawn = fragment(figure.draw(shape, LOOK), name, plotly=name == "layer-0")
     return (
         f'<h2>{escape(title)} <small class="note">{escape(note)}</small></h2>'
-        f'<figure aria-label="{escape(figure.alternative(shape, note, reading))}">{chart}'
+        f'<figure aria-label="{escape(figure.alternative(shape, note, reading))}">{drawn}'
         f'<figcaption class="note">{escape(reading)}</figcaption></figure>'
     )
 

@@ -12,8 +12,6 @@ from core.runs.store import RunStore
 from core.verbs.prediction import answer
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
     from core.interpret.sentence import SentenceView
 
 
@@ -92,8 +90,12 @@ def figure(
     theme: str = "light",
     options: Mapping[str, str | float] | None = None,
     store: RunStore | None = None,
-) -> go.Figure:
-    """One of these figures as a Plotly object, to show, change and save; arguments and errors as `figures`."""
+) -> Any:
+    """One of these figures, to show, change and save; arguments and errors as `figures`.
+
+    Returns:
+        A chart as a Plotly object, a table with a pandas frame as its `rows`, or a component with the `data` it draws.
+    """
     draw = _of_the_dashboard("figure")
     return draw(run, name, split=split, text=text, theme=theme, options=options, store=store)
 

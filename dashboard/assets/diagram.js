@@ -1,6 +1,6 @@
 // A drawing that arrives as a string of SVG. It is parsed as a document of its own, in which nothing runs, and copied.
 export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".dg");
+  const root = parentElement.querySelector(".diagram");
   const drawn = new DOMParser().parseFromString(data.svg, "image/svg+xml").documentElement;
   const svg = document.importNode(drawn, true);
   root.replaceChildren(svg);

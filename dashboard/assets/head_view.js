@@ -15,7 +15,7 @@ const short = (word) => (word.length > 14 ? word.slice(0, 13) + "\u2026" : word)
 const write = (value) => value.toFixed(2).replace("-", "\u2212");
 
 export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".hv");
+  const root = parentElement.querySelector(".head_view");
   const { tokens, maps, top, size, plus, minus, muted } = data;
   const H = maps.length, L = tokens.length, row = size * 1.75, above = size * 2.9;
   root.style.setProperty("--fs", size + "px");

@@ -7,8 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from core.models.describe import Part
+import pandas as pd
+
+from core.exceptions import NotAvailable
+from core.models.describe import Part, parts
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count
+from dashboard.figures.source import Source
 from dashboard.figures.theme import SANS, Look
 
 WIDTH = 540
@@ -154,3 +160,47 @@ def _box(canvas: _Canvas, part: Part) -> None:
 
 def _attributes(style: dict[str, object]) -> str:
     return "".join(f' {name.replace("_", "-")}="{value}"' for name, value in style.items())
+
+
+def parts_frame(made: Sequence[Part]) -> pd.DataFrame:
+    """The diagram as a table, one row for each part and each term of the attention."""
+    rows: list[tuple[str, str, str, int, int]] = []
+    for part in made:
+        rows.append((part.title, "", part.detail, part.parameters, part.times))
+        rows += [(part.title, term.name, term.detail, term.parameters, part.times) for term in part.terms]
+    return pd.DataFrame(rows, columns=["part", "term", "detail", "parameters", "copies"])
+
+
+@dataclass(frozen=True)
+class Made:
+    """The parts of a model, and the name of the preset or run that it is."""
+
+    parts: Sequence[Part]
+    name: str
+
+
+def _of_run(source: Source) -> Made:
+    record = source.record
+    if not record.vocabulary or len(record.classes) < 2:
+        raise NotAvailable("how large its parts are is known when training begins")
+    return Made(parts(record.config.model, vocabulary=record.vocabulary, classes=len(record.classes)), record.run)
+
+
+def _draw(made: Made, look: Look) -> Component:
+    data = {"svg": diagram(made.parts, look), "name": f"sentiscope-model-{made.name}"}
+    return Component("diagram", data, look)
+
+
+DIAGRAM = Figure(
+    "parts",
+    "models",
+    "Parts",
+    _of_run,
+    _draw,
+    note=lambda made: f"{count(sum(part.parameters * part.times for part in made.parts))} parameters",
+    reading=(
+        "From top to bottom, as a text passes. In colour: what this attention has besides plain attention. "
+        "A line on the left goes around a part, and is added to what comes out of it."
+    ),
+    tables=lambda made: {"Parts": parts_frame(made.parts)},
+)

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-import plotly.graph_objects as go
-
 from core.exceptions import NotAvailable
 from core.models.provides import provides
+from dashboard.figures.drawing import Drawing
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look
 
@@ -21,22 +20,9 @@ Shape = TypeVar("Shape")
 Words = str | Callable[[Shape], str]
 
 
-Page = Literal["train", "lambdas", "performance", "embeddings", "sentence", "data", "sweeps"]
+Page = Literal["train", "lambdas", "performance", "embeddings", "sentence", "data", "models", "sweeps"]
 OF_SPLIT = ("performance", "embeddings")
 """Pages whose figures are about a split; those of `sentence` are about a text."""
-
-
-class Kept(go.Figure):
-    """A drawing that is shown again and again: it is put into words for the browser once."""
-
-    def __init__(self, drawn: go.Figure) -> None:
-        super().__init__()
-        self.__dict__["_words"] = drawn.to_dict()
-
-    def to_dict(self) -> dict[str, Any]:
-        """As of the drawing; whoever takes it must not change it."""
-        words: dict[str, Any] = self.__dict__["_words"]
-        return words
 
 
 @dataclass(frozen=True)
@@ -51,7 +37,8 @@ class Figure(Generic[Shape]):
     read: Callable[[Source], Shape] | None
     """What is drawn of a run; raises `NotAvailable` with the reason where it has nothing of the kind. None: it is not
     of a run but of a data set or a sweep, whose page has its shape."""
-    draw: Callable[[Shape, Look], go.Figure]
+    draw: Callable[[Shape, Look], Drawing]
+    """As a chart, a table, or one of our components."""
     note: Words[Shape] = ""
     """n, or the setting: it stands beside the heading."""
     reading: Words[Shape] = ""

@@ -11,11 +11,12 @@ import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from dashboard.figures.attention import SCALES, MapRow, block, coefficients, full_colour, map_grid, scaled
+from dashboard.figures.drawing import Component
 from dashboard.figures.edits import UNCHANGED, Edits
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count
-from dashboard.figures.sentence import combined_rows, map_rows, subtracts
-from dashboard.figures.source import Option, Source
+from dashboard.figures.sentence import WINDOW, combined_rows, map_rows, subtracts
+from dashboard.figures.source import Option, Source, Span
 from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
@@ -225,4 +226,91 @@ COMBINED = Figure(
     lambda shown, look: map_grid(shown.rows, shown.view.tokens, look, top=shown.top),
     note=lambda shown: shown.run,
     reading="What the values are weighted with in each layer, as absolute weights.",
+)
+
+
+def _starts(source: Source) -> Span | tuple[()]:
+    beyond = len(source.view.tokens) - WINDOW
+    return Span(1, beyond + 1, 1) if beyond > 0 else ()
+
+
+FROM = Option(
+    "from",
+    "From token",
+    _starts,
+    "The head view shows a window of a long text; the maps show all of it.",
+    usual=lambda source: 1.0,
+    words=lambda source, first: "",
+)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The chosen map of every head, of a window where the text is long."""
+
+    shown: Heads
+    first: int
+    """Token with which the window begins, from 0."""
+
+    @property
+    def part(self) -> slice:
+        """The window."""
+        return slice(self.first, self.first + WINDOW)
+
+    @property
+    def window(self) -> str:
+        """Which tokens it holds, in words; empty where it holds all."""
+        length = len(self.shown.view.tokens)
+        if length <= WINDOW:
+            return ""
+        return f" Tokens {self.first + 1} to {self.first + WINDOW} of {count(length)}; the maps show all of them."
+
+
+def _lines(source: Source) -> Lines:
+    view, minus, scale = attended(source), subtracts(source.record), str(source.chosen(SCALE))
+    which = _maps(source).index(str(source.chosen(MAP)))
+    return Lines(
+        of_layer(view, layer(source), minus, source.edits, which, scale), round(float(source.chosen(FROM))) - 1
+    )
+
+
+def _draw_lines(lines: Lines, look: Look) -> Component:
+    shown, t = lines.shown, look.tokens
+    data = {
+        "tokens": list(shown.view.tokens[lines.part]),
+        "maps": np.round(shown.map.weights[:, lines.part, lines.part], 3).tolist(),
+        "top": round(shown.top, 4),
+        "size": look.size(18),
+        "plus": t.plus,
+        "minus": t.minus,
+        "muted": t.muted,
+        "label": f"Attention, {shown.setting}.{lines.window}",
+        "name": "sentiscope-heads",
+        "hint": "Point at a word, or reach it with Tab and the arrow keys.",
+    }
+    return Component("head_view", data, look)
+
+
+SIGNS = {"against uniform": "blue is above an even spread, orange below it"}
+SIGN = "blue adds, orange takes away"
+
+
+def _lines_reading(lines: Lines) -> str:
+    sign = SIGNS.get(lines.shown.scale, SIGN)
+    return f"Colour is sign: {sign}. Width is weight. The numbered squares show and hide heads.{lines.window}"
+
+
+HEAD_VIEW = Figure(
+    "head-view",
+    "sentence",
+    "Attention",
+    _lines,
+    _draw_lines,
+    note=lambda lines: lines.shown.setting,
+    reading=_lines_reading,
+    how=(
+        "Weights after softmax and combination, on the chosen scale. Full colour is the 98.5th percentile of what is "
+        "shown, so that a single strong weight does not hide the rest. At rest the strongest lines are drawn."
+    ),
+    options=(LAYER, MAP, SCALE, FROM),
 )

@@ -13,9 +13,10 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.models.provides import provides
-from core.papers.reported import Counterpart, counterpart
+from core.papers.reported import Counterpart, counterpart, no_counterpart
 from core.runs.record import RunRecord
 from dashboard.figures.curves import Curves, Line, Place
+from dashboard.figures.drawing import Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number, signed, subscript
 from dashboard.figures.panels import Panels
@@ -442,7 +443,7 @@ def course_tables(course: Course) -> dict[str, pd.DataFrame]:
     return {
         "Course": course_table(course.tracks),
         "Losses": loss_table(course.tracks),
-        "Final values": final_table(course.tracks, course.records, course.reported),
+        "Final values": _final(course),
     }
 
 
@@ -461,4 +462,43 @@ COURSE = Figure(
     options=(SCALE,),
     spread=(SCALE,),
     tables=course_tables,
+)
+
+
+def _rests_on(course: Course) -> str:
+    seeds = 1 + sum(track.sibling for track in course.tracks[1:])
+    return f"over {seeds} seeds" if seeds > 1 else "one seed"
+
+
+KEPT = "Values of the weights that a run kept, those of its best epoch: the curves may go on behind it."
+COMPARED = (
+    "Values of the weights that a run kept (its best epoch); the difference is ours, over seeds where there are "
+    "several, less the reported value. The paper prints one run and no deviations."
+)
+
+
+def _final_reading(course: Course) -> str:
+    record = course.records[course.tracks[0].run]
+    paper = counterpart(record.preset, record.config)
+    if paper is None or not course.reported:
+        reason = no_counterpart(record.preset, record.config)
+        none = f"No reported values to compare them with. {reason or 'The paper prints no lambda of this model.'}"
+        return f"{KEPT} {none}"
+    reported = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
+    return f"{COMPARED} {where_it_starts(record)} {reported}"
+
+
+def _final(course: Course) -> pd.DataFrame:
+    return final_table(course.tracks, course.records, course.reported)
+
+
+FINAL = Figure(
+    "final-values",
+    "lambdas",
+    "Final values",
+    course,
+    lambda course, look: Table(_final(course), narrow=True),
+    note=_rests_on,
+    reading=_final_reading,
+    tables=lambda course: {"Final values": _final(course)},
 )

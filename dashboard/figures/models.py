@@ -8,7 +8,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from core import systems
-from core.models.describe import parts
 from core.models.presets import PAPERS, PRESETS
 from core.runs.record import RunRecord
 from dashboard.figures.naming import data_name
@@ -62,15 +61,6 @@ def preset_frame(paper: str, sizes: Sizes, records: Sequence[RunRecord]) -> pd.D
             for row in rows
         ]
     )
-
-
-def parts_frame(name: str, sizes: Sizes) -> pd.DataFrame:
-    """The diagram as a table, one row for each part and each term of the attention."""
-    rows: list[tuple[str, str, str, int, int]] = []
-    for part in parts(PRESETS[name].model, vocabulary=sizes.vocabulary, classes=systems.possible(name, sizes.classes)):
-        rows.append((part.title, "", part.detail, part.parameters, part.times))
-        rows += [(part.title, term.name, term.detail, term.parameters, part.times) for term in part.terms]
-    return pd.DataFrame(rows, columns=["part", "term", "detail", "parameters", "copies"])
 
 
 def difference_frame(first: str, second: str) -> pd.DataFrame:

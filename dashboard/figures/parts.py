@@ -19,6 +19,7 @@ from core.text.tags import TAGS
 from dashboard.figures import heads
 from dashboard.figures.attention import MapRow, block, coefficient_names, map_grid
 from dashboard.figures.curves import NUMBERS, NumberLine
+from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import number
 from dashboard.figures.panels import Panels
@@ -470,6 +471,45 @@ LEARNED = Figure(
     reading="The stronger the line, the deeper the layer; a single line belongs to the whole model.",
     tables=lambda shown: {"Course of numbers": numbers_table(shown.lines)},
 )
-NUMBERS_READING = (
-    "Several values are those of the layers, from the first to the last; a single one belongs to the whole model."
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The table of `number_table` or `record_numbers`, and when they were so."""
+
+    table: pd.DataFrame
+    title: str = "Numbers inside"
+    note: str = "of the epoch that was kept"
+
+
+def numbers(record: RunRecord) -> Numbers:
+    """Those of a finished run.
+
+    Raises:
+        NotAvailable: its model has none.
+    """
+    table = record_numbers(record)
+    if table.empty:
+        raise NotAvailable(f"{record.preset} learns no number with a meaning of its own")
+    if set(table["number"]) == {NEUTRAL_TOKENS}:
+        return Numbers(table, "What its lexicon knows", "counted, not learned")
+    return Numbers(table)
+
+
+def _draw_numbers(shown: Numbers, look: Look) -> Table:
+    titles = {"number": "Number", "what it is": "What it is", "learned": "Value"}
+    return Table(shown.table, {name: Column(title) for name, title in titles.items()}, narrow=True)
+
+
+NUMBERS_OF = Figure(
+    "numbers",
+    "lambdas",
+    lambda shown: shown.title,
+    lambda source: numbers(source.record),
+    _draw_numbers,
+    note=lambda shown: shown.note,
+    reading=(
+        "Several values are those of the layers, from the first to the last; a single one belongs to the whole model."
+    ),
+    tables=lambda shown: {"Learned numbers": shown.table},
 )

@@ -7,11 +7,14 @@ from typing import Any
 
 from dashboard.figures import (
     calibration,
+    classes,
     confusion,
+    diagram,
     embeddings,
     heads,
     labels,
     lambdas,
+    metrics,
     parts,
     phenomena,
     ranking,
@@ -21,8 +24,8 @@ from dashboard.figures import (
 from dashboard.figures.figure import Figure, Page
 
 TOPICS = (
-    *(training, lambdas, confusion, labels, ranking, calibration, phenomena),
-    *(embeddings, silhouettes, heads, parts),
+    *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, phenomena),
+    *(embeddings, silhouettes, heads, parts, diagram),
 )
 ALL: tuple[Figure[Any], ...] = tuple(
     {

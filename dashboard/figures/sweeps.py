@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from core.evaluation.significance import METHOD
 from core.runs.sweep import STATES, Plan, State
 from core.runs.sweep_drive import SweepState
+from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, duration, number, signed
 from dashboard.figures.panels import Panels
@@ -225,7 +226,25 @@ MEMBERS = Figure[Members](
         "would give."
     ),
 )
-TABLE_READING = (
-    "± is the sample deviation of the runs. Behind a difference stands its 95 % interval; a star marks one that is "
-    f"significant at 5 %. {METHOD}"
+
+
+def _columns(rows: pd.DataFrame, look: Look) -> Table:
+    """Under its name with a capital; all but the first hold numbers."""
+    titled = {name: name[:1].upper() + name[1:] for name in map(str, rows)}
+    return Table(
+        rows, {name: Column(words, alignment="left" if name == "cell" else "right") for name, words in titled.items()}
+    )
+
+
+TABLE = Figure[pd.DataFrame](
+    "sweep-table",
+    "sweeps",
+    "Table",
+    None,
+    _columns,
+    note=lambda rows: f"{count(len(rows))} cells",
+    reading=(
+        "± is the sample deviation of the runs. Behind a difference stands its 95 % interval; a star marks one that is "
+        f"significant at 5 %. {METHOD}"
+    ),
 )

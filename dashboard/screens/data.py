@@ -17,6 +17,7 @@ from core.data.table import TEST, TRAIN, Dataset
 from core.exceptions import DataError, NotAvailable, SentiscopeError
 from core.text.config import TextConfig
 from dashboard import access, cards, data, state
+from dashboard.figures.cards import CARDINALITY, SPLITS
 from dashboard.figures.data import (
     CLASSES,
     LENGTHS,
@@ -24,8 +25,6 @@ from dashboard.figures.data import (
     Balance,
     Lengths,
     Measured,
-    as_read_text,
-    cardinality_table,
     class_shares,
     class_table,
     length_table,
@@ -33,8 +32,6 @@ from dashboard.figures.data import (
     measured_table,
     percent,
     phenomenon_table,
-    split_table,
-    split_words,
     yardstick_table,
 )
 from dashboard.figures.datasets import BUILT_IN, Option, matching
@@ -50,36 +47,7 @@ from dashboard.widgets.style import row_height
 QUESTION = "What is in the data, and how much of it will a model get to see?"
 CHOOSE = "Those that can be opened here stand first. Or type the path of a file or folder on this machine"
 FILE_FIRST = "First use the file below, or take it away again"
-SPLITS = "Unknown: share of the tokens that the vocabulary of the training split lacks. Cut: share of the texts."
-SPLITS_HOW = (
-    "Repeats are rows whose text occurred before in the same split. A row of another split that is also in train, or "
-    "lies inside a training text as a phrase, can be memorised instead of understood: scores on it flatter."
-)
 YARDSTICK = "TF-IDF of single words and pairs with logistic regression: what a model has to beat to be worth its name."
-SPLIT_COLUMNS = {
-    "split": st.column_config.TextColumn("Split", width=84),
-    **{
-        name: st.column_config.TextColumn(title, width=width, alignment="right", help=about)
-        for name, title, width, about in (
-            ("rows", "Rows", 62, None),
-            ("median", "Median", 66, "Tokens of the text in the middle"),
-            ("95 %", "95 %", 52, "95 % of the texts have at most this many tokens"),
-            ("longest", "Longest", 68, "In tokens"),
-            ("unknown", "Unknown", 76, "Share of the tokens"),
-            ("cut", "Cut", 60, "Share of the texts"),
-            ("repeats", "Repeats", 68, "Rows that repeat an earlier text of their split"),
-            (
-                "repeats as read",
-                "As read",
-                68,
-                "Rows that repeat an earlier text of their split as the tokenizer reads it",
-            ),
-            ("also in train", "In train", 64, "Rows whose text is also a training text, letter by letter"),
-            ("in train as read", "As read ", 68, "Rows whose text is a training text as the tokenizer reads it"),
-            ("inside a training text", "In phrases", 88, "Share of the texts that are part of a training text"),
-        )
-    },
-}
 
 
 def page() -> None:
@@ -166,7 +134,6 @@ def _card(dataset: Dataset, text: TextConfig) -> Mapping[str, Any] | None:
 
 
 def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    splits = split_table(card)
     part = state.asked(state.PART)
     part = part if part in card["splits"] else TRAIN
     with st.container(key="pair-data"):
@@ -175,31 +142,16 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
         show(CLASSES, Balance(class_shares(card), dataset.task == "multi"))
     with right:
         show(LENGTHS, Lengths(part, card["splits"][part], card["vocabulary"]["max_length"]))
-    unit = "words" if card["vocabulary"]["tokenizer"] == "word" else "pieces"
-    vocabulary = f"vocabulary of {count(card['vocabulary']['size'])} {unit}"
-    heading("Splits", "splits", note=vocabulary, about=SPLITS_HOW)
-    st.dataframe(
-        split_words(splits), hide_index=True, row_height=row_height(), column_config=SPLIT_COLUMNS, alt="Splits"
-    )
-    caption(as_read_text(card))
-    caption(SPLITS)
-    tables = {"Splits": splits, "Classes": class_table(card), "Lengths": length_table(card)}
-    several = cardinality_table(card)
-    if not several.empty:
-        tables["Labels a text"] = several  # exported files keep their names
-        heading("Labels per text", "cardinality", note="how many texts have how many")
-        mean = {"labels per text": "labels per text"}
-        st.dataframe(
-            several.rename(columns=mean),
-            hide_index=True,
-            row_height=row_height(),
-            width="content",
-            alt="Labels per text",
-        )
+    show(SPLITS, card)
+    tables = {**SPLITS.numbers(card), "Classes": class_table(card), "Lengths": length_table(card)}
+    several = any("labels" in split for split in card["splits"].values())
+    if several:
+        tables |= CARDINALITY.numbers(card)
+        show(CARDINALITY, card)
     conflicts = card["repeats"]["conflicting"]
     if conflicts:
         finding(
-            f"{plural(conflicts, 'text')} with {'more than one label' if several.empty else 'different labels'}",
+            f"{plural(conflicts, 'text')} with {'different labels' if several else 'more than one label'}",
             "Nobody can get all of their rows right, neither a model nor a person.",
         )
     return tables

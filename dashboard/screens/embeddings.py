@@ -132,7 +132,7 @@ def _map(source: Source, shown: Mapped, points: pd.DataFrame) -> None:
     chart = None if shown.typed else data.drawn(MAP, source, look())[1]
     with drawing:
         event = show(
-            MAP, shown, chart=chart, more=SELECT[config.dimensions], name=name, tools=TOOLS if flat else (), **options
+            MAP, shown, drawing=chart, more=SELECT[config.dimensions], name=name, tools=TOOLS if flat else (), **options
         )
     if flat:
         with chosen:

@@ -8,36 +8,29 @@ import streamlit as st
 
 from core.exceptions import NotAvailable
 from core.models.provides import provides
-from core.papers.reported import counterpart, no_counterpart
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.baselines import reads_without
-from dashboard.figures.lambdas import COURSE, SCALE, Track, has_lambda, other_seeds, where_it_starts
+from dashboard.figures.lambdas import COURSE, FINAL, SCALE, Track, has_lambda, other_seeds
 from dashboard.figures.numbers import count
 from dashboard.figures.offer import offered
-from dashboard.figures.parts import LEARNED, Learned, numbers_table, record_numbers
+from dashboard.figures.parts import LEARNED, NUMBERS_OF, Learned, Numbers, numbers, numbers_table, record_numbers
 from dashboard.figures.sentence import subtracts
 from dashboard.figures.source import Source
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.figure import caption, heading, show, show_others
+from dashboard.widgets.figure import show, show_others
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, problem
 from dashboard.widgets.next_step import next_step
-from dashboard.widgets.numbers import number_list
 from dashboard.widgets.options import asked, choose
 from dashboard.widgets.runs import chosen_run, facts
-from dashboard.widgets.style import row_height
 
+PLACED = (COURSE, FINAL, LEARNED, NUMBERS_OF)
 QUESTION = "How did each lambda move while the model learned, and where did it end?"
 OTHERS = "Which other numbers did the model learn, and how did they move while it did?"
 KNOWS = "What does the model know besides its weights?"
 LIVE = ("queued", "running")
 POLL_SECONDS = 2.0
-KEPT = "Values of the weights that a run kept, those of its best epoch: the curves may go on behind it."
-FINAL = (
-    "Values of the weights that a run kept (its best epoch); the difference is ours, over seeds where there are "
-    "several, less the reported value. The paper prints one run and no deviations."
-)
 SUBTRACTS = "This model takes its second map away: lambda enters the sum with a minus."
 DEPENDS = (
     "In {preset} lambda depends on the token. What is drawn is its mean over a fixed set of validation texts; "
@@ -102,19 +95,10 @@ def _show(record: RunRecord) -> None:
         )
     _notes(record, shown.tracks)
     show(COURSE, shown)
-    tables, paper = COURSE.numbers(shown), counterpart(record.preset, record.config)
-    heading("Final values", "final", note=_rests_on(shown.tracks))
-    final = tables["Final values"]
-    st.dataframe(final, hide_index=True, row_height=row_height(), width="content", alt="Final values of lambda")
-    if paper is None or not shown.reported:
-        reason = no_counterpart(record.preset, record.config)
-        none = f"No reported values to compare them with. {reason or 'The paper prints no lambda of this model.'}"
-        caption(f"{KEPT} {none}")
-    else:
-        reported = f"Reported: NDT, arXiv 2603.20704, Table {paper.tables[-1]}, {paper.dataset}. {paper.note}"
-        caption(f"{FINAL} {where_it_starts(record)} {reported}")
+    show(FINAL, shown)
+    tables = COURSE.numbers(shown)
     every = {**tables, **_other_numbers(record, "Other learned numbers")}
-    export_bar("lambdas", {**every, **show_others(source, "lambdas", (COURSE, LEARNED))})
+    export_bar("lambdas", {**every, **show_others(source, "lambdas", PLACED)})
 
 
 def _without_lambda(record: RunRecord) -> None:
@@ -123,8 +107,7 @@ def _without_lambda(record: RunRecord) -> None:
     header("Lambdas", OTHERS if lines else KNOWS if len(table) else QUESTION, facts(record))
     tables = _other_numbers(record, "Learned numbers")
     if not tables and len(table):
-        heading("What its lexicon knows", "numbers", note="counted, not learned")
-        number_list(table)
+        show(NUMBERS_OF, numbers(record))
         tables = {"Numbers": table}
     first = offered([one for one in data.runs() if has_lambda(one)])
     title, text = f"{record.preset} has no lambda", _why_not(record)
@@ -144,8 +127,7 @@ def _other_numbers(record: RunRecord, title: str) -> dict[str, Table]:
     show(LEARNED, Learned(lines, record.config.training.epochs, title))
     table = record_numbers(record)
     if len(table):
-        heading("Where they ended", "numbers", note="the epoch that was kept")
-        number_list(table)
+        show(NUMBERS_OF, Numbers(table, "Where they ended", "the epoch that was kept"))
     return {"Learned numbers": table, "Course of numbers": numbers_table(lines)}
 
 
@@ -160,11 +142,6 @@ def _notes(record: RunRecord, tracks: Sequence[Track]) -> None:
         notes.append(HEADS)
     if notes:
         finding("How to read lambda here", " ".join(notes))
-
-
-def _rests_on(tracks: Sequence[Track]) -> str:
-    seeds = 1 + sum(track.sibling for track in tracks[1:])
-    return f"over {seeds} seeds" if seeds > 1 else "one seed"
 
 
 def _nothing_yet(record: RunRecord) -> tuple[str, str]:

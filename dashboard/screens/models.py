@@ -11,13 +11,13 @@ from core.models.neighbours import nearest
 from core.models.presets import PAPERS, PRESETS
 from core.runs.record import RunRecord
 from dashboard import data, state
+from dashboard.figures.diagram import DIAGRAM, Made
 from dashboard.figures.models import (
     ALL,
     USUAL,
     Sizes,
     departure_frame,
     difference_frame,
-    parts_frame,
     preset_frame,
     runs_of,
     sizes_of,
@@ -25,9 +25,8 @@ from dashboard.figures.models import (
 )
 from dashboard.figures.numbers import count
 from dashboard.screens.models_table import preset_table
-from dashboard.widgets.diagram import draw
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.figure import caption, heading
+from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.header import header
 from dashboard.widgets.preset_picker import preset_picker
 from dashboard.widgets.style import row_height
@@ -35,10 +34,6 @@ from dashboard.widgets.style import row_height
 QUESTION = "Which models are there, what are they made of, and what sets one apart from another?"
 MODEL = "ndt-01-n3"
 OWN, FIXED = "of the run", "usual"
-READ_PARTS = (
-    "From top to bottom, as a text passes. In colour: what this attention has besides plain attention. "
-    "A line on the left goes around a part, and is added to what comes out of it."
-)
 
 
 def page() -> None:
@@ -52,8 +47,7 @@ def page() -> None:
     heading("Presets", "presets", note=f"parameters with {sizes.words}")
     preset_table(frame)
     caption("A chosen row is shown below. Parts: what a model has besides a plain transformer encoder.")
-    tables: dict[str, Table] = {"Presets": frame, "Parts": parts_frame(name, sizes)}
-    _whole(name, sizes, records)
+    tables: dict[str, Table] = {"Presets": frame, **_whole(name, sizes, records)}
     tables |= _departures(name) | _trials(name)
     tables["Differences"] = _compare(name)
     export_bar("models", tables)
@@ -74,7 +68,8 @@ def _sizes(record: RunRecord | None) -> Sizes:
     return own if own and chosen == OWN else USUAL
 
 
-def _whole(name: str, sizes: Sizes, records: list[RunRecord]) -> None:
+def _whole(name: str, sizes: Sizes, records: list[RunRecord]) -> dict[str, Table]:
+    """In words, drawn, as an equation; returns the table of its parts."""
     preset = PRESETS[name]
     heading(name, "model", note=preset.source)
     caption(preset.line)
@@ -86,20 +81,19 @@ def _whole(name: str, sizes: Sizes, records: list[RunRecord]) -> None:
         for run in found:
             if st.button(run, key=f"run-{run}", type="tertiary", on_click=state.choose_run, args=(run,)):
                 state.go("performance")
-    made = parts(preset.model, vocabulary=sizes.vocabulary, classes=systems.possible(name, sizes.classes))
-    total = sum(part.parameters * part.times for part in made)
+    classes = systems.possible(name, sizes.classes)
+    made = Made(parts(preset.model, vocabulary=sizes.vocabulary, classes=classes), name)
     with st.container(key="pair-model"):
         left, right = st.columns([1.1, 1], gap="large")
         with left:
-            heading("Parts", "parts", note=f"{count(total)} parameters")
-            draw(made, name)
-            caption(READ_PARTS)
+            show(DIAGRAM, made, name=f"parts-{name}")
         with right:
             heading("Equation", "equation", note="of one head in one layer, and what is around it")
             for index, line in enumerate(equation(preset.model)):
                 with st.container(key=f"equation-{index}", gap=None):
                     st.latex(line.latex)
                     caption(line.words)
+    return {**DIAGRAM.numbers(made)}
 
 
 def _departures(name: str) -> dict[str, Table]:

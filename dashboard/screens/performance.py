@@ -14,30 +14,32 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures import answers, decisions
 from dashboard.figures.calibration import CALIBRATION
+from dashboard.figures.classes import CLASSES
 from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION
 from dashboard.figures.decisions import FEW, Decision, Report
 from dashboard.figures.figure import Figure
 from dashboard.figures.labels import LABELS
+from dashboard.figures.metrics import METRICS
 from dashboard.figures.numbers import count, number
-from dashboard.figures.parts import record_numbers
+from dashboard.figures.parts import NUMBERS_OF
 from dashboard.figures.phenomena import PHENOMENA
 from dashboard.figures.ranking import PR, ROC
-from dashboard.figures.results import metric_stats, metric_table
+from dashboard.figures.results import metric_stats
 from dashboard.figures.source import Source
 from dashboard.screens.performance_labels import multi_label
+from dashboard.screens.performance_metrics import every_metric
 from dashboard.screens.performance_threshold import threshold_bar
 from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, heading, show_of, show_others
+from dashboard.widgets.figure import caption, show_of, show_others
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, selection_note
-from dashboard.widgets.numbers import number_list
 from dashboard.widgets.options import asked, choose
 from dashboard.widgets.runs import chosen_run, ended, facts
 from dashboard.widgets.stats import stats
 from dashboard.widgets.style import row_height
 
-PLACED: tuple[Figure[Any], ...] = (CONFUSION, CONFIDENCE, LABELS, ROC, PR, CALIBRATION, PHENOMENA)
+PLACED: tuple[Figure[Any], ...] = (METRICS, CONFUSION, CONFIDENCE, CLASSES, LABELS, ROC, PR, CALIBRATION, PHENOMENA)
 QUESTION = "How good is the model, and what does it get wrong?"
 INTERVALS = (
     "± is half of the 95 % interval (percentile bootstrap over these sentences); the bar shows where it lies between "
@@ -78,18 +80,16 @@ def page() -> None:
     else:
         stats(metric_stats(record, split, report))
         caption(INTERVALS)
+        tables = every_metric(source)
         threshold_bar(source)
-        decision, tables = source.once(answers.decision), {"Metrics": metric_table(record, split)}
+        decision = source.once(answers.decision)
     _counted(decision)
-    tables |= {"Classes": decisions.class_table(decision)}
+    tables |= CLASSES.numbers(decision)
     tables |= _answers(source, report, decision)
     _curves(source)
     tables |= _details(source) | show_others(source, "performance", PLACED)
-    learned = record_numbers(record)
-    if len(learned):
-        heading("Numbers inside", "numbers", note="of the epoch that was kept")
-        number_list(learned)
-        tables |= {"Learned numbers": learned}
+    with contextlib.suppress(NotAvailable):
+        tables |= NUMBERS_OF.numbers(show_of(source, NUMBERS_OF))
     export_bar("performance", {**tables, "Sentences": report.examples})
 
 
@@ -147,17 +147,8 @@ def _answers(source: Source, report: Report, decision: Decision) -> dict[str, pd
     with left if cell is not None else right:
         show_of(source, CONFIDENCE)
     with right:
-        _classes(decision)
+        show_of(source, CLASSES)
     return tables
-
-
-def _classes(decision: Decision) -> None:
-    heading("Each class", "classes", note=f"at {number(decision.threshold, 2)}")
-    three = {name: st.column_config.NumberColumn(format="%.3f", width=84) for name in ("Precision", "Recall", "F1")}
-    table = decisions.class_table(decision)
-    st.dataframe(
-        table, hide_index=True, row_height=row_height(), column_config=three, alt="Each class", placeholder="–"
-    )
 
 
 def _curves(source: Source) -> None:

@@ -11,6 +11,7 @@ from dashboard.figures.decisions import Decision, Report
 from dashboard.figures.labels import LABELS
 from dashboard.figures.numbers import number
 from dashboard.figures.source import Source
+from dashboard.screens.performance_metrics import every_metric
 from dashboard.screens.performance_threshold import label_names
 from dashboard.widgets.figure import caption, heading, show_of
 from dashboard.widgets.messages import finding
@@ -35,14 +36,14 @@ def multi_label(source: Source) -> tuple[Decision, Report, dict[str, pd.DataFram
         choice = choose(answers.LIMITS, source, single=True)
     stats(labels.metric_stats(record, split, report, choice))
     caption(INTERVALS)
+    tables = every_metric(source)
     every = show_of(source, LABELS)
     _labels(every, split)
     _one(source, choice)
     decision = source.once(answers.decision)
     used = labels.limits(record, choice)
     used[report.classes.index(str(source.chosen(answers.RULE)))] = decision.threshold
-    tables = {"Metrics": labels.metric_table(record, split), "Labels": every.table}
-    return decision, labels.with_predictions(report, decision, used), tables
+    return decision, labels.with_predictions(report, decision, used), {**tables, "Labels": every.table}
 
 
 def _labels(every: labels.Labels, split: str) -> None:

@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from dashboard import state
-from dashboard.figures.attention import SCALES, MapRow
-from dashboard.figures.heads import COEFFICIENTS, HEADS
+from dashboard.figures.attention import SCALES
+from dashboard.figures.heads import COEFFICIENTS, FROM, HEAD_VIEW, HEADS, SIGNS
 from dashboard.figures.numbers import count
-from dashboard.figures.sentence import WINDOW, received, special_places, special_tokens
-from dashboard.figures.source import Source
-from dashboard.screens.sentence_heads import head_view
-from dashboard.widgets.figure import caption, heading, show_of
+from dashboard.figures.sentence import received, special_places, special_tokens
+from dashboard.figures.source import Source, Span
+from dashboard.widgets.figure import caption, show_of
 from dashboard.widgets.messages import finding
 from dashboard.widgets.options import choose
 from dashboard.widgets.style import look
 from dashboard.widgets.tokens import token_strip
 
-if TYPE_CHECKING:
-    from core.interpret.sentence import SentenceView
-
-LINES = "Colour is sign: {}. Width is weight. The numbered squares show and hide heads."
-SIGNS = {"against uniform": "blue is above an even spread, orange below it"}
-SIGN = "blue adds, orange takes away"
-LINES_HOW = (
-    "Weights after softmax and combination, on the chosen scale. Full colour is the 98.5th percentile of what is "
-    "shown, so that a single strong weight does not hide the rest. At rest the strongest lines are drawn."
-)
 STRIP = "Number and colour: how much the words read this one, on average over readers and heads of this layer and map"
-FROM_HELP = "The head view shows a window of a long text; the maps show all of it."
 NOTE = (
     "A picture of attention is not an explanation: a head may read a word that does not change the answer. "
     "Change the inside below, and see whether it does."
@@ -61,7 +47,7 @@ def inside(source: Source) -> None:
     with st.container(key="pair-main"):
         left, right = st.columns([6, 5], gap="large")
     with left:
-        _heads(view, shown.map, top, shown.setting, SIGNS.get(shown.scale, SIGN))
+        _head_view(source)
         finding("Attention is not an explanation", NOTE)
         with contextlib.suppress(NotAvailable):
             show_of(source, COEFFICIENTS)
@@ -69,14 +55,12 @@ def inside(source: Source) -> None:
         show_of(source, HEADS)
 
 
-def _heads(view: SentenceView, shown: MapRow, top: float, setting: str, signs: str) -> None:
-    """The head view, of a window where the text is long."""
-    heading("Attention", "heads", note=setting, about=LINES_HOW)
-    length, first, said = len(view.tokens), 0, ""
-    if length > WINDOW:
-        last = length - WINDOW + 1
-        first = st.slider("From token", 1, last, key=state.FROM, bind="query-params", help=FROM_HELP) - 1
-        said = f" Tokens {first + 1} to {first + WINDOW} of {count(length)}; the maps show all of them."
-    part = slice(first, first + WINDOW)
-    head_view(shown.weights[:, part, part], view.tokens[part], top, look(), label=f"Attention, {setting}.{said}")
-    caption(LINES.format(signs) + said)
+def _head_view(source: Source) -> None:
+    """The head view, below where its window begins if the text is long."""
+    starts = FROM.values(source)
+    if isinstance(starts, Span):
+        first, last = int(starts.low), int(starts.high)
+        source.choices[FROM.name] = st.slider(
+            FROM.label, first, last, key=FROM.name, bind="query-params", help=FROM.about
+        )
+    show_of(source, HEAD_VIEW)

@@ -9,20 +9,21 @@ import streamlit as st
 
 from dashboard.figures import parts
 from dashboard.figures.figure import Figure
-from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEADS
+from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
 from dashboard.figures.parts import (
     BRANCHES,
     GATE_BARS,
     GATES,
     HEAD_READING,
     LEXICON,
+    NUMBERS_OF,
     POLARITY,
     SUPPORT,
     TOKEN_LAMBDA,
+    Numbers,
 )
 from dashboard.figures.source import Source
-from dashboard.widgets.figure import heading, show_of, show_others
-from dashboard.widgets.numbers import number_list
+from dashboard.widgets.figure import show, show_of, show_others
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,10 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
     "head": (BRANCHES, HEAD_READING),
 }
 """What stands side by side."""
-PLACED: tuple[Figure[Any], ...] = (HEADS, COEFFICIENTS, COMBINED, *(figure for row in ROWS.values() for figure in row))
+PLACED: tuple[Figure[Any], ...] = (
+    *(HEAD_VIEW, HEADS, COEFFICIENTS, COMBINED),
+    *(figure for row in ROWS.values() for figure in row),
+)
 
 
 def other_parts(source: Source) -> dict[str, pd.DataFrame]:
@@ -68,5 +72,4 @@ def _side_by_side(name: str, figures: Sequence[Figure[Any]], source: Source) -> 
 def _numbers(view: SentenceView) -> None:
     table = parts.number_table(parts.view_scalars(view))
     if len(table):
-        heading("Learned numbers", "numbers", note="of the model, the same for every text")
-        number_list(table)
+        show(NUMBERS_OF, Numbers(table, "Learned numbers", "of the model, the same for every text"))

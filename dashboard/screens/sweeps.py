@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas as pd
 import streamlit as st
 
@@ -16,7 +14,7 @@ from dashboard import access, data, state, sweep_example
 from dashboard.figures.numbers import count
 from dashboard.figures.sweeps import (
     MEMBERS,
-    TABLE_READING,
+    TABLE,
     Members,
     chart_cells,
     command_line,
@@ -27,10 +25,10 @@ from dashboard.figures.sweeps import (
 )
 from dashboard.screens.sweeps_form import sweep_form
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, heading, show
+from dashboard.widgets.figure import caption, place, show
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import finding, problem, progress
-from dashboard.widgets.style import row_height
+from dashboard.widgets.style import look, row_height
 
 QUESTION = "Which of several models or settings is better, and by more than chance?"
 NONE = (
@@ -68,17 +66,9 @@ def _example() -> None:
     example = sweep_example.read()
     made = f"comes with Sentiscope, made on {example.made}"
     show(MEMBERS, Members(example.cells, example.metric, made, example=True))
-    _table(example.rows)
-    caption(f"{TABLE_READING} These runs are not here; the same command trains them:")
+    place(TABLE.draw(example.rows, look()), TABLE.name, "Means and deviations by cell")
+    caption(f"{TABLE.reading} These runs are not here; the same command trains them:")
     st.code(example.command, language=None, wrap_lines=True)
-
-
-def _table(rows: pd.DataFrame) -> None:
-    """Means and deviations, a line for each cell."""
-    columns = {name: _column(name) for name in rows.columns}
-    st.dataframe(
-        rows, hide_index=True, row_height=row_height(), column_config=columns, alt="Means and deviations by cell"
-    )
 
 
 def _one(plan: Plan) -> None:
@@ -119,19 +109,11 @@ def _one(plan: Plan) -> None:
         show(MEMBERS, Members(cells, title, f"{count(found.counts['done'])} runs"))
     table = data.sweep_table(plan, version, (named[title],), baseline or "")
     frame, runs = table_frame(table), member_frame(whole)
-    heading("Table", "sweep-table", note=f"{count(len(frame))} cells")
-    _table(frame)
-    caption(TABLE_READING)
+    show(TABLE, frame)
     with st.expander("All runs of this sweep"):
         st.dataframe(runs, hide_index=True, row_height=row_height(), alt="Runs of this sweep")
         st.code(command_line(plan, access.written), language=None, wrap_lines=True)
     export_bar("sweep", {"Table": lambda: _flat(plan, version, baseline or ""), "Runs": runs})
-
-
-def _column(name: str) -> Any:
-    """A column under its name with a capital; all but the first hold numbers."""
-    titled = name[:1].upper() + name[1:]
-    return st.column_config.TextColumn(titled, alignment="left" if name == "cell" else "right")
 
 
 def _flat(plan: Plan, version: str, baseline: str) -> pd.DataFrame:

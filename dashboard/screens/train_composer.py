@@ -13,9 +13,10 @@ from core.models.equation import equation
 from core.runs.budget import Size
 from dashboard import state
 from dashboard.figures.composing import OFFERED, shown
+from dashboard.figures.diagram import DIAGRAM, Made, described
 from dashboard.screens.train_settings import HOW, field_rows
-from dashboard.widgets.diagram import draw
-from dashboard.widgets.figure import caption
+from dashboard.widgets.figure import caption, place
+from dashboard.widgets.style import look
 
 START = "Starts from the preset above; what has no effect on this model is not shown. "
 
@@ -45,7 +46,8 @@ def composed(config: RunConfig, size: Size | None, words: str, command: str) -> 
     with st.container(key="pair-composed"):
         left, right = st.columns([1.1, 1], gap="large")
         with left:
-            draw(parts(config.model, vocabulary=vocabulary, classes=2), "composed")
+            made = Made(parts(config.model, vocabulary=vocabulary, classes=2), "composed")
+            place(DIAGRAM.draw(made, look()), "composed", described(made.parts))
         with right:
             for index, line in enumerate(equation(config.model)):
                 with st.container(key=f"equation-{index}", gap=None):

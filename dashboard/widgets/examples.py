@@ -6,7 +6,8 @@ import pandas as pd
 import streamlit as st
 
 from dashboard import state
-from dashboard.widgets.style import asset, row_height
+from dashboard.figures.drawing import asset
+from dashboard.widgets.style import row_height
 
 SHOWN = 8
 ROOM = 440

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core.cells import csv_text
 from dashboard import state
-from dashboard.widgets.style import asset
+from dashboard.figures.drawing import asset
 
 if TYPE_CHECKING:
     import pandas as pd

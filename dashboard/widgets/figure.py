@@ -1,9 +1,10 @@
-"""A figure: heading with n, chart with an alternative text, one line on how to read it, the method on demand."""
+"""A figure: heading with n, drawing with an alternative text, one line on how to read it, the method on demand."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -12,15 +13,15 @@ import streamlit as st
 from core.exceptions import NotAvailable
 from dashboard import data, state
 from dashboard.figures.decisions import FEW, few
+from dashboard.figures.drawing import NOTHING, Column, Component, Drawing, Table
 from dashboard.figures.figure import Figure, Page, Shape
 from dashboard.figures.source import Source
 from dashboard.figures.theme import config
 from dashboard.widgets.messages import finding
-from dashboard.widgets.style import look
+from dashboard.widgets.style import look, row_height
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
 
 
 def heading(title: str, name: str, *, note: str = "", about: str = "") -> None:
@@ -43,8 +44,8 @@ def show_of(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
     Raises:
         NotAvailable: this run has nothing of the kind.
     """
-    shape, chart = data.drawn(figure, source, look())
-    show(figure, shape, chart=chart, **options)
+    shape, drawing = data.drawn(figure, source, look())
+    show(figure, shape, drawing=drawing, **options)
     return shape
 
 
@@ -63,7 +64,7 @@ def show(
     figure: Figure[Shape],
     shape: Shape,
     *,
-    chart: go.Figure | None = None,
+    drawing: Drawing | None = None,
     more: str = "",
     name: str = "",
     tools: Sequence[str] = (),
@@ -74,29 +75,61 @@ def show(
     Args:
         figure: The declaration.
         shape: What it draws.
-        chart: Its drawing, where it has been made before.
+        drawing: Its drawing, where it has been made before.
         more: What can be done with it on this page, behind how to read it.
         name: Where the same figure stands twice on a page, or one of its selections must not outlive a setting.
         tools: Buttons of Plotly's bar besides the download, such as `lasso2d`.
-        options: Further arguments of `st.plotly_chart`, such as `on_select`.
+        options: Further arguments of Streamlit's element, such as `on_select`.
 
     Returns:
-        What `st.plotly_chart` returns: the selection where `on_select` is given.
+        What that element returns: the selection where `on_select` is given.
     """
     name = name or figure.name
     title, note, how = (figure.say(words, shape) for words in (figure.title, figure.note, figure.how))
     reading = f"{figure.say(figure.reading, shape)} {more}".strip()
     heading(title, name, note=note, about=how)
-    event = st.plotly_chart(
-        chart or figure.draw(shape, look()),
-        theme=None,
-        config=config(name, tools),
-        key=state.current(f"fig-{name}"),
-        alt=figure.alternative(shape, note, reading),
-        **options,
-    )
+    drawing = figure.draw(shape, look()) if drawing is None else drawing
+    event = place(drawing, name, figure.alternative(shape, note, reading), tools, **options)
     if reading:
         caption(reading)
     if small := few(figure.sizes(shape)) if figure.sizes else "":
         finding("This figure rests on few sentences", f"Fewer than {FEW}: {small}.")
     return event
+
+
+def place(drawing: Drawing, name: str, alt: str, tools: Sequence[str] = (), **options: Any) -> Any:
+    """A drawing without the words around it; arguments and result as `show`."""
+    key = state.current(f"fig-{name}")
+    if isinstance(drawing, Component):
+        own = _mounted(drawing.name, drawing.root, drawing.style, drawing.script)
+        return own(key=key, data=drawing.data, **options)
+    if isinstance(drawing, Table):
+        return st.dataframe(
+            drawing.rows,
+            hide_index=True,
+            row_height=row_height(),
+            width="content" if drawing.narrow else "stretch",
+            column_config=_columns(drawing.columns),
+            placeholder=NOTHING,
+            key=key,
+            alt=alt,
+            **options,
+        )
+    return st.plotly_chart(drawing, theme=None, config=config(name, tools), key=key, alt=alt, **options)
+
+
+@cache
+def _mounted(name: str, root: str, style: str, script: str) -> Callable[..., Any]:
+    """The component of this name: all of it is constant and ours, what a person wrote travels in its data."""
+    return st.components.v2.component(f"sentiscope_{name}", html=root, css=style, js=script)
+
+
+def _columns(columns: Mapping[str, Column]) -> dict[str, Any]:
+    return {name: _column(column) for name, column in columns.items()}
+
+
+def _column(column: Column) -> Any:
+    words: dict[str, Any] = {"help": column.help or None, "width": column.width, "alignment": column.alignment}
+    if column.decimals is None:
+        return st.column_config.Column(column.label or None, **words)
+    return st.column_config.NumberColumn(column.label or None, format=f"%.{column.decimals}f", **words)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
-
 import streamlit as st
 
 from dashboard import state
+from dashboard.figures.drawing import asset
 from dashboard.figures.theme import DARK, LIGHT, Look
 
-ASSETS = Path(__file__).parent.parent / "assets"
 NAMED = ("paper", "panel", "ink", "muted", "accent", "plus", "minus", "wrong", "right")
-
-
-@cache
-def asset(name: str) -> str:
-    """A constant of the dashboard: a style sheet or script kept in `assets/`."""
-    return (ASSETS / name).read_text(encoding="utf-8")
 
 
 _theme = st.components.v2.component(

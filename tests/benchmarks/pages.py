@@ -39,7 +39,7 @@ WATCH = """([event, seen, name]) => {
 }"""
 """From an event to the first frame in which something is on the page; looking again and again costs no frames."""
 WORD = (
-    "[...document.querySelectorAll('.st-key-head-view, [data-testid=stBidiComponentRegular]')]"
+    "[...document.querySelectorAll('.st-key-fig-head-view, [data-testid=stBidiComponentRegular]')]"
     ".flatMap((at) => [at, ...at.querySelectorAll('*')])"
     ".some((at) => at.shadowRoot?.querySelector('[aria-label=\"what is read by {}\"]'))"
 )

@@ -23,7 +23,7 @@ SEEN = """accent => {
     const box = e.getBoundingClientRect();
     if (lined(e) && box.width > 8 && box.height > 8) return [name, true];
   }
-  if (at.closest(".hv")) return [name, true];
+  if (at.closest(".head_view")) return [name, true];
   return [name, false];
 }"""
 """The line is around what has the focus or its field; a slider's handle has a halo, the head view marks of its own."""

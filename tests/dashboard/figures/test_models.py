@@ -5,19 +5,24 @@ from __future__ import annotations
 import pytest
 
 from core.config import compose
+from core.models.describe import parts
 from core.models.presets import PAPERS, PRESETS
 from core.runs.record import RunRecord
+from dashboard.figures.diagram import parts_frame
 from dashboard.figures.models import (
     ALL,
     LINKED,
     USUAL,
     difference_frame,
     names_of,
-    parts_frame,
     preset_frame,
     runs_of,
     sizes_of,
 )
+
+
+def parts_of(name):
+    return parts_frame(parts(PRESETS[name].model, vocabulary=USUAL.vocabulary, classes=USUAL.classes))
 
 
 def run(preset="vanilla", status="done", **known):
@@ -53,14 +58,14 @@ def test_all_presets_have_their_size_at_these_sizes():
 
 @pytest.mark.parametrize("name", ["sentiformer", "inceptive-64", "cnn", "tfidf-svm"])
 def test_the_parts_as_a_table_add_up(name):
-    frame = parts_frame(name, USUAL)
+    frame = parts_of(name)
     whole = frame[frame["term"] == ""]
     total = int((whole["parameters"] * whole["copies"]).sum())
     assert total == preset_frame(ALL, USUAL, []).set_index("model").loc[name, "parameters"]
 
 
 def test_terms_of_attention_stand_in_the_table_of_parts():
-    assert parts_frame("tweet-v1-p2", USUAL)["term"].tolist().count("QK-norm") == 1
+    assert parts_of("tweet-v1-p2")["term"].tolist().count("QK-norm") == 1
 
 
 def test_differences_name_both_models():

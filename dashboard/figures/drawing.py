@@ -1,0 +1,193 @@
+"""What a figure is drawn as: a chart of Plotly's, a table, or one of our own components.
+
+Each shows itself in a notebook, and `fragment` writes each into a document that opens without a network.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from html import escape
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import plotly.graph_objects as go
+
+from dashboard.figures.numbers import count, number
+from dashboard.figures.theme import SANS, Look, config
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ASSETS = Path(__file__).parent.parent / "assets"
+NOTHING = "–"
+"""In a cell that has no value."""
+TITLE = 60
+"""Pixels that a title takes above a chart, which on a page has its heading there."""
+_TITLE_PAD = {"t": 14, "l": 12, "b": 24}
+
+
+@cache
+def asset(name: str) -> str:
+    """A constant of the dashboard: a style sheet or script kept in `assets/`."""
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+class Kept(go.Figure):
+    """A chart that is shown again and again: it is put into words for the browser once."""
+
+    def __init__(self, drawn: go.Figure) -> None:
+        super().__init__()
+        self.__dict__["_words"] = drawn.to_dict()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As of the chart; whoever takes it must not change it."""
+        words: dict[str, Any] = self.__dict__["_words"]
+        return words
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a column is headed and written."""
+
+    label: str = ""
+    """Empty: its name in the table."""
+    help: str = ""
+    decimals: int | None = None
+    """Of its numbers; None: whole numbers, or words."""
+    alignment: Literal["left", "right"] | None = None
+    """None: words at the left, numbers at the right."""
+    width: int | None = None
+    """Pixels on a page; None: as wide as it needs."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers to be read; `columns` by name, those that need no words of their own are left out."""
+
+    rows: pd.DataFrame
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    narrow: bool = False
+    """On a page it is as wide as what it holds, not as the page."""
+    title: str = ""
+    """Above it where it stands alone."""
+
+    def column(self, name: str) -> Column:
+        """The words of a column."""
+        return self.columns.get(name, Column())
+
+    def html(self) -> str:
+        """As markup without a style of its own; whatever a person wrote is escaped."""
+        names = [str(name) for name in self.rows]
+        columns = [(self.column(name), self._side(name)) for name in names]
+        head = "".join(
+            f'<th scope="col" style="text-align:{side}"{_hint(column.help)}>{escape(column.label or name)}</th>'
+            for name, (column, side) in zip(names, columns, strict=True)
+        )
+        body = "".join(
+            "<tr>"
+            + "".join(
+                f'<td style="text-align:{side}">{escape(_cell(value, column.decimals))}</td>'
+                for value, (column, side) in zip(row, columns, strict=True)
+            )
+            + "</tr>"
+            for row in self.rows.itertuples(index=False, name=None)
+        )
+        caption = f"<caption>{escape(self.title)}</caption>" if self.title else ""
+        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _side(self, name: str) -> str:
+        return self.column(name).alignment or ("right" if self.rows[name].dtype.kind in "iuf" else "left")
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+
+def _hint(words: str) -> str:
+    return f' title="{escape(words)}"' if words else ""
+
+
+def _cell(value: Any, decimals: int | None) -> str:
+    if value is None or value != value:
+        return NOTHING
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return count(int(value))
+    return number(float(value), 3 if decimals is None else decimals) if isinstance(value, Real) else str(value)
+
+
+@dataclass(frozen=True)
+class Component:
+    """What one of our components draws: its script and style lie in `assets/` under its name.
+
+    The script is a module whose default export takes `data` and `parentElement`, which holds an element of the class
+    `name`. It sets what a person wrote as text only. Exported files and notebooks run the same script.
+    """
+
+    name: str
+    data: Mapping[str, Any]
+    """Plain values for JSON."""
+    look: Look
+    title: str = ""
+    """Above it where it stands alone."""
+
+    @property
+    def script(self) -> str:
+        """As a module."""
+        return asset(f"{self.name}.js")
+
+    @property
+    def style(self) -> str:
+        """Of what the script draws; it may use the variables of Streamlit's theme."""
+        return asset(f"{self.name}.css")
+
+    @property
+    def root(self) -> str:
+        """The element that the script fills."""
+        return f'<div class="{self.name}"></div>'
+
+    def html(self, place: str) -> str:
+        """As markup that draws itself; `place` is the id of its element, once in a document."""
+        t = self.look.tokens
+        theme = {"font": SANS, "text-color": t.ink, "background-color": t.paper}
+        colours = "".join(f"--st-{name}:{value};" for name, value in (theme | {"primary-color": t.accent}).items())
+        told = json.dumps(self.data, ensure_ascii=False).replace("<", "\\u003c")  # no tag ends the script
+        script = self.script.replace("export default", "const draw =")
+        call = f'draw({{data: {told}, parentElement: document.getElementById("{place}"), {_DEAF}}});'
+        title = f"<p>{escape(self.title)}</p>" if self.title else ""
+        return (
+            f'<div id="{place}" style="{colours}"><style>{self.style}</style>{title}{self.root}</div>'
+            f"<script>(() => {{\n{script}\n{call}\n}})();</script>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.html(f"sentiscope-{self.name}-{id(self)}")
+
+
+_DEAF = "setStateValue: () => {}, setTriggerValue: () => {}"
+"""Outside of a page nobody hears what is picked."""
+
+Drawing: TypeAlias = go.Figure | Table | Component
+
+
+def titled(drawing: Drawing, words: str) -> Drawing:
+    """The same with its heading, for where it stands alone."""
+    if not isinstance(drawing, go.Figure):
+        return replace(drawing, title=words)
+    drawing.update_layout(title={"text": words, "x": 0, "yref": "container", "automargin": True, "pad": _TITLE_PAD})
+    return drawing.update_layout(height=drawing.layout.height + TITLE) if drawing.layout.height else drawing
+
+
+def fragment(drawing: Drawing, name: str, *, plotly: bool) -> str:
+    """It as a part of an HTML document.
+
+    Args:
+        drawing: What is drawn.
+        name: The id of its element.
+        plotly: A chart brings its 5 MB of plotly.js along, as the document does not have it.
+    """
+    if isinstance(drawing, go.Figure):
+        return drawing.to_html(full_html=False, include_plotlyjs=plotly, config=config(name), div_id=name)
+    return drawing.html() if isinstance(drawing, Table) else drawing.html(name)

@@ -1,0 +1,74 @@
+"""What a figure is drawn as: a chart, a table, a component; each as markup that asks nobody."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from dashboard.figures.drawing import Column, Component, Table, fragment, titled
+from dashboard.figures.theme import LIGHT, Look
+
+TABLE = Table(
+    pd.DataFrame({"class": ["a <b>", "c"], "n": [6920, 3], "F1": [0.12345, np.nan], "change": [-0.5, 0.5]}),
+    {"class": Column("Class"), "F1": Column(decimals=2, help='of "all"'), "change": Column(decimals=1)},
+)
+COMPONENT = Component("head_view", {"tokens": ["</script>", "é"], "maps": [[[1.0]]]}, Look())
+
+
+def cells(markup: str, tag: str) -> list[str]:
+    return re.findall(rf"<{tag}\b[^>]*>(.*?)</{tag}>", markup)
+
+
+def test_a_table_writes_numbers_as_pages_do_and_escapes_words():
+    shown = TABLE.html()
+    assert cells(shown, "th") == ["Class", "n", "F1", "change"]
+    assert cells(shown, "td") == ["a &lt;b&gt;", "6\u202f920", "0.12", "\u22120.5", "c", "3", "–", "0.5"]
+    assert 'title="of &quot;all&quot;"' in shown
+
+
+def test_words_stand_at_the_left_numbers_at_the_right_unless_a_column_says_so():
+    rows = pd.DataFrame({"word": ["x"], "number": [1.5], "said": ["1.5"]})
+    shown = Table(rows, {"said": Column(alignment="right")}).html()
+    assert re.findall("text-align:(left|right)", shown) == 2 * ["left", "right", "right"]
+
+
+def test_a_component_runs_its_own_script_on_its_data():
+    shown = COMPONENT.html("here")
+    (told,) = re.findall(r"draw\(\{data: (.*), parentElement: document\.getElementById\(\"here\"\)", shown)
+    assert json.loads(told) == COMPONENT.data
+    assert 'id="here"' in shown and '<div class="head_view"></div>' in shown
+    assert f"--st-text-color:{LIGHT.ink}" in shown
+    assert "export default" not in shown and shown.count("const draw = function") == 1
+
+
+def test_no_data_of_a_component_ends_its_script():
+    assert COMPONENT.html("here").count("</script>") == 1
+
+
+@pytest.mark.parametrize("name", ["head_view", "diagram"])
+def test_a_component_has_script_and_style_and_asks_nobody(name):
+    own = Component(name, {}, Look())
+    assert own.script.count("export default") == 1 and f".{name}" in own.style and f".{name}" in own.script
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|\bimport\b", own.script + own.style)
+
+
+@pytest.mark.parametrize("drawing", [TABLE, COMPONENT])
+def test_alone_it_has_its_title_in_a_notebook_too(drawing):
+    assert "A &lt;title&gt;" in titled(drawing, "A <title>")._repr_html_()
+
+
+def test_a_chart_gets_its_title_above_what_is_drawn():
+    chart = titled(go.Figure(layout={"height": 300}), "A title")
+    assert chart.layout.title.text == "A title" and chart.layout.height > 300
+
+
+def test_only_a_chart_needs_plotly():
+    assert "plotly.js v" in fragment(go.Figure(), "one", plotly=True)
+    assert "plotly.js v" not in fragment(go.Figure(), "one", plotly=False)
+    for drawing in (TABLE, COMPONENT):
+        assert "plotly" not in fragment(drawing, "one", plotly=True).lower()
