@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Measure = Callable[[Any, "np.ndarray"], "np.ndarray"]
 """(`core.evaluation.scores.Scores` of n rows, weights (R, n)) → (R,); NaN where it is not defined."""
-Reads = Literal["answers", "probabilities", "ranking"]
+Reads = Literal["answers", "agreement", "probabilities", "ranking"]
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,15 @@ class Metric:
     better: Literal["higher", "lower"]
     measure: Measure
     reads: Reads = "answers"
-    """answers: only predictions change it · probabilities: with every probability · ranking: with the order of
-    the rows by each class's probability, so that it needs a row of every class and one against it."""
+    """answers: only predictions change it · agreement: so too, and it needs two different classes among labels and
+    predictions · probabilities: with every probability · ranking: with the order of the rows by each class's
+    probability, so that it needs a row of every class and one against it."""
     tasks: tuple[Task, ...] = ("single", "multi")
     """Where it is defined."""
     nearest: str = "auto"
     """Of one task only: the metric of the other that comes nearest; auto: what stands there unasked."""
+    ordered: bool = False
+    """Only of classes in an order, three at least: of two it would say what accuracy says."""
     title_of_several: str = ""
     """The title where texts have several labels, if that is another."""
 
@@ -99,17 +102,29 @@ METRICS: dict[str, Metric] = {
             nearest="brier",
         ),
         Metric("brier", "Brier score", "lower", _mean("distance"), "probabilities"),
+        Metric("mae", "Mean absolute error", "lower", _mean("steps"), tasks=SINGLE, nearest="loss", ordered=True),
+        Metric(
+            "quadratic_kappa",
+            "Quadratic κ",
+            "higher",
+            lambda scores, weights: scores.quadratic_kappa(weights),
+            "agreement",
+            SINGLE,
+            nearest="f1_macro",
+            ordered=True,
+        ),
     )
 }
 """Two classes: roc_auc and average_precision are those of the second class. More: each class against the rest, weighted
 by support (roc_auc) or plainly averaged (roc_auc_macro, average_precision). macro: with one label per text over classes
 with a label or a prediction, as scikit-learn does; of several over all. micro: over all decisions at once. samples:
-over texts. loss and brier of several labels are means over rows and labels."""
+over texts. loss and brier of several labels are means over rows and labels. mae: steps on the scale between label and
+prediction. quadratic_kappa: Cohen's κ with quadratic weights (Cohen 1968)."""
 
 
-def metrics_of(task: Task) -> dict[str, Metric]:
-    """The metrics that a task has, by name."""
-    return {name: metric for name, metric in METRICS.items() if task in metric.tasks}
+def metrics_of(task: Task, *, ordered: bool = False) -> dict[str, Metric]:
+    """The metrics that a task has, by name; `ordered`: three classes or more that stand in an order."""
+    return {name: metric for name, metric in METRICS.items() if task in metric.tasks and ordered >= metric.ordered}
 
 
 def thresholded() -> dict[str, Metric]:

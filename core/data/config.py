@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,6 +42,16 @@ class DataConfig:
     encoding: str = setting("", help="Encoding of a text file; empty: found by inspection.")
     header: Literal["", "yes", "no"] = setting(
         "", help="Whether the first row of a table names its columns; empty: found by inspection."
+    )
+    rename: str = setting(
+        "",
+        help="Labels under other names, such as `1=negative,2=negative,3=,5=positive`: two become one class, and rows "
+        "of one that gets no name are left out. A pair with a comma in it stands in double quotes.",
+    )
+    order: str = setting(
+        "",
+        help="Every class, the worst first, such as `negative,neutral,positive`: for colours by sign and for measures "
+        "of a scale; empty: as the data set says.",
     )
     classes: int = setting(2, help="Built-in corpus only: its one scale seen as 2, 3 or 5 classes.")
     split: str = setting(
@@ -81,17 +94,38 @@ class DataConfig:
 
     def _check_values(self) -> None:
         """Each for itself."""
-        for name in ("name", "text", "label", "separator", "delimiter", "encoding", "split"):
+        for name in ("name", "text", "label", "separator", "delimiter", "encoding", "rename", "order", "split"):
             if "\0" in (text := getattr(self, name)) or len(text) > LONGEST:
                 raise ConfigError(f"data.{name}={text!r:.60}: at most {LONGEST} characters, and no NUL among them")
         if self.classes not in (2, 3, 5):
             raise ConfigError(f"data.classes={self.classes!s:.40}: 2, 3 or 5")
         check_ranges(self, "data")
+        self.renamed()
+        order = self.ordered()
+        repeated = [name for name in order if order.count(name) > 1]
+        if repeated or len(order) == 1:
+            what = f"'{repeated[0]}' stands there twice" if repeated else "two classes or more, with commas between"
+            raise ConfigError(f"data.order={self.order!r:.60}: {what}")
 
     def reading(self) -> dict[str, str]:
         """How a file is read: arguments of `inspect_file`, `read_file` and `read_folder`."""
         names = ("text", "label", "separator", "delimiter", "encoding", "header")
         return {name: getattr(self, name) for name in names}
+
+    def renamed(self) -> dict[str, str]:
+        """Label → class; to an empty name: its rows are left out.
+
+        Raises:
+            ConfigError: a part has no sign of equality.
+        """
+        parts = [part.rpartition("=") for part in _listed(self.rename)]
+        if wrong := [last for old, _, last in parts if not old]:
+            raise ConfigError(f"data.rename: write label=class and not '{wrong[0]:.60}', e.g. 1=negative,3=,5=positive")
+        return {old.strip(): new.strip() for old, _, new in parts}
+
+    def ordered(self) -> tuple[str, ...]:
+        """The classes of `order`; empty: none is given."""
+        return tuple(_listed(self.order))
 
     def shares(self) -> tuple[float, float, float]:
         """The three shares of `split`.
@@ -106,3 +140,18 @@ class DataConfig:
         if len(parts) != 3 or min(parts) <= 0 or not math.isclose(sum(parts), 1, abs_tol=1e-6):
             raise ConfigError(f"data.split={self.split!r:.60}: three positive shares with sum 1, such as 0.7/0.15/0.15")
         return parts[0], parts[1], parts[2]
+
+
+def _listed(text: str) -> list[str]:
+    """Parts between commas, in double quotes where one has a comma itself."""
+    try:
+        return [part.strip() for row in csv.reader([text], skipinitialspace=True) for part in row if part.strip()]
+    except csv.Error as error:
+        raise ConfigError(f"data.rename and data.order are one line each, with commas between: {error}") from None
+
+
+def listed(parts: Iterable[str]) -> str:
+    """What `data.rename` and `data.order` hold, of their parts."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(parts)
+    return out.getvalue()

@@ -44,11 +44,13 @@ def load(config: DataConfig) -> Dataset:
     Raises:
         DataError: if name, path or content cannot be used.
         NotAvailable: if a named data set can be had neither from the hub nor from the folder SENTISCOPE_DATA.
-        ConfigError: if `config.limit` is below the number of classes.
+        ConfigError: if `config.limit` is below the number of classes, or `config.rename` or `config.order` names what
+            is no label or no class.
     """
     refuse_elsewhere(config.name)
     source = SOURCES.get(config.name)
     found, where = _named_source(source, config) if source else _path(config)
+    found = _named_anew(found, config)
     coded = {name: labelled.encode(rows, found.classes) for name, rows in found.splits.items()}
     coded, classes, dropped = _only_trained(coded, found.classes)
     arranged, made = _arrange(coded, config, source)
@@ -68,6 +70,7 @@ def load(config: DataConfig) -> Dataset:
         licence=source.licence if source else "",
         source=f"{source.title} ({source.citation}), from {where}" if source else where,
         task=found.task,
+        ordered=bool(config.order) or (source is not None and source.ordered and not config.rename),
         notes=(*found.notes, *dropped, *made, *dropped_again, *cut_to),
     )
 
@@ -107,6 +110,35 @@ def _path(config: DataConfig) -> tuple[WordLabelled, str]:
     file = apart.read_file(path, config.reading())
     notes = tuple(finding.message for finding in file.report.findings)
     return WordLabelled({WHOLE: file.rows}, file.classes, notes, file.report.task), str(path)
+
+
+def _named_anew(found: WordLabelled, config: DataConfig) -> WordLabelled:
+    """Labels renamed, merged and left out, and the classes in their order, as the settings say."""
+    names, order = config.renamed(), config.ordered()
+    if strange := [old for old in names if old not in found.classes]:
+        raise ConfigError(f"data.rename: no label '{strange[0]:.60}'; the labels are {', '.join(found.classes)}")
+    classes = tuple(dict.fromkeys(new for old in found.classes if (new := names.get(old, old))))
+    kept, notes = {}, []
+    for split, rows in found.splits.items():
+        kept[split] = _relabelled(rows, names)
+        left = len(rows) - len(kept[split])
+        notes += [f"{split}: {plural(left, 'row')} without a label after data.rename left out"] if left else []
+    if order and set(order) != set(classes):
+        raise ConfigError(f"data.order={config.order!r:.80}: every class once; they are {', '.join(classes)}")
+    found = dataclasses.replace(found, splits=kept, classes=order or classes, notes=(*found.notes, *notes))
+    if names:
+        _refuse(found, config.name)
+    return found
+
+
+def _relabelled(rows: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+    """Rows with labels by these names; of several labels those without a name go, and with them a row of no other."""
+    labels = labelled.renamed(rows["label"], names)
+    if not labelled.is_several(labels):
+        return rows.assign(label=labels)[(labels != "").to_numpy()].reset_index(drop=True)
+    named = labels.map(lambda each: tuple(filter(None, each)))
+    stays = [bool(new) or not old for new, old in zip(named, labels, strict=True)]
+    return rows.assign(label=named)[stays].reset_index(drop=True)
 
 
 def _named_source(source: Registered, config: DataConfig) -> tuple[WordLabelled, str]:

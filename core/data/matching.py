@@ -68,7 +68,8 @@ def match(
     meant = _meant(rows, classes, rename, whose)
     unknown = {word: count for word, count in sorted(rows.items()) if word not in meant}
     if unknown:
-        raise Unmatched(_ask(unknown, classes, rename, whose, command), unknown)
+        suggested = {**rename, **suggestions(list(unknown), classes, others=len(unknown) < len(rows))}
+        raise Unmatched(_ask(unknown, classes, suggested, whose, command), unknown)
     place = {name: number for number, name in enumerate(classes)}
     numbers = [tuple(sorted({place[meant[word]] for word in row if meant[word] != DROPPED})) for row in labels]
     kept = np.array([bool(new) or not old for new, old in zip(numbers, labels, strict=True)], bool)
@@ -97,13 +98,16 @@ def likely(word: str, classes: Sequence[str]) -> str:
     return begun[0] if len(begun) == 1 else plain[near[0]] if near else DROPPED
 
 
-def suggestions(words: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
-    """What labels are likely to mean: as many codes as there are classes are taken in their order."""
+def suggestions(words: Sequence[str], classes: Sequence[str], *, others: bool = False) -> dict[str, str]:
+    """What labels are likely to mean: as many codes as there are classes are taken in their order.
+
+    Without `others`, labels that are known, not all of them are left out.
+    """
     codes = sorted(filter(str.isdecimal, words), key=int)
     if len(codes) == len(classes):
         return dict.fromkeys(words, DROPPED) | dict(zip(codes, classes, strict=True))
     found = {word: likely(word, classes) for word in words}
-    return found if any(found.values()) else found | dict(zip(words[:1], classes[:1], strict=True))
+    return found if others or any(found.values()) else found | dict(zip(words[:1], classes[:1], strict=True))
 
 
 def _meant(rows: Mapping[str, int], classes: Sequence[str], rename: Mapping[str, str], whose: str) -> dict[str, str]:
@@ -119,14 +123,13 @@ def _meant(rows: Mapping[str, int], classes: Sequence[str], rename: Mapping[str,
 
 
 def _ask(
-    unknown: Mapping[str, int], classes: Sequence[str], rename: Mapping[str, str], whose: str, command: Command
+    unknown: Mapping[str, int], classes: Sequence[str], suggested: Mapping[str, str], whose: str, command: Command
 ) -> str:
     """Every label that is no class, and what to type."""
     named = ", ".join(f"'{shown(word)}' ({plural(count, 'row')})" for word, count in list(unknown.items())[:20])
     more = f" and {len(unknown) - 20} more" if len(unknown) > 20 else ""
     what = "no class" if len(unknown) == 1 else "no classes"
     said = f"{named}{more}: {what} of {whose} ({', '.join(classes)}). "
-    suggested = {**rename, **suggestions(list(unknown), classes)}
     if WITHHELD not in unknown:
         return f"{said}Say what each means, or nothing to leave its rows out: {command(suggested)}"
     asked = [command({**suggested, WITHHELD: name}) for name in (DROPPED, classes[0])]

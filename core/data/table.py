@@ -40,8 +40,15 @@ class Dataset:
     source: str = ""
     """Where the texts come from, for a person."""
     task: Task = "single"
+    ordered: bool = False
+    """Whether `classes` stand in an order, the worst first."""
     notes: tuple[str, ...] = field(default_factory=tuple)
     """What was found and done on loading, each with its count: rows left out, splits made, classes dropped."""
+
+    @property
+    def scale(self) -> bool:
+        """Whether the classes are a scale that a prediction can miss by more or by less: an order of three or more."""
+        return self.ordered and len(self.classes) > 2
 
     def targets(self, split: str) -> np.ndarray:
         """What a model is to say of each text of a split; see `targets`."""

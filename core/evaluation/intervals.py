@@ -31,6 +31,7 @@ def intervals(
     thresholds: np.ndarray | float = HALF,
     *,
     names: Collection[str] = METRICS.keys(),
+    ordered: bool = False,
     seed: int = 0,
 ) -> dict[str, list[float]]:
     """The 95 % interval [low, high] of every metric that `evaluate` gives (Efron 1979, percentile method).
@@ -45,12 +46,13 @@ def intervals(
         task: single or multi.
         thresholds: (C,) or one for all, of a multi-label task.
         names: of the metrics that are wanted.
+        ordered: whether the class numbers are places on a scale.
         seed: of the draws; the same seed gives the same intervals.
 
     Raises:
         InputError: if labels and probabilities do not fit together.
     """
-    scores = scored(labels, probabilities, task, thresholds)
+    scores = scored(labels, probabilities, task, thresholds, ordered=ordered)
     wanted = {name: metric for name, metric in defined(scores, task).items() if name in names}
     values: dict[str, list[np.ndarray]] = {name: [] for name in wanted}
     done = 0

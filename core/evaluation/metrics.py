@@ -12,11 +12,16 @@ from core.evaluation import weighted
 from core.evaluation.scores import HALF, SIDES, Scores, scored
 from core.evaluation.weighted import BINS, ratio
 from core.exceptions import InputError
-from core.metrics import Metric, metrics_of
+from core.metrics import Metric, Reads, metrics_of
 
 
 def evaluate(
-    labels: np.ndarray, probabilities: np.ndarray, task: Task = "single", thresholds: np.ndarray | float = HALF
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    task: Task = "single",
+    thresholds: np.ndarray | float = HALF,
+    *,
+    ordered: bool = False,
 ) -> dict[str, float]:
     """Every metric that is defined for these rows; `left_out` says why others are absent.
 
@@ -25,27 +30,49 @@ def evaluate(
         probabilities: (n, C).
         task: single or multi.
         thresholds: (C,) or one for all, of a multi-label task.
+        ordered: whether the class numbers are places on a scale.
 
     Raises:
         InputError: if labels and probabilities do not fit together.
     """
-    scores = scored(labels, probabilities, task, thresholds)
+    scores = scored(labels, probabilities, task, thresholds, ordered=ordered)
     once = np.ones((1, len(scores)))
     return {name: float(metric.measure(scores, once)[0]) for name, metric in defined(scores, task).items()}
 
 
-def left_out(labels: np.ndarray, probabilities: np.ndarray, task: Task = "single") -> dict[str, str]:
+def left_out(
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    classes: Sequence[str],
+    task: Task = "single",
+    *,
+    ordered: bool = False,
+) -> dict[str, str]:
     """The metrics that `evaluate` does not give for these rows, each with its reason."""
-    scores = scored(labels, probabilities, task)
-    reason = scores.unranked if len(scores) else "there are no rows"
-    return {name: reason for name in metrics_of(task) if name not in defined(scores, task)}
+    scores = scored(labels, probabilities, task, ordered=ordered)
+    reasons = _undefined(scores)
+    lacking = ", ".join(f"'{classes[number]}'" for number in scores.unranked)
+    words = {"ranking": f"{'no row is' if task == 'single' else 'all rows or none are'} {lacking}"}
+    words["agreement"] = "every row is of one class, and predicted so"
+    return {
+        name: words[metric.reads] if len(scores) else "there are no rows"
+        for name, metric in metrics_of(task, ordered=scores.scale).items()
+        if not len(scores) or metric.reads in reasons
+    }
 
 
 def defined(scores: Scores, task: Task) -> dict[str, Metric]:
     """The metrics of a task that these rows have."""
-    unranked = bool(scores.unranked)
-    metrics = metrics_of(task) if len(scores) else {}
-    return {name: metric for name, metric in metrics.items() if not (unranked and metric.reads == "ranking")}
+    undefined = _undefined(scores)
+    metrics = metrics_of(task, ordered=scores.scale) if len(scores) else {}
+    return {name: metric for name, metric in metrics.items() if metric.reads not in undefined}
+
+
+def _undefined(scores: Scores) -> set[Reads]:
+    """What these rows give no measure of."""
+    found: set[Reads] = {"ranking"} if scores.unranked else set()
+    agreed = scores.scale and len(np.union1d(scores.labels, scores.answers)) < 2
+    return found | {"agreement"} if agreed else found
 
 
 def per_class(

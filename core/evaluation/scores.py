@@ -68,8 +68,11 @@ class Scores(ABC):
 
     @property
     @abstractmethod
-    def unranked(self) -> str:
-        """Why metrics that rank are not defined for these rows; empty where they are."""
+    def unranked(self) -> Sequence[int]:
+        """The classes for which metrics that rank are not defined on these rows."""
+
+    scale: bool = False
+    """Whether these are three classes or more that stand in an order."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -128,12 +131,14 @@ class Single(Scores):
     Args:
         labels: (n,) class numbers.
         probabilities: (n, C).
+        ordered: Whether the numbers are places on a scale.
     """
 
-    def __init__(self, labels: np.ndarray, probabilities: np.ndarray) -> None:
+    def __init__(self, labels: np.ndarray, probabilities: np.ndarray, *, ordered: bool = False) -> None:
         self.labels = np.asarray(labels, np.int64)
         self.probabilities = np.asarray(probabilities, np.float64)
         self.classes = self.probabilities.shape[1]
+        self.scale = ordered and self.classes > 2
         self.answers = self.probabilities.argmax(1) if len(self.labels) else np.zeros(0, np.int64)
         self.true, self.predicted = (each[:, None] == np.arange(self.classes) for each in (self.labels, self.answers))
 
@@ -163,10 +168,25 @@ class Single(Scores):
         return (true + predicted > 0).astype(float)
 
     @property
-    def unranked(self) -> str:
-        """A class without a row."""
-        absent = sorted(set(range(self.classes)) - set(np.unique(self.labels).tolist()))
-        return f"no row of class {', '.join(map(str, absent))} (counted from 0)" if absent else ""
+    def unranked(self) -> Sequence[int]:
+        """Those without a row."""
+        return sorted(set(range(self.classes)) - set(np.unique(self.labels).tolist()))
+
+    @property
+    def steps(self) -> np.ndarray:
+        """(n,) float64: how many classes lie between label and prediction, plus one; 0 where they are the same."""
+        return np.abs(self.answers - self.labels).astype(float)
+
+    def quadratic_kappa(self, weights: np.ndarray) -> np.ndarray:
+        """(R,) 1 − observed / expected squared distance on the scale (Cohen 1968); NaN where all is one class.
+
+        Of two independent draws from the margins the expected squared distance is E a² + E b² − 2 E a E b.
+        """
+        a, b = self.answers.astype(float), self.labels.astype(float)
+        means = [self.mean(each, weights) for each in (a, b, a**2, b**2, (a - b) ** 2)]
+        expected = means[2] + means[3] - 2 * means[0] * means[1]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(expected > 1e-12, 1 - means[4] / expected, np.nan)
 
     def calibration_error(self, weights: np.ndarray) -> np.ndarray:
         """ECE (Guo et al. 2017): 15 equal bins of confidence, gap of accuracy and confidence, by weight of the bin."""
@@ -217,23 +237,29 @@ class Multi(Scores):
         return np.ones_like(true)
 
     @property
-    def unranked(self) -> str:
-        """A label that all rows or none have."""
+    def unranked(self) -> Sequence[int]:
+        """Those that all rows or none have."""
         rows = self.true.sum(0)
-        one_sided = [str(number) for number in np.flatnonzero((rows == 0) | (rows == len(self)))]
-        return f"all rows or none have label {', '.join(one_sided)} (counted from 0)" if one_sided else ""
+        return np.flatnonzero((rows == 0) | (rows == len(self))).tolist()
 
 
 def scored(
-    labels: np.ndarray, probabilities: np.ndarray, task: Task = "single", thresholds: np.ndarray | float = HALF
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    task: Task = "single",
+    thresholds: np.ndarray | float = HALF,
+    *,
+    ordered: bool = False,
 ) -> Scores:
-    """The scores of rows of a task, shapes and label range verified; `thresholds` are of several labels only.
+    """The scores of rows of a task, shapes and label range verified.
+
+    `thresholds` are of several labels only, `ordered` of one: whether class numbers are places on a scale.
 
     Raises:
         InputError: says what does not fit.
     """
     if task == "single":
-        return _single(labels, probabilities)
+        return _single(labels, probabilities, ordered)
     if probabilities.ndim != 2 or np.shape(labels) != probabilities.shape:
         raise InputError(
             f"labels of shape {np.shape(labels)} for probabilities of shape {probabilities.shape}: "
@@ -244,11 +270,11 @@ def scored(
     return Multi(labels, probabilities, thresholds)
 
 
-def _single(labels: np.ndarray, probabilities: np.ndarray) -> Single:
+def _single(labels: np.ndarray, probabilities: np.ndarray, ordered: bool) -> Single:
     if probabilities.ndim != 2 or probabilities.shape[1] < 2:
         raise InputError(f"probabilities of shape {probabilities.shape}: rows × two or more classes expected")
     if len(labels) != len(probabilities):
         raise InputError(f"{len(labels)} labels for {len(probabilities)} rows of probabilities")
     if len(labels) and not 0 <= np.min(labels) <= np.max(labels) < probabilities.shape[1]:
         raise InputError(f"labels must lie between 0 and {probabilities.shape[1] - 1}")
-    return Single(labels, probabilities)
+    return Single(labels, probabilities, ordered=ordered)

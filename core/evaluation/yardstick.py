@@ -128,7 +128,10 @@ def _metrics(
     dataset: Dataset, said: Mapping[str, np.ndarray], thresholds: np.ndarray | float = HALF
 ) -> dict[str, dict[str, float]]:
     """By split."""
-    return {name: evaluate(dataset.targets(name), found, dataset.task, thresholds) for name, found in said.items()}
+    return {
+        name: evaluate(dataset.targets(name), found, dataset.task, thresholds, ordered=dataset.ordered)
+        for name, found in said.items()
+    }
 
 
 def _phenomena(dataset: Dataset, said: Mapping[str, np.ndarray]) -> dict[str, float]:

@@ -95,8 +95,13 @@ class Experiment(Events):
                 "the data are no longer those that this run began with, so it cannot be continued; start a new run",
                 file=self.config.data.name,
             )
-        check_task(self.config, dataset.task)
-        known = {"classes": dataset.classes, "task": dataset.task, "data_notes": dataset.notes}
+        check_task(self.config, dataset.task, ordered=dataset.scale)
+        known = {
+            "classes": dataset.classes,
+            "task": dataset.task,
+            "ordered": dataset.ordered,
+            "data_notes": dataset.notes,
+        }
         self._update(data_fingerprint=dataset.fingerprint, **known)
         return dataset
 
@@ -123,12 +128,13 @@ class Experiment(Events):
             config=self.config.training,
             classes=len(dataset.classes),
             max_length=tokenizer.max_length,
-            score=functools.partial(_score, dataset.task),
+            score=functools.partial(_score, dataset),
             history=self.folder / HISTORY,
             checkpoint=self.folder / CHECKPOINT,
             device=device,
             events=self,
             task=dataset.task,
+            ordered=dataset.scale,
         )
         self._plan(training)
         self._note("training", steps=training.steps)
@@ -190,7 +196,9 @@ class Experiment(Events):
             if dataset.task == "multi" and split == VALIDATION:
                 thresholds = multilabel.tuned_thresholds(dataset.targets(split), predictions.probabilities)
             rows = dataset.splits[split]
-            evaluated.append(Evaluated(split, rows, predictions, dataset.classes, dataset.task, thresholds))
+            evaluated.append(
+                Evaluated(split, rows, predictions, dataset.classes, dataset.task, thresholds, dataset.ordered)
+            )
         self._add_results(
             metrics={each.split: each.metrics for each in evaluated}, **_inside(dataset, model, tokenizer)
         )
@@ -254,18 +262,18 @@ def _examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
     return Examples(token_table(tokenizer, _texts(dataset, split)), dataset.targets(split))
 
 
-def _score(task: Task, labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
+def _score(dataset: Dataset, labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
     """Every metric of the validation split."""
-    return evaluate(labels, probabilities(logits, task).numpy(), task)
+    return evaluate(labels, probabilities(logits, dataset.task).numpy(), dataset.task, ordered=dataset.ordered)
 
 
-def check_task(config: RunConfig, task: Task) -> None:
-    """Refuse what a multi-label task cannot be trained with, before any work is done.
+def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
+    """Refuse what these labels cannot be trained with, before any work is done.
 
     Raises:
         ConfigError: names the setting and the nearest valid choice.
     """
-    metric_for(config.training.metric, task)
+    metric_for(config.training.metric, task, ordered=ordered)
     if task == "multi" and config.model.head.one_logit:
         raise ConfigError(
             "model.head.one_logit: for two classes of which each text has one; with several labels per text each has a "

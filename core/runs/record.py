@@ -158,6 +158,8 @@ class RunRecord:
     classes: tuple[str, ...] = ()
     task: Task = "single"
     """Whether texts have one label or several; known with the classes."""
+    ordered: bool = False
+    """Whether the classes stand in an order, the worst first; known with the classes."""
     vocabulary: Count = 0
     max_length: Count = 0
     """Tokens, as used (text.max_length=0 is resolved from the data)."""

@@ -46,6 +46,8 @@ class Evaluated:
     task: Task = "single"
     thresholds: np.ndarray | None = None
     """(C,) of a multi-label task: those that were chosen on validation."""
+    ordered: bool = False
+    """Whether the classes stand in an order, the worst first."""
 
     @functools.cached_property
     def labels(self) -> np.ndarray:
@@ -55,12 +57,12 @@ class Evaluated:
     @functools.cached_property
     def metrics(self) -> dict[str, float]:
         """Every metric that is defined here; of a multi-label task at 0.5."""
-        return evaluate(self.labels, self.predictions.probabilities, self.task)
+        return evaluate(self.labels, self.predictions.probabilities, self.task, ordered=self.ordered)
 
     @functools.cached_property
     def intervals(self) -> dict[str, list[float]]:
         """The bootstrap interval of each metric."""
-        return intervals(self.labels, self.predictions.probabilities, self.task)
+        return intervals(self.labels, self.predictions.probabilities, self.task, ordered=self.ordered)
 
     @functools.cached_property
     def tuned(self) -> tuple[dict[str, float], dict[str, list[float]]]:
@@ -138,7 +140,7 @@ def _figures(evaluated: Evaluated) -> dict[str, Any]:
         "metrics": evaluated.metrics,
         "intervals": evaluated.intervals,
         "silhouette": evaluated.silhouette,
-        "left_out": left_out(labels, probabilities, evaluated.task),
+        "left_out": left_out(labels, probabilities, classes, evaluated.task, ordered=evaluated.ordered),
         "per_class": per_class(labels, probabilities, classes, evaluated.task),
     }
     if evaluated.task == "multi":

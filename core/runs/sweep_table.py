@@ -220,7 +220,7 @@ class _Answers:
     def scores(self, record: RunRecord, thresholds: dict[str, float] | None) -> Scores:
         """As the metrics read them; `thresholds` by label, of a multi-label task."""
         limits = [(thresholds or {}).get(name, HALF) for name in record.classes]
-        return scored(self.labels, self.probabilities, record.task, np.array(limits))
+        return scored(self.labels, self.probabilities, record.task, np.array(limits), ordered=record.ordered)
 
 
 Side = tuple[_Answers, RunRecord, dict[str, float] | None]

@@ -19,14 +19,17 @@ else:  # the names stand in the table of metrics alone
     MetricName = Literal[("auto", *METRICS)]
 
 
-def metric_for(metric: str, task: Task) -> str:
+def metric_for(metric: str, task: Task, *, ordered: bool = False) -> str:
     """The validation metric of a training, `auto` resolved.
 
     Raises:
-        ConfigError: the task has no such metric; the message names the nearest.
+        ConfigError: the task has no such metric, or its classes no order; the message names the nearest.
     """
     if metric == "auto":
         return UNASKED[task]
+    if task in METRICS[metric].tasks and METRICS[metric].ordered and not ordered:
+        why = "needs three classes or more in an order (data.order=worst,…,best)"
+        raise ConfigError(f"training.metric={metric}: {why}; the nearest is {METRICS[metric].nearest}")
     if task not in METRICS[metric].tasks:
         nearest = metric_for(METRICS[metric].nearest, task)
         what = "one label" if task == "single" else "several labels"

@@ -93,12 +93,14 @@ class Training:
     device: torch.device
     events: Events
     task: Task = "single"
+    ordered: bool = False
+    """Whether the classes stand in an order, and are three or more."""
 
     def __post_init__(self) -> None:
         config = self.config
         check_precision(config.precision, self.device)
         self.labels = torch.from_numpy(self.training.labels.copy())
-        self.metric = metric_for(config.metric, self.task)
+        self.metric = metric_for(config.metric, self.task, ordered=self.ordered)
         self.loss = training_loss(config, self.labels, classes=self.classes, task=self.task, device=self.device)
         lambdas = self.model.lambda_parameters()
         groups = parameter_groups(self.model, lambdas, config.weight_decay, config.decay, config.lambda_lr)

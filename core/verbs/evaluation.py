@@ -62,8 +62,8 @@ def evaluate(
         return {**common, **_several(loaded.record, labels, found)}
     return {
         **common,
-        "metrics": metrics.evaluate(labels, found.probabilities),
-        "left_out": metrics.left_out(labels, found.probabilities),
+        "metrics": metrics.evaluate(labels, found.probabilities, ordered=loaded.record.ordered),
+        "left_out": metrics.left_out(labels, found.probabilities, classes, ordered=loaded.record.ordered),
         "per_class": metrics.per_class(labels, found.probabilities, classes),
         "confusion": metrics.confusion(labels, found.probabilities.argmax(1), len(classes)),
     }
@@ -85,7 +85,7 @@ def _several(record: RunRecord, labels: np.ndarray, found: Predictions) -> dict[
 
     thresholds = tuned_thresholds(record)
     tuned = None if thresholds is None else {"thresholds": thresholds, **at(_in_order(thresholds, record.classes))}
-    left_out = metrics.left_out(labels, found.probabilities, "multi")
+    left_out = metrics.left_out(labels, found.probabilities, record.classes, "multi")
     return {**at(HALF), "left_out": left_out, "tuned": tuned}
 
 

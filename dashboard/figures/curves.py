@@ -35,10 +35,10 @@ class Curves:
     """(layer, component), both from 0, component 1 being the first that has a lambda: its value at `lambda_step`."""
 
 
-def shown_metric(metric: str, task: Task) -> str:
+def shown_metric(metric: str, task: Task, *, ordered: bool = False) -> str:
     """The validation metric of a run's curves; that of the task where the run was refused for another."""
     try:
-        return metric_for(metric, task)
+        return metric_for(metric, task, ordered=ordered)
     except ConfigError:
         return metric_for("auto", task)
 

@@ -25,17 +25,20 @@ NAMED = 6
 """More classes than this share one colour: seven are too many to distinguish."""
 
 
-def class_balance(shares: Mapping[str, Mapping[str, tuple[int, float]]], look: Look) -> go.Figure:
+def class_balance(
+    shares: Mapping[str, Mapping[str, tuple[int, float]]], look: Look, *, ordered: bool = False
+) -> go.Figure:
     """One panel for each split, one bar for each class.
 
     Args:
         shares: Split → class → rows and share of the split.
         look: Theme and size.
+        ordered: Whether the classes stand in an order, the worst first.
     """
     t, splits = look.tokens, list(shares)
     classes = list(shares[splits[0]])
     names = [_short(name) for name in classes]
-    colours = class_colours(t, classes) if len(classes) <= NAMED else [t.accent] * len(classes)
+    colours = class_colours(t, classes, ordered=ordered) if len(classes) <= NAMED else [t.accent] * len(classes)
     top = max(share for found in shares.values() for _, share in found.values())
     figure = Panels(
         look,
@@ -329,10 +332,11 @@ def measured_phenomena(known: Mapping[str, Any], split: str = TEST) -> pd.DataFr
 
 @dataclass(frozen=True)
 class Balance:
-    """Split → class → rows and share; `several`: a text may have several labels."""
+    """Split → class → rows and share; `multi`: a text may have several labels."""
 
     shares: Mapping[str, Mapping[str, tuple[int, float]]]
     multi: bool
+    ordered: bool = False
 
 
 CLASSES = Figure[Balance](
@@ -340,7 +344,7 @@ CLASSES = Figure[Balance](
     "data",
     "Classes",
     None,
-    lambda balance, look: class_balance(balance.shares, look),
+    lambda balance, look: class_balance(balance.shares, look, ordered=balance.ordered),
     note="share of each split",
     reading=lambda balance: (
         "The share of the texts of each split that have a label; a text may have several, or none."

@@ -76,7 +76,9 @@ def ways(points: pd.DataFrame) -> list[str]:
     return [*first, PHENOMENON] if PHENOMENON in points else first
 
 
-def colouring(points: pd.DataFrame, way: str, classes: Sequence[str], tokens: Tokens) -> list[Group] | Shades:
+def colouring(
+    points: pd.DataFrame, way: str, classes: Sequence[str], tokens: Tokens, *, ordered: bool = False
+) -> list[Group] | Shades:
     """The placed `points`, in the order of the map, as groups or shades."""
     if way.startswith(OF):
         return _with_label(points, way.removeprefix(OF), tokens)
@@ -94,7 +96,7 @@ def colouring(points: pd.DataFrame, way: str, classes: Sequence[str], tokens: To
     column = points["label" if way == "label" else "predicted"].to_numpy()
     return [
         Group(name, np.flatnonzero(column == name), colour)
-        for name, colour in zip(classes, class_colours(tokens, classes), strict=True)
+        for name, colour in zip(classes, class_colours(tokens, classes, ordered=ordered), strict=True)
     ]
 
 
@@ -366,6 +368,8 @@ class Mapped:
     """Dimensions of the original space."""
     typed: Placed | None = None
     """A text that somebody put on it."""
+    ordered: bool = False
+    """Whether the classes stand in an order, the worst first."""
 
     @property
     def config(self) -> ProjectionConfig:
@@ -402,11 +406,12 @@ def mapped(source: Source) -> Mapped:
         raise NotAvailable(f"it has not been computed: {command}")
     points = reader.points(record, source.split)
     placed, colour = points.iloc[made.rows], str(source.chosen(COLOUR))
-    return Mapped(files, made, placed, len(points), colour, record.classes, reader.width(record, files))
+    width = reader.width(record, files)
+    return Mapped(files, made, placed, len(points), colour, record.classes, width, ordered=record.ordered)
 
 
 def _draw(shown: Mapped, look: Look) -> go.Figure:
-    groups = colouring(shown.placed, shown.colour, shown.classes, look.tokens)
+    groups = colouring(shown.placed, shown.colour, shown.classes, look.tokens, ordered=shown.ordered)
     axes, words = axis_titles(shown.made, shown.config), hover_words(shown.placed)
     return draw_map(shown.made.places, shown.made.rows, words, groups, axes, look, placed=shown.typed)
 

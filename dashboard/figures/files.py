@@ -40,7 +40,7 @@ class Files:
         """What a training run has logged, and how many damaged lines were left out."""
         history, chosen, progress = self._history(record), record.config.training, record.progress
         steps, rows = int(progress.get("steps") or 0), int(progress.get("rows", {}).get("validation") or 0)
-        metric = curves.shown_metric(chosen.metric, record.task)
+        metric = curves.shown_metric(chosen.metric, record.task, ordered=record.ordered)
         return curves.history_curves(history, chosen.epochs, metric, steps, rows), history.skipped
 
     def learned_numbers(self, record: RunRecord) -> dict[str, list[NumberLine]]:

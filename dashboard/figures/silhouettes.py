@@ -139,7 +139,7 @@ def silhouettes(source: Source) -> Silhouettes:
 
 
 def _draw(shape: Silhouettes, look: Look) -> go.Figure:
-    colours = class_colours(look.tokens, shape.shown.classes)
+    colours = class_colours(look.tokens, shape.shown.classes, ordered=shape.shown.ordered)
     return draw_silhouettes(shape.spaces, [colours[i] for i in shape.there], look)
 
 

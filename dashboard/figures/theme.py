@@ -148,8 +148,10 @@ def layer_colour(tokens: Tokens, layer: int, layers: int) -> str:
     return tokens.ordinal[3 - round(3 * (layers - 1 - layer) / max(layers - 1, 1))] if layers > 1 else tokens.accent
 
 
-def class_colours(tokens: Tokens, classes: Sequence[str]) -> list[str]:
-    """One colour for each class: signs where the names say negative or positive, categories otherwise."""
+def class_colours(tokens: Tokens, classes: Sequence[str], *, ordered: bool = False) -> list[str]:
+    """One colour for each class: signs where an order or the names say negative or positive, categories otherwise."""
+    if ordered:
+        return _on_scale(tokens, len(classes))
     names = [name.lower() for name in classes]
     if not any("neg" in name for name in names) or not any("pos" in name for name in names):
         return [tokens.categories[i % len(tokens.categories)] for i in range(len(names))]
@@ -163,6 +165,14 @@ def class_colours(tokens: Tokens, classes: Sequence[str]) -> list[str]:
         return tokens.right
 
     return [colour(name) for name in names]
+
+
+def _on_scale(tokens: Tokens, classes: int) -> list[str]:
+    """From the strongest minus over what recedes to the strongest plus."""
+    half = classes // 2
+    steps = [max(2, 5 - place) for place in range(half)] if half > 1 else [4]
+    middle = [tokens.right] if classes % 2 else []
+    return [*(tokens.minus_scale[i] for i in steps), *middle, *(tokens.plus_scale[i] for i in reversed(steps))]
 
 
 @cache

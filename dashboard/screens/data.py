@@ -139,7 +139,7 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     with st.container(key="pair-data"):
         left, right = st.columns(2, gap="large")
     with left:
-        show(CLASSES, Balance(class_shares(card), dataset.task == "multi"))
+        show(CLASSES, Balance(class_shares(card), dataset.task == "multi", dataset.ordered))
     with right:
         show(LENGTHS, Lengths(part, card["splits"][part], card["vocabulary"]["max_length"]))
     show(SPLITS, card)

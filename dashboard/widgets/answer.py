@@ -35,7 +35,8 @@ def answer(
         small: For a column, without words on how to read it.
     """
     if record.task == "single":
-        probability_bar(view.probabilities, look, before=before.probabilities if before else None, small=small)
+        changed = before.probabilities if before else None
+        probability_bar(view.probabilities, look, ordered=record.ordered, before=changed, small=small)
         return
     limits = named_limits(record)
     label_bars(view.probabilities, limits, before=before.probabilities if before else None)

@@ -72,17 +72,23 @@ def _cut(text: str) -> str:
 
 
 def probability_bar(
-    probabilities: Mapping[str, float], look: Look, *, before: Mapping[str, float] | None = None, small: bool = False
+    probabilities: Mapping[str, float],
+    look: Look,
+    *,
+    ordered: bool = False,
+    before: Mapping[str, float] | None = None,
+    small: bool = False,
 ) -> None:
     """One segment for each class in label order; the words where there is room, all of them for a screen reader.
 
     Args:
         probabilities: By class.
         look: Theme and size.
+        ordered: Whether the classes stand in an order, the worst first.
         before: What they were without a change; marked by lines where its segments met.
         small: For a column: less high.
     """
-    colours = class_colours(look.tokens, list(probabilities))
+    colours = class_colours(look.tokens, list(probabilities), ordered=ordered)
     label_names = ", ".join(f"{name} {number(p)}" for name, p in probabilities.items())
     segments = []
     for (name, p), colour in zip(probabilities.items(), colours, strict=True):

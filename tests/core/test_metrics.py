@@ -57,7 +57,7 @@ def test_every_metric_reads_what_it_says():
 
 
 def test_the_better_direction_is_that_of_a_perfect_classifier():
-    labels = np.array([0, 1, 1, 0])
-    perfect, hopeless = (evaluate(labels, np.eye(2)[each]) for each in (labels, 1 - labels))
-    for name, metric in metrics_of("single").items():
+    labels = np.array([0, 1, 2, 0])
+    perfect, hopeless = (evaluate(labels, np.eye(3)[each], ordered=True) for each in (labels, 2 - labels[[1, 0, 3, 2]]))
+    for name, metric in metrics_of("single", ordered=True).items():
         assert (perfect[name] > hopeless[name]) == (metric.better == "higher"), name

@@ -54,6 +54,7 @@ _ALL = (
         licence="MIT",
         citation="Written for Sentiscope",
         kind="built-in",
+        ordered=True,
         note="Two, three or five classes of one scale (data.classes); a challenge split of hand-written sentences.",
     ),
     Registered(
@@ -77,6 +78,7 @@ _ALL = (
         licence="none stated",
         citation=_SST,
         labels=_numbered("very negative", "negative", "neutral", "positive", "very positive"),
+        ordered=True,
         hub=Hub(
             "SetFit/sst5", _converted("default", "train validation test"), revision=PARQUET_BRANCH, checked=_CONVENTION
         ),
@@ -101,6 +103,7 @@ _ALL = (
         licence="Yelp dataset terms",
         citation=_YELP,
         labels=_numbered("1 star", "2 stars", "3 stars", "4 stars", "5 stars"),
+        ordered=True,
         hub=Hub("Yelp/yelp_review_full", _splits("yelp_review_full", "train test"), checked=_LISTED),
         settings={"text.max_length": 256, **_NDT},
     ),
@@ -147,6 +150,7 @@ _ALL = (
         licence=_TWITTER,
         citation=f"Rosenthal et al. 2017, SemEval-2017 Task 4; {_TWEETEVAL}",
         labels=_numbered("negative", "neutral", "positive"),
+        ordered=True,
         hub=_tweet_eval("sentiment"),
         settings={"text.normaliser": "tweet"},
         note="The share of negative tweets doubles from train to test.",
@@ -158,6 +162,7 @@ _ALL = (
         licence="not known here",
         citation="Crowdflower 2015, Twitter US Airline Sentiment",
         labels=_numbered("negative", "neutral", "positive"),
+        ordered=True,
         settings={"text.normaliser": "tweet"},
     ),
     Registered(
@@ -167,6 +172,7 @@ _ALL = (
         licence="none stated; Twitter terms",
         citation="Go, Bhayani and Huang 2009, Twitter Sentiment Classification using Distant Supervision",
         labels={"0": "negative", "2": "neutral", "4": "positive"},
+        ordered=True,
         hub=Hub(
             "stanfordnlp/sentiment140",
             _converted("sentiment140", "train test"),

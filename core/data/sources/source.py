@@ -39,6 +39,8 @@ class Registered:
     """single: one label per text · multi: several · pair: two texts per row, which nothing here can be trained on."""
     labels: dict[str, str] = field(default_factory=dict)
     """Label value in the files → class name, in class order."""
+    ordered: bool = False
+    """Whether these classes are a scale, the worst first."""
     hub: Hub | None = None
     """None: no repository is known to us, so only a local copy can be used."""
     reported_split: Literal["test", "validation"] = "test"

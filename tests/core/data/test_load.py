@@ -8,7 +8,7 @@ from seeds import examples
 
 from core.data.config import DataConfig
 from core.data.load import load
-from core.exceptions import ConfigError, DataError, NotAvailable
+from core.exceptions import ConfigError, DataError, InputError, NotAvailable
 
 
 def frame(count, start=0, classes=2):
@@ -189,3 +189,60 @@ def test_a_folder_of_data_without_the_named_set_says_so(tmp_path, monkeypatch):
 def test_tiny_folders_are_refused(tmp_path):
     with pytest.raises(DataError, match="too small"):
         load(DataConfig(name=str(folder(tmp_path, train=4))))
+
+
+def stars(path, **settings):
+    """Texts of 1 to 5 stars and of −1, twelve each, as they are read with these settings."""
+    rows = [f"text {n} of {star},{star}" for n in range(12) for star in (1, 2, 3, 4, 5, -1)]
+    path.write_text("text,stars\n" + "\n".join(rows) + "\n")
+    return load(DataConfig(name=str(path), **settings))
+
+
+def test_labels_are_renamed_merged_left_out_and_put_in_order(tmp_path):
+    named = "1=negative,2=negative,3=so so,4=positive,5=positive,-1="
+    found = stars(tmp_path / "stars.csv", rename=named, order="negative,so so,positive")
+    assert found.classes == ("negative", "so so", "positive") and found.ordered and found.scale
+    rows = pd.concat(found.splits.values())
+    assert rows["label"].value_counts().to_dict() == {0: 24, 1: 12, 2: 24}
+    assert rows[rows["text"].str.endswith("of 3")]["label"].unique().tolist() == [1]
+    assert "all: 12 rows without a label after data.rename left out" in found.notes
+
+
+def test_without_an_order_classes_stand_as_their_labels_did(tmp_path):
+    found = stars(tmp_path / "stars.csv", rename='5=good,4=good,1=bad,2=bad,-1=bad,"3=fair, I guess"')
+    assert found.classes == ("bad", "fair, I guess", "good") and not found.ordered
+
+
+def test_an_order_reverses_classes_and_of_two_is_no_scale(tmp_path):
+    found = stars(tmp_path / "stars.csv", rename="1=b,2=b,3=,4=a,5=a,-1=", order="b,a")
+    assert found.classes == ("b", "a") and found.ordered and not found.scale
+
+
+@pytest.mark.parametrize(
+    ("chosen", "reason"),
+    [
+        ({"rename": "6=bad"}, "data.rename: no label '6'; the labels are -1, 1, 2, 3, 4, 5"),
+        ({"rename": "bad"}, "data.rename: write label=class and not 'bad'"),
+        ({"order": "1,2,3"}, "data.order='1,2,3': every class once; they are -1, 1, 2, 3, 4, 5"),
+        ({"order": "1,2,2"}, "'2' stands there twice"),
+        ({"order": "1"}, "two classes or more"),
+        ({"order": "1\n2,3"}, "one line each"),
+        ({"rename": "1=,2=,3=,4=,-1="}, "every row has the label '5'"),
+    ],
+)
+def test_names_and_orders_that_do_not_fit_are_refused(tmp_path, chosen, reason):
+    with pytest.raises(InputError, match=reason):
+        stars(tmp_path / "stars.csv", **chosen)
+
+
+def test_of_several_labels_those_without_a_name_go_and_a_row_goes_with_its_last_one(tmp_path):
+    rows = [f"text {n},{labels}" for n in range(20) for labels in ("calm;joy", "joy", "noise", "noise;calm")]
+    (tmp_path / "several.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
+    found = load(DataConfig(name=str(tmp_path / "several.csv"), rename="noise=,joy=glad"))
+    assert found.classes == ("calm", "glad")
+    assert pd.concat(found.splits.values())["label"].value_counts().to_dict() == {(0, 1): 20, (1,): 20, (0,): 20}
+
+
+def test_a_known_scale_is_in_order_unless_it_is_renamed():
+    assert load(DataConfig(name="built-in", classes=5)).scale
+    assert not load(DataConfig(name="built-in", classes=3, rename="neutral=positive")).ordered

@@ -80,6 +80,7 @@ def test_what_a_label_is_likely_short_for(word, name):
 def test_suggestions_take_codes_in_their_order_and_never_leave_everything_out():
     assert suggestions(["10", "2", "meh"], CLASSES) == {"2": "negative", "10": "positive", "meh": ""}
     assert suggestions(["1", "2", "3"], CLASSES) == {"1": "negative", "2": "", "3": ""}
+    assert suggestions(["meh"], CLASSES, others=True) == {"meh": ""}
     assert suggestions(["pos", "1"], CLASSES) == {"pos": "positive", "1": ""}
 
 

@@ -103,3 +103,15 @@ def test_the_interval_of_an_accuracy_at_once_is_that_of_its_bootstrap(hits, rows
     drawn = intervals(labels, np.stack([sure, 1 - sure], 1))["accuracy"]
     assert share_interval(hits, rows) == pytest.approx(drawn, abs=max(0.011, 1 / rows if rows < 50 else 0))
     assert share_interval(0, 0) == (0.0, 1.0)
+
+
+def test_measures_of_a_scale_have_intervals_where_they_are_defined():
+    random = np.random.default_rng(0)
+    labels, probabilities = random.integers(0, 4, 60), random.dirichlet(np.ones(4), 60)
+    found, metrics = intervals(labels, probabilities, ordered=True), evaluate(labels, probabilities, ordered=True)
+    for name in ("mae", "quadratic_kappa"):
+        low, high = found[name]
+        assert low < metrics[name] < high
+    rows = np.repeat(np.arange(3), 2)
+    drawn = intervals(rows, np.eye(3)[rows], ordered=True)["quadratic_kappa"]
+    assert drawn == [1, 1], "a draw of one class only does not count"

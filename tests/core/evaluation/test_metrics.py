@@ -118,18 +118,42 @@ def test_curves_equal_scikit_learn(case):
 def test_without_a_class_only_the_ranking_metrics_are_left_out_and_say_why():
     labels, probabilities = np.array([0, 0, 2]), np.full((3, 3), 1 / 3)
     found = evaluate(labels, probabilities)
-    reasons = left_out(labels, probabilities)
+    reasons = left_out(labels, probabilities, "abc")
     assert set(reasons) == {"roc_auc", "roc_auc_macro", "average_precision"} == set(metrics_of("single")) - set(found)
-    assert reasons["roc_auc"] == "no row of class 1 (counted from 0)"
+    assert reasons["roc_auc"] == "no row is 'b'"
     assert all(math.isfinite(value) for value in found.values())
     assert roc_points(labels, probabilities, 1) == {"fpr": [], "tpr": [], "threshold": []}
     assert pr_points(labels, probabilities, 1) == {"precision": [], "recall": [], "threshold": []}
 
 
+@given(scored())
+@settings(max_examples=60, deadline=None)
+def test_measures_of_a_scale_equal_scikit_learn(case):
+    labels, probabilities = case
+    predicted, found = probabilities.argmax(1), evaluate(labels, probabilities, ordered=True)
+    reasons = left_out(labels, probabilities, range(probabilities.shape[1]), ordered=True)
+    if probabilities.shape[1] == 2:
+        assert not {"mae", "quadratic_kappa"} & {*found, *reasons}, "of two classes they say what accuracy says"
+        return
+    assert found["mae"] == pytest.approx(sk.mean_absolute_error(labels, predicted))
+    if len({*labels, *predicted}) > 1:
+        expected = sk.cohen_kappa_score(labels, predicted, weights="quadratic")
+        assert found["quadratic_kappa"] == pytest.approx(expected, abs=1e-9)
+    else:
+        assert reasons["quadratic_kappa"] == "every row is of one class, and predicted so"
+    assert set(metrics_of("single", ordered=True)) == {*found, *reasons}
+
+
+def test_without_an_order_there_is_no_scale():
+    labels, probabilities = np.array([0, 1, 2]), np.eye(3)
+    assert "mae" not in evaluate(labels, probabilities) and "mae" not in left_out(labels, probabilities, "abc")
+    assert evaluate(labels, probabilities, ordered=True)["quadratic_kappa"] == 1
+
+
 def test_no_rows_have_no_metrics():
     labels, probabilities = np.zeros(0, int), np.zeros((0, 2))
     assert evaluate(labels, probabilities) == {}
-    assert left_out(labels, probabilities)["accuracy"] == "there are no rows"
+    assert left_out(labels, probabilities, "ab")["accuracy"] == "there are no rows"
     assert per_class(labels, probabilities, ["a", "b"])["a"] == {"precision": 0, "recall": 0, "f1": 0, "support": 0}
     assert roc_points(labels, probabilities, 1)["fpr"] == []
 

@@ -82,11 +82,11 @@ def test_each_label_equals_scikit_learn(case):
 
 def test_what_cannot_be_ranked_is_left_out_with_its_reason():
     labels = np.array([[1, 0, 1], [0, 0, 1]])
-    reasons = left_out(labels, np.full((2, 3), 0.4), "multi")
+    reasons = left_out(labels, np.full((2, 3), 0.4), "abc", "multi")
     assert reasons.keys() == {"roc_auc_macro", "average_precision"}
-    assert reasons["roc_auc_macro"] == "all rows or none have label 1, 2 (counted from 0)"
+    assert reasons["roc_auc_macro"] == "all rows or none are 'b', 'c'"
     assert set(evaluate(labels, np.full((2, 3), 0.4), "multi")) == set(metrics_of("multi")) - set(reasons)
-    assert set(left_out(np.zeros((0, 3)), np.zeros((0, 3)), "multi")) == set(metrics_of("multi"))
+    assert set(left_out(np.zeros((0, 3)), np.zeros((0, 3)), "abc", "multi")) == set(metrics_of("multi"))
 
 
 def test_a_probability_of_exactly_the_threshold_is_not_said():

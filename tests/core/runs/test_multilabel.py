@@ -119,7 +119,7 @@ def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_
     whole = verbs.evaluate("several", data=str(other), store=trained)
     assert whole["n"] == 105 and whole["metrics"]["recall_micro"] > 0.9  # 15 rows say nothing of their labels
     other.write_text(other.read_text().replace("warm", "mild"))
-    with pytest.raises(InputError, match=r"label 'mild' \(\d+ rows\) is no class of this run"):
+    with pytest.raises(InputError, match=r"'mild' \(\d+ rows\): no class of run 'several'.* --map mild=$"):
         verbs.evaluate("several", data=str(other), store=trained)
     assert verbs.evaluate("several", data=str(other), rename={"mild": "warm"}, store=trained)["n"] == 105
 

@@ -77,3 +77,11 @@ def test_every_metric_can_choose_the_best_epoch_and_has_a_nearest_where_a_task_l
                 with pytest.raises(ConfigError) as refused:
                     metric_for(name, task)
                 assert str(refused.value).split()[-1] in metrics_of(task)
+
+
+def test_a_measure_of_a_scale_needs_classes_in_an_order():
+    assert metric_for("quadratic_kappa", "single", ordered=True) == "quadratic_kappa"
+    with pytest.raises(ConfigError, match=r"mae: needs three classes or more in an order \(data.order=.*\); .* loss"):
+        metric_for("mae", "single")
+    with pytest.raises(ConfigError, match="mae: not defined for several labels"):
+        metric_for("mae", "multi", ordered=True)

@@ -109,3 +109,11 @@ def test_labels_keep_their_distance_and_their_order():
 def test_a_projector_enlarges_text_and_lines():
     assert template(Look(projector=True)).layout.font.size == pytest.approx(1.3 * template(Look()).layout.font.size)
     assert (Look(projector=True).height(100), Look().height(100)) == (120, 100)
+
+
+def test_classes_in_an_order_have_the_colours_of_their_side():
+    assert class_colours(LIGHT, ["bearish", "so so", "bullish"], ordered=True) == [LIGHT.minus, LIGHT.right, LIGHT.plus]
+    four = class_colours(LIGHT, list("1234"), ordered=True)
+    assert four == [LIGHT.minus_scale[5], LIGHT.minus_scale[4], LIGHT.plus_scale[4], LIGHT.plus_scale[5]]
+    many = class_colours(LIGHT, list("abcdefghijk"), ordered=True)
+    assert many[5] == LIGHT.right and many[0] == LIGHT.minus_scale[5] and many[-1] == LIGHT.plus_scale[5]
