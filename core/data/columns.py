@@ -79,7 +79,7 @@ def choose(
             "one folder as CLASS.txt (or NAME.CLASS) and give the folder, else name the delimiter with data.delimiter",
             file=file,
         )
-    if rows == 1 and not label:
+    if rows == 1 and not label and columns[0].name == "0":  # numbered: no header was found
         raise DataError("holds a single row; if that is a header, the rows below it are missing", file=file)
     named_text = _named(columns, text, "text", file) if text else None
     named_label = _named(columns, label, "label", file) if label else None
