@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from core.exceptions import NotAvailable
 from core.models.provides import provides
@@ -20,7 +20,6 @@ Shape = TypeVar("Shape")
 Words = str | Callable[[Shape], str]
 
 
-Page = Literal["train", "lambdas", "performance", "embeddings", "sentence", "data", "models", "sweeps"]
 OF_SPLIT = ("performance", "embeddings")
 """Pages whose figures are about a split; those of `sentence` are about a text."""
 
@@ -31,8 +30,8 @@ class Figure(Generic[Shape]):
 
     name: str
     """Of the exported file, of the download and for `--only`."""
-    page: Page
-    """Where it stands; one that its page does not place stands at its end."""
+    page: str
+    """The file of `screens` where it stands; one that its page does not place stands at its end."""
     title: Words[Shape]
     read: Callable[[Source], Shape] | None
     """What is drawn of a run; raises `NotAvailable` with the reason where it has nothing of the kind. None: it is not

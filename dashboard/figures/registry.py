@@ -21,7 +21,7 @@ from dashboard.figures import (
     silhouettes,
     training,
 )
-from dashboard.figures.figure import Figure, Page
+from dashboard.figures.figure import Figure
 
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, phenomena),
@@ -41,6 +41,6 @@ FIGURES: dict[str, tuple[Figure[Any], dict[str, Any]]] = {
 """By the name of the file: the figure, and the values that its options have there."""
 
 
-def others(page: Page, placed: Sequence[Figure[Any]]) -> list[Figure[Any]]:
+def others(page: str, placed: Sequence[Figure[Any]]) -> list[Figure[Any]]:
     """The figures of a page that it does not place itself."""
     return [figure for figure in ALL if figure.page == page and figure not in placed]

@@ -14,7 +14,7 @@ from core.exceptions import NotAvailable
 from dashboard import data, state
 from dashboard.figures.decisions import FEW, few
 from dashboard.figures.drawing import NOTHING, Column, Component, Drawing, Table
-from dashboard.figures.figure import Figure, Page, Shape
+from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.source import Source
 from dashboard.figures.theme import config
 from dashboard.widgets.messages import finding
@@ -49,7 +49,7 @@ def show_of(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
     return shape
 
 
-def show_others(source: Source, page: Page, placed: Sequence[Figure[Any]]) -> dict[str, pd.DataFrame]:
+def show_others(source: Source, page: str, placed: Sequence[Figure[Any]]) -> dict[str, pd.DataFrame]:
     """The figures of a page that stand nowhere on it yet, at its end; gives their tables."""
     from dashboard.figures.registry import others  # pandas, which the head of the first page does without
 
