@@ -83,6 +83,38 @@ def runs() -> Runs:
     return Runs(Run(row["run"], store) for row in verbs.runs_list(store)["runs"])
 
 
+def compare(
+    run: str | Run,
+    *others: str | Run,
+    data: str = "",
+    split: str = "",
+    by: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    rename: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Which of several runs is better, pair by pair, with paired tests on rows that all have.
+
+    Args:
+        run: A run or its name.
+        others: Those that it is compared with, and one another; seeds and folds of one model are folded.
+        data: Other labelled data; empty: the splits on which they were evaluated.
+        split: Empty: test, or the whole of a single file.
+        by: Columns of the data, or `label`: every pair on the rows of each of their values.
+        metrics: Names as in the records; empty: accuracy, with several labels macro F1 at tuned thresholds.
+        rename: Label in the data → class of the runs, where their names differ.
+
+    Returns:
+        `runs`, `data`, `split`, `n`, `pairs` and `by`: see `core.runs.comparison.compare`.
+
+    Raises:
+        InputError: There is no such run, data, split, column or metric, or runs have other rows or classes.
+    """
+    runs = [run, *others]
+    store = next((each.store for each in runs if isinstance(each, Run)), RunStore())
+    names = [each.name if isinstance(each, Run) else each for each in runs]
+    return verbs.compare(*names, data=data, split=split, by=by, metrics=metrics, rename=rename, store=store)
+
+
 @dataclass(frozen=True, repr=False)
 class Run:
     """One training and everything it left, as a directory; every look at it is a look at the disk."""
@@ -149,6 +181,18 @@ class Run:
             InputError: There is no such data or split, or a label is no class of the run.
         """
         return verbs.evaluate(self.name, data=data, split=split, rename=rename, store=self.store)
+
+    def compare(
+        self,
+        *others: str | Run,
+        data: str = "",
+        split: str = "",
+        by: Sequence[str] = (),
+        metrics: Sequence[str] = (),
+        rename: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
+        """Whether it is better than others; see `sentiscope.compare`."""
+        return compare(self, *others, data=data, split=split, by=by, metrics=metrics, rename=rename)
 
     def predict(self, texts: Sequence[str] = (), *, file: str | Path | None = None) -> dict[str, Any]:
         """Class and probabilities of each text, in order, under `predictions`.

@@ -6,11 +6,12 @@ command line, compared in sweeps and chosen by `training.metric`. Imports nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.data.table import Task
+from core.exceptions import InputError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,6 +40,8 @@ class Metric:
     """Of one task only: the metric of the other that comes nearest; auto: what stands there unasked."""
     ordered: bool = False
     """Only of classes in an order, three at least: of two it would say what accuracy says."""
+    whole_rows: bool = False
+    """It is the share of rows that are right, so that McNemar's test is its own."""
     title_of_several: str = ""
     """The title where texts have several labels, if that is another."""
 
@@ -74,12 +77,22 @@ MULTI: tuple[Task, ...] = ("multi",)
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("accuracy", "Accuracy", "higher", _mean("correct"), tasks=SINGLE, nearest="subset_accuracy"),
+        Metric(
+            "accuracy", "Accuracy", "higher", _mean("correct"), tasks=SINGLE, nearest="subset_accuracy", whole_rows=True
+        ),
         *_averages("macro"),
         *_averages("micro", tasks=MULTI, nearest="accuracy"),
         *_averages("weighted"),
         *_averages("samples", tasks=MULTI, nearest="accuracy"),
-        Metric("subset_accuracy", "All labels right", "higher", _mean("correct"), tasks=MULTI, nearest="accuracy"),
+        Metric(
+            "subset_accuracy",
+            "All labels right",
+            "higher",
+            _mean("correct"),
+            tasks=MULTI,
+            nearest="accuracy",
+            whole_rows=True,
+        ),
         Metric("hamming_loss", "Hamming loss", "lower", _mean("missed"), tasks=MULTI, nearest="loss"),
         Metric("roc_auc", "ROC-AUC", "higher", _area("roc", "weighted"), "ranking", SINGLE, nearest="roc_auc_macro"),
         Metric("roc_auc_macro", "ROC-AUC, macro", "higher", _area("roc", "macro"), "ranking"),
@@ -130,3 +143,38 @@ def metrics_of(task: Task, *, ordered: bool = False) -> dict[str, Metric]:
 def thresholded() -> dict[str, Metric]:
     """Those that change with the thresholds, where texts have several labels."""
     return {name: metric for name, metric in metrics_of("multi").items() if metric.reads == "answers"}
+
+
+TUNED = "tuned."
+"""Before the name of a metric: at the thresholds per label that a run chose on its validation split."""
+USUAL: dict[Task, tuple[str, ...]] = {
+    "single": ("accuracy", "f1_macro"),
+    "multi": (f"{TUNED}f1_macro", "f1_macro", "average_precision"),
+}
+"""What stands in tables by default: with several labels each model at its own thresholds first, since a model that is
+merely timid at 0.5 is no worse for it."""
+
+
+def named(name: str) -> Metric:
+    """The metric of a name, be it tuned or not."""
+    return METRICS[name.removeprefix(TUNED)]
+
+
+def title(name: str) -> str:
+    """A metric as it stands above a column."""
+    return f"{named(name).title}{', tuned' if name.startswith(TUNED) else ''}"
+
+
+def known_metrics() -> list[str]:
+    """Every name that a table can show."""
+    return [*METRICS, *(f"{TUNED}{name}" for name in thresholded())]
+
+
+def refuse_unknown(names: Sequence[str]) -> None:
+    """Every name must be that of a metric.
+
+    Raises:
+        InputError: one is not; the message has them all.
+    """
+    if strange := [name for name in names if name not in known_metrics()]:
+        raise InputError(f"no metric '{strange[0]}'; there are {', '.join(known_metrics())}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+MINUS = "\u2212"
 NARROW = "\u202f"
 """A narrow space that does not break: between thousands, where a comma would be a decimal point to half the readers."""
 
@@ -14,3 +15,8 @@ def count(value: int) -> str:
 def whole_percent(share: float) -> str:
     """`12 %`: a share in whole percent."""
     return f"{100 * share:.0f} %"
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """`+0.12`: for a difference."""
+    return f"{value:+.{digits}f}".replace("-", MINUS)

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from core.evaluation.intervals import LEVEL, RESAMPLES, resamples
 from core.metrics import Measure
 
 ALPHA = 0.05
+POWER = 0.8
+"""With which a difference would be found on `rows_needed` rows."""
 METHOD = (
     "Mean difference of all runs that both have (same seed, same fold). p and 95 % interval: a paired bootstrap over "
     "the test texts, which all seeds share, and with two seeds or more also the spread between seeds (Student's t). Of "
@@ -31,20 +34,78 @@ class Compared:
 
     difference: float
     """Mean over the pairs of runs."""
-    low: float
-    """Of the 95 % interval, which always holds the difference, and 0 exactly where p is 5 % or more."""
-    high: float
-    p: float
-    """Two-sided."""
+    of_rows: float
+    """Variance of the difference, over draws of the rows."""
+    of_seeds: float
+    """Variance that the seeds add; 0 for one."""
+    telling: int
+    """Rows that can tell the two apart."""
+    seeds: int
     runs: int
     """Pairs of runs."""
     rows: int
     """Test rows, of all folds together."""
+    test = "paired bootstrap"
+
+    @property
+    def low(self) -> float:
+        """Of the 95 % interval, which always holds the difference, and 0 exactly where p is 5 % or more."""
+        return self.interval(1 - LEVEL)[0]
+
+    @property
+    def high(self) -> float:
+        """Of the same."""
+        return self.interval(1 - LEVEL)[1]
 
     @property
     def significant(self) -> bool:
         """At the 5 % level."""
         return self.p < ALPHA
+
+    @property
+    def error(self) -> float:
+        """The standard error of the difference."""
+        return math.sqrt(self.of_rows + self.of_seeds)
+
+    @property
+    def effect(self) -> float:
+        """Cohen's d over rows: the difference by the deviation of what single rows add to it (n of them)."""
+        spread = math.sqrt(self.of_rows * self.rows)
+        return self.difference / spread if spread else 0.0
+
+    @cached_property
+    def p(self) -> float:
+        """Two-sided."""
+        from scipy.optimize import brentq
+
+        least = 1e-12
+        if not self.error:
+            return 0.0 if self.difference else 1.0
+        if abs(self.difference) >= self._reach(least):
+            return least
+        return float(brentq(lambda p: self._reach(p) - abs(self.difference), least, 1))
+
+    def interval(self, alpha: float) -> tuple[float, float]:
+        """Of the difference, at level 1 − alpha: leaves out 0 exactly where p is below alpha."""
+        half = self._reach(alpha) if self.error else 0.0
+        return self.difference - half, self.difference + half
+
+    def rows_needed(self, alpha: float) -> int | None:
+        """Rows on which a difference like this would be found at alpha with 80 % power.
+
+        Both quantiles times the standard error are to fit into the difference, and the rows' share of its variance
+        falls with their number. None for a difference of 0, and where more seeds are needed and no rows would do.
+        """
+        quantile = statistics.NormalDist().inv_cdf
+        wanted = (abs(self.difference) / (quantile(1 - alpha / 2) + quantile(POWER))) ** 2 - self.of_seeds
+        return math.ceil(self.rows * self.of_rows / wanted) if self.difference and wanted > 0 else None
+
+    def _reach(self, p: float) -> float:
+        """How far a difference by chance goes beyond with probability p."""
+        from scipy import stats
+
+        of_each = stats.t.isf(p / 2, [max(1, self.telling - 1), max(1, self.seeds - 1)])
+        return float(np.average(of_each, weights=[self.of_rows, self.of_seeds])) * self.error
 
 
 @dataclass(frozen=True)
@@ -63,7 +124,43 @@ class Both:
         return len(self.differ)
 
 
-def compare(pairs: Mapping[Run, Both], measure: Measure, *, draws: int = RESAMPLES, seed: int = 0) -> Compared:
+class Draws:
+    """What a metric is of each draw of rows; kept, so that who is compared with several others is drawn once."""
+
+    def __init__(self, measure: Measure, draws: int = RESAMPLES, seed: int = 0) -> None:
+        """Of a metric.
+
+        Args:
+            measure: the metric.
+            draws: how often rows are drawn, at most 1,000.
+            seed: of the draws; all scores of as many rows see the same.
+        """
+        self.measure, self.draws, self.seed = measure, draws, seed
+        self._kept: dict[int, tuple[Any, float, np.ndarray]] = {}
+
+    def of(self, scores: Any) -> tuple[float, np.ndarray]:
+        """The metric of all rows, and of each draw: (draws,), NaN where it is not defined."""
+        self.together([scores])
+        return self._kept[id(scores)][1:]
+
+    def together(self, several: Sequence[Any]) -> None:
+        """Draw for several scores of the same rows at once: the draws themselves are half of the work."""
+        new = [each for each in several if id(each) not in self._kept]
+        found: list[list[np.ndarray]] = [[] for _ in new]
+        done = 0
+        for weights in resamples(len(new[0]), self.seed) if new else ():
+            weights = weights[: self.draws - done]
+            for each, values in zip(new, found, strict=True):
+                values.append(self.measure(each, weights))
+            done += len(weights)
+            if done == self.draws:
+                break
+        for each, values in zip(new, found, strict=True):
+            once = float(self.measure(each, np.ones((1, len(each))))[0])
+            self._kept[id(each)] = each, once, np.concatenate(values)  # the scores too: an id lives as long as they
+
+
+def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
     """Whether a metric differs between two classifiers, trained with several seeds and judged on the same rows.
 
     The variance of the mean difference has two parts. Test rows: both classifiers and all seeds of a fold see the same
@@ -75,54 +172,27 @@ def compare(pairs: Mapping[Run, Both], measure: Measure, *, draws: int = RESAMPL
 
     Args:
         pairs: by seed and fold.
-        measure: the metric.
-        draws: how often rows are drawn, at most 1,000.
-        seed: of the draws.
+        draws: of the metric.
     """
-    from scipy import stats
-    from scipy.optimize import brentq
-
     folds = {fold: [both for run, both in pairs.items() if run[1] == fold] for _, fold in pairs}
-    apart = {run: float(_apart([both], measure, np.ones((1, both.rows)))[0]) for run, both in pairs.items()}
-    difference = statistics.fmean(apart.values())
-    of_rows = sum(
-        (len(runs) / len(pairs)) ** 2 * _variance_of_rows(runs, measure, draws, seed + place)
-        for place, runs in enumerate(folds.values())
-    )
+    apart = {run: draws.of(both.first)[0] - draws.of(both.second)[0] for run, both in pairs.items()}
+    of_rows = sum((len(runs) / len(pairs)) ** 2 * _variance_of_rows(runs, draws) for runs in folds.values())
     by_seed = [
         statistics.fmean(apart[run] for run in apart if run[0] == number) for number in {run[0] for run in apart}
     ]
-    of_seeds = statistics.variance(by_seed) / len(by_seed) if len(by_seed) > 1 else 0.0
-    telling = sum(int(np.any([both.differ for both in runs], 0).sum()) for runs in folds.values())
-    error = math.sqrt(of_rows + of_seeds)
-    found = {"runs": len(pairs), "rows": sum(runs[0].rows for runs in folds.values())}
-    if not error:
-        return Compared(difference, difference, difference, 0.0 if difference else 1.0, **found)
-
-    def reach(p: float) -> float:
-        """How far a difference by chance goes beyond with probability p."""
-        of_each = stats.t.isf(p / 2, [max(1, telling - 1), max(1, len(by_seed) - 1)])
-        return float(np.average(of_each, weights=[of_rows, of_seeds])) * error
-
-    half, least = reach(1 - LEVEL), 1e-12
-    beyond = abs(difference) >= reach(least)
-    p = least if beyond else float(brentq(lambda p: reach(p) - abs(difference), least, 1))
-    return Compared(difference, difference - half, difference + half, p, **found)
+    return Compared(
+        statistics.fmean(apart.values()),
+        of_rows,
+        statistics.variance(by_seed) / len(by_seed) if len(by_seed) > 1 else 0.0,
+        telling=sum(int(np.any([both.differ for both in runs], 0).sum()) for runs in folds.values()),
+        seeds=len(by_seed),
+        runs=len(pairs),
+        rows=sum(runs[0].rows for runs in folds.values()),
+    )
 
 
-def _variance_of_rows(runs: Sequence[Both], measure: Measure, draws: int, seed: int) -> float:
+def _variance_of_rows(runs: Sequence[Both], draws: Draws) -> float:
     """Variance of the mean difference of runs with the same rows, over draws of these rows."""
-    found, done = list[np.ndarray](), 0
-    for weights in resamples(runs[0].rows, seed):
-        found.append(_apart(runs, measure, weights[: draws - done]))
-        done += len(found[-1])
-        if done == draws:
-            break
-    drawn = np.concatenate(found)
+    drawn = np.mean([draws.of(both.first)[1] - draws.of(both.second)[1] for both in runs], axis=0)
     drawn = drawn[~np.isnan(drawn)]
     return float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0
-
-
-def _apart(runs: Sequence[Both], measure: Measure, weights: np.ndarray) -> np.ndarray:
-    """(R, n) weights → (R,) mean difference."""
-    return np.mean([measure(both.first, weights) - measure(both.second, weights) for both in runs], axis=0)

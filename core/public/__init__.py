@@ -6,6 +6,7 @@
     run.evaluate(split="test")
     run.sentence("not bad at all")
     run.figure("roc")
+    sentiscope.compare(run, "starter-vanilla")
 
 A run is a directory; `sentiscope.runs()` shows all, `sentiscope.run("starter-ndt-01-n3")` is one that comes with
 Sentiscope. Everything is named as on the command line and in the dashboard. Torch and pandas are loaded when they are
@@ -14,7 +15,7 @@ first needed.
 
 from core import __version__
 from core.exceptions import InputError, SentiscopeError
-from core.handle import Run, Runs, Sentence, run, runs, train
+from core.handle import Run, Runs, Sentence, compare, run, runs, train
 from core.verbs import (
     data_card,
     data_check,
@@ -37,6 +38,7 @@ __all__ = [
     "Sentence",
     "SentiscopeError",
     "__version__",
+    "compare",
     "data_card",
     "data_check",
     "data_list",

@@ -179,6 +179,11 @@ class RunRecord:
     """What the file holds beyond these fields, as plain data: written by a newer version, kept when it is rewritten."""
 
     @property
+    def tuned_thresholds(self) -> dict[str, float] | None:
+        """By label the threshold that was chosen on validation; None where texts have one label."""
+        return self.results.get("tuned", {}).get("thresholds")
+
+    @property
     def unbound(self) -> str:
         """Why a run that came from another machine cannot be trained on here, and what to do; empty: it can."""
         data, lexicon = self.config.data.name, self.config.text.lexicon

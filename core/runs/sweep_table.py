@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from core.data.load import load
 from core.data.table import TEST
 from core.evaluation.intervals import draws
-from core.evaluation.scores import HALF, Scores, scored
-from core.evaluation.significance import METHOD, Both, Compared, Run, compare
+from core.evaluation.significance import METHOD, Compared, Draws, Run, compare
 from core.evaluation.yardstick import yardstick_says
 from core.exceptions import InputError, SentiscopeError
-from core.metrics import METRICS, Metric, thresholded
+from core.metrics import TUNED, USUAL, named, refuse_unknown, title
 from core.runs import sweep
-from core.runs.predictions import read_predictions
-from core.runs.record import EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
+from core.runs.answers import Answers, aligned, both, read_answers
+from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, Cell, Member, Plan
-
-TUNED = "tuned."
-"""Before a metric: at the thresholds that a multi-label run chose on its validation split."""
-USUAL = {"single": ("accuracy", "f1_macro"), "multi": (f"{TUNED}f1_macro", "f1_macro", "average_precision")}
-"""By task the metrics in the table by default: with several labels per text each model at its own thresholds first,
-since a model that is merely timid at 0.5 is no worse for it."""
 
 PARTS = ("difference", "low", "high", "p", "runs")
 """Of a difference, in CSV."""
@@ -96,7 +87,7 @@ def table(
         shown.append(_shown(row, names) | compare.yardstick(row, names) | compare.baseline(row, base, names))
     return {
         "sweep": plan.name,
-        "metrics": [{"name": name, "title": title(name), "better": _metric(name).better} for name in names],
+        "metrics": [{"name": name, "title": title(name), "better": named(name).better} for name in names],
         "baseline": baseline,
         "method": METHOD,
         "rows": shown,
@@ -129,23 +120,8 @@ def _rows(store: RunStore, plan: Plan) -> list[Row]:
     return list(rows.values())
 
 
-def title(name: str) -> str:
-    """A metric as it stands above a column."""
-    return f"{_metric(name).title}{', tuned' if name.startswith(TUNED) else ''}"
-
-
-def _metric(name: str) -> Metric:
-    return METRICS[name.removeprefix(TUNED)]
-
-
-def known_metrics() -> list[str]:
-    """Every metric that a table can show."""
-    return [*METRICS, *(f"{TUNED}{name}" for name in thresholded())]
-
-
 def _chosen(metrics: Sequence[str], rows: Iterable[Row]) -> list[str]:
-    if strange := [name for name in metrics if name not in known_metrics()]:
-        raise InputError(f"no metric '{strange[0]}'; there are {', '.join(known_metrics())}")
+    refuse_unknown(metrics)
     tasks = {record.task for row in rows for record in row.done.values()} or {"single"}
     usual = [name for task in ("single", "multi") if task in tasks for name in USUAL[task]]
     return list(dict.fromkeys(metrics or usual))
@@ -209,23 +185,8 @@ def _baseline(row: Row, rows: Sequence[Row], named: str) -> Row | None:
     return chosen[0] if named and len(chosen) == 1 and chosen[0] is not row else None
 
 
-@dataclass(frozen=True)
-class _Answers:
-    """What one run predicts for its test rows."""
-
-    texts: list[str]
-    labels: np.ndarray
-    probabilities: np.ndarray
-
-    def scores(self, record: RunRecord, thresholds: dict[str, float] | None) -> Scores:
-        """As the metrics read them; `thresholds` by label, of a multi-label task."""
-        limits = [(thresholds or {}).get(name, HALF) for name in record.classes]
-        return scored(self.labels, self.probabilities, record.task, np.array(limits), ordered=record.ordered)
-
-
-Side = tuple[_Answers, RunRecord, dict[str, float] | None]
-"""What a model predicts, its run, and the thresholds by label of a multi-label task."""
-Sides = tuple[Side, Side]
+Sides = tuple[Answers, Answers]
+"""What two models say of the same rows."""
 
 
 class _Compare:
@@ -296,47 +257,19 @@ class _Compare:
         given = yardstick_says(record.data_fingerprint, record.classes, TEST, lambda: load(record.config.data))
         if len(given) != len(own.labels):
             raise InputError("the data are no longer those that this run was trained on")
-        other = _Answers(own.texts, own.labels, given)
         limits = record.results.get("yardstick", {}).get("tuned", {}).get("thresholds")
-        return (own, record, _limits(record)), (other, record, limits)
+        return own, dataclasses.replace(own, probabilities=given, thresholds=limits)
 
     def _against_row(self, row: Row, other_row: Row, pair: Run) -> Sides:
-        record, base = row.done[pair], other_row.done[pair]
-        own, other = self.answers(record.run), self.answers(base.run)
-        if own.texts != other.texts or not np.array_equal(own.labels, other.labels):
-            raise InputError("the two were not tested on the same rows")
-        return (own, record, _limits(record)), (other, base, _limits(base))
+        own, other = aligned([self.answers(each.done[pair].run) for each in (row, other_row)])
+        return own, other
 
-    def _answers(self, run: str) -> _Answers:
-        record = self.store.read(run)
-        frame = read_predictions(self.store.path(run) / EVALUATION / TEST / PREDICTIONS)
-        probabilities = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
-        return _Answers(frame["text"].tolist(), _labels(frame, record), probabilities)
-
-
-def _labels(frame: pd.DataFrame, record: RunRecord) -> np.ndarray:
-    if record.task == "multi":
-        return frame[[f"{LABEL}{name}" for name in record.classes]].to_numpy(np.float32)
-    place = {name: number for number, name in enumerate(record.classes)}
-    return frame["label"].map(place).to_numpy(np.int64)
-
-
-def _limits(record: RunRecord) -> dict[str, float] | None:
-    return record.results.get("tuned", {}).get("thresholds")
+    def _answers(self, run: str) -> Answers:
+        return read_answers(self.store, self.store.read(run), TEST)
 
 
 def _tested(name: str, pairs: Mapping[Run, Sides]) -> Compared:
     """Two models on the same rows."""
-    metric = _metric(name)
-    both = {pair: _both(name, *sides) for pair, sides in pairs.items()}
-    return compare(both, metric.measure, draws=draws(metric))
-
-
-def _both(name: str, own: Side, other: Side) -> Both:
-    first, second = (
-        said.scores(record, limits if name.startswith(TUNED) else None) for said, record, limits in (own, other)
-    )
-    if _metric(name).reads != "answers":
-        return Both(first, second, (first.probabilities != second.probabilities).any(1))
-    apart = first.answers != second.answers
-    return Both(first, second, apart if apart.ndim == 1 else apart.any(1))
+    metric = named(name)
+    found = {run: both(first.scores(name), second.scores(name), name) for run, (first, second) in pairs.items()}
+    return compare(found, Draws(metric.measure, draws(metric)))

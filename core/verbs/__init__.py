@@ -6,6 +6,7 @@ command line prints what they return, the dashboard calls the same rooms. Heavy 
 
 from __future__ import annotations
 
+from core.verbs.comparison import compare
 from core.verbs.data import data_card, data_check, data_list
 from core.verbs.evaluation import evaluate
 from core.verbs.inside import figure, figures, inspect, project, sentence
@@ -29,6 +30,7 @@ from core.verbs.training import configure, resume, scores, summary, train
 __all__ = [
     "answer",
     "answer_line",
+    "compare",
     "configure",
     "data_card",
     "data_check",

@@ -60,7 +60,7 @@ def answer_line(prediction: dict[str, Any]) -> str:
 
 def tuned_thresholds(record: RunRecord) -> dict[str, float] | None:
     """By label the threshold that a multi-label run chose on its validation split; None where it has none."""
-    return record.results.get("tuned", {}).get("thresholds")
+    return record.tuned_thresholds
 
 
 def _texts_of(file: Path) -> list[str]:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from core.numbers import count
+from core.numbers import MINUS, count, signed
 
 __all__ = ["count", "duration", "number", "plus_minus", "signed", "subscript"]
-MINUS = "\u2212"
 
 
 def number(value: float, digits: int = 3) -> str:
     """`−0.843`."""
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)  # + 0.0: no negative zero
-
-
-def signed(value: float, digits: int = 2) -> str:
-    """`+0.12`: for a difference."""
-    return f"{value:+.{digits}f}".replace("-", MINUS)
 
 
 def plus_minus(value: float, low: float, high: float) -> str:

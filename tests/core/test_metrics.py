@@ -6,8 +6,7 @@ import pytest
 from core.evaluation.intervals import intervals
 from core.evaluation.metrics import evaluate
 from core.evaluation.scores import scored
-from core.metrics import METRICS, Metric, metrics_of, thresholded
-from core.runs.sweep_table import known_metrics, title
+from core.metrics import METRICS, Metric, known_metrics, metrics_of, thresholded, title
 
 ONE = np.array([0, 1, 1]), np.array([[0.7, 0.3], [0.4, 0.6], [0.5, 0.5]])
 SEVERAL = np.array([[1, 0], [1, 1]]), np.array([[0.9, 0.2], [0.4, 0.8]])

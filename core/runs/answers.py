@@ -1,0 +1,181 @@
+"""What runs say of labelled rows, as metrics read it: from the predictions on disk, or asked of the models anew."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.data.table import targets
+from core.evaluation.scores import HALF, Scores, scored
+from core.evaluation.significance import Both
+from core.exceptions import InputError, RunDamaged
+from core.metrics import TUNED, named
+from core.numbers import count
+from core.runs.predictions import read_predictions
+from core.runs.record import EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.judged import Wanted
+
+OURS = ("row", "text", "label", "predicted")
+"""Columns of predictions that are not the data's own; besides those of labels and probabilities."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What one run says of n rows."""
+
+    record: RunRecord
+    texts: list[str]
+    labels: np.ndarray
+    """(n,) class numbers of the run, or (n, C) zeros and ones."""
+    probabilities: np.ndarray
+    """(n, C) float64."""
+    columns: pd.DataFrame
+    """(n rows) the data's own further columns, such as `phenomenon`."""
+    thresholds: Mapping[str, float] | None = None
+    """By label, of several: what was chosen on validation."""
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def scores(self, metric: str) -> Scores:
+        """As the metric of this name reads them: with several labels at 0.5, or tuned at their own thresholds."""
+        chosen = (self.thresholds or {}) if metric.startswith(TUNED) else {}
+        limits = [chosen.get(name, HALF) for name in self.record.classes]
+        return scored(self.labels, self.probabilities, self.record.task, np.array(limits), ordered=self.record.ordered)
+
+
+def both(first: Scores, second: Scores, metric: str) -> Both:
+    """Two runs on the same rows, as a test of this metric reads them."""
+    if named(metric).reads in ("probabilities", "ranking"):
+        return Both(first, second, (first.probabilities != second.probabilities).any(1))
+    apart = first.answers != second.answers
+    return Both(first, second, apart if apart.ndim == 1 else apart.any(1))
+
+
+def read_answers(store: RunStore, record: RunRecord, split: str) -> Answers:
+    """What a run said of a split of its own data when it was evaluated.
+
+    Raises:
+        RunDamaged: the predictions cannot be read, or are not of the classes of the run.
+    """
+    path = store.path(record.run) / EVALUATION / split / PREDICTIONS
+    return answers_of(read_predictions(path), record)
+
+
+def answers_of(frame: pd.DataFrame, record: RunRecord) -> Answers:
+    """The table that `core.runs.results.prediction_table` made.
+
+    Raises:
+        RunDamaged: it is not of the classes of the run.
+    """
+    try:
+        chances = frame[[f"{PROBABILITY}{name}" for name in record.classes]].to_numpy(np.float64)
+        labels = _labels(frame, record)
+        texts = frame["text"].tolist()
+    except (KeyError, ValueError) as error:
+        reason = f"run '{record.run}': the saved predictions do not fit the classes of the run: {error}"
+        raise RunDamaged(reason) from error
+    own = [name for name in frame if name not in OURS and not str(name).startswith((LABEL, PROBABILITY))]
+    return Answers(record, texts, labels, chances, frame[own], record.tuned_thresholds)
+
+
+def _labels(frame: pd.DataFrame, record: RunRecord) -> np.ndarray:
+    if record.task == "multi":
+        return frame[[f"{LABEL}{name}" for name in record.classes]].to_numpy(np.float32)
+    place = {name: number for number, name in enumerate(record.classes)}
+    return frame["label"].map(place).to_numpy(np.int64)
+
+
+def ask(store: RunStore, record: RunRecord, wanted: Wanted) -> tuple[Answers, str]:
+    """What a run says of other rows, asked now; and the name of their split.
+
+    Raises:
+        InputError: no such data, or labels that are no class of the run.
+    """
+    from core.runs.judged import judged, predictions_of  # the models
+    from core.runs.load import load_run
+
+    loaded = load_run(store, record.run)
+    given = judged(loaded.record, wanted)
+    found = predictions_of(loaded, given.rows)
+    labels = targets(given.rows, len(record.classes), record.task)
+    columns = given.rows.drop(columns=["text", "label"])
+    texts, limits = given.rows["text"].tolist(), record.tuned_thresholds
+    return Answers(record, texts, labels, found.probabilities, columns, limits), given.split
+
+
+def aligned(several: Sequence[Answers]) -> list[Answers]:
+    """The same rows in the same order and the classes in one, as the first has them.
+
+    Raises:
+        InputError: two runs do not have the same classes, or not the same labelled rows; the message says which.
+    """
+    first, *others = several
+    return [first, *(_like(first, other) for other in others)]
+
+
+def _like(first: Answers, other: Answers) -> Answers:
+    return _rows_like(first, _classes_like(first, other))
+
+
+def _classes_like(first: Answers, other: Answers) -> Answers:
+    ours, theirs = first.record.classes, other.record.classes
+    if first.record.task != other.record.task:
+        raise InputError(f"{_two(first, other)} cannot be compared: one gives each text one label, the other several")
+    if ours == theirs:
+        return other
+    if set(ours) != set(theirs):
+        raise InputError(
+            f"{_two(first, other)} cannot be compared: the classes are {', '.join(ours)} and {', '.join(theirs)}"
+        )
+    order = [theirs.index(name) for name in ours]
+    labels = other.labels[:, order] if other.labels.ndim == 2 else np.argsort(order)[other.labels]
+    record = dataclasses.replace(other.record, classes=ours)
+    return dataclasses.replace(other, record=record, labels=labels, probabilities=other.probabilities[:, order])
+
+
+def _rows_like(first: Answers, other: Answers) -> Answers:
+    if first.texts == other.texts and np.array_equal(first.labels, other.labels):
+        return other
+    ours, theirs = _keys(first), _keys(other)
+    common = sum((Counter(ours) & Counter(theirs)).values())
+    if common < max(len(ours), len(theirs)):
+        raise InputError(
+            f"{_two(first, other)} were not tested on the same rows: {count(len(ours))} and {count(len(theirs))}, "
+            f"{count(common) if common else 'none'} in common. Compare them on one file: "
+            f"`sentiscope compare {first.record.run} {other.record.run} --data FILE`"
+        )
+    places: dict[tuple[str, bytes], list[int]] = {}
+    for place, key in reversed(list(enumerate(theirs))):
+        places.setdefault(key, []).append(place)
+    return taken(other, np.array([places[key].pop() for key in ours]))
+
+
+def taken(answers: Answers, rows: np.ndarray) -> Answers:
+    """Only some rows, by place."""
+    return dataclasses.replace(
+        answers,
+        texts=[answers.texts[row] for row in rows],
+        labels=answers.labels[rows],
+        probabilities=answers.probabilities[rows],
+        columns=answers.columns.iloc[rows],
+    )
+
+
+def _keys(answers: Answers) -> list[tuple[str, bytes]]:
+    """What makes a row the same in two runs: its text and its label."""
+    return [(text, label.tobytes()) for text, label in zip(answers.texts, answers.labels, strict=True)]
+
+
+def _two(first: Answers, other: Answers) -> str:
+    return f"'{first.record.run}' and '{other.record.run}'"

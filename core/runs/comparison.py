@@ -1,0 +1,353 @@
+"""Any runs on the same rows: seeds folded, tested pair by pair and value by value of a column, as plain data."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.data.table import TEST
+from core.evaluation.comparison import Tested, holm, judge, one_right
+from core.evaluation.intervals import LEVEL, share_interval
+from core.evaluation.intervals import draws as usual_draws
+from core.evaluation.metrics import defined, left_out
+from core.evaluation.scores import Scores
+from core.evaluation.significance import Both, Draws, Run
+from core.exceptions import InputError
+from core.metrics import USUAL, named, refuse_unknown
+from core.runs.answers import Answers, aligned, ask, both, read_answers, taken
+from core.runs.judged import Wanted
+from core.runs.predictions import evaluated_splits
+from core.runs.record import RunRecord
+from core.runs.seeds import WHOLE, Model, folded
+from core.runs.store import RunStore
+
+MOST_VALUES = 50
+"""Of a column to compare by: beyond, each would rest on few rows and Holm would find nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A model with what each of its runs says; on rows that all sides share, fold by fold."""
+
+    model: Model
+    answers: Mapping[Run, Answers]
+    """By seed and fold."""
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+        return self.model.name
+
+    @property
+    def steady(self) -> bool:
+        """Trained without chance, so that it stands beside every seed of another."""
+        return len(self.answers) == 1 and not self.model.records[0].config.model.by_steps
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """What is compared."""
+
+    sides: tuple[Side, ...]
+    data: str
+    split: str
+
+    @property
+    def rows(self) -> int:
+        """Of all folds together."""
+        folds = {fold: len(answers) for (_, fold), answers in self.sides[0].answers.items()}
+        return sum(folds.values())
+
+    @property
+    def columns(self) -> list[str]:
+        """What the rows can be split by: columns of the data with few values, and the label where there is one."""
+        first = next(iter(self.sides[0].answers.values()))
+        few = [str(name) for name, column in first.columns.items() if 2 <= column.nunique() <= MOST_VALUES]
+        return few + ["label"] * (first.labels.ndim == 1)
+
+
+def read_sides(
+    store: RunStore,
+    runs: Sequence[str],
+    *,
+    split: str = "",
+    wanted: Wanted | None = None,
+    read: Callable[[RunRecord, str], Answers] | None = None,
+) -> Sides:
+    """Runs with what they say of the same rows: from disk, or asked of the models anew.
+
+    Runs that differ in nothing but seed and fold are one model; unless there is no other: then each stands for itself.
+
+    Args:
+        store: where the runs are.
+        runs: their names, two at least.
+        split: of their own data; empty: test, or the last that all were evaluated on.
+        wanted: other data, which the models are asked about now.
+        read: what reads predictions; without it they are read from disk.
+
+    Raises:
+        InputError: fewer than two runs, one that is not finished, or runs without common rows; the message says why.
+    """
+    names = list(dict.fromkeys(runs))
+    records = [store.read(name) for name in names]
+    if len(records) < 2:
+        raise InputError("a comparison needs two runs or more: `sentiscope compare A B`")
+    if unfinished := [record for record in records if record.status != "done"]:
+        raise InputError(f"run '{unfinished[0].run}' is {unfinished[0].status}: only finished runs are compared")
+    models = folded(records)
+    if len(models) == 1:
+        models = [Model(record.run, (record,)) for record in records]
+    if wanted is not None:
+        asked = {record.run: ask(store, record, wanted) for model in models for record in model.runs.values()}
+        answers, split = {run: found for run, (found, _) in asked.items()}, next(iter(asked.values()))[1]
+        data = wanted.data or records[0].config.data.name
+    else:
+        split = _common_split(store, records, split)
+        data = records[0].config.data.name
+        read = read or (lambda record, split: read_answers(store, record, split))
+        answers = {record.run: read(record, split) for model in models for record in model.runs.values()}
+    whole = wanted is not None  # then folds share their rows
+    return Sides(tuple(_aligned(models, answers, whole)), data, split)
+
+
+def _common_split(store: RunStore, records: Sequence[RunRecord], split: str) -> str:
+    found = [evaluated_splits(store.path(record.run)) for record in records]
+    common = [each for each in found[0] if all(each in other for other in found)]
+    if split and split not in common:
+        lacking = next(record.run for record, each in zip(records, found, strict=True) if split not in each)
+        own = ", ".join(found[[record.run for record in records].index(lacking)]) or "none"
+        raise InputError(f"run '{lacking}' has no predictions of a split '{split}'; it has {own}")
+    if not common:
+        has = "; ".join(f"'{one.run}': {', '.join(each) or 'none'}" for one, each in zip(records, found, strict=True))
+        raise InputError(f"no split was evaluated by all of these runs ({has}). Compare them with --data FILE")
+    return split or (TEST if TEST in common else common[-1])
+
+
+def _aligned(models: Sequence[Model], answers: Mapping[str, Answers], whole: bool) -> Iterator[Side]:
+    """Every fold's rows in one order."""
+    runs = {
+        model.name: {(seed, WHOLE if whole else fold): record for (seed, fold), record in model.runs.items()}
+        for model in models
+    }
+    folds = {name: {fold for _, fold in found} for name, found in runs.items()}
+    first, *others = models
+    for other in others:
+        if folds[other.name] != folds[first.name]:
+            raise InputError(
+                f"'{first.name}' and '{other.name}' do not have the same folds "
+                f"({_folds(folds[first.name])} and {_folds(folds[other.name])}), and so not the same rows"
+            )
+    fitted: dict[str, Answers] = {}
+    for fold in folds[first.name]:
+        names = [record.run for found in runs.values() for run, record in found.items() if run[1] == fold]
+        fitted |= dict(zip(names, aligned([answers[name] for name in names]), strict=True))
+    for model in models:
+        yield Side(model, {run: fitted[record.run] for run, record in runs[model.name].items()})
+
+
+def _folds(folds: set[int]) -> str:
+    return "none" if folds == {WHOLE} else ", ".join(map(str, sorted(folds)))
+
+
+def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> dict[str, Any]:
+    """Every pair, and every value of each column, with tests that allow for how many they are.
+
+    Args:
+        sides: what is compared.
+        metrics: names as in records, `tuned.` before those at the run's own thresholds; empty: the usual first one.
+        by: columns of the data, or `label`.
+
+    Returns:
+        `runs` (`name`, `model`, `runs`, `seeds`, `folds`, `metrics`: by name `mean`, `deviation` over seeds and
+        `interval`), `data`, `split`, `n`; `pairs`, a family of tests, and `by`, another. Of a pair `first`, `second`,
+        `metric`, `difference` (first less second), `interval` (at the level of its Holm step; null where folds are too
+        few for it), `test`, `p`, `p_holm`, `effect` (see `core.evaluation.comparison.Tested`), `only_first_right`,
+        `only_second_right` (rows, summed over pairs of runs), `rows_needed` (for 80 % power; null where none would do);
+        of a row of `by` also `column`, `value`, `n`.
+
+    Raises:
+        InputError: no such metric or column, or the metric is not defined here.
+    """
+    task = sides.sides[0].model.records[0].task
+    names = list(dict.fromkeys(metrics)) or [USUAL[task][0]]
+    refuse_unknown(names)
+    measured = [_Measured(sides, name) for name in names]
+    return {
+        "runs": [_shown(side, measured) for side in sides.sides],
+        "data": sides.data,
+        "split": sides.split,
+        "n": sides.rows,
+        "pairs": family([found for each in measured for found in each.pairs()]),
+        "by": family([found for column in by for each in measured for found in each.by(column)]),
+    }
+
+
+Found = tuple[dict[str, Any], Tested]
+"""What a test is of, and the test."""
+
+
+def family(found: Sequence[Found]) -> list[dict[str, Any]]:
+    """Tests that are looked at together, as plain data."""
+    steps = holm([test.p for _, test in found])
+    rows = []
+    for (about, test), step in zip(found, steps, strict=True):
+        interval = test.interval(step.alpha)
+        rows.append(
+            {
+                **about,
+                "difference": test.difference,
+                "interval": None if interval is None else list(interval),
+                "test": test.test,
+                "p": test.p,
+                "p_holm": step.p,
+                "effect": test.effect,
+                "rows_needed": test.rows_needed(step.alpha),
+            }
+        )
+    return rows
+
+
+class _Measured:
+    """One metric of all sides; what is drawn of a run serves all of its pairs."""
+
+    def __init__(self, sides: Sides, name: str) -> None:
+        self.sides, self.name, self.metric = sides, name, named(name)
+        self.draws = Draws(self.metric.measure, usual_draws(self.metric))
+        self.scores: dict[str, dict[Run, Scores]] = {
+            side.name: {run: answers.scores(name) for run, answers in side.answers.items()} for side in sides.sides
+        }
+        self._refuse_undefined()
+
+    def _refuse_undefined(self) -> None:
+        first, record = self.sides.sides[0], self.sides.sides[0].model.records[0]
+        if record.task not in self.metric.tasks:
+            raise InputError(f"--metric {self.name}: not defined for these runs; the nearest is {self.metric.nearest}")
+        for run, scores in self.scores[first.name].items():
+            if not self._defined(scores):
+                given = first.answers[run]
+                why = left_out(given.labels, given.probabilities, record.classes, record.task, ordered=record.ordered)
+                reason = why.get(self.metric.name, "only of classes in an order")
+                raise InputError(f"--metric {self.name}: not defined on these rows: {reason}")
+
+    def _defined(self, scores: Scores) -> bool:
+        return self.metric.name in defined(scores, self.sides.sides[0].model.records[0].task)
+
+    def pairs(self) -> Iterator[Found]:
+        """Every two models."""
+        self._draw()
+        for first, second in itertools.combinations(self.sides.sides, 2):
+            pairs = {
+                run: both(self.scores[first.name][one], self.scores[second.name][other], self.name)
+                for run, one, other in paired(first, second)
+            }
+            yield self._judged(first, second, pairs, {})
+
+    def by(self, column: str) -> Iterator[Found]:
+        """Every two models on the rows of each value of a column; values on which the metric is undefined left out."""
+        for first, second in itertools.combinations(self.sides.sides, 2):
+            runs = list(paired(first, second))
+            places = {one: _values(first.answers[one], column) for _, one, _ in runs}
+            for value in sorted({value for found in places.values() for value in found}):
+                parts = {
+                    run: both(
+                        taken(first.answers[one], places[one][value]).scores(self.name),
+                        taken(second.answers[other], places[one][value]).scores(self.name),
+                        self.name,
+                    )
+                    for run, one, other in runs
+                    if value in places[one]
+                }
+                if not all(self._defined(each.first) and self._defined(each.second) for each in parts.values()):
+                    continue
+                rows = {run[1]: each.rows for run, each in parts.items()}
+                yield self._judged(first, second, parts, {"column": column, "value": value, "n": sum(rows.values())})
+
+    def _judged(self, first: Side, second: Side, pairs: Mapping[Run, Both], about: dict[str, Any]) -> Found:
+        right = [one_right(each) for each in pairs.values()]
+        counts = {"only_first_right": sum(one for one, _ in right), "only_second_right": sum(two for _, two in right)}
+        known = {"first": first.name, "second": second.name, "metric": self.name, **about, **counts}
+        return known, judge(pairs, self.metric, self.draws)
+
+    def _draw(self) -> None:
+        """Of each fold all runs at once, where anything but counts is needed."""
+        if self.metric.whole_rows and all(len(side.answers) == 1 for side in self.sides.sides):
+            return
+        for fold in {fold for _, fold in self.sides.sides[0].answers}:
+            self.draws.together(
+                [each for found in self.scores.values() for run, each in found.items() if run[1] == fold]
+            )
+
+    def summary(self, side: Side) -> dict[str, Any]:
+        """The mean over runs, its deviation over seeds, and the interval of the mean over draws of the rows."""
+        scores = list(self.scores[side.name].values())
+        if self.metric.whole_rows and len(scores) == 1:
+            hits = float(scores[0].correct.sum())
+            interval = list(share_interval(hits, len(scores[0])))
+            return {"mean": hits / len(scores[0]), "deviation": None, "interval": interval}
+        found = [self.draws.of(each) for each in scores]
+        values = [value for value, _ in found]
+        drawn = np.mean([draws for _, draws in found], axis=0)
+        ends = np.nanpercentile(drawn, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
+        return {
+            "mean": statistics.fmean(values),
+            "deviation": statistics.stdev(values) if len(values) > 1 else None,
+            "interval": [float(end) for end in ends],
+        }
+
+
+def paired(first: Side, second: Side) -> Iterator[tuple[Run, Run, Run]]:
+    """Which runs of two models stand side by side: the pair's name, and the run of each.
+
+    The same seed with the same; what is trained without chance with every seed of the other; and where no seed is
+    common, in order: a seed means nothing but itself to another architecture.
+    """
+    ours, theirs = sorted(first.answers), sorted(second.answers)
+    if common := [run for run in ours if run in second.answers]:
+        steady = first.steady or second.steady
+        if not steady:
+            return iter([(run, run, run) for run in common])
+    if first.steady or second.steady:
+        many = theirs if first.steady else ours
+        return iter([(run, ours[0] if first.steady else run, theirs[0] if second.steady else run) for run in many])
+    folds = sorted({fold for _, fold in ours})
+    return iter(
+        [
+            ((number, fold), one, other)
+            for fold in folds
+            for number, (one, other) in enumerate(
+                zip([run for run in ours if run[1] == fold], [run for run in theirs if run[1] == fold], strict=False)
+            )
+        ]
+    )
+
+
+def _values(answers: Answers, column: str) -> dict[str, np.ndarray]:
+    """Value of a column, in words → the places of its rows."""
+    if column == "label" and answers.labels.ndim == 1:
+        found = np.array(answers.record.classes, object)[answers.labels]
+    elif column in answers.columns:
+        found = answers.columns[column].astype(str).to_numpy(object)
+    else:
+        there = ", ".join([*map(str, answers.columns), *["label"] * (answers.labels.ndim == 1)]) or "none"
+        raise InputError(f"--by {column}: these rows have no such column; they have {there}")
+    values = sorted(set(found))
+    if len(values) > MOST_VALUES:
+        raise InputError(f"--by {column}: {len(values)} values; name a column with at most {MOST_VALUES}")
+    return {value: np.flatnonzero(found == value) for value in values}
+
+
+def _shown(side: Side, measured: Sequence[_Measured]) -> dict[str, Any]:
+    record = side.model.records[0]
+    return {
+        "name": side.name,
+        "model": record.preset,
+        "runs": [record.run for record in side.model.runs.values()],
+        "seeds": side.model.seeds,
+        "folds": side.model.folds,
+        "metrics": {each.name: each.summary(side) for each in measured},
+    }

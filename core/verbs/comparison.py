@@ -1,0 +1,49 @@
+"""Compare runs on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from core.runs.store import RunStore
+
+
+def compare(
+    run: str,
+    *others: str,
+    data: str = "",
+    split: str = "",
+    by: Sequence[str] = (),
+    metrics: Sequence[str] = (),
+    rename: Mapping[str, str] | None = None,
+    store: RunStore | None = None,
+) -> dict[str, Any]:
+    """Which of several runs is better, pair by pair, on rows that all have; on what they said when evaluated.
+
+    Runs that differ in nothing but seed and fold are one model. Accuracy is tested by McNemar's exact test, everything
+    else by a paired bootstrap, several seeds paired by example and seed, six folds or more by Wilcoxon's signed ranks.
+    p after Holm allows for all pairs; each interval is drawn at the level of its Holm step, so that it leaves out 0
+    exactly where `p_holm` is below 0.05.
+
+    Args:
+        run: one run.
+        others: those that it is compared with, and one another.
+        data: other labelled data, which the models are asked about now; empty: the splits they were evaluated on.
+        split: empty: test, or the whole of a single file.
+        by: columns of the data, or `label`: every pair on the rows of each of their values, a family of its own.
+        metrics: names as in the records; empty: accuracy, with several labels macro F1 at tuned thresholds.
+        rename: label in the data → class of the runs, where their names differ.
+        store: where runs live.
+
+    Returns:
+        As `core.runs.comparison.compare`.
+
+    Raises:
+        InputError: no such run, data, split, column or metric, or runs that have other rows or classes.
+    """
+    from core.runs import comparison
+    from core.runs.judged import Wanted
+
+    wanted = Wanted(data, split, rename or {}) if data else None
+    sides = comparison.read_sides(store or RunStore(), [run, *others], split=split, wanted=wanted)
+    return comparison.compare(sides, metrics=metrics, by=by)

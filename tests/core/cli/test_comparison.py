@@ -1,0 +1,97 @@
+"""`sentiscope compare`: its JSON, its words, its refusals."""
+
+import json
+from pathlib import Path
+
+import pytest
+import sentiscope
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+STARTERS = ("starter-vanilla", "starter-differential", "starter-inceptive-16")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with a few labelled sentences of another kind."""
+    folder = tmp_path_factory.mktemp("compare")
+    rows = [
+        f"The film was {word} number {n}.,{label},{kind}"
+        for n, (word, label, kind) in enumerate(
+            [("good", "positive", "plain"), ("not good", "negative", "negated")] * 20
+        )
+    ]
+    (folder / "own.csv").write_text("text,label,kind\n" + "\n".join(rows) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def asked(cli):
+    """`cli`, with the starter runs."""
+
+    def call(*words):
+        with pytest.MonkeyPatch.context() as here:
+            here.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+            return cli(*words)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def found(asked):
+    code, out, err = asked("compare", *STARTERS, "--by", "phenomenon", "--json")
+    assert code == 0, err
+    assert out.count("\n") == 1, "one JSON object on stdout"
+    return json.loads(out)
+
+
+def test_json_has_runs_pairs_and_values(found):
+    assert list(found) == ["runs", "data", "split", "n", "pairs", "by"]
+    assert (found["data"], found["split"], found["n"], len(found["pairs"])) == ("built-in", "test", 3202, 3)
+    assert {row["value"] for row in found["by"]} >= {"negation", "irony"} and len(found["by"]) % 3 == 0
+
+
+def test_what_is_known_of_the_starters(found):
+    """By hand: of 3,202 sentences vanilla alone has 66 right and differential alone 130."""
+    pair = found["pairs"][0]
+    assert (pair["only_first_right"], pair["only_second_right"]) == (66, 130)
+    assert pair["difference"] == pytest.approx(-64 / 3202) and pair["p_holm"] < 0.05
+
+
+def test_a_person_reads_a_finding_letters_and_verdicts(asked):
+    code, out, _ = asked("compare", *STARTERS)
+    assert code == 0
+    assert "Accuracy: starter-differential is better than starter-vanilla; 1 of 3 pairs" in out
+    assert "A − B" in out and "B is better" in out and "McNemar" in out
+
+
+def test_other_data_are_asked_of_the_models(asked):
+    code, out, err = asked(
+        "compare", *STARTERS[:2], "--data", "own.csv", "--by", "kind", "--metric", "f1_macro", "--json"
+    )
+    assert code == 0, err
+    found = json.loads(out)
+    assert (found["n"], found["split"], found["pairs"][0]["metric"]) == (40, "all", "f1_macro")
+    assert [(row["value"], row["n"]) for row in found["by"]] == [("negated", 20), ("plain", 20)]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["starter-vanilla"], "two runs or more"),
+        (["starter-vanilla", "starter-nobody"], "no run 'starter-nobody'"),
+        ([*STARTERS[:2], "--split", "dev"], "no predictions of a split 'dev'"),
+        ([*STARTERS[:2], "--metric", "boldness"], "no metric 'boldness'"),
+        ([*STARTERS[:2], "--by", "colour"], "--by colour: these rows have no such column; they have"),
+        ([*STARTERS[:2], "--data", "nowhere.csv"], "nowhere.csv"),
+    ],
+)
+def test_wrong_input_ends_with_2_and_a_sentence(asked, words, reason):
+    code, out, err = asked("compare", *words)
+    assert code == 2 and out == "" and reason in err and "Traceback" not in err
+
+
+def test_python_gives_the_same(found, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+    first, *others = STARTERS
+    assert sentiscope.run(first).compare(*others, by=["phenomenon"]) == found
+    assert sentiscope.compare(sentiscope.run(first), *others)["pairs"] == found["pairs"]

@@ -1,0 +1,229 @@
+"""Any runs on the same rows: who is compared, with what, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+from answering import answering, right_where, texts
+from scipy.stats import binomtest, wilcoxon
+from sklearn.metrics import f1_score
+
+from core.evaluation.comparison import verdict
+from core.exceptions import InputError
+from core.runs.answers import read_answers
+from core.runs.comparison import compare, read_sides
+
+ROWS = 200
+LABELS = np.arange(ROWS) % 2
+RANDOM = np.random.default_rng(0)
+GOOD, FAIR, POOR = (RANDOM.random(ROWS) < share for share in (0.95, 0.9, 0.6))
+
+
+def run(store, name, right, *, labels=LABELS, rows=None, **given):
+    table = texts(labels, kind=np.where(np.arange(len(labels)) % 4 > 0, "long", "short")) if rows is None else rows
+    return answering(store, name, right_where(right, labels), table, **given)
+
+
+@pytest.fixture
+def three(store):
+    names = ("good", GOOD, "differential"), ("fair", FAIR, "vanilla"), ("poor", POOR, "ndt-01-n2")
+    return [run(store, name, right, preset=preset) for name, right, preset in names]
+
+
+def compared(store, *runs, metrics=(), by=(), **given):
+    return compare(read_sides(store, runs, **given), metrics=metrics, by=by)
+
+
+def test_every_pair_is_tested_by_mcnemar_with_p_after_holm(store, three):
+    found = compared(store, *three)
+    assert list(found) == ["runs", "data", "split", "n", "pairs", "by"]
+    assert (found["split"], found["n"], found["by"]) == ("test", ROWS, [])
+    assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == [
+        ("good", "fair"),
+        ("good", "poor"),
+        ("fair", "poor"),
+    ]
+    first = found["pairs"][1]
+    one, two = int((GOOD & ~POOR).sum()), int((POOR & ~GOOD).sum())
+    assert (first["only_first_right"], first["only_second_right"]) == (one, two)
+    assert first["difference"] == pytest.approx(GOOD.mean() - POOR.mean())
+    assert first["p"] == pytest.approx(binomtest(one, one + two).pvalue)
+    assert first["effect"] == pytest.approx(one / (one + two) - 0.5)
+    assert first["test"] == "McNemar, exact" and first["p_holm"] == pytest.approx(3 * first["p"])
+    assert [each["metrics"]["accuracy"]["mean"] for each in found["runs"]] == pytest.approx(
+        [GOOD.mean(), FAIR.mean(), POOR.mean()]
+    )
+    json.dumps(found, allow_nan=False)
+
+
+def test_a_pair_has_the_fields_that_are_promised(store, three):
+    (pair,) = compared(store, *three[:2])["pairs"]
+    promised = (
+        "first second metric difference interval test p p_holm effect only_first_right only_second_right rows_needed"
+    )
+    assert set(pair) == set(promised.split())
+
+
+def test_intervals_and_verdicts_agree(store, three):
+    for pair in compared(store, *three, metrics=["accuracy", "f1_macro", "loss"], by=["kind", "label"])["pairs"]:
+        low, high = pair["interval"]
+        assert ("better" in verdict(pair)) == (pair["p_holm"] < 0.05) == (not low <= 0 <= high)
+
+
+def test_other_metrics_are_bootstrapped(store, three):
+    found = compared(store, *three, metrics=["f1_macro"])
+    answers = [read_answers(store, store.read(name), "test") for name in three]
+    expected = [f1_score(LABELS, each.probabilities.argmax(1), average="macro") for each in answers]
+    assert [each["metrics"]["f1_macro"]["mean"] for each in found["runs"]] == pytest.approx(expected)
+    assert found["pairs"][0]["difference"] == pytest.approx(expected[0] - expected[1])
+    assert {pair["test"] for pair in found["pairs"]} == {"paired bootstrap"}
+
+
+def test_the_interval_of_a_model_is_that_of_its_record(store, three):
+    from core.evaluation.intervals import intervals
+
+    own = intervals(LABELS, right_where(GOOD, LABELS), names=["f1_macro"])["f1_macro"]
+    assert compared(store, *three, metrics=["f1_macro"])["runs"][0]["metrics"]["f1_macro"]["interval"] == own
+
+
+def test_each_value_of_a_column_is_a_family_of_its_own(store, three):
+    found = compared(store, *three[:2], by=["kind", "label"])["by"]
+    assert [(row["column"], row["value"], row["n"]) for row in found] == [
+        ("kind", "long", 150),
+        ("kind", "short", 50),
+        ("label", "bad", 100),
+        ("label", "good", 100),
+    ]
+    short = np.arange(ROWS) % 4 == 0
+    assert found[1]["only_first_right"] == (GOOD & ~FAIR & short).sum()
+    assert found[1]["difference"] == pytest.approx(GOOD[short].mean() - FAIR[short].mean())
+    assert all(row["p_holm"] >= row["p"] for row in found) and max(row["p_holm"] / row["p"] for row in found) <= 4
+
+
+def test_seeds_are_folded_and_paired_by_example_and_seed(store):
+    drawn = {(name, seed): RANDOM.random(ROWS) < share for name, share in (("a", 0.9), ("b", 0.8)) for seed in range(3)}
+    for (name, seed), right in drawn.items():
+        run(store, f"{name}{seed}", right, preset={"a": "vanilla", "b": "differential"}[name], training__seed=seed)
+    found = compared(store, *[f"{name}{seed}" for name, seed in drawn])
+    assert [(each["name"], each["seeds"]) for each in found["runs"]] == [
+        ("vanilla", [0, 1, 2]),
+        ("differential", [0, 1, 2]),
+    ]
+    (pair,) = found["pairs"]
+    means = {name: np.mean([drawn[name, seed].mean() for seed in range(3)]) for name in "ab"}
+    assert pair["difference"] == pytest.approx(means["a"] - means["b"]) and pair["test"] == "paired bootstrap"
+    assert pair["only_first_right"] == sum((drawn["a", seed] & ~drawn["b", seed]).sum() for seed in range(3))
+    assert found["n"] == ROWS and found["runs"][0]["metrics"]["accuracy"]["deviation"] > 0
+
+
+def test_what_is_trained_without_chance_stands_beside_every_seed(store):
+    for seed in range(3):
+        run(store, f"a{seed}", FAIR, training__seed=seed)
+    run(store, "words", POOR, preset="tfidf-logreg")
+    (pair,) = compared(store, "a0", "a1", "a2", "words")["pairs"]
+    assert pair["only_first_right"] == 3 * (FAIR & ~POOR).sum()
+
+
+def test_models_without_a_common_seed_are_paired_in_order(store):
+    run(store, "a", GOOD, training__seed=3), run(store, "b", POOR, preset="differential", training__seed=7)
+    assert compared(store, "a", "b")["pairs"][0]["test"] == "McNemar, exact"
+
+
+def test_seeds_of_one_model_are_compared_one_by_one_where_there_is_no_other(store):
+    run(store, "a", GOOD), run(store, "b", POOR, training__seed=1)
+    assert [each["name"] for each in compared(store, "a", "b")["runs"]] == ["a", "b"]
+
+
+def test_six_folds_are_tested_by_wilcoxon(store):
+    differences = []
+    for fold in range(6):
+        cut = {"parent": "cv", "data__folds": 6, "data__fold": fold}
+        rights = [RANDOM.random(40) < share for share in (0.9, 0.7)]
+        rows = texts(LABELS[:40]).assign(text=[f"fold {fold}, {row}" for row in range(40)])
+        for name, right in zip(("vanilla", "differential"), rights, strict=True):
+            run(store, f"{name}-{fold}", right, labels=LABELS[:40], rows=rows, preset=name, **cut)
+        differences.append(rights[0].mean() - rights[1].mean())
+    names = [f"{name}-{fold}" for name in ("vanilla", "differential") for fold in range(6)]
+    found = compared(store, *names)
+    assert found["n"] == 240 and found["pairs"][0]["test"] == "Wilcoxon over folds"
+    if len({abs(each) for each in differences}) == 6:
+        assert found["pairs"][0]["p"] == pytest.approx(wilcoxon(differences, method="exact").pvalue)
+    with pytest.raises(InputError, match=r"do not have the same folds \(0, 1, 2, 3, 4, 5 and 0\)"):
+        compared(store, *names[:7])
+
+
+def test_rows_in_another_order_and_classes_in_another_are_aligned(store):
+    order = RANDOM.permutation(ROWS)
+    run(store, "a", GOOD)
+    rows = texts(1 - LABELS).iloc[order].reset_index(drop=True)
+    chances = right_where(FAIR, LABELS)[:, ::-1][order]
+    answering(store, "b", chances, rows, preset="differential", classes=("good", "bad"))
+    pair = compared(store, "a", "b")["pairs"][0]
+    assert (pair["only_first_right"], pair["only_second_right"]) == ((GOOD & ~FAIR).sum(), (FAIR & ~GOOD).sum())
+
+
+def test_several_labels_are_compared_by_macro_f1_at_their_own_thresholds(store):
+    labels = [tuple(np.flatnonzero(row)) for row in RANDOM.random((80, 3)) < 0.4]
+    chances = RANDOM.random((80, 3))
+    limits = {"tuned": {"thresholds": {"x": 0.2, "y": 0.3, "z": 0.4}}}
+    for name, preset in (("a", "vanilla"), ("b", "differential")):
+        answering(store, name, chances, texts(labels), preset=preset, classes=("x", "y", "z"), results=limits)
+    found = compared(store, "a", "b")
+    truth = np.array([[number in own for number in range(3)] for own in labels])
+    expected = f1_score(truth, chances > [0.2, 0.3, 0.4], average="macro")
+    assert found["runs"][0]["metrics"]["tuned.f1_macro"]["mean"] == pytest.approx(expected)
+    assert found["pairs"][0]["p"] == 1.0 and found["pairs"][0]["effect"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"runs": ["good"]}, "two runs or more"),
+        ({"runs": ["good", "good"]}, "two runs or more"),
+        ({"runs": ["good", "nobody"]}, "no run 'nobody'"),
+        ({"split": "challenge"}, "'good' has no predictions of a split 'challenge'; it has test"),
+        ({"metrics": ["boldness"]}, "no metric 'boldness'"),
+        ({"metrics": ["hamming_loss"]}, "hamming_loss: not defined for these runs; the nearest is loss"),
+        ({"by": ["colour"]}, "--by colour: these rows have no such column; they have kind, label"),
+    ],
+)
+def test_what_is_refused(store, three, given, reason):
+    given = {"runs": three, **given}
+    with pytest.raises(InputError, match=reason):
+        compared(store, *given.pop("runs"), **given)
+
+
+def test_runs_of_other_rows_are_refused_with_how_many_they_share(store, three):
+    run(store, "short", POOR[:150], labels=LABELS[:150], preset="cnn")
+    with pytest.raises(
+        InputError, match="'good' and 'short' were not tested on the same rows: 200 and 150, 150 in com"
+    ):
+        compared(store, "good", "short")
+    elsewhere = texts(LABELS).assign(text="elsewhere")
+    run(store, "other", POOR, rows=elsewhere, preset="cnn")
+    with pytest.raises(InputError, match=r"none in common\. Compare them on one file: `sentiscope compare good other"):
+        compared(store, "good", "other")
+
+
+def test_runs_of_other_classes_or_tasks_are_refused(store, three):
+    answering(store, "stars", right_where(GOOD, LABELS), texts(LABELS), preset="cnn", classes=("1", "5"))
+    with pytest.raises(InputError, match="the classes are bad, good and 1, 5"):
+        compared(store, "good", "stars")
+    rows = texts([(each,) for each in LABELS])
+    answering(store, "several", right_where(GOOD, LABELS), rows, preset="cnn")
+    with pytest.raises(InputError, match="one gives each text one label, the other several"):
+        compared(store, "good", "several")
+
+
+def test_a_run_that_is_not_finished_is_refused(store, three):
+    run(store, "waits", GOOD, preset="cnn", status="queued")
+    with pytest.raises(InputError, match="run 'waits' is queued: only finished runs"):
+        compared(store, "good", "waits")
+
+
+def test_a_column_of_many_values_is_refused(store):
+    rows = texts(LABELS, id=[f"id {row}" for row in range(ROWS)])
+    run(store, "a", GOOD, rows=rows), run(store, "b", POOR, rows=rows, preset="differential")
+    assert read_sides(store, ["a", "b"]).columns == ["label"]
+    with pytest.raises(InputError, match="--by id: 200 values; name a column with at most 50"):
+        compared(store, "a", "b", by=["id"])

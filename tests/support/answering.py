@@ -1,0 +1,48 @@
+"""Runs that have been evaluated and never trained: a record and predictions, as a test wants them."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+
+from core.config import compose
+from core.runs.record import EVALUATION, PREDICTIONS
+from core.runs.results import prediction_table
+
+
+def answering(store, name, chances, rows, *, preset="vanilla", classes=("bad", "good"), split="test", **given):
+    """A finished run that gives these rows these probabilities.
+
+    Args:
+        store: where it lies.
+        name: of the run.
+        chances: (n, C).
+        rows: frame with `text`, `label` (class numbers, or tuples of them) and further columns.
+        preset: of its settings.
+        classes: C names.
+        split: that was evaluated.
+        given: dotted settings with __ for the dot; `parent`, `results`, `status` of the record.
+    """
+    own = {key: given.pop(key) for key in ("parent", "results", "status") if key in given}
+    settings = {key.replace("__", "."): value for key, value in given.items()}
+    record = store.create(compose(preset, settings), preset, name, parent=own.pop("parent", ""))
+    task = "multi" if isinstance(rows["label"].iloc[0], tuple) else "single"
+    found = dataclasses.replace(
+        record, status="done", classes=tuple(classes), task=task, data_fingerprint=str(len(rows)), parameters=10
+    )
+    store.write(dataclasses.replace(found, **own))
+    folder = store.path(name) / EVALUATION / split
+    folder.mkdir(parents=True)
+    prediction_table(rows, np.asarray(chances, float), classes, task).to_parquet(folder / PREDICTIONS, index=False)
+    return name
+
+
+def texts(labels, **columns):
+    """Rows that are all different."""
+    return pd.DataFrame({"text": [f"text {row}" for row in range(len(labels))], "label": labels, **columns})
+
+
+def right_where(right, labels, sure=0.9):
+    """(n, 2) probabilities of a model that is right there."""
+    chance = np.where(np.asarray(right) == (np.asarray(labels) == 1), sure, 1 - sure)
+    return np.stack([1 - chance, chance], 1)
