@@ -16,7 +16,8 @@ class McNemar:
     """The rows on which two classifiers are not equally right.
 
     The test is exact given how many rows these are (McNemar 1947, two-sided, doubled tail). Counts are whole, so that
-    it is conservative: FIGURES
+    it is conservative: of two equally good models p is below 0.05 in 3.7 % of 2,000 simulated studies of 200 rows, and
+    in 4.3 % of 1,000 rows (tests/core/evaluation/test_comparison.py).
     """
 
     only_first: int
