@@ -299,6 +299,17 @@ class Run:
         own: dict[str, Any] = {"rows": rows, "seed": seed, "on_progress": on_progress, "store": self.store}
         return verbs.project(self.name, split=split, method=method, dimensions=dimensions, **own)
 
+    def measure(self) -> dict[str, Any]:
+        """What it costs: `parameters`, `seconds` of training, `disk`, and what a prediction takes on this machine.
+
+        The latter, `one`, `batch`, `memory` and `where` as in `core.runs.efficiency.Efficiency`, is measured once.
+
+        Raises:
+            InputError: It has no weights or predictions yet.
+        """
+        found: dict[str, Any] = verbs.runs_measure([self.name], self.store)["efficiency"][self.name]
+        return found
+
     def resume(self, *, on_event: OnEvent | None = None) -> Run:
         """Resume a training run that was cancelled or failed, to the same bits as if it had not stopped.
 

@@ -10,8 +10,9 @@ import typer
 from core import verbs
 from core.cells import cell_text
 from core.cli.printing import Json, Run, emit, show_tree, tabulate
+from core.numbers import count
 
-app = typer.Typer(no_args_is_help=True, help="Runs: list, show, cancel, export, import, rm.")
+app = typer.Typer(no_args_is_help=True, help="Runs: list, show, measure, cancel, export, import, rm.")
 
 
 @app.command("list")
@@ -24,6 +25,14 @@ def runs_list(as_json: Json = False) -> None:
 def runs_show(run: Run, as_json: Json = False) -> None:
     """Everything the record of a run says."""
     emit(verbs.runs_show(run), as_json, show_tree)
+
+
+@app.command("measure")
+def runs_measure(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Names of runs.")], as_json: Json = False
+) -> None:
+    """Time and memory of a prediction on this machine; what is known is not measured again."""
+    emit(verbs.runs_measure(runs), as_json, _show_costs)
 
 
 @app.command("cancel")
@@ -53,6 +62,24 @@ def runs_import(
 def runs_remove(run: Run, as_json: Json = False) -> None:
     """Delete a run's directory."""
     emit(verbs.runs_remove(run), as_json, show_tree)
+
+
+def _show_costs(result: dict[str, Any]) -> None:
+    columns = ("run", "parameters", "training s", "one text ms", "batch ms per text", "memory MB", "disk MB", "on")
+    tabulate([_cost(run, found) for run, found in result["efficiency"].items()], columns, whole="run")
+
+
+def _cost(run: str, found: dict[str, Any]) -> dict[str, str]:
+    return {
+        "run": run,
+        "parameters": count(found["parameters"]),
+        "training s": f"{found['seconds']:.0f}",
+        "one text ms": f"{found['one']:.2f}",
+        "batch ms per text": f"{found['batch']:.3f}",
+        "memory MB": f"{found['memory'] / 1e6:.1f}",
+        "disk MB": f"{found['disk'] / 1e6:.1f}",
+        "on": found["where"],
+    }
 
 
 def _show_runs(result: dict[str, Any]) -> None:

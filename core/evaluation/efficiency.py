@@ -1,16 +1,30 @@
-"""What a model costs: parameters, and the time of one batch."""
+"""What a model costs: parameters, time and memory of a prediction."""
 
 from __future__ import annotations
 
+import platform
 import statistics
 import time
+import weakref
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from core.evaluation.predict import device_of, evaluating
 from core.models.trace import Batch
+from core.text.token_table import TokenTable
+
+BATCH = 64
+"""Texts that are predicted together; a batch is measured beside one text alone."""
+WARM_UP, REPEATS, SECONDS = 3, 15, 2.0
+"""Passes that do not count, passes at most, and after how long three are enough."""
+CPU_INFO = Path("/proc/cpuinfo")
 
 
 def parameter_count(model: nn.Module) -> int:
@@ -18,27 +32,116 @@ def parameter_count(model: nn.Module) -> int:
     return sum(each.numel() for each in model.parameters() if each.requires_grad)
 
 
-def inference_time(model: nn.Module, batch: Batch, *, warm_up: int = 3, repeats: int = 15) -> dict[str, Any]:
+def inference(model: nn.Module, tokens: TokenTable) -> dict[str, Any]:
+    """Time and memory of a prediction from token ids to logits, on the device where the model is, with one CPU thread.
+
+    Texts become tokens before the clock starts. One thread, since what several gain depends on who else is at work.
+
+    Args:
+        model: A classifier.
+        tokens: The texts of a split: one of median length is measured alone; then `BATCH`, whose lengths are spread
+            like theirs, together.
+
+    Returns:
+        Of the batch `milliseconds` (median of the passes), `low` and `high` (quartiles), `rows` and `tokens` (its
+        shape); `one` with the same of the single text; `memory`: bytes that weights, inputs and intermediate results
+        of the batch take at most at a time, without the libraries; `device`, and `processor` in words.
+    """
+    order = np.argsort(tokens.lengths, kind="stable")
+    spread = order[((np.arange(min(BATCH, len(order))) + 0.5) * len(order) / min(BATCH, len(order))).astype(int)]
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        one, batch = (Batch.of(tokens.padded(rows)) for rows in (order[len(order) // 2 :][:1], spread))
+        return {
+            **inference_time(model, batch),
+            "one": {name: value for name, value in inference_time(model, one).items() if name != "device"},
+            "memory": peak_memory(model, batch),
+            "device": str(device_of(model)),
+            "processor": processor(device_of(model)),
+        }
+    finally:
+        torch.set_num_threads(threads)
+
+
+def inference_time(
+    model: nn.Module, batch: Batch, *, warm_up: int = WARM_UP, repeats: int = REPEATS, seconds: float = SECONDS
+) -> dict[str, Any]:
     """Wall-clock milliseconds of one forward pass over a batch, on the device where the model is.
 
     Returns:
-        `milliseconds` (median of `repeats` after `warm_up` passes that do not count), `low` and `high` (the quartiles),
-        `rows` and `tokens` (the shape of the batch) and `device`.
+        `milliseconds` (median of `repeats`, or of at least three in `seconds`, after `warm_up` passes that do not
+        count), `low` and `high` (the quartiles), `rows` and `tokens` (the shape of the batch) and `device`.
     """
     device = device_of(model)
     batch = batch.to(device)
-    times = []
+    times: list[float] = []
     with evaluating(model):
-        for number in range(warm_up + repeats):
-            _wait(device)
+        for _ in range(warm_up):
+            model(batch)
+        _wait(device)
+        until = time.perf_counter() + seconds
+        while len(times) < repeats and (len(times) < 3 or time.perf_counter() < until):
             started = time.perf_counter()
             model(batch)
             _wait(device)
-            if number >= warm_up:
-                times.append(1000 * (time.perf_counter() - started))
+            times.append(1000 * (time.perf_counter() - started))
     low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
     rows, tokens = batch.ids.shape
     return {"milliseconds": middle, "low": low, "high": high, "rows": rows, "tokens": tokens, "device": str(device)}
+
+
+def peak_memory(model: nn.Module, batch: Batch) -> int:
+    """Bytes of tensors that are alive at once while a batch is predicted: weights, batch, intermediate results.
+
+    Counted, not measured: the same on every machine. What a kernel uses inside itself is not among them.
+    """
+    batch = batch.to(device_of(model))
+    given = [each for each in (*model.parameters(), *model.buffers(), *batch) if each is not None]
+    with evaluating(model), _Alive(given) as alive:
+        model(batch)
+    return alive.peak
+
+
+class _Alive(TorchDispatchMode):
+    """Counts the bytes of every tensor that operations make, from its making until nobody holds it."""
+
+    def __init__(self, given: Iterable[Tensor]) -> None:
+        super().__init__()
+        self._known = {each._cdata: each.nbytes() for each in (tensor.untyped_storage() for tensor in given)}
+        self.now = self.peak = sum(self._known.values())
+
+    def __torch_dispatch__(
+        self, operation: Any, types: Any, given: tuple[Any, ...] = (), named: dict[str, Any] | None = None
+    ) -> Any:
+        made = operation(*given, **(named or {}))
+        for tensor in tree_leaves(made):
+            if isinstance(tensor, Tensor):
+                self._count(tensor.untyped_storage())
+        return made
+
+    def _count(self, storage: torch.UntypedStorage) -> None:
+        key = storage._cdata  # views share it
+        if key not in self._known:
+            self._known[key] = storage.nbytes()
+            self.now += self._known[key]
+            self.peak = max(self.peak, self.now)
+            weakref.finalize(storage, self._drop, key).atexit = False
+
+    def _drop(self, key: int) -> None:
+        self.now -= self._known.pop(key)
+
+
+def processor(device: torch.device) -> str:
+    """What computes, in words: `AMD EPYC 9R14`, `NVIDIA H100`."""
+    if device.type == "cuda":
+        return str(torch.cuda.get_device_name(device))
+    try:
+        lines = CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, "") or platform.processor() or platform.machine()
 
 
 def _wait(device: torch.device) -> None:

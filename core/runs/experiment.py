@@ -20,7 +20,7 @@ from core.config import RunConfig
 from core.data.load import load
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task
 from core.evaluation import multilabel
-from core.evaluation.efficiency import inference_time, parameter_count
+from core.evaluation.efficiency import inference, parameter_count
 from core.evaluation.metrics import evaluate
 from core.evaluation.predict import device_of, predict_tokens, probabilities
 from core.evaluation.yardstick import yardstick
@@ -44,8 +44,6 @@ from core.training.inside import read_gates, read_inside
 from core.training.lexicon import fit_lexicon
 from core.training.linear import fit_linear
 from core.training.loop import PROBE, Events, Training
-
-TIMED_ROWS = 64
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -186,11 +184,12 @@ class Experiment(Events):
 
     def _evaluate(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
         """Metrics of every split but train, test before further ones; then intervals, which take longer."""
-        evaluated, thresholds, neutral = [], None, dict[str, float]()
+        evaluated, thresholds, neutral, tested = [], None, dict[str, float](), None
         for split in [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]:
             self._note("evaluation", split=split)
             tokens = token_table(tokenizer, _texts(dataset, split))
             predictions = predict_tokens(model, tokens, task=dataset.task)
+            tested = tokens if split == TEST else tested
             if tokenizer.lexicon is not None:
                 neutral[split] = tokens.neutral_share
             if dataset.task == "multi" and split == VALIDATION:
@@ -208,7 +207,7 @@ class Experiment(Events):
         self._add_results(
             intervals={each.split: each.intervals for each in evaluated},
             silhouette={each.split: each.silhouette for each in evaluated},
-            inference=_inference(dataset, model, tokenizer),
+            **({"inference": {**inference(model, tested), "machine": this_machine()}} if tested else {}),
             **_tuned(evaluated),
             **({"neutral_share": finite(neutral)} if neutral else {}),
         )
@@ -298,11 +297,6 @@ def _inside(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, A
     """As in the history: what depends on the input is the mean over the same validation texts."""
     probe = _first(dataset, VALIDATION, PROBE, model, tokenizer)
     return {**read_inside(model, probe), **read_gates(model, probe)}
-
-
-def _inference(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:
-    """Time of one batch: the first texts of the test split."""
-    return inference_time(model, _first(dataset, TEST, TIMED_ROWS, model, tokenizer))
 
 
 def _first(dataset: Dataset, split: str, count: int, model: Model, tokenizer: Tokenizer) -> Batch:

@@ -95,15 +95,27 @@ class Yardstick(TypedDict, total=False):
     """Why there is none."""
 
 
-class Inference(TypedDict, total=False):
-    """Time of one batch; see core.evaluation.efficiency."""
+class Timing(TypedDict, total=False):
+    """Milliseconds of one pass: median and quartiles; rows and tokens are the shape of what was predicted."""
 
     milliseconds: Figure
     low: Figure
     high: Figure
     rows: Count
     tokens: Count
+
+
+class Inference(Timing, total=False):
+    """Of a batch, what a prediction takes; see core.evaluation.efficiency. Older runs know the batch alone."""
+
+    one: Timing
+    """Of a single text."""
+    memory: Count
+    """Bytes."""
     device: str
+    processor: str
+    machine: str
+    """A fingerprint: times of different machines are not compared."""
 
 
 class Silhouette(TypedDict, total=False):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.exceptions import InputError, RunDamaged
+from core.runs.efficiency import efficiency, measure
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS
 from core.runs.store import RunStore
 
@@ -50,15 +51,29 @@ def runs_table(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 def runs_show(run: str, store: RunStore | None = None) -> dict[str, Any]:
     """The whole record of a run; of a damaged one its name and the reason.
 
-    `newer` holds what a newer version has written and this one does not know.
+    `newer` holds what a newer version has written and this one does not know; `efficiency` what the run costs on this
+    machine (`core.runs.efficiency.Efficiency`).
 
     Raises:
         RunNotFound: no such run.
     """
+    store = store or RunStore()
     try:
-        return dataclasses.asdict((store or RunStore()).read(run))
+        record = store.read(run)
     except RunDamaged as error:
         return {"run": run, "status": "damaged", "reason": str(error)}
+    return {**dataclasses.asdict(record), "efficiency": dataclasses.asdict(efficiency(store, record))}
+
+
+def runs_measure(runs: Sequence[str], store: RunStore | None = None) -> dict[str, Any]:
+    """What runs cost, `efficiency` by run: time and memory of a prediction are measured here where they are not known.
+
+    Raises:
+        InputError: no such run, or it has no weights or predictions yet.
+        RunDamaged: a file of it cannot be read.
+    """
+    store = store or RunStore()
+    return {"efficiency": {run: dataclasses.asdict(measure(store, run)) for run in runs}}
 
 
 def runs_history(run: str, store: RunStore | None = None) -> pd.DataFrame:

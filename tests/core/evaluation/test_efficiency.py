@@ -7,8 +7,9 @@ import torch
 from small_models import batch_of
 from torch import nn
 
-from core.evaluation.efficiency import inference_time, parameter_count
+from core.evaluation.efficiency import inference, inference_time, parameter_count, peak_memory
 from core.models.trace import Output
+from core.text.token_table import TokenTable
 
 
 class Slow(nn.Module):
@@ -52,3 +53,57 @@ def test_an_error_inside_the_model_is_not_swallowed():
     with pytest.raises(RuntimeError, match="broken"):
         inference_time(model, batch_of([[2]]))
     assert model.training
+
+
+def test_memory_is_what_is_alive_at_once():
+    """Two layers of 1 000 floats each on 10 rows: the second result is made while the first is held."""
+
+    class Two(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(1000))
+
+        def forward(self, batch):
+            first = batch.ids[:, :1] * self.weight
+            second = first + 1
+            del first
+            third = second + 1
+            return Output(third, third)
+
+    batch = batch_of([[2]] * 10)
+    given = 1000 * 4 + 10 * 8 + 10
+    assert peak_memory(Two(), batch) == given + 2 * 10 * 1000 * 4
+
+
+def test_views_and_work_in_place_take_no_memory():
+    class Views(nn.Module):
+        def forward(self, batch):
+            logits = batch.ids.view(-1).reshape(2, 2).T.add_(1)
+            return Output(logits, logits)
+
+    assert peak_memory(Views(), batch_of([[2, 3], [2, 4]])) == 4 * 8 + 4
+
+
+def test_the_texts_measured_are_spread_like_all():
+    seen = []
+
+    class Watched(Slow):
+        def forward(self, batch):
+            seen.append(batch.keep.sum(1).tolist())
+            return super().forward(batch)
+
+    lengths = list(range(1, 641))
+    tokens = TokenTable.of([[2] * length for length in lengths])
+    before = torch.get_num_threads()
+    found = inference(Watched(), tokens)
+    batch, one = max(seen, key=len), min(seen, key=len)
+    assert batch == list(range(6, 641, 10)), "the middle of every 64th part"
+    assert one == [321]
+    assert (found["rows"], found["tokens"], found["one"]["rows"], found["one"]["tokens"]) == (64, 636, 1, 321)
+    assert found["device"] == "cpu" and found["processor"]
+    assert torch.get_num_threads() == before
+
+
+def test_few_texts_are_enough():
+    found = inference(Slow(), TokenTable.of([[2, 3]]))
+    assert (found["rows"], found["one"]["rows"]) == (1, 1)

@@ -1,0 +1,94 @@
+"""What a run costs: measured by itself, or here once; never of another machine."""
+
+import dataclasses
+import json
+import shutil
+
+import pytest
+
+from core import verbs
+from core.exceptions import InputError, NotAvailable
+from core.runs import efficiency
+from core.runs.efficiency import Efficiency, measure, measure_apart
+from core.runs.record import RECORD, TOKENIZER, WEIGHTS
+from core.runs.store import RunStore, this_machine
+
+
+@pytest.fixture
+def store(finished, tmp_path, monkeypatch):
+    """`mine`, and `old`, which has measured a batch alone as older versions did."""
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    shutil.copytree(finished, tmp_path / "runs")
+    shutil.copytree(finished / "mine", tmp_path / "runs" / "old")
+    store = RunStore(tmp_path / "runs")
+    record = json.loads((store.path("old") / RECORD).read_text())
+    kept = ("milliseconds", "low", "high", "rows", "tokens", "device")
+    record["results"]["inference"] = {name: record["results"]["inference"][name] for name in kept}
+    (store.path("old") / RECORD).write_text(json.dumps(record))
+    return store
+
+
+def found(store, run) -> Efficiency:
+    return efficiency.efficiency(store, store.read(run))
+
+
+def test_a_run_measures_itself_when_it_is_finished(store):
+    record, own = store.read("mine"), found(store, "mine")
+    kept = record.results["inference"]
+    assert kept["machine"] == this_machine()
+    assert own.one == kept["one"]["milliseconds"] > 0
+    assert own.batch == kept["milliseconds"] / kept["rows"]
+    assert own.memory == kept["memory"] > 4 * record.parameters
+    assert own.parameters == record.parameters and own.seconds == record.seconds
+    assert own.disk == sum((store.path("mine") / name).stat().st_size for name in (WEIGHTS, TOKENIZER))
+    assert own.where.endswith(", one thread")
+
+
+def test_what_an_older_version_measured_is_measured_here_once(store, monkeypatch):
+    assert found(store, "old").one is None
+    before = (store.path("old") / RECORD).read_bytes()
+    made = measure(store, "old")
+    assert made.one > 0 and made.memory == found(store, "mine").memory
+    monkeypatch.setattr(efficiency, "_measured", lambda *_: pytest.fail("measured twice"))
+    assert measure(store, "old") == found(store, "old") == made
+    assert (store.path("old") / RECORD).read_bytes() == before, "a record of another version stays as it is"
+
+
+def test_what_another_machine_measured_does_not_count(store, monkeypatch):
+    monkeypatch.setattr(efficiency, "this_machine", lambda: "another")
+    assert found(store, "mine").one is None
+
+
+def test_other_weights_are_measured_anew(store):
+    measure(store, "old")
+    path = store.path("old") / WEIGHTS
+    path.write_bytes(path.read_bytes())
+    assert found(store, "old").one is None
+
+
+def test_a_damaged_measurement_is_made_again(store, tmp_path):
+    measure(store, "old")
+    (kept,) = (tmp_path / "cache" / "efficiency").iterdir()
+    kept.write_text('{"milliseconds": "fast"}')
+    assert found(store, "old").one is None
+    assert measure(store, "old").one > 0
+
+
+def test_a_run_that_never_finished_is_refused(store, tmp_path):
+    shutil.rmtree(store.path("old") / "evaluation")
+    with pytest.raises(InputError, match="no predictions"):
+        measure(store, "old")
+
+
+@pytest.mark.slow
+def test_apart_the_same_is_kept(store):
+    measure_apart(store, ["old"])
+    assert found(store, "old").one > 0
+    with pytest.raises(NotAvailable, match="no run 'none'"):
+        measure_apart(store, ["none"])
+
+
+def test_show_and_measure_give_the_same_on_the_command_line(store):
+    shown = verbs.runs_show("mine", store)["efficiency"]
+    assert shown == dataclasses.asdict(found(store, "mine"))
+    assert verbs.runs_measure(["mine"], store) == {"efficiency": {"mine": shown}}
