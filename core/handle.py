@@ -109,10 +109,35 @@ def compare(
     Raises:
         InputError: There is no such run, data, split, column or metric, or runs have other rows or classes.
     """
-    runs = [run, *others]
-    store = next((each.store for each in runs if isinstance(each, Run)), RunStore())
-    names = [each.name if isinstance(each, Run) else each for each in runs]
+    names, store = _named(run, *others)
     return verbs.compare(*names, data=data, split=split, by=by, metrics=metrics, rename=rename, store=store)
+
+
+def behave(
+    run: str | Run, *others: str | Run, suite: str | Path = "", rename: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """How often runs fail what everybody expects, by capability.
+
+    Args:
+        run: A finished run with one label per text, or its name.
+        others: Those that stand beside it.
+        suite: A file in YAML or a table; empty: the suite that comes with Sentiscope.
+        rename: Class of the runs → `negative`, `neutral`, `positive` or `none`, where its name does not say it.
+
+    Returns:
+        `suite`, `runs`, `capabilities` with their tests and what fails, and `differences`: see `core.verbs.behave`.
+
+    Raises:
+        InputError: There is no such run, the suite cannot be read, or a class has no polarity.
+    """
+    names, store = _named(run, *others)
+    return verbs.behave(*names, suite=suite, rename=rename, store=store)
+
+
+def _named(*runs: str | Run) -> tuple[list[str], RunStore]:
+    """The names of runs, and where they live."""
+    store = next((each.store for each in runs if isinstance(each, Run)), RunStore())
+    return [each.name if isinstance(each, Run) else each for each in runs], store
 
 
 @dataclass(frozen=True, repr=False)
@@ -193,6 +218,12 @@ class Run:
     ) -> dict[str, Any]:
         """Whether it is better than others; see `sentiscope.compare`."""
         return compare(self, *others, data=data, split=split, by=by, metrics=metrics, rename=rename)
+
+    def behave(
+        self, *others: str | Run, suite: str | Path = "", rename: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """How often it, and others beside it, fail the tests of a suite; see `sentiscope.behave`."""
+        return behave(self, *others, suite=suite, rename=rename)
 
     def predict(self, texts: Sequence[str] = (), *, file: str | Path | None = None) -> dict[str, Any]:
         """Class and probabilities of each text, in order, under `predictions`.

@@ -12,6 +12,7 @@ import sys
 import typer
 
 from core.cli import data, runs, sweeps
+from core.cli.behaviour import behave
 from core.cli.comparison import compare
 from core.cli.evaluation import evaluate
 from core.cli.inside import figures, inspect, project
@@ -24,7 +25,20 @@ from core.cli.training import train
 from core.exceptions import SentiscopeError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Train small sentiment classifiers, look inside.")
-for command in (sweep, train, evaluate, compare, predict, inspect, project, figures, presets, dashboard, doctor):
+for command in (
+    sweep,
+    train,
+    evaluate,
+    compare,
+    behave,
+    predict,
+    inspect,
+    project,
+    figures,
+    presets,
+    dashboard,
+    doctor,
+):
     app.command()(command)
 for noun, group in (("data", data.app), ("runs", runs.app), ("sweeps", sweeps.app)):
     app.add_typer(group, name=noun)

@@ -95,6 +95,16 @@ def read_texts(path: Path) -> list[str]:
         return list(_frame(folder / answer.splits[WHOLE])["text"])
 
 
+def read_cells(path: Path) -> pd.DataFrame:
+    """All cells of a table as words, under the names of its columns; missing ones are NaN.
+
+    Raises:
+        DataError: the file cannot be read as a table, or asks for more than is allowed.
+    """
+    with _read("cells", path, {}) as (answer, folder):
+        return _frame(folder / answer.splits[WHOLE])
+
+
 def check_parquet(path: Path) -> None:
     """Read a Parquet file of somebody else once, so that it can then be opened as one of our own.
 

@@ -157,6 +157,11 @@ def _texts(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     return {"splits": _write({WHOLE: rows}, folder)}
 
 
+def _cells(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
+    frame = read_table(path).frame
+    return {"splits": _write({WHOLE: frame.apply(as_words)}, folder)}
+
+
 def _check(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     read_parquet(path)
     return {}
@@ -167,6 +172,7 @@ _WAYS: dict[str, Callable[[Path, dict[str, Any], Path], Answer]] = {
     "file": _file,
     "folder": _folder,
     "texts": _texts,
+    "cells": _cells,
     "check": _check,
 }
 

@@ -16,7 +16,6 @@ from core.metrics import METRICS, Metric
 LEVEL = 0.95
 METHOD = "95 % percentile bootstrap over the sentences"
 """What an interval of a metric is, wherever one stands; of the share of a group see `wilson`."""
-_Z = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 RESAMPLES = 1000
 RANKED_RESAMPLES = 200
 """For the metrics that sort all rows (`ranking` in the table): enough for a 95 % interval, five times quicker."""
@@ -87,15 +86,15 @@ def share_interval(hits: float, rows: int) -> tuple[float, float]:
     return float(low / rows), float(high / rows)
 
 
-def wilson(hits: float, rows: int) -> tuple[float, float]:
-    """The 95 % score interval of a share, `hits` of `rows` (Wilson 1927): at once, and sound for few rows too.
+def wilson(hits: float, rows: float, level: float = LEVEL) -> tuple[float, float]:
+    """The score interval of a share, `hits` of `rows` (Wilson 1927): at once, and sound for few rows too.
 
     For the shares of small groups (a phenomenon, a bin of confidence), where all rows may be right and a bootstrap
     would then say that nothing is uncertain.
     """
     if not rows:
         return 0.0, 1.0
-    share, z = hits / rows, _Z
+    share, z = hits / rows, statistics.NormalDist().inv_cdf((1 + level) / 2)
     centre = (share + z**2 / (2 * rows)) / (1 + z**2 / rows)
     half = z / (1 + z**2 / rows) * math.sqrt(share * (1 - share) / rows + z**2 / (4 * rows**2))
     return max(0.0, centre - half), min(1.0, centre + half)

@@ -15,7 +15,7 @@ first needed.
 
 from core import __version__
 from core.exceptions import InputError, SentiscopeError
-from core.handle import Run, Runs, Sentence, compare, run, runs, train
+from core.handle import Run, Runs, Sentence, behave, compare, run, runs, train
 from core.verbs import (
     data_card,
     data_check,
@@ -38,6 +38,7 @@ __all__ = [
     "Sentence",
     "SentiscopeError",
     "__version__",
+    "behave",
     "compare",
     "data_card",
     "data_check",

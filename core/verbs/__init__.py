@@ -6,6 +6,7 @@ command line prints what they return, the dashboard calls the same rooms. Heavy 
 
 from __future__ import annotations
 
+from core.verbs.behaviour import behave
 from core.verbs.comparison import compare
 from core.verbs.data import data_card, data_check, data_list
 from core.verbs.evaluation import evaluate
@@ -31,6 +32,7 @@ from core.verbs.training import configure, resume, scores, summary, train
 __all__ = [
     "answer",
     "answer_line",
+    "behave",
     "compare",
     "configure",
     "data_card",

@@ -23,6 +23,7 @@ DOORS = {  # room → rooms it may import, besides itself and what may stand eve
     "evaluation": {"text", "data", "models", "training"},
     "interpret": {"text", "data", "models", "training", "evaluation"},
     "runs": {"text", "data", "models", "training", "evaluation"},
+    "behaviour": {"text", "data", "models", "training", "evaluation", "runs"},
     "papers": {"text", "data", "models", "training", "evaluation", "interpret", "runs"},
 }
 ONLY_TORCH = {"torch", "core"}

@@ -1,0 +1,160 @@
+"""A written test to its cases, or a sentence that says which field cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from core.behaviour.edits import EDITS, Edit
+from core.behaviour.fill import Words, combinations, draw, filled, filling, slots_of
+from core.behaviour.suite import Case, Polarity, SuiteTest
+from core.behaviour.written import Slots, WrittenTest
+from core.stored import Flaw
+
+Make = Callable[[Mapping[str, str]], list[Case]]
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What becomes cases together: a text, a pair, a contrast set."""
+
+    slots: tuple[str, ...]
+    make: Make
+    """Words of the slots → cases."""
+    words: Words
+
+
+def build(written: WrittenTest, shared: Slots) -> SuiteTest:
+    """The test with all its sentences.
+
+    Args:
+        written: As it stands in the file.
+        shared: Slots of the whole suite; a slot of the test goes first.
+
+    Raises:
+        Flaw: a field is missing, belongs to another kind, or leads to no sentence.
+    """
+    _check_fields(written)
+    words: Words = {**shared, **written.slots}
+    forms = list(_forms(written, words))
+    _check_slots(written, words, forms)
+    found: dict[tuple[str, ...], Case] = {}
+    for number, form in enumerate(forms):
+        size, template = combinations(form.slots, form.words), f"{written.name} {number}"
+        for drawn in draw(size, written.most, f"{written.seed} {number}"):
+            for case in form.make(filling(form.slots, form.words, drawn)):
+                found.setdefault((*case.texts, case.group), replace(case, template=template))
+    if not found:
+        raise Flaw("edits", list(written.edits), "an edit that changes at least one of the texts")
+    return SuiteTest(
+        written.name,
+        written.capability,
+        written.kind,
+        tuple(found.values()),
+        written.about,
+        written.must,
+        written.tolerance if written.kind == "direction" else 0.0,
+    )
+
+
+def _texts(written: WrittenTest) -> list[str]:
+    pairs = [text for pair in written.pairs for text in pair]
+    return [*written.texts, *pairs, *(text for each in written.contrast for text in each.values())]
+
+
+def _check_fields(written: WrittenTest) -> None:
+    """What each kind needs, and what belongs to another one."""
+    kind, given = written.kind, [name for name in ("texts", "pairs", "contrast") if getattr(written, name)]
+    allowed = {"minimum": ("texts", "contrast"), "invariance": ("pairs", "texts"), "direction": ("pairs",)}[kind]
+    if len(given) != 1 or given[0] not in allowed:
+        said = " and ".join(given) or "nothing"
+        raise Flaw("", None, f"kind {kind} takes {' or '.join(allowed)}, one of them; given is {said}")
+    expects = kind == "direction" or (kind == "minimum" and not written.contrast)
+    if expects and not written.expected:
+        raise Flaw("", None, "the field expected is missing: negative, neutral or positive")
+    if not expects and written.expected:
+        why = "each text of a contrast says it" if written.contrast else "kind invariance expects no answer"
+        raise Flaw("expected", written.expected, f"leave it out: {why}")
+    if kind == "direction" and written.expected not in ("negative", "positive"):
+        raise Flaw("expected", written.expected, "negative or positive, the side that is looked at")
+    if kind == "invariance" and written.texts and bool(written.vary) == bool(written.edits):
+        raise Flaw("", None, "kind invariance with texts takes either vary (a slot) or edits")
+    if (written.vary or written.edits) and not (kind == "invariance" and written.texts):
+        raise Flaw("vary" if written.vary else "edits", written.vary or list(written.edits), "only invariance has it")
+    if any(len(each) < 2 for each in written.contrast):
+        raise Flaw("contrast", written.contrast[0], "two texts or more that expect different answers")
+
+
+def _check_slots(written: WrittenTest, words: Words, forms: list[_Form]) -> None:
+    used = set(slots_of(_texts(written)))
+    if missing := sorted(used - words.keys()):
+        known = f"known here are {', '.join(sorted(words))}" if words else "none has any here"
+        raise Flaw("slots", missing[0], f"{{{missing[0]}}} stands in a text, so give it words; {known}")
+    if idle := [name for name in written.slots if name not in used]:
+        raise Flaw("slots", idle[0], "a slot that a text uses, as {" + idle[0] + "}")
+    for name in sorted(used):
+        if len(set(words[name])) < len(words[name]):
+            raise Flaw(f"slots.{name}", list(words[name]), "every word once")
+    if written.vary and (
+        any(written.vary not in slots_of((text,)) for text in written.texts) or len(words[written.vary]) < 2
+    ):
+        raise Flaw("vary", written.vary, "a slot of every text with two words or more")
+
+
+def _forms(written: WrittenTest, words: Words) -> Iterator[_Form]:
+    for text in written.texts:
+        if written.vary:
+            yield _varied(text, written.vary, words)
+        elif written.kind == "invariance":
+            yield _Form(slots_of((text,)), _edited(text, written.edits), words)
+        else:
+            yield _Form(slots_of((text,)), _single(text, _answers(written)), words)
+    for before, after in written.pairs:
+        yield _Form(slots_of((before, after)), _pair(before, after, _answers(written)), words)
+    for number, contrast in enumerate(written.contrast):
+        yield _Form(slots_of(tuple(contrast.values())), _contrast(contrast, f"{written.name} {number}"), words)
+
+
+def _answers(written: WrittenTest) -> tuple[Polarity, ...]:
+    if written.expected is None:
+        return ()
+    return (written.expected,) if isinstance(written.expected, str) else tuple(dict.fromkeys(written.expected))
+
+
+def _single(text: str, expected: tuple[Polarity, ...]) -> Make:
+    return lambda chosen: [Case((filled(text, chosen),), expected)]
+
+
+def _pair(before: str, after: str, expected: tuple[Polarity, ...]) -> Make:
+    def make(chosen: Mapping[str, str]) -> list[Case]:
+        texts = filled(before, chosen), filled(after, chosen)
+        return [Case(texts, expected)] if texts[0] != texts[1] else []
+
+    return make
+
+
+def _edited(text: str, edits: Sequence[Edit]) -> Make:
+    def make(chosen: Mapping[str, str]) -> list[Case]:
+        plain = filled(text, chosen)
+        changed = dict.fromkeys(EDITS[name](plain) for name in edits)
+        return [Case((plain, other)) for other in changed if other != plain]
+
+    return make
+
+
+def _varied(text: str, vary: str, words: Words) -> _Form:
+    """The sentence with the first word of a slot beside the same one with each of the others."""
+    first, *others = words[vary]
+
+    def make(chosen: Mapping[str, str]) -> list[Case]:
+        return [Case((filled(text, {**chosen, vary: first}), filled(text, chosen)))]
+
+    return _Form(slots_of((text,)), make, {**words, vary: others})
+
+
+def _contrast(contrast: Mapping[Polarity, str], name: str) -> Make:
+    def make(chosen: Mapping[str, str]) -> list[Case]:
+        group = " ".join((name, *chosen.values()))
+        return [Case((filled(text, chosen),), (polarity,), group=group) for polarity, text in contrast.items()]
+
+    return make

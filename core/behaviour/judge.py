@@ -1,0 +1,81 @@
+"""Whether a run passes each case of a suite: a function of the probabilities that it gives the texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.behaviour.polarity import Sides
+from core.behaviour.suite import POLARITIES, Case, Polarity, Suite, SuiteTest
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a run says of a text."""
+
+    label: str
+    """The class with the highest probability: what every other page shows too."""
+    side: Polarity | None
+    """Of that class."""
+    probabilities: Mapping[Polarity, float]
+    """Summed over the classes of each polarity; of those that the run knows."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A run that has been asked a suite."""
+
+    run: str
+    suite: Suite
+    sides: Sides
+    answers: Mapping[str, Answer]
+    """By text."""
+    passed: Mapping[str, Sequence[bool | None]]
+    """By test, in the order of its cases; None: this run cannot be asked that."""
+
+    def failing(self, test: SuiteTest) -> list[Case]:
+        """The cases of a test that it does not pass."""
+        return [case for case, passed in zip(test.cases, self.passed[test.name], strict=True) if passed is False]
+
+
+def judge(run: str, suite: Suite, sides: Sides, probabilities: np.ndarray) -> Judged:
+    """Judge every case.
+
+    Args:
+        run: Its name.
+        suite: What was asked.
+        sides: By class, in the order of the columns.
+        probabilities: (texts of the suite, C).
+    """
+    classes, known = list(sides), [each for each in POLARITIES if each in sides.values()]
+    answers = {}
+    for text, row in zip(suite.texts, probabilities.tolist(), strict=True):
+        label = classes[max(range(len(row)), key=row.__getitem__)]
+        summed = {
+            each: sum(chance for name, chance in zip(classes, row, strict=True) if sides[name] == each)
+            for each in known
+        }
+        answers[text] = Answer(label, sides[label], summed)
+    passed = {
+        test.name: tuple(_passes(test, case, [answers[text] for text in case.texts]) for case in test.cases)
+        for test in suite.tests
+    }
+    return Judged(run, suite, sides, answers, passed)
+
+
+def _passes(test: SuiteTest, case: Case, answers: Sequence[Answer]) -> bool | None:
+    """Whether a case is passed; None where the run has no class that could be right."""
+    if test.kind == "invariance":
+        return len({answer.label for answer in answers}) == 1
+    if not set(case.expected) & answers[0].probabilities.keys():
+        return None
+    if test.kind == "minimum":
+        return answers[0].side in case.expected
+    before, after = (answer.probabilities[case.expected[0]] for answer in answers)
+    if test.must == "rise":
+        return after > before + test.tolerance
+    return after >= before - test.tolerance

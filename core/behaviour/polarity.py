@@ -1,0 +1,86 @@
+"""What the classes of a run say in terms of polarity: by their names, by their order, or as a person says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from core.behaviour.suite import POLARITIES, Polarity
+from core.exceptions import InputError
+
+NONE = "none"
+"""As a person maps a class that has no polarity: never a right answer, never part of a side."""
+_WORDS: dict[str, Polarity] = {
+    **dict.fromkeys(("negative", "neg", "bearish", "unfavourable", "unfavorable", "bad"), "negative"),
+    **dict.fromkeys(("neutral", "neu"), "neutral"),
+    **dict.fromkeys(("positive", "pos", "bullish", "favourable", "favorable", "good"), "positive"),
+}
+_TURNS = {"not", "non", "no"}
+
+Sides = dict[str, Polarity | None]
+"""By class its polarity; None: it has none."""
+
+
+def sides_of(
+    run: str, classes: Sequence[str], chosen: Mapping[str, str] | None = None, order: Sequence[str] = ()
+) -> Sides:
+    """The polarity of each class of a run.
+
+    Args:
+        run: Its name, for messages.
+        classes: Of the run.
+        chosen: Class → negative, neutral, positive or none, as a person says; classes of other runs are left alone.
+        order: The classes from negative to positive, where the data say it.
+
+    Raises:
+        InputError: a class has no polarity by its name, or the run can say but one side.
+    """
+    said = _checked(chosen or {})
+    ranked = _ranked(order) if set(order) == set(classes) else {}
+    found = {name: said.get(name.casefold(), named(name) or ranked.get(name)) for name in classes}
+    if unknown := [name for name, side in found.items() if side is None]:
+        example = " ".join(f"--map {_quoted(name)}=…" for name in unknown[:6])
+        raise InputError(
+            f"run '{run}' has classes without a polarity ({', '.join(unknown)}); say for each whether it is "
+            f"{', '.join(POLARITIES)} or {NONE}: {example}"
+        )
+    sides: Sides = {name: side if side in POLARITIES else None for name, side in found.items()}
+    if len({side for side in sides.values() if side}) < 2:
+        raise InputError(f"run '{run}': its classes {', '.join(classes)} come to one polarity; a suite needs two")
+    return sides
+
+
+def refuse_strange(chosen: Mapping[str, str], classes: Sequence[str]) -> None:
+    """Refuse a mapping of a class that no run has.
+
+    Raises:
+        InputError: names it and the classes that there are.
+    """
+    known = {name.casefold() for name in classes}
+    if strange := [name for name in chosen if name.casefold() not in known]:
+        found = ", ".join(dict.fromkeys(classes))
+        raise InputError(f"--map {strange[0]}=…: no run has this class; the classes are {found}")
+
+
+def named(name: str) -> Polarity | None:
+    """The polarity that the name of a class says; None where it says none, or two."""
+    words = set(re.findall(r"[^\W\d_]+", name.casefold()))
+    found = {_WORDS[word] for word in words & _WORDS.keys()}
+    return found.pop() if len(found) == 1 and not words & _TURNS else None
+
+
+def _ranked(order: Sequence[str]) -> dict[str, Polarity]:
+    """By its place: below the middle negative, above it positive, in it neutral."""
+    last = len(order) - 1
+    return {name: POLARITIES[1 + (2 * place > last) - (2 * place < last)] for place, name in enumerate(order)}
+
+
+def _checked(chosen: Mapping[str, str]) -> dict[str, Polarity | str]:
+    for name, side in chosen.items():
+        if side not in (*POLARITIES, NONE):
+            raise InputError(f"--map {name}={side}: a class is {', '.join(POLARITIES)} or {NONE}")
+    return {name.casefold(): side for name, side in chosen.items()}
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if " " in name else name

@@ -1,0 +1,144 @@
+"""How often cases fail, and how far that could have come out otherwise.
+
+Sentences of one template are not independent: a model that reads one of them wrongly is likely to read its sisters
+wrongly too. Their agreement ρ (the intracluster correlation of failures, between templates of the same capability) is
+estimated once for a run over the whole suite, by analysis of variance (Ridout, Demétrio and Firth, Biometrics 1999,
+eq. 2). n sentences then count as many as n / (1 + (m − 1) ρ) independent ones (Kish 1965; m = Σ nₖ² / n, nₖ sentences
+of template k), and the interval is Wilson's for so many. A bootstrap of templates would say that nothing is uncertain
+wherever all templates pass, and there are too few of them for it elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.evaluation.intervals import LEVEL, wilson
+
+TOLERATED = 0.3
+"""A capability is failed where the whole interval of its failure rate lies above, passed where it lies below."""
+
+Verdict = Literal["passes", "fails", "open"]
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Cases that were asked: how many there are of each template, and how many of these fail."""
+
+    cases: Mapping[str, int]
+    failed: Mapping[str, int]
+
+    @property
+    def n(self) -> int:
+        """Cases."""
+        return sum(self.cases.values())
+
+    @property
+    def total(self) -> int:
+        """Those that fail."""
+        return sum(self.failed.values())
+
+    @property
+    def rate(self) -> float:
+        """Their share; 0 where nothing was asked."""
+        return self.total / self.n if self.n else 0.0
+
+    def effective(self, agreement: float) -> float:
+        """As how many independent cases they count."""
+        if not self.n:
+            return 0.0
+        sisters = sum(size**2 for size in self.cases.values()) / self.n
+        return self.n / (1 + (sisters - 1) * agreement)
+
+    def interval(self, agreement: float, level: float = LEVEL) -> tuple[float, float]:
+        """Of the rate; 0 to 1 where nothing was asked."""
+        effective = self.effective(agreement)
+        return wilson(self.rate * effective, effective, level)
+
+
+def failures(cases: Sequence[tuple[str, bool | None]]) -> Failures:
+    """Of pairs of template and whether the case is passed; those that were not asked (None) are left out."""
+    asked = [(template, passed) for template, passed in cases if passed is not None]
+    return Failures(Counter(each for each, _ in asked), Counter(each for each, passed in asked if not passed))
+
+
+def agreement(groups: Sequence[Failures]) -> float:
+    """ρ of the failures of a run, 0 to 1, by analysis of variance of templates within capabilities.
+
+    1, the most careful value, where it cannot be estimated: nothing varies within the capabilities, or no template has
+    two cases.
+
+    Args:
+        groups: The failures of each capability.
+    """
+    between = within = squares = 0.0
+    templates = rows = 0
+    for group in (group for group in groups if group.n):
+        between += sum(n * (group.failed.get(name, 0) / n - group.rate) ** 2 for name, n in group.cases.items())
+        within += sum(
+            group.failed.get(name, 0) * (n - group.failed.get(name, 0)) / n for name, n in group.cases.items()
+        )
+        squares += sum(n**2 for n in group.cases.values()) / group.n
+        templates, rows = templates + len(group.cases), rows + group.n
+    free = templates - sum(1 for group in groups if group.n)
+    if rows == templates or free < 1 or between + within == 0:
+        return 1.0
+    size = (rows - squares) / free
+    a, b = between / free, within / (rows - templates)
+    return min(1.0, max(0.0, (a - b) / (a + (size - 1) * b)))
+
+
+def verdict(interval: tuple[float, float]) -> Verdict:
+    """What a failure rate comes to."""
+    low, high = interval
+    return "fails" if low > TOLERATED else "passes" if high < TOLERATED else "open"
+
+
+def difference(
+    first: Sequence[bool | None],
+    second: Sequence[bool | None],
+    templates: Sequence[str],
+    agreement_: float,
+    level: float,
+) -> tuple[float, tuple[float, float]] | None:
+    """First's failure rate minus second's on the cases that both were asked, with an interval.
+
+    Newcombe's (Statistics in Medicine 1998, method 10 for paired shares) from two intervals of `Failures`.
+
+    Args:
+        first: Whether each case is passed; None: not asked.
+        second: The same of the other run.
+        templates: Of each case.
+        agreement_: The larger ρ of the two runs.
+        level: Of the interval.
+
+    Returns:
+        None where no case was put to both.
+    """
+    both = [(t, a, b) for t, a, b in zip(templates, first, second, strict=True) if a is not None and b is not None]
+    if not both:
+        return None
+    one, two = failures([(t, a) for t, a, _ in both]), failures([(t, b) for t, _, b in both])
+    (low, high), (low_, high_) = one.interval(agreement_, level), two.interval(agreement_, level)
+    p, q = one.rate, two.rate
+    spread = math.sqrt(p * (1 - p) * q * (1 - q))
+    phi = (sum(not a and not b for _, a, b in both) / len(both) - p * q) / spread if spread else 0.0
+    down, up = (p - low, high_ - q), (high - p, q - low_)
+    gap = p - q
+    return gap, (gap - _joined(*down, phi), gap + _joined(*up, phi))
+
+
+def _joined(a: float, b: float, phi: float) -> float:
+    return math.sqrt(max(0.0, a**2 - 2 * phi * a * b + b**2))
+
+
+def consistency(groups: Sequence[tuple[str, bool | None]]) -> tuple[int, int]:
+    """Contrast sets that were asked, and those that are right as a whole, of pairs of group and whether it passed."""
+    found: dict[str, bool] = defaultdict(lambda: True)
+    for group, passed in groups:
+        if group and passed is not None:
+            found[group] = found[group] and passed
+    return len(found), sum(found.values())

@@ -1,0 +1,146 @@
+"""Runs that were asked a suite, side by side, as plain data for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+from core.behaviour.judge import Answer, Judged
+from core.behaviour.rates import LEVEL, Failures, agreement, consistency, difference, failures, verdict
+from core.behaviour.suite import Case, Suite, SuiteTest
+from core.evaluation.intervals import wilson
+
+Pairs = list[tuple[str, bool | None]]
+
+
+def report(runs: Sequence[Judged]) -> dict[str, Any]:
+    """Failure rates by capability, test and run, what fails, and where two runs differ.
+
+    Args:
+        runs: Of the same suite, at least one.
+
+    Returns:
+        As `core.verbs.behave`, without `file`.
+    """
+    suite, agreements = runs[0].suite, {each.run: _agreement(each) for each in runs}
+    return {
+        "suite": {
+            "name": suite.name,
+            "about": suite.about,
+            "digest": suite.digest,
+            "tests": len(suite.tests),
+            "capabilities": len(suite.capabilities),
+            "cases": suite.size,
+            "texts": len(suite.texts),
+        },
+        "runs": [_run(each, agreements[each.run]) for each in runs],
+        "capabilities": [
+            {
+                "capability": name,
+                "must": list(dict.fromkeys(test.words for test in suite.of(name))),
+                "rates": {each.run: _rate(each, suite.of(name), agreements[each.run]) for each in runs},
+                "tests": [_test(test, runs, agreements) for test in suite.of(name)],
+            }
+            for name in suite.capabilities
+        ],
+        "differences": _differences(runs, agreements),
+    }
+
+
+def _run(judged: Judged, agreement_: float) -> dict[str, Any]:
+    rate = _rate(judged, judged.suite.tests, agreement_)
+    return {"run": judged.run, "polarities": dict(judged.sides), "agreement": agreement_, **rate}
+
+
+def _pairs(judged: Judged, tests: Sequence[SuiteTest]) -> Pairs:
+    return [
+        (case.template, passed)
+        for test in tests
+        for case, passed in zip(test.cases, judged.passed[test.name], strict=True)
+    ]
+
+
+def _failures(judged: Judged, tests: Sequence[SuiteTest]) -> Failures:
+    return failures(_pairs(judged, tests))
+
+
+def _agreement(judged: Judged) -> float:
+    suite = judged.suite
+    return agreement([_failures(judged, suite.of(name)) for name in suite.capabilities])
+
+
+def _rate(judged: Judged, tests: Sequence[SuiteTest], agreement_: float) -> dict[str, Any]:
+    """A failure rate; `rate` and `interval` are None where nothing could be asked."""
+    found = _failures(judged, tests)
+    interval = found.interval(agreement_)
+    return {
+        "n": found.n,
+        "failed": found.total,
+        "rate": found.rate if found.n else None,
+        "interval": list(interval) if found.n else None,
+        "verdict": verdict(interval),
+        "not_asked": sum(len(test.cases) for test in tests) - found.n,
+        "consistency": _consistency(judged, tests),
+    }
+
+
+def _consistency(judged: Judged, tests: Sequence[SuiteTest]) -> dict[str, Any] | None:
+    """Of the contrast sets; None where there are none."""
+    marks: Pairs = [
+        (case.group, passed)
+        for test in tests
+        for case, passed in zip(test.cases, judged.passed[test.name], strict=True)
+    ]
+    groups, right = consistency(marks)
+    if not groups:
+        return None
+    return {"groups": groups, "right": right, "rate": right / groups, "interval": list(wilson(right, groups))}
+
+
+def _test(test: SuiteTest, runs: Sequence[Judged], agreements: dict[str, float]) -> dict[str, Any]:
+    return {
+        "test": test.name,
+        "kind": test.kind,
+        "must": test.words,
+        "about": test.about,
+        "tolerance": test.tolerance,
+        "cases": len(test.cases),
+        "rates": {each.run: _rate(each, (test,), agreements[each.run]) for each in runs},
+        "failing": {each.run: [_failing(each, case) for case in each.failing(test)] for each in runs},
+    }
+
+
+def _failing(judged: Judged, case: Case) -> dict[str, Any]:
+    return {
+        "texts": list(case.texts),
+        "expected": list(case.expected),
+        "answers": [_said(judged.answers[text]) for text in case.texts],
+    }
+
+
+def _said(answer: Answer) -> dict[str, Any]:
+    return {"label": answer.label, "polarity": answer.side, "probabilities": dict(answer.probabilities)}
+
+
+def _differences(runs: Sequence[Judged], agreements: dict[str, float]) -> list[dict[str, Any]]:
+    """Every pair of runs on every capability; the level is Bonferroni's over all of these intervals."""
+    suite, pairs = runs[0].suite, list(combinations(runs, 2))
+    level = 1 - (1 - LEVEL) / max(1, len(pairs) * len(suite.capabilities))
+    found = []
+    for name in suite.capabilities:
+        for first, second in pairs:
+            one, two = _pairs(first, suite.of(name)), _pairs(second, suite.of(name))
+            own = max(agreements[first.run], agreements[second.run])
+            gap = difference([a for _, a in one], [b for _, b in two], [t for t, _ in one], own, level)
+            if gap is None:
+                continue
+            value, (low, high) = gap
+            named = {"capability": name, "first": first.run, "second": second.run}
+            found.append({**named, "difference": value, "interval": [low, high], "differ": low > 0 or high < 0})
+    return found
+
+
+def whole(suite: Suite) -> str:
+    """A suite in words."""
+    return f"{len(suite.tests)} tests, {len(suite.capabilities)} capabilities"

@@ -1,0 +1,109 @@
+"""A suite: tests of capabilities, each a list of cases. Imports nothing heavy.
+
+The three kinds are those of CheckList (Ribeiro, Wu, Guestrin and Singh, ACL 2020): minimum functionality, invariance
+and direction. Contrast sets (Gardner et al., Findings of EMNLP 2020) are groups of cases of the first kind.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from core.exceptions import DataError
+from core.fingerprint import fingerprint
+from core.numbers import count
+
+Polarity = Literal["negative", "neutral", "positive"]
+POLARITIES: tuple[Polarity, ...] = get_args(Polarity)
+Kind = Literal["minimum", "invariance", "direction"]
+Must = Literal["not weaken", "rise"]
+MOST_CASES = 20_000
+"""Of a suite: a transformer on a processor answers these in minutes."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is asked at once, and passed or failed as a whole."""
+
+    texts: tuple[str, ...]
+    """One; of invariance two or more that mean the same; of direction before and after."""
+    expected: tuple[Polarity, ...] = ()
+    """Every answer that is right; of direction the side whose probability is looked at; of invariance none."""
+    template: str = ""
+    """Cases of one template are not independent: they share this name, which no other test of the suite has."""
+    group: str = ""
+    """Contrast set: consistent where all its cases are right; empty: none."""
+
+
+@dataclass(frozen=True)
+class SuiteTest:
+    """Cases that ask for the same thing."""
+
+    name: str
+    capability: str
+    kind: Kind
+    cases: tuple[Case, ...]
+    about: str = ""
+    must: Must = "not weaken"
+    """Of direction: what the probability of the expected side must do."""
+    tolerance: float = 0.0
+    """Of direction: by how much it may fall, or must rise at least."""
+
+    @property
+    def words(self) -> str:
+        """What is asked of the answer."""
+        return {"minimum": "must be", "invariance": "must not change", "direction": f"must {self.must}"}[self.kind]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tests under one name."""
+
+    name: str
+    tests: tuple[SuiteTest, ...]
+    about: str = ""
+
+    @functools.cached_property
+    def capabilities(self) -> tuple[str, ...]:
+        """In the order in which the suite names them first."""
+        return tuple(dict.fromkeys(test.capability for test in self.tests))
+
+    @functools.cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Every text once, in order."""
+        return tuple(dict.fromkeys(text for test in self.tests for case in test.cases for text in case.texts))
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 (64 hex digits) of all that is asked."""
+        return fingerprint([dataclasses.asdict(test) for test in self.tests])
+
+    @functools.cached_property
+    def size(self) -> int:
+        """Cases of all tests."""
+        return sum(len(test.cases) for test in self.tests)
+
+    def of(self, capability: str) -> tuple[SuiteTest, ...]:
+        """The tests of a capability."""
+        return tuple(test for test in self.tests if test.capability == capability)
+
+
+def whole(suite: Suite, *, file: str) -> Suite:
+    """The suite, if it can be asked at all.
+
+    Raises:
+        DataError: it has no test, two of one name, or too many cases.
+    """
+    if not suite.tests:
+        raise DataError("it holds no test", file=file)
+    names: set[str] = set()
+    for test in suite.tests:
+        if test.name in names:
+            raise DataError(f"two tests are called '{test.name}'; give each a name of its own", file=file)
+        names.add(test.name)
+    if suite.size > MOST_CASES:
+        said = f"it comes to {count(suite.size)} cases, at most {count(MOST_CASES)} are asked; lower `most`"
+        raise DataError(said, file=file)
+    return suite

@@ -1,0 +1,105 @@
+"""A run is asked once; what it said is kept beside the machine's other results."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import core.handle
+from core import verbs
+from core.behaviour import answers
+from core.behaviour.read import parse
+from core.exceptions import InputError
+from core.runs.store import RunStore
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+RUNS = ("starter-vanilla", "starter-differential")
+SUITE = """
+name: mine
+tests:
+  - {name: plain, capability: words, kind: minimum, expected: positive, texts: [The film was good., The film was bad.]}
+  - name: not
+    capability: negation
+    kind: minimum
+    contrast: [{positive: The soup was good., negative: The soup was not good.}]
+  - {name: case, capability: spelling, kind: invariance, edits: [upper case], texts: [The film was good.]}
+  - {name: ask, capability: neutral, kind: minimum, expected: neutral, texts: [Is it good?]}
+"""
+
+
+@pytest.fixture(autouse=True)
+def starters(monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text(SUITE)
+    return path
+
+
+def test_probabilities_are_those_of_predict_and_are_kept(monkeypatch):
+    suite, store = parse(SUITE.encode(), "my.yaml"), RunStore()
+    found = answers.probabilities(store, RUNS[0], suite.texts, 2)
+    said = verbs.predict(RUNS[0], suite.texts)["predictions"]
+    assert np.allclose(found, [list(each["probabilities"].values()) for each in said], atol=1e-6)
+    monkeypatch.setattr("core.runs.load.load_run", lambda *_: pytest.fail("it was asked again"))
+    assert np.array_equal(answers.probabilities(store, RUNS[0], suite.texts, 2), found)
+
+
+def test_kept_answers_that_cannot_be_read_are_asked_anew(monkeypatch):
+    suite, store = parse(SUITE.encode(), "my.yaml"), RunStore()
+    found = answers.probabilities(store, RUNS[0], suite.texts, 2)
+    [kept] = (Path.home() / ".cache" / "sentiscope" / answers.FOLDER).glob("*.npy")
+    kept.write_bytes(b"half a file")
+    assert np.array_equal(answers.probabilities(store, RUNS[0], suite.texts, 2), found)
+
+
+def test_runs_stand_beside_each_other_with_what_fails(file):
+    found = verbs.behave(*RUNS, suite=file)
+    suite = found["suite"]
+    assert (suite["file"], suite["name"]) == (str(file), "mine")
+    assert [suite[name] for name in ("tests", "capabilities", "cases", "texts")] == [4, 4, 6, 6]
+    assert [each["run"] for each in found["runs"]] == list(RUNS)
+    words, negation, spelling, neutral = found["capabilities"]
+    rate, [test] = words["rates"][RUNS[0]], words["tests"]
+    assert (rate["n"], rate["failed"], rate["rate"]) == (2, 1, 0.5)
+    [failing] = test["failing"][RUNS[0]]
+    assert failing["texts"] == ["The film was bad."] and failing["expected"] == ["positive"]
+    [answer] = failing["answers"]
+    assert (answer["label"], answer["polarity"]) == ("negative", "negative")
+    assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-6)
+    assert negation["rates"][RUNS[0]]["consistency"]["groups"] == 1 and words["rates"][RUNS[0]]["consistency"] is None
+    assert spelling["must"] == ["must not change"] and spelling["rates"][RUNS[1]]["failed"] == 0
+    assert neutral["rates"][RUNS[0]] == {
+        "n": 0, "failed": 0, "rate": None, "interval": None, "verdict": "open", "not_asked": 1, "consistency": None,
+    }  # fmt: skip
+    assert {each["capability"] for each in found["differences"]} == {"words", "negation", "spelling"}
+
+
+def test_one_run_has_nothing_to_differ_from_and_a_run_is_asked_once(file):
+    found = verbs.behave(RUNS[0], RUNS[0], suite=file)
+    assert len(found["runs"]) == 1 and found["differences"] == []
+
+
+def test_a_run_of_several_labels_is_refused(monkeypatch, file):
+    record = dataclasses.replace(RunStore().read(RUNS[0]), task="multi")
+    monkeypatch.setattr(RunStore, "read", lambda *_: record)
+    with pytest.raises(InputError, match="gives several labels per text; a suite asks for one polarity per text"):
+        verbs.behave(RUNS[0], suite=file)
+
+
+def test_no_run_and_a_strange_mapping_are_refused(file):
+    with pytest.raises(InputError, match="name at least one run"):
+        verbs.behave()
+    with pytest.raises(InputError, match="--map joy=…: no run has this class"):
+        verbs.behave(RUNS[0], suite=file, rename={"joy": "positive"})
+
+
+def test_a_run_gives_the_same_and_takes_others_beside_it(file):
+    own = core.handle.run(RUNS[0])
+    assert own.behave(RUNS[1], suite=file) == verbs.behave(*RUNS, suite=file)

@@ -1,0 +1,127 @@
+"""Which answers pass, on answers that are known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.behaviour.judge import judge
+from core.behaviour.polarity import named, refuse_strange, sides_of
+from core.behaviour.suite import Case, Suite, SuiteTest
+from core.exceptions import InputError
+
+BINARY = sides_of("run", ("negative", "positive"))
+FIVE = sides_of("run", ("very negative", "negative", "neutral", "positive", "very positive"))
+
+
+def asked(kind, cases, answers, sides=BINARY, **more):
+    """Whether each case is passed by a run that gives these probabilities to these texts."""
+    suite = Suite("s", (SuiteTest("t", "c", kind, tuple(cases), **more),))
+    return judge("run", suite, sides, np.array([answers[text] for text in suite.texts])).passed["t"]
+
+
+def test_the_answer_must_be_one_of_those_that_are_expected():
+    cases = [Case(("a",), ("positive",)), Case(("b",), ("positive",)), Case(("b",), ("neutral", "negative"))]
+    assert asked("minimum", cases, {"a": [0.4, 0.6], "b": [0.7, 0.3]}) == (True, False, True)
+
+
+def test_a_run_is_not_asked_for_a_class_that_it_lacks():
+    assert asked("minimum", [Case(("a",), ("neutral",))], {"a": [0.5, 0.5]}) == (None,)
+    assert asked("minimum", [Case(("a",), ("neutral",))], {"a": [0, 0, 1, 0, 0]}, FIVE) == (True,)
+
+
+def test_the_answer_is_the_class_with_the_highest_probability_not_the_heaviest_side():
+    suite = Suite("s", (SuiteTest("t", "c", "minimum", (Case(("a",), ("positive",)),)),))
+    found = judge("run", suite, FIVE, np.array([[0.3, 0.3, 0.0, 0.4, 0.0]]))
+    assert found.passed["t"] == (True,)
+    assert found.answers["a"].label == "positive"
+    assert found.answers["a"].probabilities == pytest.approx({"negative": 0.6, "neutral": 0.0, "positive": 0.4})
+
+
+def test_an_answer_that_must_not_change_is_the_same_class_in_all_texts():
+    cases = [Case(("a", "b")), Case(("a", "b", "c"))]
+    assert asked("invariance", cases, {"a": [0.9, 0.1], "b": [0.6, 0.4], "c": [0.4, 0.6]}) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("must", "tolerance", "after", "passed"),
+    [
+        ("not weaken", 0.0, 0.5, True),
+        ("not weaken", 0.0, 0.49, False),
+        ("not weaken", 0.1, 0.41, True),
+        ("not weaken", 0.1, 0.39, False),
+        ("rise", 0.0, 0.5, False),
+        ("rise", 0.0, 0.51, True),
+        ("rise", 0.1, 0.59, False),
+        ("rise", 0.1, 0.61, True),
+    ],
+)
+def test_a_side_must_not_weaken_or_must_rise_by_more_than_the_tolerance(must, tolerance, after, passed):
+    answers = {"a": [0.5, 0.5], "b": [1 - after, after]}
+    case = [Case(("a", "b"), ("positive",))]
+    assert asked("direction", case, answers, must=must, tolerance=tolerance) == (passed,)
+
+
+def test_what_fails_is_given_back():
+    test = SuiteTest("t", "c", "minimum", (Case(("a",), ("positive",)), Case(("b",), ("positive",))))
+    found = judge("run", Suite("s", (test,)), BINARY, np.array([[0.9, 0.1], [0.1, 0.9]]))
+    assert [case.texts for case in found.failing(test)] == [("a",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [
+        ("Negative", "negative"),
+        ("very positive", "positive"),
+        ("NEU", "neutral"),
+        ("bearish", "negative"),
+        ("label_pos", "positive"),
+        ("not good", None),
+        ("positive or negative", None),
+        ("joy", None),
+        ("1", None),
+    ],
+)
+def test_a_class_has_the_polarity_that_its_name_says(name, side):
+    assert named(name) == side
+
+
+def test_classes_without_a_polarity_are_refused_with_what_to_write():
+    with pytest.raises(InputError) as told:
+        sides_of("moods", ("joy", "deep anger", "neutral"))
+    assert "run 'moods' has classes without a polarity (joy, deep anger)" in str(told.value)
+    assert '--map joy=… --map "deep anger"=…' in str(told.value)
+
+
+def test_a_person_says_what_a_class_means():
+    chosen = {"Joy": "positive", "anger": "negative", "surprise": "none"}
+    assert sides_of("moods", ("joy", "anger", "surprise"), chosen) == {
+        "joy": "positive",
+        "anger": "negative",
+        "surprise": None,
+    }
+
+
+def test_the_order_of_the_data_says_it_where_names_do_not():
+    assert list(sides_of("r", ("3", "1", "2"), order=("1", "2", "3")).values()) == ["positive", "negative", "neutral"]
+    mixed = ("negative", "fair", "neutral", "fine")
+    assert list(sides_of("r", mixed, order=mixed).values()) == ["negative", "negative", "neutral", "positive"]
+    assert list(sides_of("r", tuple("abcd"), order=tuple("abcd")).values()) == ["negative"] * 2 + ["positive"] * 2
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        ({"positive": "happy"}, "--map positive=happy: a class is negative, neutral, positive or none"),
+        ({"positive": "negative"}, "come to one polarity"),
+    ],
+)
+def test_a_mapping_that_cannot_be_is_refused(chosen, said):
+    with pytest.raises(InputError, match=said):
+        sides_of("run", ("negative", "positive"), chosen)
+
+
+def test_a_mapping_of_a_class_that_no_run_has_is_refused():
+    refuse_strange({"Joy": "positive"}, ["joy"])
+    with pytest.raises(InputError, match="--map joi=…: no run has this class; the classes are joy, anger"):
+        refuse_strange({"joi": "positive"}, ["joy", "anger", "joy"])

@@ -1,0 +1,103 @@
+"""Failure rates and their intervals, against closed formulas, scipy and simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from core.behaviour.rates import agreement, consistency, difference, failures, verdict
+
+
+def marks(failed, n, template="t"):
+    """n cases of a template, the first of which fail."""
+    return [(template, number >= failed) for number in range(n)]
+
+
+@pytest.mark.parametrize(("failed", "n"), [(0, 12), (3, 40), (40, 40)])
+def test_without_agreement_the_interval_is_wilsons(failed, n):
+    wilson = stats.binomtest(failed, n).proportion_ci(method="wilson")
+    found = failures(marks(failed, n))
+    assert (found.total, found.n, found.rate) == (failed, n, failed / n)
+    assert found.interval(0.0) == pytest.approx((wilson.low, wilson.high))
+
+
+def test_sentences_of_one_template_that_agree_wholly_count_as_one():
+    found = failures(marks(10, 10, "a") + marks(0, 10, "b"))
+    assert found.effective(1.0) == pytest.approx(2)
+    wilson = stats.binomtest(1, 2).proportion_ci(method="wilson")
+    assert found.interval(1.0) == pytest.approx((wilson.low, wilson.high))
+
+
+def test_a_sentence_each_is_independent_whatever_the_agreement():
+    found = failures([(str(number), number > 2) for number in range(9)])
+    assert found.effective(1.0) == pytest.approx(9)
+
+
+def test_what_was_not_asked_does_not_count():
+    found = failures([("a", None), ("a", False), ("b", True)])
+    assert (found.n, found.total) == (2, 1)
+    assert failures([("a", None)]).interval(0.0) == (0.0, 1.0)
+
+
+def test_the_agreement_of_equal_templates_is_that_of_an_analysis_of_variance():
+    random = np.random.default_rng(3)
+    rows = random.random((8, 5)) < random.beta(1, 1, (8, 1))
+    f = stats.f_oneway(*rows.astype(float)).statistic
+    pairs = [(str(number), not failed) for number, row in enumerate(rows) for failed in row]
+    assert agreement([failures(pairs)]) == pytest.approx((f - 1) / (f + 4))
+
+
+def test_the_agreement_leaves_differences_between_capabilities_alone():
+    one = failures([pair for number in range(6) for pair in marks(2, 5, f"a{number}")])
+    two = failures([pair for number in range(6) for pair in marks(3, 5, f"b{number}")])
+    assert agreement([one, two]) == 0.0
+
+
+@pytest.mark.parametrize("found", [[], [("a", True), ("b", False)], marks(0, 5, "a") + marks(0, 5, "b")])
+def test_an_agreement_that_cannot_be_estimated_is_taken_as_complete(found):
+    assert agreement([failures(found)]) == 1.0
+
+
+def test_intervals_hold_what_they_promise_where_templates_differ():
+    """800 suites of 20 templates with 4 sentences each, whose rates follow Beta(0.6, 1.4): mean 0.3, ρ = 1/3."""
+    random, held = np.random.default_rng(0), []
+    for _ in range(800):
+        counts = random.binomial(4, random.beta(0.6, 1.4, 20))
+        pairs = [pair for number, failed in enumerate(counts) for pair in marks(failed, 4, str(number))]
+        found = failures(pairs)
+        low, high = found.interval(agreement([found]))
+        held.append(low <= 0.3 <= high)
+    assert 0.93 < np.mean(held) < 0.975
+
+
+def test_a_verdict_needs_the_whole_interval():
+    assert [verdict(each) for each in ((0.31, 0.9), (0.0, 0.29), (0.2, 0.4))] == ["fails", "passes", "open"]
+
+
+def test_a_difference_of_many_cases_is_that_of_the_paired_normal_approximation():
+    random = np.random.default_rng(1)
+    first = random.random(4000) < 0.6
+    second = np.where(random.random(4000) < 0.7, first, random.random(4000) < 0.5)
+    gap, (low, high) = difference(list(~first), list(~second), [str(n) for n in range(4000)], 0.0, 0.95)
+    paired = first.astype(float) - second
+    half = 1.96 * paired.std() / math.sqrt(4000)
+    assert gap == pytest.approx(paired.mean())
+    assert (low, high) == pytest.approx((gap - half, gap + half), abs=1e-3)
+
+
+def test_a_difference_turns_its_sign_with_its_runs_and_is_none_between_equals():
+    first, second, templates = [True, False, False, None], [True, True, False, True], list("abcd")
+    gap, (low, high) = difference(first, second, templates, 0.0, 0.95)
+    back, (low_, high_) = difference(second, first, templates, 0.0, 0.95)
+    assert gap == pytest.approx(1 / 3) and (back, low_, high_) == pytest.approx((-gap, -high, -low))
+    gap, (low, high) = difference(first, first, templates, 0.0, 0.95)
+    assert gap == 0 and low <= 0 <= high
+    assert difference([None], [True], ["a"], 0.0, 0.95) is None
+
+
+def test_a_contrast_set_is_right_where_all_of_it_is():
+    marked = [("a", True), ("a", True), ("b", True), ("b", False), ("", False), ("c", None)]
+    assert consistency(marked) == (2, 1)

@@ -1,0 +1,61 @@
+"""`sentiscope behave`: a table by capability and run, JSON, and refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+SUITE = """
+name: mine
+tests:
+  - {name: plain, capability: words, kind: minimum, expected: positive, texts: [The film was good., The film was bad.]}
+  - {name: ask, capability: neutral, kind: minimum, expected: neutral, texts: [Is it good?]}
+"""
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tmp_path_factory.mktemp("behave")
+
+
+@pytest.fixture
+def file(place, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+    path = place / "my.yaml"
+    path.write_text(SUITE)
+    return path
+
+
+def test_capabilities_stand_by_run_with_their_intervals(cli, file):
+    code, out, _ = cli("behave", "starter-vanilla", "starter-differential", "--suite", file)
+    assert code == 0
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0] == "mine: 2 tests of 2 capabilities, 3 cases. Failure rate and 95 % interval:"
+    assert "words must be 0.50 (0.09 to 0.91) 0.50 (0.09 to 0.91)" in lines
+    assert "neutral must be not asked not asked" in lines
+    assert "starter-vanilla and starter-differential differ on nothing beyond chance." in lines
+
+
+def test_the_json_is_what_the_verb_gives(cli, file):
+    code, out, _ = cli("behave", "starter-vanilla", "--suite", file, "--json")
+    found = json.loads(out)
+    assert code == 0 and found["runs"][0]["polarities"] == {"negative": "negative", "positive": "positive"}
+    assert found["capabilities"][0]["tests"][0]["failing"]["starter-vanilla"][0]["texts"] == ["The film was bad."]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nobody",), "no run 'nobody'"),
+        (("starter-vanilla", "--suite", "none.yaml"), "none.yaml: no such file"),
+        (("starter-vanilla", "--map", "positive"), "--map: write CLASS=POLARITY"),
+        (("starter-vanilla", "--map", "positive=happy"), "--map positive=happy: a class is negative, neutral"),
+        (("starter-vanilla", "--map", "joy=positive"), "--map joy=…: no run has this class"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_2(cli, file, arguments, said):
+    code, out, err = cli("behave", *arguments)
+    assert (code, out) == (2, "") and said in " ".join(err.split())
