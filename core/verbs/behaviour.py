@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from core.exceptions import InputError
 from core.runs.store import RunStore
 
 
 def behave(
-    *runs: str,
+    run: str,
+    *others: str,
     suite: str | Path = "",
     rename: Mapping[str, str] | None = None,
     store: RunStore | None = None,
@@ -21,7 +21,8 @@ def behave(
     What a run answers is kept in the cache of the machine, so that the same model is asked the same but once.
 
     Args:
-        runs: Finished runs with one label per text.
+        run: A finished run with one label per text.
+        others: Those that stand beside it.
         suite: A file, YAML (`core.behaviour.written` has the format) or a table with the columns `text`, `test`,
             `capability` and `expected` or `group`; empty: the suite that comes with Sentiscope.
         rename: Class of the runs → `negative`, `neutral`, `positive` or `none`, where its name does not say it.
@@ -41,8 +42,8 @@ def behave(
         `interval` (all of them together hold with 95 %, Bonferroni) and whether they `differ`.
 
     Raises:
-        InputError: No run is named, one gives several labels per text or has classes without a polarity, or the suite
-            cannot be read; the message names file, test and field.
+        InputError: There is no such run, one gives several labels per text or has classes without a polarity, or the
+            suite cannot be read; the message names file, test and field.
         RunDamaged: The model of a run cannot be read.
     """
     from core.behaviour.answers import judged
@@ -50,10 +51,8 @@ def behave(
     from core.behaviour.read import read_suite
     from core.behaviour.report import report
 
-    if not runs:
-        raise InputError("name at least one run; `sentiscope runs list` shows all")
     store = store or RunStore()
-    chosen, names = read_suite(str(suite)), list(dict.fromkeys(runs))
-    refuse_strange(rename or {}, [name for run in names for name in store.read(run).classes])
-    found = report([judged(store, run, chosen, rename) for run in names])
+    chosen, names = read_suite(str(suite)), list(dict.fromkeys((run, *others)))
+    refuse_strange(rename or {}, [name for each in names for name in store.read(each).classes])
+    found = report([judged(store, each, chosen, rename) for each in names])
     return {**found, "suite": {"file": str(suite), **found["suite"]}}
