@@ -99,6 +99,10 @@ ACROSS = {
         lambda model: model.has_lambda,
         f"pushes the maps of a head apart, and there are no two; choose training.diversity=0, {_TWO_MAPS}",
     ),
+    "text.char_ngrams": Need(
+        lambda model: model.family.startswith("tfidf"),
+        "only TF-IDF counts character n-grams; choose text.char_ngrams=0, or model.family=tfidf-logreg",
+    ),
     "text.lexicon": _NO_LEXICON,
     "text.lexicon_match": _NO_LEXICON,
     "text.tagger": Need(INPUTS["text.tagger"].read, "no part of this model reads parts of speech", refused=False),
@@ -120,7 +124,8 @@ def compose(
     """The run of a preset with dotted settings on top, e.g. `{"training.lr": 1e-3}`.
 
     Values may be of the right type or text as typed at `--set`. `suited` is what suits the data set and stands below
-    what the preset itself sets: a paper's text settings belong to its model.
+    what the preset itself sets: a paper's text settings belong to its model. Presets that have no steps leave it: they
+    are what others are measured with, and read every data set alike.
 
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction.
@@ -150,7 +155,8 @@ def _tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -
         raise ConfigError(f"unknown model preset '{preset}'{_nearest(preset, PRESETS)}; `sentiscope presets` lists all")
     chosen = PRESETS[preset]
     tree = to_dict(RunConfig()) | {"model": dataclasses.asdict(chosen.model)}
-    for name, value in {**suited, **chosen.settings, **settings}.items():
+    below = suited if chosen.model.by_steps else {}
+    for name, value in {**below, **chosen.settings, **settings}.items():
         _place(tree, name, value)
     return tree
 

@@ -84,20 +84,26 @@ class Card(TypedDict):
     measured: dict[str, Any] | None
 
 
-def data_card(dataset: Dataset, text: TextConfig, yardstick: dict[str, Any] | None = None) -> dict[str, Any]:
+def data_card(
+    dataset: Dataset,
+    text: TextConfig,
+    yardstick: dict[str, Any] | None = None,
+    yardstick_chars: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """Everything worth knowing before training, as plain data for JSON.
 
     Args:
         dataset: The data set; nothing of it but counts, shares and names enters the card.
         text: How texts become tokens; the vocabulary is fitted on train.
-        yardstick: What TF-IDF reaches (`core.evaluation.yardstick`), where that was measured.
+        yardstick: What TF-IDF of words reaches (`core.evaluation.yardstick`), where that was measured.
+        yardstick_chars: The same with character n-grams beside the words.
 
     Returns:
         `name, source, language, licence, task, fingerprint, notes, classes`; `vocabulary`: its `size` and the longest
         text in tokens; `splits`: for each `rows`, `classes` (rows and share), `tokens` (length distribution before
         cutting, unknown and cut shares), `phenomena` (rows of each, where the source names them) and, of a multi-label
         task, `labels` (rows by their number of labels, and the mean: the cardinality); `repeats` within and across
-        splits; `yardstick` or None; `measured` or None.
+        splits; `yardstick` and `yardstick_chars`, or None; `measured` or None.
     """
     tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
     return {
@@ -113,6 +119,7 @@ def data_card(dataset: Dataset, text: TextConfig, yardstick: dict[str, Any] | No
         "splits": {name: _split(rows, dataset.classes, tokenizer) for name, rows in dataset.splits.items()},
         "repeats": repeats(dataset.splits, text),
         "yardstick": yardstick,
+        "yardstick_chars": yardstick_chars,
         "measured": measured(dataset.fingerprint),
     }
 

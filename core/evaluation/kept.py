@@ -6,6 +6,9 @@ from typing import NotRequired, TypedDict
 
 from core.stored import Figure, Seconds
 
+VERSION = 3
+"""Raised whenever the same data and settings would give other numbers."""
+
 
 class TunedSplits(TypedDict):
     """Of several labels per text: thresholds by label, and metrics by split at these."""

@@ -1,4 +1,7 @@
-"""What a bag of words reaches on a data set: the number to read every model's number against."""
+"""What bags of n-grams reach on a data set: the numbers to read every model's number against.
+
+A yardstick is a preset, fitted as a run of that preset is. The first one (words and pairs) stands beside every run.
+"""
 
 from __future__ import annotations
 
@@ -7,43 +10,67 @@ import json
 import logging
 import time
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
+import torch
 
 from core import stored
 from core.atomic import write_bytes, write_text
 from core.cache import cache_folder
-from core.data.table import TEST, TRAIN, VALIDATION, Dataset, targets
+from core.config import compose
+from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, targets
 from core.evaluation import multilabel
-from core.evaluation.kept import KeptYardstick
+from core.evaluation.kept import VERSION, KeptYardstick
 from core.evaluation.metrics import evaluate
 from core.evaluation.predict import predict_texts
 from core.evaluation.scores import HALF
 from core.exceptions import RunDamaged, StorageError
 from core.fingerprint import fingerprint
 from core.metrics import METRICS
-from core.models.config import Family
-from core.models.presets import PRESETS
-from core.text.config import TextConfig
+from core.models.linear import BagOfNgrams
+from core.models.plain import Plain
+from core.text.tokenizer import Tokenizer
+from core.text.tokenizers import tokenizer_from_json
 from core.training.linear import SOLVERS, fit_linear
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
-MODEL: Family = "tfidf-logreg"
-VERSION = 2
-"""Raised whenever the same data and settings would give other numbers."""
-TEXT = TextConfig(max_vocab=PRESETS[MODEL].settings["text.max_vocab"])
+WORDS = "tfidf-logreg"
 """Lower-cased words and pairs found in at least two texts, whatever the run beside it reads."""
+CHARACTERS = "tfidf-logreg-chars"
+"""The same with character n-grams within words."""
+YARDSTICKS = (WORDS, CHARACTERS)
+"""Presets."""
 
 
-def yardstick(dataset: Dataset) -> dict[str, Any]:
-    """TF-IDF of 1-2-grams with logistic regression, fitted once per data set and kept on disk.
+@dataclass(frozen=True)
+class _Fitted:
+    """A yardstick in memory."""
+
+    model: Plain
+    tokenizer: Tokenizer
+    task: Task
+
+    def says(self, texts: Sequence[str]) -> np.ndarray:
+        """(n, C) float32."""
+        return predict_texts(self.model, self.tokenizer, texts, task=self.task).probabilities
+
+
+def yardstick(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
+    """TF-IDF with logistic regression, fitted once per data set and kept on disk.
 
     Of several labels per text: one regression per label against the rest.
+
+    Args:
+        dataset: its training split is fitted, C chosen on its validation split.
+        model: one of `YARDSTICKS`.
 
     Returns:
         `model`, `C`, `splits` (metrics of every split but train), `phenomena` (test accuracy of each named phenomenon,
@@ -53,12 +80,14 @@ def yardstick(dataset: Dataset) -> dict[str, Any]:
     Raises:
         DataError: if the training split holds one class only, or no label.
     """
-    path = _path(dataset.fingerprint, dataset.classes)
+    path = _path(dataset.fingerprint, dataset.classes, model)
     known = _read(path)
-    return _measured(dataset)[0] if known is None else known
+    return _measured(dataset, model)[0] if known is None else known
 
 
-def yardstick_says(fingerprint: str, classes: Sequence[str], split: str, dataset: Callable[[], Dataset]) -> np.ndarray:
+def yardstick_says(
+    fingerprint: str, classes: Sequence[str], split: str, dataset: Callable[[], Dataset], model: str = WORDS
+) -> np.ndarray:
     """(n, C) float64: the probabilities that the yardstick gives the texts of a split, in their order.
 
     Args:
@@ -66,23 +95,36 @@ def yardstick_says(fingerprint: str, classes: Sequence[str], split: str, dataset
         classes: of the data set.
         split: any but train.
         dataset: loads it; called only where the yardstick is not kept, or not with its probabilities.
+        model: one of `YARDSTICKS`.
 
     Raises:
         DataError: if the training split holds one class only, or no label.
     """
-    kept = _path(fingerprint, classes).with_suffix(".npz")
-    try:
-        with np.load(kept, allow_pickle=False) as arrays:
-            return arrays[_array(split)].astype(np.float64)
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        log.warning("%s cannot be read (%s); measuring again", kept, error)
-    return _measured(dataset())[1][split]
+    found = _kept(_path(fingerprint, classes, model), lambda arrays: arrays[_array(split)])
+    said = _measured(dataset(), model)[1][split] if found is None else found
+    return said.astype(np.float64)
 
 
-def _path(data: str, classes: Sequence[str]) -> Path:
-    settings = {"version": VERSION, "model": MODEL, "text": TEXT, "strengths": SOLVERS[MODEL].values}
+def yardstick_answers(
+    fingerprint: str,
+    classes: Sequence[str],
+    texts: Sequence[str],
+    dataset: Callable[[], Dataset],
+    model: str = WORDS,
+) -> np.ndarray:
+    """(n, C) float64: the probabilities that the yardstick of a data set gives any texts.
+
+    Arguments and errors as of `yardstick_says`.
+    """
+    found = _kept(_path(fingerprint, classes, model), _restored)
+    fitted = _measured(dataset(), model)[2] if found is None else found
+    return fitted.says(texts).astype(np.float64)
+
+
+def _path(data: str, classes: Sequence[str], model: str) -> Path:
+    config = compose(model)
+    values = SOLVERS[config.model.family].values
+    settings = {"version": VERSION, "model": model, "text": config.text, "strengths": values}
     # With the metrics, so that a kept yardstick lacks none that came later.
     key = fingerprint({"data": data, "classes": classes, **settings, "metrics": list(METRICS)})
     return cache_folder() / f"yardstick-{key}.json"
@@ -92,36 +134,66 @@ def _array(split: str) -> str:
     return f"split {split}"  # a split may have the name of an argument of NumPy's
 
 
-def _measured(dataset: Dataset) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Measure and keep what `yardstick` and `yardstick_says` tell."""
-    result, said = _measure(dataset)
-    path, stream = _path(dataset.fingerprint, dataset.classes), io.BytesIO()
-    np.savez_compressed(stream, **{_array(name): found.astype(np.float32) for name, found in said.items()})  # type: ignore[arg-type]
+def _kept(path: Path, read: Callable[[Any], T]) -> T | None:
+    """What is read from the arrays beside a kept yardstick; None if they are not there or damaged."""
+    kept = path.with_suffix(".npz")
+    try:
+        with np.load(kept, allow_pickle=False) as arrays:
+            return read(arrays)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, RunDamaged) as error:
+        log.warning("%s cannot be read (%s); measuring again", kept, error)
+    return None
+
+
+def _stored(fitted: _Fitted) -> dict[str, np.ndarray]:
+    """What `_restored` reads."""
+    weights = {f"model {name}": tensor.numpy() for name, tensor in fitted.model.state_dict().items()}
+    return {**weights, "tokenizer": _bytes(fitted.tokenizer.to_json()), "task": _bytes(fitted.task)}
+
+
+def _restored(arrays: Any) -> _Fitted:
+    weights = {name: torch.from_numpy(arrays[f"model {name}"]) for name in ("idf", "weight", "bias")}
+    model = BagOfNgrams(vocabulary=weights["weight"].shape[0], classes=weights["weight"].shape[1])
+    model.load_state_dict(weights)
+    task: Task = "multi" if arrays["task"].tobytes() == b"multi" else "single"
+    return _Fitted(model.eval(), tokenizer_from_json(arrays["tokenizer"].tobytes().decode()), task)
+
+
+def _bytes(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode(), np.uint8)
+
+
+def _measured(dataset: Dataset, model: str) -> tuple[dict[str, Any], dict[str, np.ndarray], _Fitted]:
+    """Measure and keep what `yardstick`, `yardstick_says` and `yardstick_answers` tell."""
+    result, said, fitted = _measure(dataset, model)
+    path, stream = _path(dataset.fingerprint, dataset.classes, model), io.BytesIO()
+    arrays = {_array(name): found.astype(np.float32) for name, found in said.items()} | _stored(fitted)
+    np.savez_compressed(stream, **arrays)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path.with_suffix(".npz"), stream.getvalue())
         write_text(path, json.dumps(result))
     except (OSError, StorageError) as error:
         log.warning("the yardstick is not kept: %s", error)
-    return result, said
+    return result, said, fitted
 
 
-def _measure(dataset: Dataset) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    started = time.perf_counter()
+def _measure(dataset: Dataset, preset: str) -> tuple[dict[str, Any], dict[str, np.ndarray], _Fitted]:
+    started, config = time.perf_counter(), compose(preset)
     train, validation = dataset.splits[TRAIN], dataset.splits.get(VALIDATION)
     held = train.iloc[:0] if validation is None else validation
     classes = len(dataset.classes)
     texts, held_texts = train["text"].tolist(), held["text"].tolist()
     labels, held_labels = (targets(rows, classes, dataset.task) for rows in (train, held))
-    fit = fit_linear(texts, labels, held_texts, held_labels, config=TEXT, classes=classes, family=MODEL)
-    said = {
-        name: predict_texts(fit.model, fit.tokenizer, frame["text"].tolist(), task=dataset.task).probabilities
-        for name, frame in dataset.splits.items()
-        if name != TRAIN
-    }
+    family = config.model.family
+    fit = fit_linear(texts, labels, held_texts, held_labels, config=config.text, classes=classes, family=family)
+    fitted = _Fitted(fit.model, fit.tokenizer, dataset.task)
+    said = {name: fitted.says(rows["text"].tolist()) for name, rows in dataset.splits.items() if name != TRAIN}
     measured = {"phenomena": _phenomena(dataset, said), "splits": _metrics(dataset, said), **_tuned(dataset, said)}
     seconds = round(time.perf_counter() - started, 2)
-    return {"model": MODEL, **fit.settings, **measured, "seconds": seconds}, said
+    return {"model": preset, **fit.settings, **measured, "seconds": seconds}, said, fitted
 
 
 def _metrics(

@@ -271,13 +271,14 @@ def _lexicon(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Par
 
 
 def _counted(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Part]:
-    """Words and pairs of neighbours, weighed by TF-IDF."""
+    """N-grams, weighed by TF-IDF."""
     counts, solver = map(_capital, _OF_FAMILY[config.family])
     weights = Line(
         r"x_g = (1+\ln \mathrm{count}_g)\cdot\mathrm{idf}_g",
-        "The weight of each word and pair of neighbours in a text.",
+        "The weight of each word, pair of neighbours and character n-gram in a text.",
     )
-    yield Part("counts", counts, "of words and of pairs of neighbours", lines=(weights,))
+    detail = "of words and of pairs of neighbours; with text.char_ngrams also of parts of words"
+    yield Part("counts", counts, detail, lines=(weights,))
     line = Line(r"\mathrm{logits} = W\,x/\lVert x\rVert + b", "A linear map.")
     yield Part("classifier", solver, f"→ {classes} classes", (vocabulary + 1) * classes, lines=(line,))
 

@@ -309,6 +309,14 @@ PRESETS: dict[str, Preset] = {
         "The yardstick: no word order beyond pairs of neighbours.",
         TFIDF_SETTINGS,
     ),
+    "tfidf-logreg-chars": Preset(
+        ModelConfig(family="tfidf-logreg"),
+        "baseline",
+        "scikit-learn: TF-IDF of 1-2-grams and of character 2-5-grams within words, with logistic regression, C chosen "
+        "on validation",
+        "The second yardstick: knows words by their parts too, such as endings, hashtags and misspellings.",
+        {**TFIDF_SETTINGS, "text.char_ngrams": 5},
+    ),
     "tfidf-nb": Preset(
         ModelConfig(family="tfidf-nb"),
         "baseline",

@@ -44,6 +44,12 @@ class TextConfig:
     min_freq: int = setting(
         2, help="A token seen less often in the training split is unknown.", within=(1, 1_000_000_000)
     )
+    char_ngrams: int = setting(
+        0,
+        help="Longest character n-gram, of 2 letters at least and within words, that TF-IDF counts beside words and "
+        "pairs; 0: none.",
+        within=(0, 8),
+    )
     tokenizer_fit: Literal["train", "all"] = setting(
         "train",
         help="train: the vocabulary comes from the training split · all: also from the texts of validation and test, a "
@@ -79,5 +85,7 @@ class TextConfig:
         check_ranges(self, "text")
         if "\0" in self.lexicon or len(self.lexicon) > 4096:
             raise ConfigError(f"text.lexicon={self.lexicon!r:.60}: vader, or the path of a file")
+        if self.char_ngrams == 1:
+            raise ConfigError("text.char_ngrams=1: 0 (none) or 2 to 8; a single letter says nothing")
         if self.max_length != 0 and not 4 <= self.max_length <= 16_384:
             raise ConfigError(f"text.max_length={self.max_length!s:.40}: 0 (automatic) or 4 to 16384")

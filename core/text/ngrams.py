@@ -1,11 +1,14 @@
-"""Words and pairs of neighbouring words as ids: the input of the TF-IDF baseline."""
+"""Words, pairs of neighbouring words and character n-grams as ids: the input of the TF-IDF baselines."""
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from core.text.config import TextConfig
 from core.text.ids import FIRST, SPECIALS
@@ -13,11 +16,18 @@ from core.text.normalise import prepare
 from core.text.tokenizer import State, Tokenizer, ranked
 from core.text.words import split_words, word_pattern
 
+SHORTEST = 2
+"""Letters of a character n-gram, the blank at an edge of a word being one."""
+INSIDE = " "
+"""Stands before a character n-gram and before no other: `oo` is a word, and ` oo` a part of words."""
+
 
 class NGramTokenizer(Tokenizer):
     """1-2-grams over word tokens: single words first, then pairs; unknown ones are left out, nothing is cut.
 
-    Repetitions are kept, so that a model can count them. A pair is written with one blank between its words.
+    With `char_ngrams` the character n-grams of each word follow, a blank at either edge of it counting as a letter
+    (scikit-learn's `char_wb`). Repetitions are kept, so that a model can count them. A pair is written with one blank
+    between its words.
     """
 
     kind = "ngram"
@@ -36,7 +46,7 @@ class NGramTokenizer(Tokenizer):
         """The n-grams found in at least `min_freq` texts, the most widespread first."""
         documents: Counter[str] = Counter()
         for text in texts:
-            documents.update(set(_grams(prepare(text, config))))
+            documents.update(set(_grams(prepare(text, config), config.char_ngrams)))
         return cls(ranked(documents, config.min_freq, config.max_vocab - FIRST), config)
 
     @property
@@ -44,19 +54,40 @@ class NGramTokenizer(Tokenizer):
         """Number of ids, the two special ones included."""
         return FIRST + len(self._grams)
 
+    @property
+    def characters(self) -> np.ndarray:
+        """(size,) bool: the ids of character n-grams."""
+        return np.array([False] * FIRST + [gram.startswith(INSIDE) for gram in self._grams])
+
     def name(self, token: int) -> str:
         """The n-gram of an id."""
         return SPECIALS[token] if token < FIRST else self._grams[token - FIRST]
 
     def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
-        spans = [match.span() for match in word_pattern().finditer(text)]
-        spans += [(first[0], second[1]) for first, second in pairwise(spans)]
-        found = [(self._ids[gram], span) for gram, span in zip(_grams(text), spans, strict=True) if gram in self._ids]
+        words = [match.span() for match in word_pattern().finditer(text)]
+        spans = words + [(first[0], second[1]) for first, second in pairwise(words)]
+        longest = self.config.char_ngrams
+        for start, end in words:
+            # Counted in the word with a blank before it and one behind it, which have no place of their own.
+            places = _places(end - start + 2, longest)
+            spans += [(max(start, start + first - 1), min(end, start + last - 1)) for first, last in places]
+        grams = _grams(text, longest)
+        found = [(self._ids[gram], span) for gram, span in zip(grams, spans, strict=True) if gram in self._ids]
         return [each for each, _ in found], [span for _, span in found]
 
     def _batch(self, texts: list[str]) -> Iterable[list[int]]:
-        ids = self._ids
-        return ([ids[gram] for gram in _grams(text) if gram in ids] for text in texts)
+        ids, longest = self._ids, self.config.char_ngrams
+
+        @functools.cache
+        def inside(word: str) -> list[int]:
+            return [ids[gram] for gram in _inside(word, longest) if gram in ids]
+
+        for text in texts:
+            words = split_words(text)
+            found = [ids[gram] for gram in _words_and_pairs(words) if gram in ids]
+            for word in words if longest else ():
+                found += inside(word)
+            yield found
 
     def _state(self) -> dict[str, Any]:
         return {"vocabulary": self._grams}
@@ -67,6 +98,23 @@ class NGramTokenizer(Tokenizer):
         return cls(state.vocabulary, config)
 
 
-def _grams(text: str) -> list[str]:
+def _grams(text: str, longest: int) -> list[str]:
     words = split_words(text)
+    return _words_and_pairs(words) + [gram for word in words for gram in _inside(word, longest)]
+
+
+def _words_and_pairs(words: list[str]) -> list[str]:
     return words + [f"{first} {second}" for first, second in pairwise(words)]
+
+
+@functools.lru_cache(1 << 16)
+def _inside(word: str, longest: int) -> tuple[str, ...]:
+    """The character n-grams of a word."""
+    padded = f" {word} "
+    return tuple(INSIDE + padded[start:end] for start, end in _places(len(padded), longest))
+
+
+def _places(length: int, longest: int) -> Iterator[tuple[int, int]]:
+    """Start and end of every n-gram of so many letters, the short ones first."""
+    sizes = range(SHORTEST, min(longest, length) + 1)
+    return ((start, start + size) for size in sizes for start in range(length - size + 1))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from core.models.config import Family
 from core.models.linear import BagOfNgrams
@@ -21,6 +21,10 @@ from core.text.tokenizer import Tokenizer
 from core.training.solvers import LOGISTIC, NAIVE_BAYES, SUPPORT_VECTORS, Columns, Solver, choose
 
 SOLVERS: dict[Family, Solver] = {"tfidf-logreg": LOGISTIC, "tfidf-nb": NAIVE_BAYES, "tfidf-svm": SUPPORT_VECTORS}
+
+
+AT_ONCE = 1024
+"""Texts that are counted together."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ def fit_linear(
         labels: (n,) int64 class numbers, or for several labels per text (n, C) zeros and ones.
         validation_texts: of the validation split.
         validation_labels: as `labels`.
-        config: only the normalising, `min_freq` (texts that hold an n-gram) and `max_vocab` matter.
+        config: only the normalising, `min_freq` (texts that hold an n-gram), `max_vocab` and `char_ngrams` matter.
         classes: C.
         family: one of `SOLVERS`.
 
@@ -61,15 +65,21 @@ def fit_linear(
         DataError: as `core.training.solvers.choose`.
     """
     tokenizer = NGramTokenizer.fit(texts, config)
-    counts = count_matrix(tokenizer.encode_batch(texts), tokenizer.size)
-    idf = inverse_document_frequency(counts)
-    held = tfidf(count_matrix(tokenizer.encode_batch(validation_texts), tokenizer.size), idf)
+    counts = _counts(tokenizer, texts)
+    idf = balanced(counts, inverse_document_frequency(counts), tokenizer.characters)
+    held = tfidf(_counts(tokenizer, validation_texts), idf)
     # The first ids are no n-grams: naive Bayes would keep some probability for them.
     train, held = tfidf(counts, idf)[:, FIRST:], held[:, FIRST:]
     chosen = choose(SOLVERS[family], train, labels, held, validation_labels, classes=classes)
     model = BagOfNgrams(vocabulary=tokenizer.size, classes=classes)
     copy_weights(model, idf, chosen.columns)
     return LinearFit(tokenizer, model.eval(), chosen.settings, chosen.score)
+
+
+def _counts(tokenizer: Tokenizer, texts: Sequence[str]) -> csr_array:
+    """(n, size), some texts at a time: a text has far more character n-grams than different ones."""
+    parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)] or [texts]
+    return csr_array(vstack([count_matrix(tokenizer.encode_batch(part), tokenizer.size) for part in parts]))
 
 
 def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
@@ -85,6 +95,22 @@ def inverse_document_frequency(counts: csr_array) -> np.ndarray:
     """(size,): ln((1 + n) / (1 + documents with the n-gram)) + 1, scikit-learn's smooth idf."""
     documents = np.bincount(counts.indices, minlength=counts.shape[1])
     return np.log((1 + counts.shape[0]) / (1 + documents)) + 1
+
+
+def balanced(counts: csr_array, idf: np.ndarray, characters: np.ndarray) -> np.ndarray:
+    """idf with one factor on the character n-grams, after which they weigh as much as all the rest together.
+
+    A text has several times as many of them as words, and rows of length 1 would leave the words little. Weight is the
+    sum of squares over the training texts.
+
+    Args:
+        counts: (n, size) of the training split.
+        idf: (size,).
+        characters: (size,) bool.
+    """
+    squares = np.bincount(counts.indices, ((1 + np.log(counts.data)) * idf[counts.indices]) ** 2, counts.shape[1])
+    inside, rest = squares[characters].sum(), squares[~characters].sum()
+    return np.where(characters, idf * np.sqrt(rest / inside), idf) if inside and rest else idf
 
 
 def tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:

@@ -35,15 +35,18 @@ def data_card(data: str, settings: Mapping[str, Any] | None = None, *, yardstick
     Args:
         data: a registered name, a folder or a file.
         settings: changes to the settings of `vanilla`.
-        yardstick: whether to train TF-IDF with logistic regression as well (seconds to minutes).
+        yardstick: whether to train TF-IDF with logistic regression as well, on words and on words with character
+            n-grams (seconds to minutes).
     """
     from core.data.card import data_card as card
     from core.data.load import load
+    from core.evaluation.yardstick import CHARACTERS, WORDS
     from core.evaluation.yardstick import yardstick as measured
 
     config = configure(data, "vanilla", settings)
     dataset = load(config.data)
-    return card(dataset, config.text, measured(dataset) if yardstick else None)
+    beside = [measured(dataset, model) for model in (WORDS, CHARACTERS)] if yardstick else []
+    return card(dataset, config.text, *beside)
 
 
 def data_check(data: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -11,8 +11,10 @@ import pytest
 from core.data.table import Dataset
 from core.evaluation import yardstick as module
 from core.evaluation.metrics import evaluate
-from core.evaluation.yardstick import yardstick, yardstick_says
+from core.evaluation.yardstick import yardstick, yardstick_answers, yardstick_says
 from core.metrics import METRICS
+
+each_yardstick = pytest.mark.parametrize("model", module.YARDSTICKS)
 
 
 def frame(rows: int, seed: int, **columns) -> pd.DataFrame:
@@ -32,6 +34,19 @@ def dataset(**changes) -> Dataset:
         "challenge": frame(10, 4),
     }
     return Dataset(**{"name": "toy", "splits": splits, "classes": ("bad", "good"), "fingerprint": "f", **changes})
+
+
+def several() -> Dataset:
+    splits = dataset().splits
+    return dataset(
+        splits={name: rows.assign(label=[(each,) for each in rows["label"]]) for name, rows in splits.items()},
+        task="multi",
+    )
+
+
+def kept() -> Dataset:
+    """In place of what loads the data."""
+    pytest.fail("it is kept")
 
 
 @pytest.fixture(autouse=True)
@@ -66,9 +81,38 @@ def test_the_second_time_it_is_read(monkeypatch):
 
 def test_what_it_says_of_each_text_is_kept_with_its_metrics():
     known = yardstick(dataset())
-    said = yardstick_says("f", ("bad", "good"), "test", lambda: pytest.fail("it is kept"))
+    said = yardstick_says("f", ("bad", "good"), "test", kept)
     measured = evaluate(dataset().targets("test"), said)
     assert said.shape == (80, 2) and measured == pytest.approx(known["splits"]["test"], abs=1e-6)
+
+
+@each_yardstick
+def test_it_answers_any_text_as_it_answered_those_of_the_splits(model):
+    yardstick(dataset(), model)
+    texts = dataset().splits["test"]["text"].tolist()
+    said = yardstick_says("f", ("bad", "good"), "test", kept, model)
+    answers = yardstick_answers("f", ("bad", "good"), [*texts, "unseen words", ""], kept, model)
+    assert answers.shape == (82, 2) and answers.dtype == np.float64
+    np.testing.assert_array_equal(answers[:80], said)
+    assert answers.sum(1) == pytest.approx(np.ones(82))
+
+
+def test_it_is_fitted_where_no_answers_are_kept(cache):
+    answers = yardstick_answers("f", ("bad", "good"), ["good", "bad"], dataset)
+    assert answers.argmax(1).tolist() == [1, 0]
+    assert len(list(cache.glob("*.npz"))) == 1
+
+
+def test_several_labels_are_answered_one_by_one():
+    yardstick(several())
+    answers = yardstick_answers("f", ("bad", "good"), dataset().splits["test"]["text"].tolist(), kept)
+    np.testing.assert_array_equal(answers, yardstick_says("f", ("bad", "good"), "test", kept))
+
+
+def test_both_yardsticks_stand_beside_each_other(cache):
+    found = [yardstick(dataset(), model) for model in module.YARDSTICKS]
+    assert [each["model"] for each in found] == ["tfidf-logreg", "tfidf-logreg-chars"]
+    assert len(list(cache.glob("*.json"))) == 2
 
 
 @pytest.mark.parametrize("content", [None, b"", b"PK"])
@@ -114,9 +158,7 @@ def test_an_unwritable_cache_is_only_a_warning(tmp_path, monkeypatch, caplog):
 
 
 def test_several_labels_per_text_are_measured_at_half_and_at_thresholds_of_validation():
-    splits = dataset().splits
-    several = {name: rows.assign(label=[(each,) for each in rows["label"]]) for name, rows in splits.items()}
-    result = yardstick(dataset(splits=several, task="multi"))
+    result = yardstick(several())
     assert set(result["tuned"]["thresholds"]) == {"bad", "good"}
     assert set(result["tuned"]["splits"]) == {"validation", "test", "challenge"}
     assert result["splits"]["validation"]["f1_macro"] == 1

@@ -10,7 +10,10 @@ import pytest
 import safetensors.torch
 import torch
 
+from core.data.load import load
+from core.data.sources import suited
 from core.evaluation.predict import predict_texts
+from core.evaluation.yardstick import YARDSTICKS, yardstick, yardstick_says
 from core.exceptions import DataError, NotAvailable, StorageError
 from core.runs import jobs
 from core.runs.load import load_run
@@ -19,6 +22,7 @@ from core.runs.store import this_machine
 from core.runs.worker import execute
 from core.training import loop
 from core.training.history import read_history
+from core.verbs.training import configure
 
 
 def weights(store, run):
@@ -75,6 +79,28 @@ def test_what_was_written_is_what_the_loaded_run_says(store, tiny):
     assert np.allclose(said.probabilities[:, 1], table["probability:positive"], atol=1e-6)
     embeddings = np.load(store.path(run) / "evaluation/test/embeddings.npy")
     assert np.allclose(said.pooled, embeddings, atol=1e-6)
+
+
+@pytest.mark.parametrize("preset", YARDSTICKS)
+def test_a_yardstick_by_its_own_name_is_the_one_that_stands_beside_every_run(
+    preset, store, tiny, table, tmp_path, monkeypatch
+):
+    """Also on data whose networks read another text: us_airline is read as tweets by these."""
+    folder = tmp_path / "data" / "us_airline"
+    folder.mkdir(parents=True)
+    rows = pd.read_csv(table)
+    rows["text"] += [f" #Fly{each % 3}Now @you http://t.co/{each % 5}" for each in range(len(rows))]
+    rows.to_csv(folder / "train.csv", index=False)
+    monkeypatch.setenv("SENTISCOPE_DATA", str(folder.parent))
+    assert suited("us_airline") == {"text.normaliser": "tweet"}
+    config = configure("us_airline", preset)
+    record = execute(store, store.create(config, preset, "own").run)
+    dataset = load(config.data)
+    found = yardstick(dataset, preset)
+    assert record.results["metrics"] == found["splits"] and record.results["C"] == found["C"]
+    written = pd.read_parquet(store.path("own") / "evaluation/test/predictions.parquet")
+    said = yardstick_says(dataset.fingerprint, dataset.classes, "test", lambda: dataset, preset)
+    np.testing.assert_array_equal(written[[f"probability:{name}" for name in dataset.classes]], said)
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """N-grams: the baseline's view of a text."""
 
+from sklearn.feature_extraction.text import CountVectorizer
+
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
 
@@ -26,3 +28,31 @@ def test_the_most_widespread_are_kept_when_there_are_too_many():
 def test_a_pair_and_a_single_token_with_a_blank_inside_cannot_be_confused():
     tokenizer = NGramTokenizer.fit(["a b", "a b"], TextConfig(min_freq=2))
     assert tokenizer.size == 2 + len({"a", "b", "a b"})
+
+
+TEXTS = ["so soooo good", "a no-go , alas", "don't go", "go"]
+
+
+def test_character_ngrams_are_those_of_scikit_learn_within_words():
+    tokenizer = NGramTokenizer.fit(TEXTS, TextConfig(min_freq=1, char_ngrams=5))
+    words = [" ".join(tokenizer.encode(text).tokens[: len(text.split())]) for text in ("so soooo good", "don't go")]
+    assert words == ["so soooo good", "don't go"]
+    known = CountVectorizer(analyzer="char_wb", ngram_range=(2, 5))
+    apart = [text.replace("-", " - ") for text in TEXTS]  # where a word ends is ours to say
+    counts = known.fit_transform(apart).toarray()
+    names = [tokenizer.name(each) for each in range(2, tokenizer.size)]
+    assert {name[1:] for name in names if name.startswith(" ")} == set(known.vocabulary_)
+    assert tokenizer.characters.sum() == len(known.vocabulary_) and not tokenizer.characters[:2].any()
+    for text, row in zip(TEXTS, counts, strict=True):
+        ids = [each for each in tokenizer.encode_batch([text])[0] if tokenizer.characters[each]]
+        found = {name: ids.count(each) for each, name in enumerate(names, 2) if each in ids}
+        assert found == {" " + name: row[place] for name, place in known.vocabulary_.items() if row[place]}
+
+
+def test_a_character_ngram_is_no_word_and_lies_where_its_letters_are():
+    tokenizer = NGramTokenizer.fit(["go good", "go good"], TextConfig(char_ngrams=3))
+    found = tokenizer.encode("Go ?")
+    assert found.tokens == ["go", "g", "go", "o", "go", "go"]
+    assert found.offsets == [(0, 2), (0, 1), (0, 2), (1, 2), (0, 2), (0, 2)]
+    assert [tokenizer.name(each) for each in found.ids] == ["go", "  g", " go", " o ", "  go", " go "]
+    assert tokenizer.encode_batch(["Go ?"]) == [found.ids]

@@ -14,7 +14,7 @@ from core.evaluation.predict import predict_texts
 from core.models.linear import BagOfNgrams
 from core.text.config import TextConfig
 from core.text.words import split_words
-from core.training.linear import SOLVERS, count_matrix, fit_linear, inverse_document_frequency, tfidf
+from core.training.linear import SOLVERS, balanced, count_matrix, fit_linear, inverse_document_frequency, tfidf
 
 WORDS = "good bad fine poor film plot not very but , .".split()
 
@@ -85,6 +85,20 @@ def test_features_are_those_of_scikit_learn():
     assert len(places) == len(vectors.vocabulary_)
     np.testing.assert_allclose(ours[:, 2:], vectors.transform(texts).toarray()[:, places], atol=1e-12)
     assert not ours[:, :2].any()
+
+
+def test_character_ngrams_weigh_as_much_as_words_and_pairs():
+    texts, labels = corpus(120, 2, seed=4)
+    config = TextConfig(char_ngrams=4)
+    fit = fit_linear(texts, labels, texts, labels, config=config, classes=2, family="tfidf-logreg")
+    counts = count_matrix(fit.tokenizer.encode_batch(texts), fit.tokenizer.size)
+    inside, plain = fit.tokenizer.characters, inverse_document_frequency(counts)
+    idf = fit.model.get_buffer("idf").numpy()
+    np.testing.assert_allclose(idf[~inside], plain[~inside], rtol=1e-6)
+    assert np.ptp(idf[inside] / plain[inside]) < 1e-5
+    squares = ((np.log(np.maximum(counts.toarray(), 1)) + (counts.toarray() > 0)) * idf) ** 2
+    assert squares[:, inside].sum() == pytest.approx(squares[:, ~inside].sum(), rel=1e-5)
+    assert balanced(counts, plain, np.zeros_like(inside)) is plain
 
 
 def test_weights_travel_as_a_state_dict_and_logits_do_not_depend_on_the_batch():

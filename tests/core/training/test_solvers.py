@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.special import expit, log_expit, log_softmax
+from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
 from sklearn.naive_bayes import MultinomialNB
@@ -42,6 +42,23 @@ def problem(rows: int, seed: int, labels: int = 0) -> tuple[np.ndarray, np.ndarr
 def test_the_weakest_of_equals_is_taken(solver):
     chosen = choose(solver, *EASY, *EASY, classes=2)
     assert (chosen.settings[solver.setting], chosen.score) == (solver.values[0], 1.0)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_every_fit_is_at_its_optimum_although_it_starts_from_the_weaker_one(classes):
+    """The gradient of the mean cross-entropy + |W|^2 / (2 n C) is 0, and a fit from nothing says the same."""
+    draw = np.random.default_rng(0)
+    features = draw.random((400, 60)) * (draw.random((400, 60)) < 0.15)
+    labels = (features[:, 0] + features[:, 1] + draw.normal(0, 0.2, 400) > 0.3).astype(int) + (features[:, 2] > 0.5)
+    labels, warm = labels % classes, LOGISTIC.make()
+    for value in LOGISTIC.values:
+        weight, bias = LOGISTIC.read(warm.set_params(C=value).fit(features, labels))
+        errors = softmax(features @ weight + bias, 1) - np.eye(classes)[labels]
+        shares = 2 if classes == 2 else 1  # one vector of weights w stands as w/2 and -w/2, so that |w|^2 is 2 |W|^2
+        gradient = features.T @ errors + shares * weight / value
+        assert max(np.abs(gradient).max(), np.abs(errors.sum(0)).max()) / 400 <= 1e-6
+        cold = LOGISTIC.make().set_params(C=value).fit(features, labels)
+        np.testing.assert_allclose(warm.predict_proba(features), cold.predict_proba(features), atol=1e-4)
 
 
 def judged_by(best: float) -> Callable[[float], Chosen]:
