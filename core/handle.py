@@ -194,18 +194,38 @@ class Run:
         """
         return verbs.runs_predictions(self.name, split, self.store)
 
-    def evaluate(self, *, data: str = "", split: str = "", rename: Mapping[str, str] | None = None) -> dict[str, Any]:
-        """Metrics, numbers of each class and confusion matrix on a split of its own data or on other labelled data.
+    def evaluate(
+        self,
+        *,
+        data: str | Path = "",
+        split: str = "",
+        rename: Mapping[str, str] | None = None,
+        by: str = "",
+        limit_test: int = 0,
+        settings: Mapping[str, Any] | None = None,
+        on_progress: Callable[[str, float], None] | None = None,
+    ) -> dict[str, Any]:
+        """Metrics with intervals, confusion and warnings on a split of its own data or on any labelled data.
 
         Args:
             data: A registered name, a folder or a file; empty: the data it was trained on.
             split: Empty: test, or the whole of a single file.
-            rename: Label in the data → class of the run, where their names differ.
+            rename: Label in the data → class of the run, where their names differ by more than case; to an empty name:
+                its rows are left out.
+            by: A column of the data, for metrics of each of its values.
+            limit_test: Rows at most, seeded and stratified; 0: all.
+            settings: How other data are read: `{"data.text": "review", "data.label": "stars"}`.
+            on_progress: Told what is done and which share of all; may raise to stop.
+
+        Returns:
+            `metrics`, `intervals`, `left_out`, `per_class`, `confusion`, `seen_in_training`, `unseen`, `truncated`,
+            `by`, `warnings` …; see `core.verbs.evaluate`.
 
         Raises:
-            InputError: There is no such data or split, or a label is no class of the run.
+            InputError: There is no such data, split or column, or labels are no classes of the run.
         """
-        return verbs.evaluate(self.name, data=data, split=split, rename=rename, store=self.store)
+        given: dict[str, Any] = {"by": by, "limit_test": limit_test, "settings": settings, "on_progress": on_progress}
+        return verbs.evaluate(self.name, data=str(data), split=split, rename=rename, store=self.store, **given)
 
     def compare(
         self,

@@ -8,9 +8,11 @@ import typer
 
 from core import verbs
 from core.cells import decimals
-from core.cli.printing import Json, Run, emit, pairs, say, tabulate
+from core.cli.printing import Json, Run, Set, emit, pairs, say, tabulate
+from core.config import parse_settings
+from core.numbers import count
 
-RENAMED = "--map: write old=new, a label of the data and a class of the run"
+RENAMED = "--map: write old=new, a label of the data and a class of the run; old= leaves its rows out"
 
 
 def evaluate(
@@ -18,28 +20,81 @@ def evaluate(
     data: Annotated[str, typer.Option(help="Other labelled data; default: what the run was trained on.")] = "",
     split: Annotated[str, typer.Option(help="Default: test, or the whole of a single file.")] = "",
     rename: Annotated[
-        list[str] | None, typer.Option("--map", metavar="OLD=NEW", help="A label of the data is this class of the run.")
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="OLD=NEW",
+            help="A label of the data is this class of the run; OLD= leaves its rows out. Repeat for more.",
+        ),
     ] = None,
+    by: Annotated[str, typer.Option(metavar="COLUMN", help="Metrics for each value of a column of the data.")] = "",
+    limit_test: Annotated[int, typer.Option(min=0, help="Rows at most, seeded and stratified; 0: all.")] = 0,
+    settings: Set = None,
     as_json: Json = False,
 ) -> None:
-    """Metrics and confusion matrix of a run."""
-    result = verbs.evaluate(run, data=data, split=split, rename=pairs(rename or [], RENAMED))
-    emit(result, as_json, _show_evaluation)
+    """Metrics of a run with intervals, on its own test split or on any labelled data."""
+    given: dict[str, Any] = {"data": data, "split": split, "rename": pairs(rename or [], RENAMED), "by": by}
+    given |= {"limit_test": limit_test, "settings": parse_settings(settings or [])}
+    emit(verbs.evaluate(run, **given), as_json, _show_evaluation)
 
 
 def _show_evaluation(result: dict[str, Any]) -> None:
-    say(f"{result['run']} on {result['data']}, {result['split']}, n = {result['n']}")
+    say(f"{result['run']} on {result['data']}, {result['split']}, n = {count(result['n'])}")
+    for note in result["notes"]:
+        say(note)
     if result["task"] == "multi":
         _show_several(result)
-        return
-    tabulate(
-        [{"metric": key, "value": decimals(value)} for key, value in result["metrics"].items()], ("metric", "value")
-    )
-    counts = [
-        {"label": label, **dict(zip(result["labels"], map(str, row), strict=True))}
-        for label, row in zip(result["labels"], result["confusion"], strict=True)
+    else:
+        _show_metrics(result)
+        columns = [f"predicted {label}" for label in result["labels"]]
+        counts = [
+            {"true": label, **dict(zip(columns, map(count, row), strict=True))}
+            for label, row in zip(result["labels"], result["confusion"], strict=True)
+        ]
+        tabulate(counts, ("true", *columns))
+    _show_reasons(result["left_out"])
+    if "by" in result:
+        _show_groups(result["by"], "accuracy" if result["task"] == "single" else "f1_macro")
+    for sentence in result["warnings"]:
+        say(sentence, head="Note: ")
+
+
+def _show_metrics(result: dict[str, Any]) -> None:
+    """Each metric with its interval; where rows were seen in training, without these beside it."""
+    unseen = result["unseen"]
+    aside = f"without rows seen in training, n = {count(unseen['n'])}" if unseen else ""
+    rows = []
+    for name, value in result["metrics"].items():
+        row = {"metric": name, "value": decimals(value), "95 % interval": _interval(result, name)}
+        if unseen:
+            row[aside] = f"{decimals(unseen['metrics'].get(name))} {_interval(unseen, name)}"
+        rows.append(row)
+    tabulate(rows, ("metric", "value", "95 % interval", *([aside] if aside else [])))
+
+
+def _show_reasons(left_out: dict[str, str]) -> None:
+    """Metrics that are not defined, those of one reason together."""
+    for reason in dict.fromkeys(left_out.values()):
+        names = ", ".join(name for name, each in left_out.items() if each == reason)
+        say(f"Not defined: {names}, since {reason}")
+
+
+def _show_groups(by: dict[str, Any], metric: str) -> None:
+    rows = [
+        {
+            by["column"]: row["value"],
+            "rows": count(row["n"]),
+            metric: decimals(row["metrics"].get(metric)),
+            "95 % interval": _interval(row, metric),
+        }
+        for row in by["values"]
     ]
-    tabulate(counts, ("label", *result["labels"]))
+    tabulate(rows, (by["column"], "rows", metric, "95 % interval"))
+
+
+def _interval(measured: dict[str, Any], name: str) -> str:
+    ends = measured["intervals"].get(name)
+    return f"{decimals(ends[0])} to {decimals(ends[1])}" if ends else ""
 
 
 def _show_several(result: dict[str, Any]) -> None:

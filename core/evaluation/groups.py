@@ -1,0 +1,111 @@
+"""Metrics for each value of a column: does the model do worse on some source, length or phenomenon?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.data.table import Task
+from core.evaluation.intervals import intervals, wilson
+from core.evaluation.metrics import evaluate
+from core.exceptions import InputError
+from core.numbers import count
+
+MOST = 30
+"""Values with a group of their own."""
+FEWEST = 10
+"""Rows that a group needs for that."""
+QUARTERS = 12
+"""A column of numbers with more different ones is cut into quarters."""
+MISSING = "(none)"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows by the value of a column."""
+
+    names: tuple[str, ...]
+    """The largest first; quarters of numbers in their order."""
+    place: np.ndarray
+    """(n,) int64 positions in `names`."""
+    folded: int = 0
+    """Values with few rows that stand together in the last group."""
+    folded_rows: int = 0
+
+
+def grouped(column: pd.Series) -> Groups:
+    """Rows by value; numbers of many kinds in quarters; what few rows have stands together at the end."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    if not column.isna().all() and numbers.notna().equals(column.notna()) and numbers.nunique() > QUARTERS:
+        return _quarters(numbers)
+    words = column.map(_word, na_action="ignore").fillna(MISSING).astype("str")
+    rows = words.value_counts()
+    rows = rows.loc[sorted(rows.index, key=lambda name: (-rows[name], name))]
+    own = [name for name in rows.index if rows[name] >= FEWEST][:MOST] if len(rows) > 2 else list(rows.index)
+    rare = [name for name in rows.index if name not in set(own)]
+    if len(rare) == 1 and len(own) < MOST:
+        own, rare = [*own, *rare], []
+    names = (*own, f"{count(len(rare))} rare values") if rare else tuple(own)
+    place = {name: number for number, name in enumerate(own)}
+    places = words.map(lambda name: place.get(name, len(own))).to_numpy(np.int64)
+    return Groups(names, places, len(rare), int(rows[rare].sum()))
+
+
+def by_value(
+    groups: Groups,
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    task: Task = "single",
+    thresholds: np.ndarray | float = 0.5,
+    *,
+    ordered: bool = False,
+) -> list[dict[str, Any]]:
+    """For each group `value`, `n`, `metrics` and `intervals`.
+
+    The interval of accuracy is Wilson's, since in a small group all rows may be right.
+    """
+    found = []
+    for number, name in enumerate(groups.names):
+        rows = np.flatnonzero(groups.place == number)
+        given = labels[rows], probabilities[rows], task, thresholds
+        metrics, ranges = evaluate(*given, ordered=ordered), intervals(*given, ordered=ordered)
+        if "accuracy" in metrics:
+            ranges["accuracy"] = list(wilson(metrics["accuracy"] * len(rows), len(rows)))
+        found.append({"value": name, "n": len(rows), "metrics": metrics, "intervals": ranges})
+    return found
+
+
+def column_of(rows: pd.DataFrame, name: str, classes: Sequence[str]) -> pd.Series:
+    """A column of the data; `label` by the names of the classes.
+
+    Raises:
+        InputError: there is none of this name.
+    """
+    own = [str(each) for each in rows.columns if each != "text"]
+    if name not in own:
+        raise InputError(f"--by {name}: the data have no such column; there are {', '.join(own)}")
+    if name != "label":
+        return rows[name]
+    several = [each if isinstance(each, tuple) else (each,) for each in rows["label"]]
+    return pd.Series([", ".join(classes[number] for number in each) or MISSING for each in several])
+
+
+def _quarters(numbers: pd.Series) -> Groups:
+    """Quarters of the rows by a number, as even as equal numbers allow."""
+    edges = np.unique(np.nanquantile(numbers, [0.25, 0.5, 0.75]))
+    places = np.where(numbers.isna(), len(edges) + 1, np.searchsorted(edges, numbers))
+    there, words = np.unique(places), {len(edges) + 1: MISSING}
+    for place in there[there <= len(edges)]:
+        inside = numbers[places == place]
+        words[int(place)] = f"{inside.min():g} to {inside.max():g}"
+    return Groups(tuple(words[int(place)] for place in there), np.searchsorted(there, places).astype(np.int64))
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip() or MISSING

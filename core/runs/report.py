@@ -1,0 +1,195 @@
+"""How a run does on labelled rows: metrics with intervals, and what keeps them from being taken at face value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from core.data.findings import plural
+from core.data.table import Dataset, Task, targets
+from core.evaluation import metrics, multilabel
+from core.evaluation.groups import by_value, column_of, grouped
+from core.evaluation.intervals import intervals
+from core.evaluation.scores import HALF
+from core.exceptions import NotAvailable
+from core.metrics import METRICS
+from core.numbers import count, whole_percent
+from core.runs import seen
+from core.runs.judged import Judged, predictions_of
+from core.runs.load import LoadedRun
+from core.runs.record import RunRecord
+
+FEW = 30
+"""Rows below which figures say little."""
+OnProgress = Callable[[str, float], None]
+"""What is done now, and which share of all is done."""
+
+
+def report(
+    loaded: LoadedRun, given: Judged, *, by: str = "", on_progress: OnProgress = lambda what, share: None
+) -> dict[str, Any]:
+    """Everything that is measured of a run on rows, as plain data.
+
+    Args:
+        loaded: The run.
+        given: The rows.
+        by: A column of the rows, for metrics of each of its values.
+        on_progress: Told what is done; may raise to stop.
+
+    Raises:
+        InputError: there is no such column.
+    """
+    record, rows = loaded.record, given.rows
+    column = column_of(rows, by, record.classes) if by else None
+    labels = targets(rows, len(record.classes), record.task)
+    on_progress("asking the model", 0.05)
+    found = predictions_of(loaded, rows).probabilities
+    on_progress("looking for texts that it was trained on", 0.4)
+    reading = seen.read(loaded.tokenizer, rows["text"].tolist())
+    known = _known(loaded, reading)
+    on_progress("intervals", 0.6)
+    measured = {**_about(record, given), **measure(record, labels, found)}
+    measured |= {"seen_in_training": _seen(known), "truncated": _truncated(loaded, reading)}
+    measured["unseen"] = _unseen(record, labels, found, known)
+    if column is not None:
+        on_progress(f"by {by}", 0.9)
+        groups, (thresholds, _) = grouped(column), at_best(record)
+        measured["by"] = {
+            "column": by,
+            "folded_values": groups.folded,
+            "folded_rows": groups.folded_rows,
+            "values": by_value(groups, labels, found, record.task, thresholds, ordered=record.ordered),
+        }
+    return {**measured, "warnings": warnings(measured)}
+
+
+def measure(record: RunRecord, labels: np.ndarray, probabilities: np.ndarray) -> dict[str, Any]:
+    """`metrics`, `intervals`, `left_out`, `per_class` and `confusion`.
+
+    Of several labels also `tuned`: the same at the thresholds that the run chose on its validation split, or None.
+
+    Args:
+        record: Says of which classes and task.
+        labels: (n,) class numbers, or (n, C) zeros and ones.
+        probabilities: (n, C).
+    """
+    classes, task, given = record.classes, record.task, (labels, probabilities)
+    found = _at(record, HALF, *given)
+    found["left_out"] = metrics.left_out(*given, classes, task, ordered=record.ordered)
+    if task == "single":
+        return {**found, "confusion": metrics.confusion(labels, probabilities.argmax(1), len(classes))}
+    thresholds, names = at_best(record)
+    found["confusion"] = multilabel.confusions(*given, classes)
+    if names is None:
+        return {**found, "tuned": None}
+    tuned = _at(record, thresholds, *given)
+    return {
+        **found,
+        "tuned": {"thresholds": names, **tuned, "confusion": multilabel.confusions(*given, classes, thresholds)},
+    }
+
+
+def at_best(record: RunRecord) -> tuple[np.ndarray | float, dict[str, float] | None]:
+    """The thresholds that a multi-label run chose on its validation split: in class order, and by label; else 0.5."""
+    names = record.results.get("tuned", {}).get("thresholds")
+    return (HALF, None) if names is None else (np.array([names.get(name, HALF) for name in record.classes]), names)
+
+
+def warnings(measured: Mapping[str, Any]) -> list[str]:
+    """What a person must know before repeating these numbers, a sentence each."""
+    found, seen_before, cut = [], measured["seen_in_training"], measured["truncated"]
+    if measured["n"] < FEW:
+        rows = plural(measured["n"], "row")
+        found.append(f"Only {rows}: the figures say little, and intervals of so few are too narrow.")
+    if seen_before["rows"] is None:
+        found.append(f"It is not known which rows the run was trained on: {seen_before['left_out']}.")
+    elif seen_before["rows"]:
+        rows = f"{plural(seen_before['rows'], 'row')} ({_share(seen_before['share'])})"
+        is_read = "is read like a text" if seen_before["rows"] == 1 else "are read like texts"
+        found.append(f"{rows} {is_read} that the run was trained on.{_without(measured['unseen'], measured)}")
+    if cut["rows"]:
+        rows = f"{plural(cut['rows'], 'text')} ({_share(cut['share'])})"
+        is_longer = "is" if cut["rows"] == 1 else "are"
+        found.append(f"{rows} {is_longer} longer than {count(cut['most'])} tokens; the run reads the beginning only.")
+    if folded := measured.get("by", {}).get("folded_values"):
+        rows = plural(measured["by"]["folded_rows"], "row")
+        found.append(f"{count(folded)} values of '{measured['by']['column']}' with few rows ({rows}) stand together.")
+    return found
+
+
+def _about(record: RunRecord, given: Judged) -> dict[str, Any]:
+    return {
+        "run": record.run,
+        "data": given.data,
+        "split": given.split,
+        "task": record.task,
+        "n": len(given.rows),
+        "labels": list(record.classes),
+        "dropped": given.dropped,
+        "renamed": given.renamed,
+        "notes": list(given.notes),
+    }
+
+
+def _at(
+    record: RunRecord, thresholds: np.ndarray | float, labels: np.ndarray, probabilities: np.ndarray
+) -> dict[str, Any]:
+    given = labels, probabilities
+    return {
+        **_values(record, thresholds, *given),
+        "per_class": metrics.per_class(*given, record.classes, record.task, thresholds),
+    }
+
+
+def _values(
+    record: RunRecord, thresholds: np.ndarray | float, labels: np.ndarray, probabilities: np.ndarray
+) -> dict[str, dict[str, Any]]:
+    given: tuple[np.ndarray, np.ndarray, Task, np.ndarray | float] = labels, probabilities, record.task, thresholds
+    ordered = record.ordered
+    return {"metrics": metrics.evaluate(*given, ordered=ordered), "intervals": intervals(*given, ordered=ordered)}
+
+
+def _known(loaded: LoadedRun, reading: seen.Reading) -> np.ndarray | str:
+    """(n,) bool, or why it is not known."""
+    try:
+        dataset: Dataset = seen.trained_on(loaded.record)
+    except NotAvailable as error:
+        return str(error)
+    return seen.in_training(loaded.tokenizer, reading, dataset)
+
+
+def _seen(known: np.ndarray | str) -> dict[str, Any]:
+    if isinstance(known, str):
+        return {"rows": None, "share": None, "left_out": known}
+    return {"rows": int(known.sum()), "share": float(known.mean())}
+
+
+def _unseen(
+    record: RunRecord, labels: np.ndarray, probabilities: np.ndarray, known: np.ndarray | str
+) -> dict[str, Any] | None:
+    """The metrics of the rows that the run was not trained on; None where these are all or none."""
+    if isinstance(known, str) or not known.any() or known.all():
+        return None
+    thresholds, _ = at_best(record)
+    return {"n": int((~known).sum()), **_values(record, thresholds, labels[~known], probabilities[~known])}
+
+
+def _truncated(loaded: LoadedRun, reading: seen.Reading) -> dict[str, Any]:
+    return {"rows": int(reading.cut.sum()), "share": float(reading.cut.mean()), "most": loaded.tokenizer.max_length}
+
+
+def _without(unseen: Mapping[str, Any] | None, measured: Mapping[str, Any]) -> str:
+    """The first number without the rows that were seen."""
+    if unseen is None:
+        return " So these figures say nothing of new texts."
+    name = "accuracy" if measured["task"] == "single" else "f1_macro"
+    whole = (measured.get("tuned") or measured)["metrics"][name]
+    low, high = (f"{100 * each:.1f}" for each in unseen["intervals"][name])
+    said = f"{METRICS[name].title} is {100 * unseen['metrics'][name]:.1f} % ({low} to {high})"
+    return f" {said} on the other {count(unseen['n'])}, and {100 * whole:.1f} % on all."
+
+
+def _share(share: float) -> str:
+    return "less than 1 %" if share < 0.005 else whole_percent(share)

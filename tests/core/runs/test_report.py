@@ -1,0 +1,124 @@
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import metrics as sk
+
+from core.evaluation.intervals import intervals
+from core.exceptions import Cancelled, InputError
+from core.runs.judged import Wanted, judged
+from core.runs.load import load_run
+from core.runs.report import report, warnings
+from core.runs.store import RunStore
+
+
+@pytest.fixture(scope="module")
+def loaded(finished):
+    return load_run(RunStore(finished), "mine")
+
+
+@pytest.fixture(scope="module")
+def own(loaded):
+    """Of its whole file: what it was trained on is among the rows."""
+    return report(loaded, judged(loaded.record, Wanted(loaded.record.config.data.name)), by="label")
+
+
+def write(path, texts, labels, **columns):
+    pd.DataFrame({"text": texts, "label": labels, **columns}).to_csv(path, index=False)
+    return Wanted(str(path))
+
+
+def test_every_metric_has_an_interval(own):
+    assert own["n"] == 120 and set(own["metrics"]) == set(own["intervals"])
+    assert all(low <= own["metrics"][name] <= high for name, (low, high) in own["intervals"].items())
+    assert sum(map(sum, own["confusion"])) == 120
+    json.dumps(own, allow_nan=False)
+
+
+def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(own, loaded, finished):
+    seen, unseen = own["seen_in_training"], own["unseen"]
+    assert seen["rows"] >= 96 and seen["share"] == seen["rows"] / 120 and unseen["n"] == 120 - seen["rows"]
+    trained = {tuple(loaded.tokenizer.encode(text).ids) for text in _split(loaded, "train")["text"]}
+    rows = judged(loaded.record, Wanted(loaded.record.config.data.name)).rows
+    new = np.array([tuple(loaded.tokenizer.encode(text).ids) not in trained for text in rows["text"]])
+    from core.runs.judged import predictions_of
+
+    probabilities = predictions_of(loaded, rows).probabilities[new]
+    labels = rows["label"].to_numpy()[new]
+    assert unseen["metrics"]["accuracy"] == pytest.approx(sk.accuracy_score(labels, probabilities.argmax(1)))
+    assert unseen["intervals"] == intervals(labels, probabilities)
+
+
+def _split(loaded, name):
+    from core.runs.seen import trained_on
+
+    return trained_on(loaded.record).splits[name]
+
+
+def test_the_warning_says_how_many_and_what_is_left(own):
+    rows, accuracy = own["seen_in_training"]["rows"], 100 * own["unseen"]["metrics"]["accuracy"]
+    assert f"{rows} rows ({round(rows / 1.2)} %) are read like texts that the run was trained on." in own["warnings"][0]
+    assert f"Accuracy is {accuracy:.1f} % (" in own["warnings"][0]
+
+
+def test_rows_of_one_class_are_measured_and_say_what_is_undefined(loaded, tmp_path):
+    found = report(loaded, judged(loaded.record, write(tmp_path / "one.csv", ["so good", "so bad"], ["positive"] * 2)))
+    assert found["n"] == 2 and set(found["left_out"]) == {"roc_auc", "roc_auc_macro", "average_precision"}
+    assert found["left_out"]["roc_auc"] == "no row is 'negative'"
+    assert "Only 2 rows" in found["warnings"][0]
+
+
+def test_long_texts_are_told_with_their_share(loaded, tmp_path):
+    long = "good " * (loaded.tokenizer.max_length + 1)
+    wanted = write(
+        tmp_path / "long.csv", [long, "bad", "bad", "good"], ["positive", "negative", "negative", "positive"]
+    )
+    found = report(loaded, judged(loaded.record, wanted))
+    assert found["truncated"] == {"rows": 1, "share": 0.25, "most": loaded.tokenizer.max_length}
+    assert any("1 text (25 %) is longer than 16 tokens" in each for each in found["warnings"])
+
+
+def test_all_rows_seen_leave_nothing_to_say_of_new_texts(loaded, tmp_path):
+    rows = _split(loaded, "train").head(4)
+    wanted = write(tmp_path / "seen.csv", rows["text"], [loaded.record.classes[n] for n in rows["label"]])
+    found = report(loaded, judged(loaded.record, wanted))
+    assert found["seen_in_training"] == {"rows": 4, "share": 1.0} and found["unseen"] is None
+    assert any("So these figures say nothing of new texts." in each for each in found["warnings"])
+
+
+def test_without_its_data_it_is_not_known_what_was_seen(loaded):
+    changed = dataclasses.replace(loaded.record, data_fingerprint="0" * 64)
+    found = report(dataclasses.replace(loaded, record=changed), judged(loaded.record, Wanted()))
+    assert found["seen_in_training"]["rows"] is None and "have changed" in found["seen_in_training"]["left_out"]
+    assert any("It is not known which rows" in each for each in found["warnings"])
+
+
+def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
+    assert [row["value"] for row in own["by"]["values"]] == ["negative", "positive"]
+    labels = ["positive", "negative"] * 12
+    wanted = write(tmp_path / "by.csv", [f"good {n}" for n in range(24)], labels, source=["a"] * 20 + list("bcde"))
+    found = report(loaded, judged(loaded.record, wanted), by="source")
+    assert [(row["value"], row["n"]) for row in found["by"]["values"]] == [("a", 20), ("4 rare values", 4)]
+    assert found["warnings"][-1] == "4 values of 'source' with few rows (4 rows) stand together."
+    with pytest.raises(InputError, match="--by sauce: the data have no such column; there are label, source"):
+        report(loaded, judged(loaded.record, wanted), by="sauce")
+
+
+def test_progress_is_told_and_may_stop_it(loaded):
+    told = []
+
+    def stop(what, share):
+        told.append((what, share))
+        if share > 0.3:
+            raise Cancelled("enough")
+
+    with pytest.raises(Cancelled):
+        report(loaded, judged(loaded.record, Wanted()), on_progress=stop)
+    assert told == [("asking the model", 0.05), ("looking for texts that it was trained on", 0.4)]
+
+
+def test_nothing_to_warn_of_is_no_warning():
+    quiet = {"n": 500, "seen_in_training": {"rows": 0, "share": 0.0}, "unseen": None, "truncated": {"rows": 0}}
+    assert warnings({**quiet, "task": "single", "metrics": {}}) == []

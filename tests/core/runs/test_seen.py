@@ -1,0 +1,71 @@
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.data.config import DataConfig
+from core.exceptions import NotAvailable
+from core.runs import seen
+from core.runs.load import load_run
+from core.runs.store import RunStore
+from core.text.config import TextConfig
+from core.text.tokenizers import fit_tokenizer
+
+
+@pytest.fixture(scope="module")
+def loaded(finished):
+    return load_run(RunStore(finished), "mine")
+
+
+def test_texts_are_alike_where_the_model_sees_the_same_ids():
+    tokenizer = fit_tokenizer(["a good film", "a bad film indeed"], TextConfig(min_freq=1, max_length=4))
+    texts = ["a good film indeed", "A  GOOD film indeed", "a good film indeed bad", "a film indeed"]
+    found = seen.read(tokenizer, [*texts, "a strange film", "a odd film", ""])
+    first, *others = found.keys
+    assert [key == first for key in others] == [True, True, False, False, False, False]
+    assert found.keys[4] == found.keys[5], "both words are unknown to it"
+    assert found.cut.tolist() == [False, False, True, False, False, False, False]
+
+
+def test_what_is_never_cut_is_not_cut():
+    tokenizer = fit_tokenizer(["a b c"], TextConfig(min_freq=1))
+    tokenizer.max_length = 0
+    assert not seen.read(tokenizer, ["a b c " * 100]).cut.any()
+
+
+def test_the_rows_it_was_trained_on_are_those_of_its_training_split(loaded):
+    trained, texts = seen.trained_on(loaded.record), []
+    for rows in trained.splits.values():
+        texts += rows["text"].tolist()
+    found = seen.in_training(loaded.tokenizer, seen.read(loaded.tokenizer, texts), trained)
+    known = {tuple(loaded.tokenizer.encode(text).ids) for text in trained.splits["train"]["text"]}
+    assert found.tolist() == [tuple(loaded.tokenizer.encode(text).ids) in known for text in texts]
+    assert found[: len(trained.splits["train"])].all() and not found.all()
+
+
+@pytest.mark.parametrize("settings", [{"limit": 20}, {"folds": 4, "fold": 1}, {"seed": 5}])
+def test_rows_that_were_not_trained_on_do_not_count(tmp_path, loaded, settings):
+    rows = pd.DataFrame({"text": [f"text {chr(97 + n % 26)}{n}" for n in range(80)], "label": ["no", "yes"] * 40})
+    rows.to_csv(tmp_path / "own.csv", index=False)
+    config = DataConfig(name=str(tmp_path / "own.csv"), **settings)
+    dataset = seen.load(config)
+    record = dataclasses.replace(
+        loaded.record,
+        config=dataclasses.replace(loaded.record.config, data=config),
+        data_fingerprint=dataset.fingerprint,
+    )
+    tokenizer = fit_tokenizer(rows["text"].tolist(), TextConfig(min_freq=1))
+    found = seen.in_training(tokenizer, seen.read(tokenizer, rows["text"].tolist()), seen.trained_on(record))
+    assert set(rows["text"][found]) == set(dataset.splits["train"]["text"])
+    assert int(np.sum(found)) == len(dataset.splits["train"]) < 80
+
+
+def test_data_that_are_gone_or_changed_are_told(loaded):
+    changed = dataclasses.replace(loaded.record, data_fingerprint="0" * 64)
+    with pytest.raises(NotAvailable, match="the data of run 'mine' have changed since it was trained"):
+        seen.trained_on(changed)
+    data = dataclasses.replace(loaded.record.config.data, name="/nowhere/reviews.csv")
+    gone = dataclasses.replace(loaded.record, config=dataclasses.replace(loaded.record.config, data=data))
+    with pytest.raises(NotAvailable, match="cannot be read here"):
+        seen.trained_on(gone)
