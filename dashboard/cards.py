@@ -1,4 +1,4 @@
-"""What takes seconds to know of a data set, made once and kept on disk beside the runs: its card, its yardstick."""
+"""What takes seconds to know of a data set, made once and kept on disk beside the runs: its card, its yardsticks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import core
 from core import stored
 from core.atomic import storage_errors, write_text
-from core.evaluation.kept import KeptYardstick
+from core.evaluation.kept import VERSION, KeptYardsticks
 from core.exceptions import NotAvailable, RunDamaged
 from core.fingerprint import fingerprint
 from core.runs import queue
@@ -38,7 +38,7 @@ def known_card(data: Dataset, text: TextConfig) -> dict[str, Any] | None:
 
 
 def card(data: Dataset, text: TextConfig) -> dict[str, Any]:
-    """The data card without the yardstick, made now and kept.
+    """The data card without the yardsticks, made now and kept.
 
     Raises:
         StorageError: it cannot be kept.
@@ -53,12 +53,12 @@ def quick(data: Dataset) -> bool:
     return sum(int(rows["text"].str.len().sum()) for rows in data.splits.values()) <= AT_ONCE
 
 
-def known_yardstick(data: Dataset) -> dict[str, Any] | None:
-    """What TF-IDF reaches, if it has been measured from here before."""
-    return _read_json(_kept("tfidf", data, None), KeptYardstick)
+def known_yardsticks(data: Dataset) -> dict[str, Any] | None:
+    """What TF-IDF reaches, if it has been measured from here before: `yardstick`, `yardstick_chars`."""
+    return _read_json(_kept("tfidf", data, None), KeptYardsticks)
 
 
-def yardstick(data: Dataset, settings: Mapping[str, Any]) -> dict[str, Any]:
+def yardsticks(data: Dataset, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Measure TF-IDF in a process of its own, which waits for its turn and may import torch, and keep the outcome.
 
     Raises:
@@ -83,7 +83,8 @@ def yardstick(data: Dataset, settings: Mapping[str, Any]) -> dict[str, Any]:
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["no reason was given"]
         raise NotAvailable(f"TF-IDF could not be measured: {said[-1]}")
-    return _write_json(_kept("tfidf", data, None), json.loads(done.stdout)["yardstick"])
+    measured = json.loads(done.stdout)
+    return _write_json(_kept("tfidf", data, None), {name: measured[name] for name in KeptYardsticks.__annotations__})
 
 
 def card_command(settings: Mapping[str, Any]) -> list[str]:
@@ -94,7 +95,8 @@ def card_command(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _kept(kind: str, data: Dataset, text: TextConfig | None) -> Path:
-    key = fingerprint({"version": core.__version__, "data": data.fingerprint, "classes": data.classes, "text": text})
+    made = {"version": core.__version__, "yardstick": VERSION}
+    key = fingerprint({**made, "data": data.fingerprint, "classes": data.classes, "text": text})
     return access.library_folder() / "cards" / f"{kind}-{key}.json"
 
 

@@ -27,3 +27,10 @@ class KeptYardstick(TypedDict):
     phenomena: dict[str, Figure]
     tuned: NotRequired[TunedSplits]
     seconds: Seconds
+
+
+class KeptYardsticks(TypedDict):
+    """Both, by their names in a data card."""
+
+    yardstick: KeptYardstick
+    yardstick_chars: KeptYardstick

@@ -47,7 +47,10 @@ from dashboard.widgets.style import row_height
 QUESTION = "What is in the data, and how much of it will a model get to see?"
 CHOOSE = "Those that can be opened here stand first. Or type the path of a file or folder on this machine"
 FILE_FIRST = "First use the file below, or take it away again"
-YARDSTICK = "TF-IDF of single words and pairs with logistic regression: what a model has to beat to be worth its name."
+YARDSTICK = (
+    "TF-IDF with logistic regression: what a model has to beat to be worth its name. First of single words and pairs, "
+    "as beside every run; then with parts of words too, 2 to 5 characters long."
+)
 
 
 def page() -> None:
@@ -158,13 +161,13 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
 
 
 def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFrame]:
-    measured = cards.known_yardstick(dataset)
-    heading("Yardstick", "yardstick", note="TF-IDF")
+    measured = cards.known_yardsticks(dataset)
+    heading("Yardsticks", "yardstick", note="TF-IDF")
     place = st.empty()
     if measured is None and place.button("Measure TF-IDF", key="measure", help="From seconds to some minutes, once"):
         try:
             with st.spinner("Fitting TF-IDF with logistic regression", show_time=True):
-                measured = cards.yardstick(dataset, option.settings)
+                measured = cards.yardsticks(dataset, option.settings)
             place.empty()
         except SentiscopeError as error:
             problem("TF-IDF has no result", str(error))
@@ -178,10 +181,10 @@ def _yardstick(option: Option, dataset: Dataset, card: Mapping[str, Any]) -> dic
             hide_index=True,
             row_height=row_height(),
             column_config={"accuracy": three, "F1, macro": three, "tuned": three, "AUPR": three},
-            alt="Yardstick",
+            alt="Yardsticks",
         )
     caption(YARDSTICK)
-    named = phenomenon_table(card, measured)
+    named = phenomenon_table(card, measured["yardstick"] if measured else None)
     if not named.empty:
         tables["Phenomena"] = named
         with st.expander(f"Phenomena: what {len(named)} kinds of sentences are made to test"):

@@ -87,7 +87,8 @@ with (here / "at-work").open("a") as log:
 time.sleep(0.05)
 with (here / "at-work").open("a") as log:
     log.write("-")
-print(json.dumps({"yardstick": {"model": "tfidf-logreg", "C": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}}))
+words = {"model": "tfidf-logreg", "C": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
+print(json.dumps({"name": "x", "yardstick": words, "yardstick_chars": {**words, "model": "tfidf-logreg-chars"}}))
 """
 
 
@@ -98,11 +99,12 @@ def test_yardsticks_that_many_ask_for_are_measured_one_after_the_other(tmp_path,
     monkeypatch.setattr(cards, "card_command", lambda settings: [sys.executable, "-c", MEASURE, str(tmp_path)])
     data = [types.SimpleNamespace(fingerprint=f"data {number}", classes=("a", "b")) for number in range(5)]
     with ThreadPoolExecutor(5) as people:
-        found = list(people.map(lambda each: cards.yardstick(each, {"data.name": "x"}), data))
-    measured = {"model": "tfidf-logreg", "C": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
+        found = list(people.map(lambda each: cards.yardsticks(each, {"data.name": "x"}), data))
+    words = {"model": "tfidf-logreg", "C": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
+    measured = {"yardstick": words, "yardstick_chars": {**words, "model": "tfidf-logreg-chars"}}
     assert found == [measured] * 5
     assert (tmp_path / "at-work").read_text() == "+-" * 5
-    assert all(cards.known_yardstick(each) == measured for each in data)
+    assert all(cards.known_yardsticks(each) == measured for each in data)
 
 
 def test_a_yardstick_is_refused_where_as_many_wait_as_may(tmp_path, monkeypatch):
@@ -112,7 +114,7 @@ def test_a_yardstick_is_refused_where_as_many_wait_as_may(tmp_path, monkeypatch)
     with queue.opened(tmp_path / queue.FOLDER / "short-ticket-1-other") as ticket:
         assert queue.try_lock(ticket)
         with pytest.raises(InputError, match="SENTISCOPE_MOST_SHORT"):
-            cards.yardstick(types.SimpleNamespace(fingerprint="x", classes=()), {"data.name": "x"})
+            cards.yardsticks(types.SimpleNamespace(fingerprint="x", classes=()), {"data.name": "x"})
 
 
 def test_the_server_opens_no_uploaded_file_itself_and_none_twice(monkeypatch):

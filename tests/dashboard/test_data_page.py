@@ -237,5 +237,6 @@ def test_the_yardstick_is_measured_on_demand_and_kept(app, table):
     app.button(key="use-data").click().run()
     app.button(key="measure").click().run(timeout=120)
     assert not app.exception
-    assert [frame for frame in app.dataframe if "accuracy" in frame.value.columns]
+    (shown,) = (frame.value for frame in app.dataframe if "accuracy" in frame.value.columns)
+    assert shown["TF-IDF of"].unique().tolist() == ["words", "words and their parts"]
     assert not [button for button in app.button if button.key == "measure"]

@@ -102,7 +102,8 @@ def test_phrase_share_agrees_with_a_plain_search():
 
 def test_a_yardstick_stands_in_the_card_as_it_was_measured(dataset):
     assert data_card(dataset, TextConfig(min_freq=1))["yardstick"] is None
-    assert data_card(dataset, TextConfig(min_freq=1), {"test": 0.5})["yardstick"] == {"test": 0.5}
+    both = data_card(dataset, TextConfig(min_freq=1), {"test": 0.5}, {"test": 0.6})
+    assert (both["yardstick"], both["yardstick_chars"]) == ({"test": 0.5}, {"test": 0.6})
 
 
 def test_of_several_labels_a_text_the_card_counts_each_and_how_many_there_are():
