@@ -10,10 +10,13 @@ import numpy as np
 
 from core.data.table import Task
 from core.evaluation.metrics import defined
-from core.evaluation.scores import HALF, scored
+from core.evaluation.scores import HALF, SIDES, scored
+from core.evaluation.weighted import ratio
 from core.metrics import METRICS, Metric
 
 LEVEL = 0.95
+TAILS = (50 * (1 - LEVEL), 50 * (1 + LEVEL))
+"""Percentiles at the ends of an interval."""
 METHOD = "95 % percentile bootstrap over the sentences"
 """What an interval of a metric is, wherever one stands; of the share of a group see `wilson`."""
 RESAMPLES = 1000
@@ -61,10 +64,9 @@ def intervals(
             if left > 0:
                 found.append(wanted[name].measure(scores, weights[:left]))
         done += len(weights)
-    tails = [50 * (1 - LEVEL), 50 * (1 + LEVEL)]
     pooled = {name: np.concatenate(found) for name, found in values.items()}
     return {
-        name: [float(end) for end in np.nanpercentile(found, tails)]
+        name: [float(end) for end in np.nanpercentile(found, TAILS)]
         for name, found in pooled.items()
         if not np.isnan(found).all()
     }
@@ -108,3 +110,34 @@ def resamples(rows: int, seed: int) -> Iterator[np.ndarray]:
         size = min(block, RESAMPLES - start)
         drawn = random.integers(0, rows, (size, rows)) + rows * np.arange(size)[:, None]
         yield np.bincount(drawn.ravel(), minlength=size * rows).reshape(size, rows).astype(float)
+
+
+def class_intervals(labels: np.ndarray, predicted: np.ndarray, *, seed: int = 0) -> list[dict[str, list[float]]]:
+    """The 95 % intervals of precision, recall and F1 of each class, [low, high] each, in the order of the classes.
+
+    The percentile bootstrap of `intervals`, drawn as counts: what these three measure depends only on how many rows
+    are right, missed and wrongly predicted, so a resample of n rows is one draw of a multinomial. A resample in which
+    one of them divides by nothing does not count for it; where all do, it has no interval.
+
+    Args:
+        labels: (n, C) booleans: what each row has.
+        predicted: (n, C) booleans: what is predicted of it.
+        seed: of the draws.
+    """
+    labels, predicted = np.asarray(labels, bool), np.asarray(predicted, bool)
+    cells = np.stack([labels & predicted, labels & ~predicted, ~labels & predicted, ~labels & ~predicted]).sum(1).T
+    return [_of_counts(each, seed) for each in cells]
+
+
+def _of_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]:
+    """Intervals from the numbers of rows that are right, missed, wrongly predicted, and neither."""
+    n = int(cells.sum())
+    if not n:
+        return {}
+    hits, missed, wrong, _ = np.random.default_rng(seed).multinomial(n, cells / n, RESAMPLES).T.astype(float)
+    found: dict[str, list[float]] = {}
+    for part, (a, b) in SIDES.items():
+        values = ratio(hits, a * (hits + missed) + b * (hits + wrong), empty=np.nan)
+        if not np.isnan(values).all():
+            found[part] = [float(end) for end in np.nanpercentile(values, TAILS)]
+    return found

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from math import nan
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.evaluation.intervals import share_interval
+from core.evaluation.bands import Bands, bands
+from core.evaluation.intervals import class_intervals, share_interval
 from core.evaluation.metrics import confusion
 from core.exceptions import RunDamaged
 from core.runs.record import LABEL, PROBABILITY
@@ -36,6 +38,8 @@ class Report:
     """(n,) positions in `classes`; with several labels per text (n, C) zeros and ones."""
     probabilities: Floats
     """(n, C)"""
+    kept: dict[tuple[str, float], Bands | None] = field(default_factory=dict, compare=False, repr=False)
+    """The bands of its curves by class and by the threshold below which rows have no prediction: drawn once."""
 
 
 def make_report(saved: pd.DataFrame, classes: tuple[str, ...]) -> Report:
@@ -153,6 +157,15 @@ def decide(labels: Integers, probabilities: Floats, classes: Sequence[str], rule
     return Decision(names, every, truth, predicted, np.stack([1 - chance, chance], 1), threshold, len(labels), 1)
 
 
+def bands_of(report: Report, decision: Decision, number: int) -> Bands | None:
+    """How far the curves of a class could have run otherwise; kept, as a threshold only moves along them."""
+    least = decision.threshold if len(decision.rows) < decision.total else 0.0
+    key = decision.classes[number], least
+    if key not in report.kept:
+        report.kept[key] = bands(decision.labels == number, decision.probabilities[:, number])
+    return report.kept[key]
+
+
 def ranked(decision: Decision) -> list[int]:
     """The classes whose ranking is drawn, by position."""
     return list(range(len(decision.classes))) if decision.positive is None else [decision.positive]
@@ -175,17 +188,25 @@ def cell_rows(decision: Decision, examples: pd.DataFrame, true: int, predicted: 
     return examples.iloc[decision.rows[(decision.labels == true) & (decision.predicted == predicted)]]
 
 
+PARTS = ("Precision", "Recall", "F1")
+
+
 def class_table(decision: Decision) -> pd.DataFrame:
-    """Each class at the threshold: precision, recall, F1 and n."""
+    """Each class at the threshold: precision, recall and F1, each with the ends of its 95 % interval, and n."""
     import pandas as pd
 
     rows = []
+    every = range(len(decision.classes))
+    ranges = class_intervals(decision.labels[:, None] == every, decision.predicted[:, None] == every)
     for number, name in enumerate(decision.classes):
         _, recall, precision = rates(decision, number)
         both = decision.counts[number].sum() + decision.counts[:, number].sum()
         f1 = share(2 * decision.counts[number, number], both)
-        n = int(decision.counts[number].sum())
-        rows.append({"Class": name, "Precision": precision, "Recall": recall, "F1": f1, "n": n})
+        row: dict[str, object] = {"Class": name}
+        for title, value in zip(PARTS, (precision, recall, f1), strict=True):
+            low, high = ranges[number].get(title.lower(), (nan, nan))
+            row |= {title: value, f"{title}, low": low, f"{title}, high": high}
+        rows.append({**row, "n": int(decision.counts[number].sum())})
     return pd.DataFrame(rows)
 
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import plotly.graph_objects as go
 
+from core.evaluation.bands import RESAMPLES, Band
 from core.evaluation.metrics import pr_points, roc_points
 from core.evaluation.scores import Single
 from core.evaluation.weighted import precision_area, reached, roc_area
 from core.exceptions import NotAvailable
 from dashboard.figures import answers
-from dashboard.figures.decisions import Decision, ranked, rates
+from dashboard.figures.decisions import Decision, bands_of, ranked, rates
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -34,10 +38,14 @@ class Curve:
     positives: int
     others: int
     at: tuple[float, float] | None = None
+    band: Band | None = None
+    """How far it could have run otherwise."""
 
 
 DRAWN = 400
 """Points of a curve that are drawn; more cannot be told apart."""
+BANDED = 4
+"""More bands than this hide each other; a single class can be chosen."""
 
 
 def roc_curves(decision: Decision) -> list[Curve]:
@@ -130,6 +138,16 @@ def _lines(
     for i, curve in enumerate(curves):
         colour = t.accent if len(curves) == 1 else t.categories[i % len(t.categories)]
         name = escape(curve.name)
+        if curve.band is not None:
+            figure.add_scatter(
+                x=[*curve.band.x, *curve.band.x[::-1]],
+                y=[*curve.band.high, *curve.band.low[::-1]],
+                mode="none",
+                fill="toself",
+                fillcolor=colour,
+                opacity=0.16,
+                hoverinfo="skip",
+            )
         figure.add_scatter(
             x=curve.x,
             y=curve.y,
@@ -165,18 +183,36 @@ class Ranking:
     n: int
 
 
-def _ranking(source: Source, curves: Callable[[Decision], list[Curve]]) -> Ranking:
-    decision = source.once(answers.decision)
-    if not roc_curves(decision):
+def _ranking(source: Source, curves: Callable[[Decision], list[Curve]], side: Literal["roc", "pr"]) -> Ranking:
+    report, decision = source.report, source.once(answers.decision)
+    if len(np.unique(decision.labels)) < 2:
         raise NotAvailable("it needs sentences of at least two classes in this split")
-    return Ranking(curves(decision), len(decision.rows))
+    found = curves(decision)
+    if len(found) <= BANDED:
+        every = [bands_of(report, decision, decision.classes.index(curve.name)) for curve in found]
+        drawn = [None if each is None else getattr(each, side) for each in every]
+        found = [replace(curve, band=band) for curve, band in zip(found, drawn, strict=True)]
+    return Ranking(found, len(decision.rows))
 
 
+def curve_table(curves: Sequence[Curve], x: str, y: str) -> pd.DataFrame:
+    """Every drawn point of every curve, and below the points of its band where it has one: class, x, y, low, high."""
+    import pandas as pd
+
+    parts = [pd.DataFrame({"class": curve.name, x: curve.x, y: curve.y}) for curve in curves]
+    banded = [(curve.name, curve.band) for curve in curves if curve.band is not None]
+    parts += [pd.DataFrame({"class": name, x: band.x, "low": band.low, "high": band.high}) for name, band in banded]
+    return pd.concat(parts, ignore_index=True)
+
+
+BAND = (
+    f"Bands: 95 % pointwise percentile bootstrap ({RESAMPLES} resamples of the sentences), for up to {BANDED} curves."
+)
 ROC = Figure(
     "roc",
     "performance",
     "ROC",
-    lambda source: _ranking(source, roc_curves),
+    lambda source: _ranking(source, roc_curves, "roc"),
     lambda ranking, look: draw_roc(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, area under the curve",
     reading=(
@@ -185,16 +221,17 @@ ROC = Figure(
     ),
     how=(
         "Each class against all others. The area is the chance that a sentence of the class gets a higher probability"
-        " for it than a sentence of another class."
+        f" for it than a sentence of another class. {BAND}"
     ),
     options=answers.OPTIONS,
+    tables=lambda ranking: {"ROC": curve_table(ranking.curves, "false positive rate", "recall")},
     sizes=lambda ranking: {each.name: min(each.positives, each.others) for each in ranking.curves},
 )
 PR = Figure(
     "pr",
     "performance",
     "Precision and recall",
-    lambda source: _ranking(source, pr_curves),
+    lambda source: _ranking(source, pr_curves, "pr"),
     lambda ranking, look: draw_pr(ranking.curves, look),
     note=lambda ranking: f"n = {count(ranking.n)}, average precision",
     reading=(
@@ -203,7 +240,9 @@ PR = Figure(
     ),
     how=(
         "Unlike ROC it shows what a rare class costs. The number is the average precision: the mean over recall gained."
+        f" {BAND}"
     ),
     options=answers.OPTIONS,
+    tables=lambda ranking: {"Precision and recall": curve_table(ranking.curves, "recall", "precision")},
     sizes=lambda ranking: {each.name: each.positives for each in ranking.curves},
 )

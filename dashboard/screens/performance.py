@@ -84,7 +84,6 @@ def page() -> None:
         threshold_bar(source)
         decision = source.once(answers.decision)
     _counted(decision)
-    tables |= CLASSES.numbers(decision)
     tables |= _answers(source, report, decision)
     _curves(source)
     tables |= _details(source) | show_others(source, "performance", PLACED)
@@ -147,7 +146,7 @@ def _answers(source: Source, report: Report, decision: Decision) -> dict[str, pd
     with left if cell is not None else right:
         show_of(source, CONFIDENCE)
     with right:
-        show_of(source, CLASSES)
+        tables |= CLASSES.numbers(show_of(source, CLASSES))
     return tables
 
 

@@ -5,7 +5,14 @@ import pytest
 from sklearn import metrics as sk
 
 from core.evaluation import intervals as module
-from core.evaluation.intervals import RANKED_RESAMPLES, RESAMPLES, intervals, share_interval, wilson
+from core.evaluation.intervals import (
+    RANKED_RESAMPLES,
+    RESAMPLES,
+    class_intervals,
+    intervals,
+    share_interval,
+    wilson,
+)
 from core.evaluation.metrics import evaluate
 
 
@@ -115,3 +122,26 @@ def test_measures_of_a_scale_have_intervals_where_they_are_defined():
     rows = np.repeat(np.arange(3), 2)
     drawn = intervals(rows, np.eye(3)[rows], ordered=True)["quadratic_kappa"]
     assert drawn == [1, 1], "a draw of one class only does not count"
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_intervals_of_a_class_are_those_of_a_loop_over_resamples(classes):
+    labels, probabilities = case(80, classes, seed=5)
+    own, predicted = (each[:, None] == range(classes) for each in (labels, probabilities.argmax(1)))
+    rows = np.random.default_rng(9).integers(0, 80, (4000, 80))
+    hits, all_own, all_predicted = (each[rows].sum(1) for each in (own & predicted, own, predicted))
+    drawn = {
+        "precision": hits / all_predicted,
+        "recall": hits / all_own,
+        "f1": 2 * hits / (all_own + all_predicted),
+    }
+    for number, row in enumerate(class_intervals(own, predicted)):
+        for part, values in drawn.items():
+            assert row[part] == pytest.approx(np.percentile(values[:, number], [2.5, 97.5]), abs=0.02)
+
+
+def test_a_class_that_is_never_predicted_has_no_interval_of_its_precision():
+    own = np.array([[True], [False]] * 20)
+    (found,) = class_intervals(own, np.zeros_like(own))
+    assert "precision" not in found and found["recall"] == [0, 0]
+    assert class_intervals(own[:0], own[:0]) == [{}]

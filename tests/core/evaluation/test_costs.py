@@ -1,0 +1,69 @@
+"""Thresholds at a cost ratio: the cheapest of all, Elkan's rule where probabilities are calibrated, counts by hand."""
+
+import numpy as np
+import pytest
+
+from core.evaluation.costs import cheapest, cost, priced
+from core.exceptions import InputError
+
+OWN = np.array([True, False, True, False, True])
+CHANCE = np.array([0.9, 0.6, 0.4, 0.3, 0.2])
+
+
+def by_hand(own: np.ndarray, chance: np.ndarray, ratio: float, threshold: float) -> float:
+    said = chance > threshold
+    return float((ratio * (own & ~said) + (~own & said)).mean())
+
+
+@pytest.mark.parametrize(("ratio", "threshold"), [(1, 0.35), (5, 0.1), (0.2, 0.75)])
+def test_the_line_is_drawn_half_way_between_two_probabilities(ratio, threshold):
+    assert cheapest(OWN, CHANCE, ratio) == pytest.approx(threshold)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_threshold_is_cheaper_than_the_cheapest(seed):
+    random = np.random.default_rng(seed)
+    own, chance, ratio = random.random(40) < 0.4, np.round(random.random(40), 1), random.choice([0.1, 1, 3, 30])
+    found = by_hand(own, chance, ratio, cheapest(own, chance, ratio))
+    assert found <= min(by_hand(own, chance, ratio, limit) for limit in np.linspace(0, 1, 401)) + 1e-12
+
+
+def test_a_probability_of_0_is_never_predicted_and_one_of_1_can_be_left_out():
+    own, chance = np.array([True, False]), np.array([0.0, 1.0])
+    assert by_hand(own, chance, 100, cheapest(own, chance, 100)) == pytest.approx(50)
+    assert cheapest(own, chance, 100) == 1.0
+
+
+@pytest.mark.parametrize("ratio", [0.25, 1, 4])
+def test_of_calibrated_probabilities_it_is_elkans(ratio):
+    random = np.random.default_rng(0)
+    chance = random.random(100_000)
+    assert cheapest(random.random(100_000) < chance, chance, ratio) == pytest.approx(1 / (1 + ratio), abs=0.03)
+
+
+def test_the_cost_at_many_thresholds_is_that_of_each():
+    limits = np.linspace(0, 1, 11)
+    assert cost(OWN, CHANCE, 3, limits) == pytest.approx([by_hand(OWN, CHANCE, 3, limit) for limit in limits])
+
+
+def test_a_price_counts_both_mistakes_and_says_how_sure_it_is():
+    found = priced(OWN, CHANCE, 5, 0.5)
+    assert (found["n"], found["missed"], found["false_alarms"]) == (5, 2, 1)
+    assert found["cost"] == found["cost_at_half"] == pytest.approx(11 / 5)
+    random = np.random.default_rng(1)
+    own, chance = random.random(400) < 0.3, random.random(400)
+    found, said = priced(own, chance, 5, 0.3), chance > 0.3
+    each = 5 * (own & ~said) + (~own & said)
+    deviation = each.std() / 20
+    assert found["interval"] == pytest.approx([each.mean() + z * deviation for z in (-1.96, 1.96)], abs=0.04)
+
+
+@pytest.mark.parametrize("ratio", [0, -1, float("nan"), float("inf")])
+def test_a_ratio_that_weighs_nothing_is_refused(ratio):
+    with pytest.raises(InputError, match="a number above 0"):
+        cheapest(OWN, CHANCE, ratio)
+
+
+def test_without_rows_no_threshold_is_chosen():
+    with pytest.raises(InputError, match="there are none"):
+        cheapest(OWN[:0], CHANCE[:0], 2)
