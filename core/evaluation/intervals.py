@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -127,6 +127,18 @@ def class_intervals(labels: np.ndarray, predicted: np.ndarray, *, seed: int = 0)
     labels, predicted = np.asarray(labels, bool), np.asarray(predicted, bool)
     cells = np.stack([labels & predicted, labels & ~predicted, ~labels & predicted, ~labels & ~predicted]).sum(1).T
     return [_of_counts(each, seed) for each in cells]
+
+
+def per_class_intervals(
+    labels: np.ndarray,
+    probabilities: np.ndarray,
+    classes: Sequence[str],
+    task: Task = "single",
+    thresholds: np.ndarray | float = HALF,
+) -> dict[str, dict[str, list[float]]]:
+    """The intervals of `metrics.per_class`, by class and measure; arguments as there."""
+    scores = scored(labels, probabilities, task, thresholds)
+    return dict(zip(classes, class_intervals(scores.true, scores.predicted), strict=True))
 
 
 def _of_counts(cells: np.ndarray, seed: int) -> dict[str, list[float]]:

@@ -11,7 +11,7 @@ from core.data.findings import plural
 from core.data.table import Dataset, Task, targets
 from core.evaluation import metrics, multilabel
 from core.evaluation.groups import by_value, column_of, grouped
-from core.evaluation.intervals import intervals
+from core.evaluation.intervals import intervals, per_class_intervals
 from core.evaluation.scores import HALF
 from core.exceptions import NotAvailable
 from core.metrics import METRICS
@@ -136,11 +136,10 @@ def _about(record: RunRecord, given: Judged) -> dict[str, Any]:
 def _at(
     record: RunRecord, thresholds: np.ndarray | float, labels: np.ndarray, probabilities: np.ndarray
 ) -> dict[str, Any]:
-    given = labels, probabilities
-    return {
-        **_values(record, thresholds, *given),
-        "per_class": metrics.per_class(*given, record.classes, record.task, thresholds),
-    }
+    given = labels, probabilities, record.classes, record.task, thresholds
+    ranges = per_class_intervals(*given)
+    classes = {name: {**row, "intervals": ranges[name]} for name, row in metrics.per_class(*given).items()}
+    return {**_values(record, thresholds, labels, probabilities), "per_class": classes}
 
 
 def _values(

@@ -85,7 +85,7 @@ def page() -> None:
         decision = source.once(answers.decision)
     _counted(decision)
     tables |= _answers(source, report, decision)
-    _curves(source)
+    tables |= _curves(source)
     tables |= _details(source) | show_others(source, "performance", PLACED)
     with contextlib.suppress(NotAvailable):
         tables |= NUMBERS_OF.numbers(show_of(source, NUMBERS_OF))
@@ -150,16 +150,18 @@ def _answers(source: Source, report: Report, decision: Decision) -> dict[str, pd
     return tables
 
 
-def _curves(source: Source) -> None:
-    """Over all thresholds: how well it ranks, and what its probabilities are worth."""
+def _curves(source: Source) -> dict[str, pd.DataFrame]:
+    """Over all thresholds: how well it ranks; returns the points."""
     if not ROC.there(source):
         finding("There is no ROC curve", "It needs sentences of at least two classes in this split.")
-        return
+        return {}
     with st.container(key="pair-curves"):
         columns = st.columns(2, gap="large")
+    tables: dict[str, pd.DataFrame] = {}
     for column, figure in zip(columns, (ROC, PR), strict=True):
         with column:
-            show_of(source, figure)
+            tables |= figure.numbers(show_of(source, figure))
+    return tables
 
 
 def _details(source: Source) -> dict[str, pd.DataFrame]:

@@ -10,6 +10,7 @@ from core.evaluation.intervals import (
     RESAMPLES,
     class_intervals,
     intervals,
+    per_class_intervals,
     share_interval,
     wilson,
 )
@@ -145,3 +146,11 @@ def test_a_class_that_is_never_predicted_has_no_interval_of_its_precision():
     (found,) = class_intervals(own, np.zeros_like(own))
     assert "precision" not in found and found["recall"] == [0, 0]
     assert class_intervals(own[:0], own[:0]) == [{}]
+
+
+def test_the_intervals_of_several_labels_are_at_the_thresholds():
+    random = np.random.default_rng(2)
+    labels, probabilities = random.random((60, 2)) < 0.4, random.random((60, 2))
+    found = per_class_intervals(labels, probabilities, ("calm", "joy"), "multi", np.array([0.2, 0.7]))
+    first, second = class_intervals(labels, probabilities > [0.2, 0.7])
+    assert found == {"calm": first, "joy": second}
