@@ -40,6 +40,7 @@ st.set_page_config(
     initial_sidebar_state="collapsed" if state.projector() else 230,
 )
 style()
+state.forget(state.SAID)
 pages = [
     st.Page(f"screens/{file}.py", title=title, icon=f":material/{icon}:", default=file == "overview")
     for file, title, icon in PAGES

@@ -10,7 +10,9 @@ from __future__ import annotations
 import gc
 import hashlib
 import tempfile
+import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +22,12 @@ import streamlit as st
 from core.data import library
 from core.data.config import DataConfig
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among, project
+from core.exceptions import SentiscopeError
 from core.fingerprint import file_fingerprint, file_version, fingerprint
+from core.runs import efficiency as costs
 from core.runs import jobs, projections, sweep
-from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, PREDICTIONS, RECORD, WEIGHTS, RunRecord
+from core.runs.efficiency import Efficiency
+from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import Plan
 from core.text.config import TextConfig
@@ -31,7 +36,7 @@ from dashboard.figures.edits import UNCHANGED, Edits
 from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.files import Files
 from dashboard.figures.source import Source
-from dashboard.figures.theme import Look, Tokens
+from dashboard.figures.theme import Look
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,8 +46,10 @@ if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
     from core.runs.load import LoadedRun
     from core.text.tokenizer import Tokenizer
+    from dashboard.figures.boards import Board
     from dashboard.figures.curves import Curves, Line, NumberLine, Place
     from dashboard.figures.decisions import Floats, Integers, Report
+    from dashboard.figures.runs import Known
 
 
 @st.cache_resource
@@ -68,22 +75,80 @@ def runs() -> list[RunRecord]:
     return store().list()
 
 
-def drawn_runs(records: Sequence[RunRecord], tokens: Tokens) -> pd.DataFrame:
-    """The table of all runs with its small pictures, drawn anew only where a record or a history has changed."""
+def known(records: Sequence[RunRecord]) -> Known:
+    """What is known of runs besides their records: costs and curves of those that are done."""
+    from dashboard.figures.runs import Known  # NumPy
+
+    done = [record for record in records if record.status == "done"]
+    return Known(
+        {record.run: efficiency(record) for record in done}, {record.run: curves(record)[0] for record in done}
+    )
+
+
+def test_rows(record: RunRecord) -> int:
+    """Texts of the test split that a run was measured on; 0 where it was not."""
+    path = store().path(record.run) / EVALUATION / "test" / METRICS
+    return _test_rows(str(path), file_version(path))
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _test_rows(path: str, version: str) -> int:
+    return Files.rows(Path(path)) if version else 0
+
+
+def efficiency(record: RunRecord) -> Efficiency:
+    """What a run costs, as far as it is known on this machine."""
     runs = store()
-    folders = [(record, runs.path(record.run)) for record in records]
-    versions = [
-        (record.run, record.status, file_version(path / RECORD), file_version(path / HISTORY))
-        for record, path in folders
-    ]
-    return _drawn_runs(str(runs.folder), fingerprint(versions), tokens, records)
+    versions = file_version(runs.path(record.run) / RECORD), costs.version(runs, record.run)
+    return _efficiency(str(runs.path(record.run)), versions, record)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _drawn_runs(folder: str, versions: str, tokens: Tokens, _records: Sequence[RunRecord]) -> pd.DataFrame:
-    from dashboard.figures.runs import drawn_runs  # pandas
+@st.cache_resource(max_entries=1024, show_spinner=False)
+def _efficiency(path: str, versions: tuple[str, str], _record: RunRecord) -> Efficiency:
+    return costs.efficiency(store(), _record)
 
-    return drawn_runs(_records, [None if one.status == "damaged" else curves(one)[0] for one in _records], tokens)
+
+@dataclass
+class Ties:
+    """Which models of a board cannot be told apart; filled by the first visitor whose page has been drawn without."""
+
+    groups: list[list[int]] | None = None
+    """Places of the models that were measured; None before it has been tested."""
+    reason: str = ""
+    """Why nothing could be tested."""
+
+
+def ties(board: Board) -> Ties:
+    """What is known so far; `test_ties` finds out."""
+    runs = store()
+    models = [[record.run for record in entry.model.runs.values()] for entry in board.measured]
+    files = [runs.path(run) / EVALUATION / "test" / PREDICTIONS for model in models for run in model]
+    return _ties(str(runs.folder), board.metric, fingerprint([models, [file_version(file) for file in files]]))
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _ties(folder: str, metric: str, versions: str) -> Ties:
+    return Ties()
+
+
+_testing = threading.Lock()
+"""One visitor tests; the others find it done."""
+
+
+def test_ties(board: Board) -> None:
+    """Test every pair of a board's models, seconds where they are many, and keep what comes out."""
+    from core.runs.ties import ties as tested  # SciPy
+
+    with _testing:
+        found = ties(board)
+        if found.groups is not None:
+            return
+        models = [[record.run for record in entry.model.runs.values()] for entry in board.measured]
+        try:
+            groups = tested(store(), models, board.metric) if len(models) > 1 else []
+        except SentiscopeError as error:
+            groups, found.reason = [], str(error)
+        found.groups = groups
 
 
 def runs_with_weights() -> list[RunRecord]:

@@ -23,6 +23,8 @@ RULE = "rule"
 LIMITS = "thresholds"
 LIMIT = "limit"
 COMPARED = "runs"
+COMPARE = "compare"
+"""The runs that stand side by side on the page of that name, a list; whoever leads there gives it to `go`."""
 DATA = "data"
 PART = "part"
 CLASS = "class"
@@ -50,6 +52,10 @@ CANCELLING = "train-cancelling"
 """The run whose cancelling has been asked for and is not confirmed yet."""
 MAP_PROBLEM = "map-problem"
 ROWS = "runs-table"
+SAID = "said"
+"""What `take` gave in this run."""
+TICKED = "ticked-"
+"""Before the name of a data set: the rows of its models that are ticked, to be compared."""
 EXAMPLES = "examples-table"
 CELL = "fig-confusion"
 CELLS = "confusion-table"
@@ -175,6 +181,13 @@ def typed(prefix: str) -> dict[str, str]:
     }
 
 
+def begun(widget: str, key: str, default: Any) -> Any:
+    """What a session key held when the widget was drawn first; until it is gone, it knows better itself."""
+    if widget not in st.session_state:
+        st.session_state[f"{key}-begun"] = st.session_state.get(key, default)
+    return st.session_state.get(f"{key}-begun", default)
+
+
 def put(key: str, value: Any) -> None:
     """Set a session key; for widgets only from a callback or before they are drawn."""
     st.session_state[key] = value
@@ -182,7 +195,16 @@ def put(key: str, value: Any) -> None:
 
 def take(key: str) -> Any:
     """Read a session key once."""
-    return st.session_state.pop(key, None)
+    value = st.session_state.pop(key, None)
+    if value is not None:
+        st.session_state.setdefault(SAID, {})[key] = value
+    return value
+
+
+def again() -> None:
+    """Draw the page anew, with what it has said once: a person has not had the time to read it."""
+    st.session_state.update(st.session_state.pop(SAID, {}))
+    st.rerun()
 
 
 def forget(*keys: str) -> None:
@@ -191,7 +213,7 @@ def forget(*keys: str) -> None:
         st.session_state.pop(key, None)
 
 
-def go(page: str, **values: str) -> None:
+def go(page: str, **values: str | Sequence[str]) -> None:
     """Open another page of `screens`, with these values in its bound widgets; the chosen run goes along.
 
     `st.switch_page` refuses parameters that a widget of this page is bound to, and to leave them all out; with a set

@@ -26,6 +26,26 @@ _CELLS = 1_000_000
 """Weights held at once: they stay in the cache of a common processor, and memory does not grow with the split."""
 
 
+def over_seeds(values: Sequence[float], ranges: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """The 95 % interval of the mean of several seeds, of which each has an interval over the same rows.
+
+    The variance over draws of the rows, which the seeds share, and that of their mean over draws of the seeds are
+    added; the quantile is the normal one and Student's t of the seeds, weighted by them. Of one seed its own interval.
+    """
+    if len(values) == 1:
+        return ranges[0]
+    from scipy.special import stdtrit
+
+    normal = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
+    rows = statistics.fmean(((high - low) / 2 / normal) ** 2 for low, high in ranges)
+    seeds = statistics.variance(values) / len(values)
+    if not rows + seeds:
+        return values[0], values[0]
+    quantile = (rows * normal + seeds * float(stdtrit(len(values) - 1, (1 + LEVEL) / 2))) / (rows + seeds)
+    middle, half = statistics.fmean(values), quantile * math.sqrt(rows + seeds)
+    return middle - half, middle + half
+
+
 def intervals(
     labels: np.ndarray,
     probabilities: np.ndarray,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core import stored
 from core.evaluation.projection import Projection, ProjectionConfig, project
 from core.exceptions import RunDamaged
 from core.runs import projections
@@ -59,6 +61,15 @@ class Files:
         """Splits with predictions, in the order train, validation, test, others."""
         found = [path.parent.name for path in (self.store.path(run) / EVALUATION).glob(f"*/{PREDICTIONS}")]
         return sorted(found, key=lambda split: (ORDER.get(split, 3), split))
+
+    @staticmethod
+    def rows(metrics: Path) -> int:
+        """Texts of a split, from the file of its metrics; 0 where it cannot be read."""
+        try:
+            found = stored.read_tree(metrics)
+        except (FileNotFoundError, RunDamaged):
+            return 0
+        return found["n"] if isinstance(found, dict) and isinstance(found.get("n"), int) else 0
 
     def report(self, record: RunRecord, split: str) -> decisions.Report:
         """What a run says of a split.

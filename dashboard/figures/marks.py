@@ -119,8 +119,8 @@ class Row:
     """Shown when it is unfolded; each can be picked, none ticked."""
     apart: bool = False
     """A line above it: something else begins."""
-    tick: bool = True
-    """Whether it can be ticked, where rows can."""
+    still: bool = False
+    """It is only looked at: neither picked nor ticked."""
 
 
 @dataclass(frozen=True)

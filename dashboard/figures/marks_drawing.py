@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 
 from dashboard.figures import nodes
+from dashboard.figures.drawing import Component, asset
 from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Picture, Row, Words
 from dashboard.figures.marks_ties import Line, Ties, ties
 from dashboard.figures.nodes import Node, element
@@ -22,18 +22,31 @@ COLOURS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
 """Tokens that the style sheet names; on a page they are there anyway."""
 
 
-@cache
-def style_sheet() -> str:
-    """The look of the table, for the component and for exported files."""
-    return (Path(__file__).parent.parent / "assets" / "marks.css").read_text(encoding="utf-8")
-
-
 def html(table: Marks, look: Look) -> str:
     """The table by itself, for an exported file or a notebook: it asks for no other file and runs nothing."""
     colours = "".join(f"--{'rule' if name == 'grid' else name}:{getattr(look.tokens, name)};" for name in COLOURS)
-    return f"<style>{style_sheet()}</style>" + nodes.html(
+    return f"<style>{asset('marks.css')}</style>" + nodes.html(
         element("div", draw(table, look), class_="marks", style=colours)
     )
+
+
+def component(
+    table: Marks, look: Look, *, picked: str = "", picks: bool = False, tick: str = "", ticked: Sequence[str] = ()
+) -> Component:
+    """The table as a drawing of a figure, which a keyboard can walk through.
+
+    Args:
+        table: What is shown.
+        look: Theme and size.
+        picked: The row that is picked; empty: none.
+        picks: Whether rows can be picked; the component's state `picked` is the row's id.
+        tick: What a row is ticked for; empty: rows have no box. The state `ticked` has their ids.
+        ticked: The rows that are ticked.
+    """
+    colours = {f"--{'rule' if name == 'grid' else name}": getattr(look.tokens, name) for name in COLOURS}
+    node = draw(table, look, tick=tick, live=True)
+    told = {"table": node, "colours": colours, "picked": picked, "picks": picks, "ticked": list(ticked)}
+    return Component("marks", told, look, still=html(table, look))
 
 
 def draw(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:
@@ -89,7 +102,7 @@ class _Drawing:
 
     def _rows(self, row: Row) -> Iterator[Node]:
         """A row and what it unfolds to."""
-        state = {"data_id": row.id, "tabindex": "0", "aria_selected": "false"} if self.live else {}
+        state = {"data_id": row.id, "tabindex": "0", "aria_selected": "false"} if self.live and not row.still else {}
         if self.folds:
             state |= {"aria_level": "1"} | ({"aria_expanded": "false"} if row.children else {})
         apart = {"class_": "apart"} if row.apart else {}
@@ -104,8 +117,8 @@ class _Drawing:
         name = _words_of(row.cells.get(first.key, ""))
         if self.tick:
             label = f"{self.tick} {name.text}"
-            box = element("input", type="checkbox", tabindex="-1", aria_label=label) if row.tick and not child else None
-            yield element("td", box, class_="box")
+            box = element("input", type="checkbox", tabindex="-1", aria_label=label)
+            yield element("td", None if row.still or child else box, class_="box")
         fold = element("span", "\u25b8" if foldable else "", class_="fold", aria_hidden="true") if self.folds else None
         parts = element("span", fold, *_spoken(name, cut_in_the_middle=True), class_="name")
         yield element("th", parts, scope="row", title=name.title or name.text)

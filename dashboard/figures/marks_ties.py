@@ -13,7 +13,7 @@ class Line:
     lane: int
     """From the left, 0-based."""
     part: str
-    """start · end · on: a row of the group · past: one between its rows that does not belong to it."""
+    """start · on · end · past: a row between them that does not belong to the group."""
 
 
 @dataclass(frozen=True)

@@ -1,46 +1,156 @@
-"""All runs as one table, their intervals and lambdas drawn small."""
+"""The models of a data set as a table of marks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
+from core.numbers import NARROW
+from core.runs.efficiency import Efficiency
 from core.runs.record import RunRecord
-from dashboard.figures import sparkline as marks
-from dashboard.figures.results import headline, run_frame
+from core.runs.seeds import seed_and_fold
+from dashboard.figures.boards import YARDSTICK, Board, Entry, reached
+from dashboard.figures.curves import Curves
+from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Picture, Row, Words, axis
+from dashboard.figures.numbers import duration, number, plus_minus
+from dashboard.figures.sparkline import sparkline
 from dashboard.figures.theme import Tokens
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from dashboard.figures.curves import Curves
-
-AXIS = (0.5, 1.0)
+STATUS = {"done": "not on test"}
+"""What stands in place of a number; else the status itself."""
+HEIGHT = 2.1
+"""Of a row, in rem."""
 
 
-def drawn_runs(records: Sequence[RunRecord], courses: Sequence[Curves | None], tokens: Tokens) -> pd.DataFrame:
-    """`run_frame` with two pictures per row: `interval`, and `course` where a lambda moved.
+@dataclass(frozen=True)
+class Known:
+    """What is known of runs besides their records, by name."""
 
-    Args:
-        records: The runs.
-        courses: Their curves; None for a damaged one.
-        tokens: Colours.
+    costs: Mapping[str, Efficiency] = field(default_factory=dict)
+    curves: Mapping[str, Curves] = field(default_factory=dict)
+
+
+def models_table(board: Board, known: Known, groups: Sequence[Sequence[str]], tokens: Tokens) -> Marks:
+    """One row for each model, best first, and those without a result at the end.
+
+    TF-IDF stands where it would as a model; where it is not the same for all of them, a ring in each row is its own.
     """
-    pictures = {
-        "interval": [_interval(record, tokens) for record in records],
-        "course": [_course(curves, tokens) for curves in courses],
+    yardstick = None if any(entry.record.preset == YARDSTICK for entry in board.measured) else board.yardstick
+    marks = {entry.id: _mark(entry, ring=board.yardstick is None) for entry in board.measured}
+    spans = [*marks.values(), Mark(yardstick)]
+    shared = axis(spans, leaves_out="low" if board.best_high else "high")
+    courses = {entry.id: _course(entry, known, tokens) for entry in board.entries}
+    rows = [_row(board, entry, known, marks.get(entry.id), courses[entry.id]) for entry in board.entries]
+    if yardstick is not None:
+        ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
+        rows.insert(len(ahead), _tfidf(yardstick))
+    measured = any(each.one is not None for each in known.costs.values())
+    columns = _columns(board, shared, ties=bool(groups), courses=any(courses.values()), measured=measured)
+    return Marks(f"Models on {board.name}, best first", columns, tuple(rows), tuple(map(tuple, groups)), HEIGHT)
+
+
+def _columns(board: Board, shared: Axis, *, ties: bool, courses: bool, measured: bool) -> tuple[Column, ...]:
+    several = any(len(entry.values) > 1 for entry in board.measured)
+    wanted = (
+        Column("model", "Model"),
+        Column("not to be told apart", "", ties=True) if ties else None,
+        Column("value", f"{board.title}, test", "9.2rem", number=True),
+        Column("mark", f"95 % interval{', dots are runs' if several else ''}", "34%", axis=shared),
+        Column("course", "λ", "5rem", opt=True) if courses else None,
+        Column("seeds", "Seeds", "3.9rem", number=True) if several else None,
+        Column("parameters", "Parameters", "6rem", number=True, soft=True, opt=True),
+        Column("training", "Training", "7rem", number=True, soft=True, opt=True),
+        Column("one", "One text", "5rem", number=True, soft=True, opt=True) if measured else None,
+        Column("memory", "Memory", "4.9rem", number=True, soft=True, opt=True) if measured else None,
+    )
+    return tuple(column for column in wanted if column is not None)
+
+
+def _row(board: Board, entry: Entry, known: Known, mark: Mark | None, course: Picture | None) -> Row:
+    record, runs = entry.record, list(entry.model.runs.values())
+    cells: dict[str, Cell] = {
+        "model": Words(entry.model.name, small=_second(entry), strong=mark is not None and entry is board.entries[0]),
+        "value": _value(entry),
+        **_costs(record, known.costs.get(record.run)),
     }
-    return run_frame(records).assign(**pictures)
+    if mark is not None:
+        cells |= {"mark": mark, "seeds": str(len(entry.values))}
+    if course is not None:
+        cells["course"] = course
+    children = tuple(_child(board, run, known) for run in runs) if len(runs) > 1 else ()
+    without = next((each for each in board.entries if each.value is None), None)
+    return Row(entry.id, cells, children, apart=entry is without and entry is not board.entries[0])
 
 
-def _interval(record: RunRecord, tokens: Tokens) -> str:
-    found = headline(record)
-    if found is None or found.low is None or found.high is None or found.value < AXIS[0]:
-        return marks.blank()
-    return marks.interval(found.value, found.low, found.high, AXIS, found.yardstick, tokens)
+def _child(board: Board, record: RunRecord, known: Known) -> Row:
+    """A run of a model of several."""
+    value = reached(record, board.metric)
+    seed, fold = seed_and_fold(record)
+    name = f"seed {seed}" + (f", fold {fold}" if fold >= 0 else "")
+    cells: dict[str, Cell] = {"model": Words(name, small=record.run), **_costs(record, known.costs.get(record.run))}
+    if value is not None:
+        cells |= {"value": number(value), "mark": Mark(dots=(value,), said=number(value))}
+    return Row(record.run, cells)
 
 
-def _course(curves: Curves | None, tokens: Tokens) -> str:
+def _costs(record: RunRecord, cost: Efficiency | None) -> dict[str, Cell]:
+    if record.status != "done":
+        return {}
+    found: dict[str, Cell] = {"parameters": size(record.parameters), "training": duration(record.seconds)}
+    if cost is not None and cost.one is not None and cost.memory is not None:
+        found |= {"one": milliseconds(cost.one), "memory": megabytes(cost.memory)}
+    return found
+
+
+def _tfidf(yardstick: float) -> Row:
+    cells: dict[str, Cell] = {
+        "model": Words("TF-IDF", small="yardstick"),
+        "value": number(yardstick),
+        "mark": Mark(yardstick, tie=True, said=f"TF-IDF {number(yardstick)}"),
+    }
+    return Row("yardstick", cells, still=True)
+
+
+def _second(entry: Entry) -> str:
+    """What stands behind the name of a model."""
+    if entry.record.preset == YARDSTICK:
+        return "yardstick"
+    return "" if entry.record.preset in entry.model.name else entry.record.preset
+
+
+def _value(entry: Entry) -> Cell:
+    if entry.value is None:
+        return Words(STATUS.get(entry.record.status, entry.record.status), title=entry.record.reason)
+    if entry.low is None or entry.high is None:
+        return number(entry.value)
+    return plus_minus(entry.value, entry.low, entry.high)
+
+
+def _mark(entry: Entry, ring: bool) -> Mark:
+    dots = entry.values if len(entry.values) > 1 else ()
+    return Mark(entry.value, entry.low, entry.high, dots=dots, reference=entry.yardstick if ring else None)
+
+
+def _course(entry: Entry, known: Known, tokens: Tokens) -> Picture | None:
+    curves = known.curves.get(entry.record.run)
     if curves is None:
-        return marks.blank()
-    return marks.sparkline(list(curves.lambdas.values()), [layer for layer, _ in curves.lambdas], tokens)
+        return None
+    drawn = sparkline([*curves.lambdas.values()], [layer for layer, _ in curves.lambdas], tokens)
+    return None if drawn is None else Picture(drawn, "change of each λ since the start, by layer and component")
+
+
+def size(parameters: int) -> str:
+    """A number of parameters as it stands in a narrow column: `154 k`, `6`, `2.1 M`."""
+    if parameters >= 10**6:
+        return f"{parameters / 10**6:.1f}{NARROW}M"
+    return f"{round(parameters / 1000)}{NARROW}k" if parameters >= 1000 else str(parameters)
+
+
+def milliseconds(time: float) -> str:
+    """`0.84 ms`."""
+    return f"{time:.{0 if time >= 100 else 1 if time >= 10 else 2}f}{NARROW}ms"
+
+
+def megabytes(size: int) -> str:
+    """`5.2 MB`."""
+    return f"{size / 10**6:.{0 if size >= 10**8 else 1}f}{NARROW}MB"

@@ -8,14 +8,15 @@ from functools import partial
 import streamlit as st
 
 from core.runs.record import RunRecord
-from dashboard import data
+from dashboard import data, state
+from dashboard.figures.boards import Board, boards, metric_names
 from dashboard.figures.numbers import count, number
 from dashboard.figures.offer import offered
 from dashboard.figures.results import headline, run_frame
 from dashboard.screens.overview_files import arrival, bring_in
-from dashboard.screens.overview_table import run_table
+from dashboard.screens.overview_table import board_table
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, heading
+from dashboard.widgets.figure import caption
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty
 from dashboard.widgets.next_step import next_step
@@ -23,8 +24,8 @@ from dashboard.widgets.runs import damaged
 
 QUESTION = "What has been trained here, and how well does each model do?"
 TABLE = (
-    "± is half of the 95 % interval (percentile bootstrap over the test sentences). In the drawn interval the ring "
-    "marks TF-IDF with logistic regression on the same data: a model inside its interval cannot be told apart from it."
+    "± is half of the 95 % interval. Upright lines join models that cannot be told apart. TF-IDF with logistic "
+    "regression on the same data is the yardstick. A model with several runs can be unfolded. Training is wall time."
 )
 
 POLL_SECONDS = 2.0
@@ -38,9 +39,10 @@ def page() -> None:
     """Next step, then the runs."""
     records = data.runs()
     st.fragment(_notice, run_every=POLL_SECONDS)(_states(records))
-    done = [record for record in records if record.status == "done"]
-    runs = "runs" if len(records) > 1 else "run"
-    header("Overview", QUESTION, [(count(len(records)), runs), (count(len(done)), "finished")] if records else [])
+    names = metric_names(records)
+    metric = names.get(state.asked(state.METRIC), "")
+    shown = boards(records, metric)
+    header("Overview", QUESTION, _facts(records, shown))
     arrival()
     if not records:
         empty(
@@ -52,14 +54,41 @@ def page() -> None:
         )
         bring_in()
         return
-    next_step(*_advice(records))
-    heading("Runs", "runs", note="newest first")
-    run_table(records)
+    live = any(record.status in ("queued", "running") for record in records)
+    if live:
+        next_step(*_advice(records))
+    for board in shown:
+        board_table(board, names if board is shown[0] else {}, alone=len(shown) == 1)
     caption(TABLE)
+    if not live:
+        next_step(*_advice(records))
     for record in (one for one in records if one.status == "damaged"):
         damaged(record)
     bring_in()
     export_bar("overview", {"Runs": partial(run_frame, records)}, figures=False)
+    _test(shown)
+
+
+def _facts(records: Sequence[RunRecord], shown: Sequence[Board]) -> list[tuple[str, str]]:
+    """What the page is about: the data where there is one data set, else how many runs."""
+    if not records:
+        return []
+    done = [record for record in records if record.status == "done"]
+    counts = [(count(len(records)), f"{'runs' if len(records) > 1 else 'run'}, {count(len(done))} finished")]
+    if len(shown) != 1 or not shown[0].measured:
+        return counts
+    (board,) = shown
+    rows = board.measured[0].record.progress.get("rows", {}).get("train", 0)
+    return [(board.name, f"{count(rows)} training sentences" if rows else ""), *counts]
+
+
+def _test(shown: Sequence[Board]) -> None:
+    """What needs tests comes when everything else stands there: the brackets of many models take seconds."""
+    untested = [board for board in shown if data.ties(board).groups is None]
+    for board in untested:
+        data.test_ties(board)
+    if untested:
+        state.again()
 
 
 def _states(records: Sequence[RunRecord]) -> list[tuple[str, str]]:

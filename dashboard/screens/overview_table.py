@@ -1,63 +1,135 @@
-"""All runs as a table that leads to their pages."""
+"""Every data set with its models as a table that leads to their pages, and to Compare."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.figures import sparkline as marks
+from dashboard.figures.boards import Board, against_yardstick, finding
+from dashboard.figures.marks import Marks
+from dashboard.figures.marks_drawing import component
+from dashboard.figures.numbers import count
+from dashboard.figures.runs import models_table
 from dashboard.screens.overview_files import export_button
-from dashboard.widgets.messages import selection_note
+from dashboard.widgets.figure import caption, heading, place
+from dashboard.widgets.messages import opening, selection_note
 from dashboard.widgets.run_removal import removal_button
-from dashboard.widgets.style import look, row_height
+from dashboard.widgets.style import look
 
-COLUMNS = ("run", "status", "data", "model", "accuracy", "interval", "tfidf")
-ACCURACY = (
-    "± is half of the 95 % bootstrap interval. With several labels per text it is the plain mean of F1 over the "
-    "labels, at each model's own thresholds"
-)
 TARGETS = (("Performance", "performance"), ("Sentence", "sentence"), ("Training", "train"))
+LEAST, MOST = 2, 6
+"""Models that are compared at once."""
+HOW = (
+    "Mean over seeds. The interval counts the drawing of test sentences (percentile bootstrap) and, where there are "
+    "several runs, the drawing of seeds. An upright line joins models of which no two can be told apart: paired tests "
+    "on the same sentences, for accuracy McNemar's, Holm over all pairs. One text and Memory: a prediction on one CPU "
+    "thread of this machine, `sentiscope runs measure` measures what has none."
+)
 
 
-def run_table(records: Sequence[RunRecord]) -> None:
-    """One row per run; a chosen row offers its pages."""
-    frame = data.drawn_runs(records, look().tokens)
-    moved = bool((frame["course"] != marks.blank()).any())
-    text = st.column_config.TextColumn
-    event = st.dataframe(
-        frame,
-        hide_index=True,
-        row_height=row_height(),
-        column_order=[*COLUMNS, "course"] if moved else COLUMNS,
-        column_config={
-            "run": text("Run", width=138 if moved else 170),
-            "status": text("Status", width=76),
-            "data": text("Data", width=68),
-            "model": text("Model", width=88 if moved else 104),
-            "accuracy": text("Accuracy, test", width=104 if moved else 132, help=ACCURACY),
-            "interval": st.column_config.ImageColumn(
-                "0.5 to 1", width=92, help="The interval drawn; the ring is TF-IDF"
-            ),
-            "tfidf": text("TF-IDF", width=58, alignment="right", help="The yardstick on the same data"),
-            "course": st.column_config.ImageColumn(
-                "λ", width=74, help="Change since the start, by layer and component"
-            ),
-        },
-        key=state.current(state.ROWS),
-        on_select="rerun",
-        selection_mode="single-row",
-        alt="All runs",
+def board_table(board: Board, metrics: Mapping[str, str], *, alone: bool) -> None:
+    """What the order says, a heading, and one row per model; a picked row offers its pages.
+
+    Args:
+        board: The models of a data set.
+        metrics: What they can be ordered by, title → name; the choice holds for all boards, and the first offers it.
+        alone: Whether there is no other board, so that the head of the page names the data.
+    """
+    tested = data.ties(board)
+    ids = [entry.id for entry in board.measured]
+    groups = [[ids[place] for place in group] for group in tested.groups or ()]
+    records = [record for entry in board.entries for record in entry.model.records]
+    if said := finding(board, groups if tested.groups is not None else None):
+        opening(said, against_yardstick(board))
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        n = data.test_rows(board.entries[0].record)
+        note = ", ".join(filter(None, (f"n = {count(n)} test sentences" if n else "", "best first")))
+        heading("Models" if alone else board.name, f"models-{board.name}", note=note, about=HOW)
+        _order(metrics)
+        compare = st.container(horizontal=True, vertical_alignment="center", width="content")
+    table = models_table(board, data.known(records), groups, look().tokens)
+    ticked, picked = _rows(board, table)
+    with compare:
+        _compare(board, ticked)
+    if tested.reason:
+        caption(f"Which of them differ could not be tested: {tested.reason}")
+    if picked:
+        _offer(_record(board, picked))
+
+
+def _rows(board: Board, table: Marks) -> tuple[list[str], str]:
+    """The table; gives the rows that are ticked, which outlast a visit to another page, and the row that is picked."""
+    name = f"{state.current(state.ROWS)}-{board.name}"
+    begun = state.begun(f"fig-{name}", state.TICKED + board.name, ())
+    found = place(
+        component(table, look(), picks=True, tick="compare", ticked=begun),
+        name,
+        table.label,
+        default={"ticked": list(begun)},
+        on_picked_change=_told,
+        on_ticked_change=_told,
+        on_unfolded_change=_told,
     )
-    if rows := event["selection"]["rows"]:
-        record = records[rows[0]]
-        run = record.run
-        with st.container(key="selection", horizontal=True, vertical_alignment="center"):
-            selection_note(run, "open it on")
-            for title, page in TARGETS:
-                if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
-                    state.go(page)
-            export_button(run, record.status)
-            removal_button(run)
+    ticked = [row.id for row in table.rows if row.id in (found.get("ticked") or ())]
+    state.put(state.TICKED + board.name, ticked)
+    picked = found.get("picked")
+    return ticked, picked if picked in table.ids else ""
+
+
+def _told() -> None:
+    """A component tells only what somebody listens to."""
+
+
+def _order(metrics: Mapping[str, str]) -> None:
+    """What the models are ordered by; nothing to choose before one has been measured."""
+    if len(metrics) > 1:
+        state.keep_to(state.METRIC, list(metrics))
+        with st.container(horizontal=True, vertical_alignment="center", width="content", gap="small"):
+            st.html('<span class="s-note">by</span>', width="content")
+            st.selectbox(
+                "Order by",
+                list(metrics),
+                key=state.METRIC,
+                bind="query-params",
+                width=190,
+                label_visibility="collapsed",
+            )
+
+
+def _record(board: Board, row: str) -> RunRecord:
+    """The run of a row; of a model of several the first."""
+    found = {record.run: record for entry in board.entries for record in entry.model.records}
+    return found.get(row) or next(entry.record for entry in board.entries if entry.id == row)
+
+
+def _compare(board: Board, ticked: Sequence[str]) -> None:
+    """The button that leads to Compare, with what to do before."""
+    runs = [record.run for entry in board.entries if entry.id in ticked for record in entry.model.runs.values()]
+    ready = LEAST <= len(ticked) <= MOST
+    words = f"{len(ticked)} ticked" if ready else f"Tick {LEAST} to {MOST} models to compare them"
+    st.html(f'<span class="s-note">{words}</span>', width="content")
+    pressed = st.button(
+        "Compare",
+        type="primary",
+        key=f"compare-{board.name}",
+        disabled=not ready,
+        on_click=state.choose_run,
+        args=(runs[0] if runs else state.run(),),
+    )
+    if pressed:
+        state.go("compare", **{state.COMPARE: runs})
+
+
+def _offer(record: RunRecord) -> None:
+    """What can be done with a picked run."""
+    run = record.run
+    with st.container(key="selection", horizontal=True, vertical_alignment="center"):
+        selection_note(run, record.reason or "open it on")
+        for title, page in TARGETS:
+            if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
+                state.go(page)
+        export_button(run, record.status)
+        removal_button(run)

@@ -40,6 +40,12 @@ def _commands(text: str) -> str:
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
+def opening(sentence: str, more: str = "") -> None:
+    """What a page has found, in one computed sentence, and one that qualifies it."""
+    rest = f"<p>{escape(more)}</p>" if more else ""
+    st.html(f'<div class="s-open" role="status"><h2>{escape(sentence)}</h2>{rest}</div>')
+
+
 def selection_note(what: str, why: str) -> None:
     """What is selected, and by what."""
     st.html(f'<div class="s-sel"><b>{escape(what)}</b> <span>{escape(why)}</span></div>', width="stretch")

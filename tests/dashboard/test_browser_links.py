@@ -8,8 +8,6 @@ import pytest
 from browsing import settle, visit
 from playwright.sync_api import Page, expect
 
-from core.runs.store import RunStore
-
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 LASSO = ((-0.49, -0.49), (0.49, -0.49), (0.49, 0.49), (-0.49, 0.49), (-0.49, -0.45))
@@ -58,12 +56,13 @@ def read_on_the_sentence_page(page: Page) -> str:
     return text
 
 
-def test_a_row_of_the_overview_leads_to_its_run(browser, server, trained):
+def test_a_row_of_the_overview_leads_to_its_run(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/?run=baseline")
-    expect(page.get_by_role("heading", name="Runs")).to_be_visible(timeout=60_000)
+    table = page.get_by_role("grid", name="Models on reviews.csv, best first")
+    expect(table).to_be_visible(timeout=60_000)
     settle(page)
-    first_row(page, "All runs", [record.run for record in RunStore(trained).list()].index("finished"))
+    table.get_by_role("rowheader", name="finished").click()
     expect(page.locator(".s-sel b")).to_have_text("finished", timeout=30_000)
     settle(page)
     page.get_by_role("button", name="Sentence", exact=True).click()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -21,13 +22,11 @@ def chosen(app, runs):
 
     def opened(run: str):
         app.query_params["run"] = run
-        app.session_state[state.ROWS] = {"selection": {"rows": [row(run)], "columns": []}}
+        data = Path(RunStore(runs).read(run).config.data.name).name
+        app.session_state[f"fig-{state.ROWS}-{data}"] = {"picked": run}
         app.run()
         assert not app.exception
         return app
-
-    def row(run: str) -> int:
-        return [record.run for record in RunStore(runs).list()].index(run)
 
     return opened
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn import metrics as sk
 
 from core.evaluation import intervals as module
@@ -10,6 +11,7 @@ from core.evaluation.intervals import (
     RESAMPLES,
     class_intervals,
     intervals,
+    over_seeds,
     per_class_intervals,
     share_interval,
     wilson,
@@ -154,3 +156,13 @@ def test_the_intervals_of_several_labels_are_at_the_thresholds():
     found = per_class_intervals(labels, probabilities, ("calm", "joy"), "multi", np.array([0.2, 0.7]))
     first, second = class_intervals(labels, probabilities > [0.2, 0.7])
     assert found == {"calm": first, "joy": second}
+
+
+def test_the_interval_over_seeds_adds_what_the_rows_and_the_seeds_vary():
+    assert over_seeds([0.8], [(0.75, 0.84)]) == (0.75, 0.84), "one seed has its own interval"
+    same = over_seeds([0.8, 0.8, 0.8], [(0.76, 0.84)] * 3)
+    assert same == pytest.approx((0.76, 0.84)), "the seeds share the rows: three are no better than one"
+    low, high = over_seeds([0.79, 0.81], [(0.8, 0.8)] * 2)
+    half = stats.t.ppf(0.975, 1) * np.std([0.79, 0.81], ddof=1) / np.sqrt(2)
+    assert (low, high) == pytest.approx((0.8 - half, 0.8 + half)), "Student's interval of the seeds alone"
+    assert over_seeds([0.8, 0.8], [(0.8, 0.8)] * 2) == (0.8, 0.8)

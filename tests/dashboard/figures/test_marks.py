@@ -8,7 +8,7 @@ import pytest
 
 from dashboard.figures import nodes
 from dashboard.figures.marks import Axis, Column, Mark, Marks, Row, Words, axis
-from dashboard.figures.marks_drawing import draw, html
+from dashboard.figures.marks_drawing import component, draw, html
 from dashboard.figures.marks_ties import Line, ties
 from dashboard.figures.theme import DARK, LIGHT, Look
 
@@ -162,3 +162,9 @@ def test_an_exported_table_carries_its_colours():
     assert f"--ink:{LIGHT.ink};" in html(table(), Look())
     assert f"--rule:{DARK.grid};" in html(table(), Look(dark=True))
     assert "--px:1.3px" in html(table(), Look(projector=True))
+
+
+def test_an_exported_file_runs_no_script():
+    made = component(table(), Look(), picks=True, tick="compare", ticked=["best"])
+    assert made.html("here").startswith('<div id="here"><style>') and "<script" not in made.html("here")
+    assert made.data["ticked"] == ["best"] and made.data["picks"] and json.dumps(made.data)

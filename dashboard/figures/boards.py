@@ -1,0 +1,214 @@
+"""What has been trained, by data set: models best first, seeds folded, with what can be said of their order."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.data.config import DataConfig
+from core.data.table import TEST, Task
+from core.metrics import METRICS, TUNED, USUAL, known_metrics, named, title
+from core.runs.record import RunRecord
+from core.runs.seeds import Model, folded
+from dashboard.figures.naming import data_name
+from dashboard.figures.numbers import number, signed
+
+YARDSTICK = "tfidf-logreg"
+"""The preset that is the yardstick."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model of a board."""
+
+    model: Model
+    values: tuple[float, ...] = ()
+    """Of its runs that were measured, by seed and fold."""
+    low: float | None = None
+    high: float | None = None
+    """The 95 % interval of their mean: over draws of the test texts, and over seeds where there are several."""
+    yardstick: float | None = None
+
+    @property
+    def record(self) -> RunRecord:
+        """The first of its runs."""
+        return self.model.records[0]
+
+    @property
+    def id(self) -> str:
+        """Of its row: the name of its run; of several a name that no run can have."""
+        return self.record.run if len(self.model.runs) == 1 else f"model {self.record.run}"
+
+    @property
+    def value(self) -> float | None:
+        """The mean over its runs; None where none was measured."""
+        return statistics.fmean(self.values) if self.values else None
+
+
+@dataclass(frozen=True)
+class Board:
+    """Models that were tested on the same texts."""
+
+    name: str
+    task: Task
+    metric: str
+    """As in records; of several labels perhaps tuned."""
+    entries: tuple[Entry, ...]
+    """Those that were measured, best first; then the others, newest first."""
+
+    @property
+    def measured(self) -> tuple[Entry, ...]:
+        """Those with a value."""
+        return tuple(entry for entry in self.entries if entry.value is not None)
+
+    @property
+    def title(self) -> str:
+        """Of the metric."""
+        return title(self.metric)
+
+    @property
+    def best_high(self) -> bool:
+        """Whether more is better."""
+        return named(self.metric).better == "higher"
+
+    @property
+    def yardstick(self) -> float | None:
+        """What TF-IDF reaches where it is the same for all models; they may have been trained on other rows."""
+        found = {round(entry.yardstick, 9) for entry in self.measured if entry.yardstick is not None}
+        return found.pop() if len(found) == 1 else None
+
+
+def boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
+    """Every data set with its models, the one with most models first.
+
+    Args:
+        records: Runs; damaged ones are left out, as nobody knows what they were trained on.
+        metric: As in records; empty, or not defined where texts have one label (or several): the usual one.
+    """
+    groups: dict[DataConfig, list[RunRecord]] = {}
+    for record in records:
+        if record.status != "damaged":
+            groups.setdefault(_tested(record.config.data), []).append(record)
+    found = [_board(name, metric, group) for name, group in zip(_names([*groups]), groups.values(), strict=True)]
+    return sorted(found, key=lambda board: -len(board.measured))
+
+
+def _tested(data: DataConfig) -> DataConfig:
+    """The settings on which the test split depends; runs of which these are equal share a board."""
+    return dataclasses.replace(data, limit=0, fold=0)
+
+
+def _names(several: Sequence[DataConfig]) -> list[str]:
+    """What each is called; with the settings that tell it apart where two share a name."""
+    names = [data_name(data.name) for data in several]
+    told = []
+    for name, data in zip(names, several, strict=True):
+        others = [vars(other) for other, each in zip(several, names, strict=True) if each == name and other != data]
+        apart = [f"{key}={value}" for key, value in vars(data).items() if any(each[key] != value for each in others)]
+        told.append(", ".join([name, *(part for part in apart if not part.startswith("name=") and part[-1] != "=")]))
+    return told
+
+
+def _board(name: str, metric: str, records: Sequence[RunRecord]) -> Board:
+    task: Task = next((record.task for record in records if record.classes), "single")  # who waits does not know yet
+    chosen = _metric(metric, task)
+    entries = [_entry(model, chosen) for model in folded(records)]
+    measured = [(entry.value, entry) for entry in entries if entry.value is not None]
+    measured.sort(key=lambda each: each[0], reverse=named(chosen).better == "higher")
+    others = [entry for entry in entries if entry.value is None]
+    return Board(name, task, chosen, (*(entry for _, entry in measured), *others))
+
+
+def _metric(metric: str, task: Task) -> str:
+    """The metric itself where this task has it, else the nearest that it has."""
+    if metric and task not in named(metric).tasks:
+        metric = METRICS[metric.removeprefix(TUNED)].nearest
+    return metric if metric in known_metrics() and task in named(metric).tasks else USUAL[task][0]
+
+
+def _entry(model: Model, metric: str) -> Entry:
+    found = [(reached(record, metric), _range(record, metric)) for record in model.runs.values()]
+    values = tuple(value for value, _ in found if value is not None)
+    ranges = [ends for value, ends in found if value is not None and ends is not None]
+    yardstick = reached_by_yardstick(model.records[0], metric)
+    if not values or len(ranges) < len(values):
+        return Entry(model, values, yardstick=yardstick)
+    from core.evaluation.intervals import over_seeds  # NumPy: the page shows its head before that
+
+    return Entry(model, values, *over_seeds(values, ranges), yardstick)
+
+
+def reached(record: RunRecord, metric: str) -> float | None:
+    """A metric of a run on test; None where it has not been measured."""
+    tree, name = _tree(record.results, metric)
+    value = at(tree, "metrics", TEST, name)
+    return value if isinstance(value, (int, float)) else None
+
+
+def _range(record: RunRecord, metric: str) -> tuple[float, float] | None:
+    tree, name = _tree(record.results, metric)
+    found = at(tree, "intervals", TEST, name)
+    return (found[0], found[1]) if found else None
+
+
+def reached_by_yardstick(record: RunRecord, metric: str) -> float | None:
+    """What TF-IDF reached on the data of a run."""
+    tree, name = _tree(at(record.results, "yardstick"), metric)
+    value = at(tree, "splits", TEST, name)
+    return value if isinstance(value, (int, float)) else None
+
+
+def _tree(results: Any, metric: str) -> tuple[Any, str]:
+    """Where a metric lies: beside the others, or among those at tuned thresholds."""
+    name = metric.removeprefix(TUNED)
+    return (at(results, "tuned") if name != metric else results), name
+
+
+def at(tree: Any, *path: str) -> Any:
+    """What lies at the end of a path of keys; None where it ends early."""
+    for key in path:
+        tree = tree.get(key) if isinstance(tree, Mapping) else None
+    return tree
+
+
+def metric_names(records: Iterable[RunRecord]) -> dict[str, str]:
+    """What models can be ordered by, title → name; first the usual of each task, which has an empty name."""
+    tasks: set[Task] = {record.task for record in records if record.status == "done"} or {"single"}
+    first = " or ".join(title(USUAL[task][0]) for task in USUAL if task in tasks)
+    found = {name for record in records for name in at(record.results, "metrics", TEST) or {}}
+    tuned = {f"{TUNED}{name}" for record in records for name in at(record.results, "tuned", "metrics", TEST) or {}}
+    titles = {title(name): name for name in known_metrics() if name in found | tuned}
+    return {first: ""} | {each: name for each, name in titles.items() if each != first}
+
+
+def finding(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
+    """What the order says, in a sentence; `groups` are rows that cannot be told apart, None before they are tested."""
+    measured = board.measured
+    if not measured:
+        return ""
+    best = measured[0].model.name
+    if len(measured) == 1:
+        return f"{best} is the only model that was tested."
+    tied = next((len(group) for group in groups or () if measured[0].id in group), 1)
+    if tied == len(measured):
+        return f"None of the {tied} models can be told from the others."
+    rest = f", but the first {tied} cannot be told apart" if tied > 1 else ""
+    return f"{best} is best of {len(measured)}{rest}."
+
+
+def against_yardstick(board: Board) -> str:
+    """Where the models stand next to TF-IDF, in a sentence; empty where nothing can be said."""
+    limit = board.yardstick
+    measured = [entry for entry in board.measured if entry.record.preset != YARDSTICK]
+    if limit is None or not measured:
+        return ""
+    values = [entry.value for entry in measured if entry.value is not None]
+    better = sum((value > limit) == board.best_high and value != limit for value in values)
+    best = signed(values[0] - limit, 3)
+    if len(values) == 1:
+        return f"TF-IDF reaches {number(limit)}; the difference is {best}."
+    how_many = "Every model is" if better == len(values) else f"{better or 'None'} of {len(values)} models are"
+    return f"{how_many} better than TF-IDF ({number(limit)}); the best differs by {best}."

@@ -1,0 +1,79 @@
+"""The table of models on Overview."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from finished import run
+
+from core.runs.efficiency import Efficiency
+from dashboard.figures.boards import boards
+from dashboard.figures.marks import Mark, Words
+from dashboard.figures.runs import Known, megabytes, milliseconds, models_table, size
+from dashboard.figures.theme import LIGHT
+
+
+def made(records, *, groups=(), metric="", **known):
+    (board,) = boards(records, metric)
+    return models_table(board, Known(**known), groups, LIGHT)
+
+
+def keys(table) -> list[str]:
+    return [column.key for column in table.columns]
+
+
+def test_tfidf_stands_where_it_would_as_a_model_and_cannot_be_picked():
+    table = made([run("good", 0.9), run("bad", 0.5, training__lr=1e-3)])
+    assert [row.id for row in table.rows] == ["good", "yardstick", "bad"]
+    assert table.rows[1].still and table.rows[1].cells["value"] == "0.700"
+
+
+def test_where_yardsticks_differ_each_row_has_a_ring_of_its_own():
+    other = run("b", 0.8, data__limit=100)
+    other.results["yardstick"] = {"splits": {"test": {"accuracy": 0.6}}}
+    table = made([run("a", 0.9), other])
+    assert [row.cells["mark"].reference for row in table.rows] == [0.7, 0.6]
+
+
+def test_a_run_of_the_yardstick_is_named_as_such_and_not_shown_twice():
+    table = made([dataclasses.replace(run("mine", 0.7), preset="tfidf-logreg"), run("a", 0.9, training__lr=1e-3)])
+    assert [row.id for row in table.rows] == ["a", "mine"]
+    assert table.rows[1].cells["model"] == Words("mine", small="yardstick")
+
+
+def test_seeds_unfold_to_runs():
+    table = made([run("s0", 0.90, training__seed=0), run("s1", 0.88, training__seed=1)])
+    row = table.rows[0]
+    assert [child.id for child in row.children] == ["s0", "s1"]
+    assert row.cells["mark"].dots == (0.90, 0.88) and row.cells["seeds"] == "2"
+    assert row.children[0].cells["model"] == Words("seed 0", small="s0")
+    assert row.children[0].cells["mark"] == Mark(dots=(0.9,), said="0.900")
+
+
+def test_what_has_no_result_says_why_below_the_others():
+    failed = dataclasses.replace(run("broken", status="failed"), reason="out of memory")
+    table = made([run("a", 0.9), run("waits", status="queued"), failed, run("bare", training__lr=1e-3)])
+    told = {row.id: row.cells["value"] for row in table.rows[2:]}
+    assert told["waits"].text == "queued" and told["bare"].text == "not on test"
+    assert told["broken"] == Words("failed", title="out of memory")
+    assert [row.apart for row in table.rows] == [False, False, True, False, False]
+
+
+def test_columns_in_which_nothing_would_stand_are_not_there():
+    assert keys(made([run("a", 0.9)])) == ["model", "value", "mark", "parameters", "training"]
+    costs = {"a": Efficiency(1200, 3.0, 9000, one=0.5, batch=0.1, memory=2_500_000)}
+    table = made([run("a", 0.9)], costs=costs)
+    assert keys(table)[-2:] == ["one", "memory"]
+    assert (table.rows[0].cells["one"], table.rows[0].cells["memory"]) == ("0.50\u202fms", "2.5\u202fMB")
+
+
+def test_upright_lines_need_a_column_only_where_there_are_ties():
+    records = [run("a", 0.9), run("b", 0.89, training__lr=1e-3)]
+    assert "not to be told apart" in keys(made(records, groups=[["a", "b"]]))
+    assert "not to be told apart" not in keys(made(records))
+
+
+def test_sizes_fit_into_a_narrow_column():
+    assert [size(each) for each in (6, 999, 153_912, 2_100_000)] == ["6", "999", "154\u202fk", "2.1\u202fM"]
+    assert [milliseconds(each) for each in (0.5, 12.34, 250.0)] == ["0.50\u202fms", "12.3\u202fms", "250\u202fms"]
+    assert [megabytes(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]
