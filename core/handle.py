@@ -274,6 +274,7 @@ class Run:
         self,
         name: str,
         *,
+        against: Sequence[str] = (),
         split: str = "",
         text: str = "",
         theme: str = "light",
@@ -283,6 +284,7 @@ class Run:
 
         Args:
             name: `sentiscope figures` has all; a name that is none is answered with the list.
+            against: Names of other runs, for the figures that compare several.
             split: Of the figures on predictions; empty: test, or the last that was evaluated.
             text: Of the figures of a sentence (`grid`, `coefficients`, `gates` …).
             theme: `light` or `dark`.
@@ -295,12 +297,14 @@ class Run:
         Raises:
             InputError: There is no such figure, split or option, or this run has none of it; the message says why.
         """
-        return verbs.figure(self.name, name, split=split, text=text, theme=theme, options=options, store=self.store)
+        about: dict[str, Any] = {"against": against, "split": split, "text": text, "theme": theme}
+        return verbs.figure(self.name, name, options=options, store=self.store, **about)
 
     def figures(
         self,
         folder: str | Path,
         *,
+        against: Sequence[str] = (),
         split: str = "",
         only: Sequence[str] = (),
         text: str = "",
@@ -318,7 +322,7 @@ class Run:
         Raises:
             InputError: As `figure`, or the folder cannot be written.
         """
-        chosen: dict[str, Any] = {"options": options, "csv": csv, "store": self.store}
+        chosen: dict[str, Any] = {"against": against, "options": options, "csv": csv, "store": self.store}
         return verbs.figures(self.name, Path(folder), split=split, only=only, text=text, theme=theme, **chosen)
 
     def project(

@@ -28,6 +28,7 @@ PAGES = (
     ("train", "Train", "play_circle"),
     ("sweeps", "Sweeps", "grid_on"),
     ("performance", "Performance", "target"),
+    ("compare", "Compare", "compare_arrows"),
     ("embeddings", "Embeddings", "scatter_plot"),
     ("sentence", "Sentence", "notes"),
     ("lambdas", "Lambdas", "timeline"),

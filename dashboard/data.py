@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from core.data.inspect import FileReport
     from core.data.table import Dataset
     from core.interpret.sentence import SentenceView
+    from core.runs.comparison import Sides
+    from core.runs.efficiency import Efficiency
     from core.runs.load import LoadedRun
     from core.text.tokenizer import Tokenizer
     from dashboard.figures.boards import Board
@@ -234,9 +236,10 @@ def drawn(figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Dra
     Raises:
         NotAvailable: this run has nothing of the kind.
     """
-    path = store().path(source.record.run)
+    runs = store()
+    folders = [runs.path(record.run) for record in (source.record, *source.others)]
     files = (RECORD, HISTORY, WEIGHTS, f"{EVALUATION}/{source.split}/{PREDICTIONS}")
-    versions = (str(path), *(file_version(path / name) for name in files))
+    versions = tuple(each for path in folders for each in (str(path), *(file_version(path / name) for name in files)))
     key = hashlib.sha256(source.text.encode("utf-8", "surrogatepass")).hexdigest()
     made: tuple[Shape, Drawing] = _drawn(
         figure.name, versions, source.split, key, source.edits, figure.chosen(source), look, figure, source
@@ -259,6 +262,47 @@ def _drawn(
     shape = _figure.shape(_source)
     drawing = _figure.draw(shape, look)
     return shape, Kept(drawing) if isinstance(drawing, go.Figure) else drawing
+
+
+def sides(runs: Sequence[str], split: str) -> Sides:
+    """Several runs with what they say of the rows of a split that all have.
+
+    Raises:
+        InputError: they have other rows or classes, or one is not finished.
+    """
+    return _sides(*_answered(runs, split), split)
+
+
+def _answered(runs: Sequence[str], split: str) -> tuple[str, tuple[tuple[str, str, str], ...]]:
+    """The folder, and the runs with the versions of what they say."""
+    records = [store().read(run) for run in runs]
+    return str(store().folder), tuple((each.run, *_predictions(each, split)) for each in records)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _sides(folder: str, versions: tuple[tuple[str, str, str], ...], split: str) -> Sides:
+    return Files(_store(folder)).sides([run for run, _, _ in versions], split)
+
+
+def compared(runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
+    """Every pair of them by a metric, as `core.runs.comparison.compare` gives it; read only.
+
+    Raises:
+        InputError: they cannot be compared by it.
+    """
+    return _compared(*_answered(runs, split), split, metric)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Comparing the runs")
+def _compared(folder: str, versions: tuple[tuple[str, str, str], ...], split: str, metric: str) -> dict[str, Any]:
+    from core.runs.comparison import compare  # pandas
+
+    return compare(_sides(folder, versions, split), metrics=[metric])
+
+
+def _store(folder: str) -> RunStore:
+    """The store of this folder, with the starters where it is the usual one."""
+    return store() if str(store().folder) == folder else RunStore(Path(folder))
 
 
 def evaluated_splits(run: str) -> list[str]:

@@ -55,6 +55,7 @@ def figures(
     run: str,
     folder: Path,
     *,
+    against: Sequence[str] = (),
     split: str = "",
     only: Sequence[str] = (),
     text: str = "",
@@ -70,6 +71,7 @@ def figures(
     Args:
         run: A run that is not damaged.
         folder: Made if it is not there; a file of the same name is written anew.
+        against: Other finished runs, for the figures of the page Compare.
         split: Of the figures on predictions; empty: test, or the last that was evaluated.
         only: Names; empty: all that this run has.
         text: A sentence to look into; empty: no figure of a sentence.
@@ -86,7 +88,7 @@ def figures(
         RunDamaged: a file of the run cannot be read.
     """
     look = _look(theme)
-    source = _source(store or RunStore(), run, only, split, text, options or {})
+    source = _source(store or RunStore(), [run, *against], only, split, text, options or {})
     drawn, left_out = _all(source, look, only)
     if unused := [name for name in source.choices if name not in source.used]:
         raise InputError(f"{unused[0]}: none of these figures has this option for this run")
@@ -130,6 +132,7 @@ def figure(
     run: str,
     name: str,
     *,
+    against: Sequence[str] = (),
     split: str = "",
     text: str = "",
     theme: str = "light",
@@ -143,7 +146,7 @@ def figure(
         notebook shows each.
     """
     look = _look(theme)
-    drawn, _ = _all(_source(store or RunStore(), run, [name], split, text, options or {}), look, [name])
+    drawn, _ = _all(_source(store or RunStore(), [run, *against], [name], split, text, options or {}), look, [name])
     return titled(drawn[0].drawing, ", ".join(filter(None, (drawn[0].title, drawn[0].note))))
 
 
@@ -154,7 +157,12 @@ def _look(theme: str) -> Look:
 
 
 def _source(
-    store: RunStore, run: str, names: Sequence[str], split: str, text: str, options: Mapping[str, str | float]
+    store: RunStore,
+    runs: Sequence[str],
+    names: Sequence[str],
+    split: str,
+    text: str,
+    options: Mapping[str, str | float],
 ) -> Source:
     """What figures of these names are drawn from; see `figures` for what is refused."""
     if strange := [name for name in names if name not in FIGURES]:
@@ -162,7 +170,8 @@ def _source(
     known = dict.fromkeys(option.name for each in ALL for option in each.options)
     if strange := [name for name in options if name not in known]:
         raise InputError(f"no figure has an option '{strange[0]}'; there are {', '.join(known)}")
-    return Source(store.read(run), Files(store), split=split, text=text, choices=options)
+    record, *others = [store.read(run) for run in dict.fromkeys(runs)]
+    return Source(record, Files(store), others=others, split=split, text=text, choices=options)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ TICKED = "ticked-"
 EXAMPLES = "examples-table"
 CELL = "fig-confusion"
 CELLS = "confusion-table"
+MATRIX = "fig-compare-matrix"
 RUN_FILE = "run-file"
 RUN_PATH = "run-path"
 TAKEN = "runs-taken"
@@ -248,16 +249,29 @@ def selected_cell(classes: Sequence[str]) -> tuple[int, int] | None:
 
     A click in one clears the other, so that at most one of them has a selection.
     """
-    points = (st.session_state.get(current(CELL)) or {}).get("selection", {}).get("points", [])
     cells = (st.session_state.get(current(CELLS)) or {}).get("selection", {}).get("cells", [])
     names = [f"predicted {name}" for name in classes]
-    if points:
-        cell = (int(points[0]["customdata"][0]), int(points[0]["customdata"][1]))
-    elif cells and cells[0][1] in names:
+    if bar := selected_bar(CELL, len(classes)):
+        return bar
+    if cells and cells[0][1] in names:
         cell = (int(cells[0][0]), names.index(cells[0][1]))
     else:
         return None
     return cell if max(cell) < len(classes) else None
+
+
+def selected_bar(key: str, most: int) -> tuple[int, int] | None:
+    """The clicked bar of a matrix, as its `customdata` says: row and column, each below `most`."""
+    points = (st.session_state.get(current(key)) or {}).get("selection", {}).get("points", [])
+    if not points:
+        return None
+    cell = (int(points[0]["customdata"][0]), int(points[0]["customdata"][1]))
+    return cell if max(cell) < most else None
+
+
+def picked(figure: str) -> str:
+    """The row that was picked last in a table of marks; empty when there is none."""
+    return str((st.session_state.get(current(f"fig-{figure}")) or {}).get("picked") or "")
 
 
 Selection = Mapping[str, Any]

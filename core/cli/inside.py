@@ -52,6 +52,9 @@ def project(
 def figures(
     run: Run,
     to: Annotated[Path, typer.Option(help="The folder for the files; created if it does not exist.")],
+    against: Annotated[
+        list[str] | None, typer.Option(metavar="RUN", help="Another run, for the figures of Compare; repeat for more.")
+    ] = None,
     split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
     only: Annotated[str, typer.Option(metavar="NAME,…", help="Names of figures; default: all that there are.")] = "",
     text: Annotated[str, typer.Option(help="A sentence to look into, for `grid` and `coefficients`.")] = "",
@@ -65,9 +68,8 @@ def figures(
 ) -> None:
     """Every figure of the pages as an HTML file that opens without a network; a single one is whole by itself."""
     names = [name.strip() for name in only.split(",") if name.strip()]
-    made = verbs.figures(
-        run, to, split=split, only=names, text=text, theme=theme, options=pairs(with_ or [], OPTIONS), csv=csv
-    )
+    about: dict[str, Any] = {"against": against or [], "split": split, "text": text, "theme": theme}
+    made = verbs.figures(run, to, only=names, options=pairs(with_ or [], OPTIONS), csv=csv, **about)
     emit(made, as_json, _show_figures)
 
 

@@ -137,7 +137,7 @@ def verdict(pair: Mapping[str, Any], letters: Mapping[str, str] | None = None) -
     if same(pair):
         return f"the same within {SAME}"
     rows = pair["rows_needed"]
-    return f"cannot be told apart{f'; {needed(rows)} rows needed' if rows else ''}"
+    return f"cannot be told apart{f'; about {rough(rows)} rows needed' if rows else ''}"
 
 
 def finding(pairs: Sequence[Mapping[str, Any]]) -> str:
@@ -166,9 +166,9 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def needed(rows: int) -> str:
-    """About how many rows, to two digits: the difference itself is not known better."""
-    return f"about {count(round(rows, 2 - len(str(rows))))}"
+def rough(rows: int) -> str:
+    """How many rows are needed, to two digits: the difference itself is not known better."""
+    return count(round(rows, 2 - len(str(rows))))
 
 
 def lettered(names: Sequence[str]) -> dict[str, str]:

@@ -6,6 +6,7 @@ import itertools
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class Sides:
         folds = {fold: len(answers) for (_, fold), answers in self.sides[0].answers.items()}
         return sum(folds.values())
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """What the rows can be split by: columns of the data with few values, and the label where there is one."""
         first = next(iter(self.sides[0].answers.values()))
@@ -168,7 +169,8 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
         `metric`, `difference` (first less second), `interval` (at the level of its Holm step; null where folds are too
         few for it), `test`, `p`, `p_holm`, `effect` (see `core.evaluation.comparison.Tested`), `only_first_right`,
         `only_second_right` (rows, summed over pairs of runs), `rows_needed` (for 80 % power; null where none would do);
-        of a row of `by` also `column`, `value`, `n`.
+        of a row of `by` also `column`, `value`, `n`, and the metric of each (`first_value`,
+        `second_value`).
 
     Raises:
         InputError: no such metric or column, or the metric is not defined here.
@@ -185,6 +187,14 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
         "pairs": family([found for each in measured for found in each.pairs()]),
         "by": family([found for column in by for each in measured for found in each.by(column)]),
     }
+
+
+def by_column(sides: Sides, first: Side, second: Side, metric: str, column: str) -> list[dict[str, Any]]:
+    """One pair on the rows of each value of a column, a family of tests; rows as in `by` of `compare`.
+
+    With `first_value` and `second_value`, the metric of each.
+    """
+    return family(list(_Measured(sides, metric).by(column, [(first, second)])))
 
 
 Found = tuple[dict[str, Any], Tested]
@@ -247,9 +257,9 @@ class _Measured:
             }
             yield self._judged(first, second, pairs, {})
 
-    def by(self, column: str) -> Iterator[Found]:
+    def by(self, column: str, pairs: Sequence[tuple[Side, Side]] = ()) -> Iterator[Found]:
         """Every two models on the rows of each value of a column; values on which the metric is undefined left out."""
-        for first, second in itertools.combinations(self.sides.sides, 2):
+        for first, second in pairs or itertools.combinations(self.sides.sides, 2):
             runs = list(paired(first, second))
             places = {one: _values(first.answers[one], column) for _, one, _ in runs}
             for value in sorted({value for found in places.values() for value in found}):
@@ -265,7 +275,14 @@ class _Measured:
                 if not all(self._defined(each.first) and self._defined(each.second) for each in parts.values()):
                     continue
                 rows = {run[1]: each.rows for run, each in parts.items()}
-                yield self._judged(first, second, parts, {"column": column, "value": value, "n": sum(rows.values())})
+                about = {"column": column, "value": value, "n": sum(rows.values())}
+                about |= {"first_value": self._mean(parts, "first"), "second_value": self._mean(parts, "second")}
+                yield self._judged(first, second, parts, about)
+
+    def _mean(self, pairs: Mapping[Run, Both], side: str) -> float:
+        """The metric of one of the two, over its runs."""
+        found = [getattr(each, side) for each in pairs.values()]
+        return statistics.fmean(float(self.metric.measure(each, np.ones((1, len(each))))[0]) for each in found)
 
     def _judged(self, first: Side, second: Side, pairs: Mapping[Run, Both], about: dict[str, Any]) -> Found:
         right = [one_right(each) for each in pairs.values()]

@@ -60,6 +60,7 @@ def figures(
     run: str,
     folder: Path,
     *,
+    against: Sequence[str] = (),
     split: str = "",
     only: Sequence[str] = (),
     text: str = "",
@@ -78,13 +79,15 @@ def figures(
         NotAvailable: the installation knows no dashboard.
     """
     draw = _of_the_dashboard("figures")
-    return draw(run, folder, split=split, only=only, text=text, theme=theme, options=options, csv=csv, store=store)
+    given: dict[str, Any] = {"against": against, "split": split, "text": text, "theme": theme, "options": options}
+    return draw(run, folder, only=only, csv=csv, store=store, **given)
 
 
 def figure(
     run: str,
     name: str,
     *,
+    against: Sequence[str] = (),
     split: str = "",
     text: str = "",
     theme: str = "light",
@@ -97,7 +100,7 @@ def figure(
         A chart as a Plotly object, a table with a pandas frame as its `rows`, or a component with the `data` it draws.
     """
     draw = _of_the_dashboard("figure")
-    return draw(run, name, split=split, text=text, theme=theme, options=options, store=store)
+    return draw(run, name, against=against, split=split, text=text, theme=theme, options=options, store=store)
 
 
 def _of_the_dashboard(name: str) -> Callable[..., Any]:

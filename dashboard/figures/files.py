@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core import stored
 from core.evaluation.projection import Projection, ProjectionConfig, project
 from core.exceptions import RunDamaged
 from core.runs import projections
+from core.runs.efficiency import Efficiency, efficiency
 from core.runs.predictions import read_predictions
 from core.runs.projections import MapFiles
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RunRecord
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.interpret.sentence import SentenceView
+    from core.runs.comparison import Sides
     from core.runs.load import LoadedRun
 
 ORDER = {"train": 0, "validation": 1, "test": 2}
@@ -128,6 +131,26 @@ class Files:
         from core.runs.load import load_run  # torch
 
         return look_inside(load_run(self.store, run), text, edits)
+
+    def sides(self, runs: Sequence[str], split: str) -> Sides:
+        """Several runs with what they say of the rows of a split that all have.
+
+        Raises:
+            InputError: they have other rows or classes, or one is not finished.
+        """
+        from core.runs.comparison import read_sides  # pandas
+
+        return read_sides(self.store, runs, split=split)
+
+    def compared(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
+        """Every pair of them by a metric, as `core.runs.comparison.compare` gives it."""
+        from core.runs.comparison import compare  # pandas
+
+        return compare(self.sides(runs, split), metrics=[metric])
+
+    def efficiency(self, record: RunRecord) -> Efficiency:
+        """What a run costs, as far as that is known on this machine."""
+        return efficiency(self.store, record)
 
 
 def look_inside(loaded: LoadedRun, text: str, edits: Edits) -> SentenceView:

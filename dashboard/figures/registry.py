@@ -8,6 +8,12 @@ from typing import Any
 from dashboard.figures import (
     calibration,
     classes,
+    compare_cost,
+    compare_curves,
+    compare_maps,
+    compare_matrix,
+    compare_where,
+    comparing,
     confusion,
     diagram,
     embeddings,
@@ -25,6 +31,7 @@ from dashboard.figures.figure import Figure
 
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, phenomena),
+    *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
     *(embeddings, silhouettes, heads, parts, diagram),
 )
 ALL: tuple[Figure[Any], ...] = tuple(

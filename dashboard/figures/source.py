@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from core.evaluation.projection import Projection, ProjectionConfig
     from core.interpret.sentence import SentenceView
+    from core.runs.comparison import Sides
+    from core.runs.efficiency import Efficiency
     from core.runs.projections import MapFiles
     from dashboard.figures.curves import Curves, Line, NumberLine, Place
     from dashboard.figures.decisions import Report
@@ -131,6 +133,15 @@ class Reader(Protocol):
     def sentence(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
         """One text with its inside."""
 
+    def sides(self, runs: Sequence[str], split: str) -> Sides:
+        """Several runs with what they say of the rows of a split that all have."""
+
+    def compared(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
+        """Every pair of them by a metric, as `core.runs.comparison.compare` gives it."""
+
+    def efficiency(self, record: RunRecord) -> Efficiency:
+        """What a run costs, as far as that is known on this machine."""
+
 
 class Source:
     """A run and what its figures are drawn from, each part read when a figure first needs it."""
@@ -140,6 +151,7 @@ class Source:
         record: RunRecord,
         reader: Reader,
         *,
+        others: Sequence[RunRecord] = (),
         split: str = "",
         text: str = "",
         edits: Edits = UNCHANGED,
@@ -150,6 +162,7 @@ class Source:
         Args:
             record: Of a run that is not damaged.
             reader: Where its files are read.
+            others: Finished runs that it is compared with.
             split: Empty: test, or the last that was evaluated.
             text: A text to look into; empty: none.
             edits: What is changed inside the model when it reads the text.
@@ -159,6 +172,7 @@ class Source:
             InputError: the split was not evaluated.
         """
         self.record, self.reader, self.text, self.edits = record, reader, text, edits
+        self.others = tuple(others)
         self.choices = dict(choices or {})
         self.used: set[str] = set()
         """Names of the choices that a figure has asked for."""
@@ -183,7 +197,8 @@ class Source:
     def with_choices(self, **choices: Any) -> Source:
         """The same with other choices."""
         chosen = {**self.choices, **choices}
-        other = Source(self.record, self.reader, split=self.split, text=self.text, edits=self.edits, choices=chosen)
+        kept: dict[str, Any] = {"others": self.others, "split": self.split, "text": self.text, "edits": self.edits}
+        other = Source(self.record, self.reader, **kept, choices=chosen)
         other.used = self.used
         return other
 
@@ -193,6 +208,18 @@ class Source:
             self._once[read] = read(self)
         found: Found = self._once[read]
         return found
+
+    @cached_property
+    def sides(self) -> Sides:
+        """The run and those that it is compared with, on the same rows.
+
+        Raises:
+            NotAvailable: there are no others.
+            InputError: they have other rows or classes.
+        """
+        if not self.others:
+            raise NotAvailable("it is of several runs: name others with --against")
+        return self.reader.sides([each.run for each in (self.record, *self.others)], self.split)
 
     @cached_property
     def report(self) -> Report:

@@ -1,0 +1,247 @@
+"""Two models on the same sentences: who is right where the other is wrong, and who says what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+
+from core.evaluation.multilabel import label_names
+from core.runs.answers import Answers
+from core.runs.comparison import paired
+from dashboard.figures.comparing import METRIC, PAIR, chosen_pair, colour, letter_of
+from dashboard.figures.figure import Figure
+from dashboard.figures.numbers import count
+from dashboard.figures.panels import Panels
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import Look, blend
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RIGHTS = ("right", "wrong")
+SHADE = {True: 0.32, False: 0.45}
+"""How much of a colour a cell has, dark and light: ink can be read on it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """What two runs say of n sentences; one run of each model."""
+
+    names: tuple[str, str]
+    letters: tuple[str, str]
+    colours: tuple[int, int]
+    """Places of the two among the models."""
+    kinds: tuple[str, ...]
+    """Of rows and columns: right and wrong, or the classes."""
+    first: NDArray[np.int64]
+    """(n,) which kind."""
+    second: NDArray[np.int64]
+    right: tuple[NDArray[np.bool_], NDArray[np.bool_]]
+    """(n,) each."""
+    answers: tuple[Answers, Answers]
+    seed: str
+    """Which runs, where the models have several; else empty."""
+
+    @property
+    def about_right(self) -> bool:
+        """Whether its cells are of right and wrong, and not of answers."""
+        return self.kinds == RIGHTS
+
+    @property
+    def told_by_label(self) -> bool:
+        """Whether label and cell say what each of the two says: of two classes, and right or wrong."""
+        return self.about_right and len(self.answers[0].record.classes) == 2 and self.answers[0].labels.ndim == 1
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """(K, K): rows are the first model, columns the second."""
+        size = len(self.kinds)
+        return np.bincount(self.first * size + self.second, minlength=size**2).reshape(size, size)
+
+    def rows(self, one: int, other: int) -> NDArray[np.int64]:
+        """The sentences of a cell."""
+        return np.flatnonzero((self.first == one) & (self.second == other))
+
+    def said(self, one: int, other: int) -> str:
+        """A cell in words."""
+        return f"{self.letters[0]} {self.kinds[one]}, {self.letters[1]} {self.kinds[other]}"
+
+    def small(self, one: int, other: int) -> str:
+        """What stands below the count of a cell."""
+        a, b = self.letters
+        if self.about_right:
+            return {(0, 0): "both right", (0, 1): f"only {a} right", (1, 0): f"only {b} right"}.get(
+                (one, other), "both wrong"
+            )
+        rows = self.rows(one, other)
+        hits = [int(right[rows].sum()) for right in self.right]
+        return f"{count(hits[0])} right" if one == other else f"{a} right {count(hits[0])}, {b} {count(hits[1])}"
+
+
+def _kinds(source: Source) -> Sequence[str]:
+    return ("right and wrong", "answers") if source.record.task == "single" else ("right and wrong",)
+
+
+CELLS = Option(
+    "matrix",
+    "Cells",
+    _kinds,
+    "Who is right, or what each of the two says",
+    endings={"right and wrong": "", "answers": "-answers"},
+)
+
+
+def matrix(source: Source) -> Matrix:
+    """The chosen pair; of several seeds the first pair of runs."""
+    sides = chosen_pair(source)
+    run, one, other = next(iter(paired(*sides)))
+    answers = sides[0].answers[one], sides[1].answers[other]
+    scores = [each.scores(str(source.chosen(METRIC))) for each in answers]
+    right = scores[0].correct > 0, scores[1].correct > 0
+    by_right = source.chosen(CELLS) == "right and wrong"
+    kinds = RIGHTS if by_right else tuple(answers[0].record.classes)
+    places = [np.where(each, 0, 1) if by_right else score.answers for each, score in zip(right, scores, strict=True)]
+    several = any(len(side.answers) > 1 for side in sides)
+    numbers = [source.sides.sides.index(side) for side in sides]
+    return Matrix(
+        (sides[0].name, sides[1].name),
+        (letter_of(source, sides[0]), letter_of(source, sides[1])),
+        (numbers[0], numbers[1]),
+        kinds,
+        places[0],
+        places[1],
+        right,
+        answers,
+        f"seed {one[0]}{f', fold {run[1]}' if run[1] >= 0 else ''} of each model" if several else "",
+    )
+
+
+def draw_matrix(shape: Matrix, look: Look) -> go.Figure:
+    """The matrix as bars, which select over their whole area; they carry `customdata = [row, column]`."""
+    t, size, kinds = look.tokens, look.size, len(shape.kinds)
+    cells = [(i, j) for i in range(kinds) for j in range(kinds)]
+    figure = Panels(look, [[""]], height=360 if kinds < 4 else 84 * kinds + 70)
+    counts = shape.counts
+    figure.add_bar(
+        x=[j for _, j in cells],
+        y=[0.96] * len(cells),
+        base=[kinds - 1 - i + 0.02 for i, _ in cells],
+        width=0.97,
+        marker={
+            "color": [_colour(shape, i, j, look) for i, j in cells],
+            "cornerradius": 6,
+            "line": {"width": 0},
+        },
+        customdata=[[i, j] for i, j in cells],
+        text=[f"<b style='font-size:1.5em'>{count(int(counts[i, j]))}</b><br>{shape.small(i, j)}" for i, j in cells],
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        textfont={"size": size(16 if kinds < 4 else 13), "color": t.ink},
+        constraintext="none",
+        hovertext=[f"{escape(shape.said(i, j))}: {count(int(counts[i, j]))}" for i, j in cells],
+        hovertemplate="%{hovertext}<extra></extra>",
+        selected={"marker": {"opacity": 1}, "textfont": {"color": t.ink}},
+        unselected={"marker": {"opacity": 0.4}, "textfont": {"color": t.muted}},
+    )
+    places, names = list(range(kinds)), [escape(kind) for kind in shape.kinds]
+    ticks = {"size": size(15 if kinds < 4 else 13), "color": t.ink}
+    figure.update_xaxes(
+        side="top", tickvals=places, ticktext=[f"{shape.letters[1]} {name}" for name in names], tickfont=ticks
+    )
+    figure.update_xaxes(range=[-0.5, kinds - 0.5])
+    figure.update_yaxes(
+        tickvals=[kinds - 0.5 - i for i in places],
+        ticktext=[f"{shape.letters[0]} {name}" for name in names],
+        range=[0, kinds],
+        showgrid=False,
+        tickfont=ticks,
+        tickangle=-90 if kinds < 4 else 0,
+    )
+    figure.update_layout(barmode="overlay", bargap=0, clickmode="event+select", margin={"t": 8})
+    return figure.drawn()
+
+
+def _colour(shape: Matrix, one: int, other: int, look: Look) -> str:
+    """Of who alone is right its own, of both right grey, of both wrong magenta; answers in the ink of how many."""
+    t, share = look.tokens, SHADE[look.dark]
+    if shape.about_right:
+        wanted = {(0, 0): (t.right, 0.14), (0, 1): (colour(look, shape.colours[0]), share)}
+        wanted |= {(1, 0): (colour(look, shape.colours[1]), share), (1, 1): (t.wrong, 0.3)}
+        strong, much = wanted[one, other]
+        return blend(t.paper, strong, much)
+    counts = shape.counts
+    of = counts[one, other] / max(int(counts.max()), 1)
+    if one == other:
+        return blend(t.paper, t.right, 0.08 + 0.3 * of)
+    apart = counts[one, other] / max(int((counts - np.diag(np.diag(counts))).max()), 1)
+    return blend(t.paper, t.accent, 0.05 + 0.35 * apart) if counts[one, other] else t.paper
+
+
+def sentences(shape: Matrix, one: int, other: int) -> pd.DataFrame:
+    """The sentences of a cell: text, label, what each of the two says, and how sure each is of it."""
+    import pandas as pd
+
+    rows = shape.rows(one, other)
+    return cell_frame(shape, rows) if len(rows) else pd.DataFrame(columns=["text", "label", *shape.letters])
+
+
+def cell_frame(shape: Matrix, rows: NDArray[np.int64]) -> pd.DataFrame:
+    """The same of any rows."""
+    import pandas as pd
+
+    first = shape.answers[0]
+    classes, several = first.record.classes, first.labels.ndim == 2
+    texts = [first.texts[row] for row in rows]
+
+    def words(labels: np.ndarray) -> list[str]:
+        return label_names(labels[rows], classes) if several else [classes[number] for number in labels[rows]]
+
+    found = {"text": texts, "label": words(first.labels)}
+    for letter, each in zip(shape.letters, shape.answers, strict=True):
+        scores = each.scores("tuned.f1_macro" if several else "accuracy")
+        found[letter] = words(scores.answers)
+        if not several:
+            found[f"P({letter})"] = each.probabilities[rows].max(1)
+    return pd.DataFrame(found, index=rows)
+
+
+def counts_frame(shape: Matrix) -> pd.DataFrame:
+    """The matrix as a table that a screen reader can walk through."""
+    import pandas as pd
+
+    columns = {f"{shape.letters[1]} {name}": shape.counts[:, place] for place, name in enumerate(shape.kinds)}
+    return pd.DataFrame({"": [f"{shape.letters[0]} {name}" for name in shape.kinds], **columns})
+
+
+def _note(shape: Matrix) -> str:
+    return ", ".join(filter(None, (f"n = {count(len(shape.first))}", shape.seed)))
+
+
+MATRIX = Figure(
+    "compare-matrix",
+    "compare",
+    lambda shape: f"{shape.names[0]} against {shape.names[1]}",
+    matrix,
+    draw_matrix,
+    note=_note,
+    reading=lambda shape: (
+        "Where one alone is right the two can be told apart; McNemar's test counts these rows and no others."
+        if shape.about_right
+        else "Rows: what the first says, columns: what the second says."
+    ),
+    options=(METRIC, PAIR, CELLS),
+    spread=(CELLS,),
+    tables=lambda shape: {"Matrix": counts_frame(shape), "Differing sentences": cell_frame(shape, differing(shape))},
+)
+
+
+def differing(shape: Matrix) -> NDArray[np.int64]:
+    """The sentences of which exactly one of the two is right."""
+    return np.flatnonzero(shape.right[0] != shape.right[1])

@@ -1,0 +1,112 @@
+"""On which sentences two models differ: by phenomenon, slice or a column of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.evaluation.comparison import better
+from core.exceptions import NotAvailable
+from core.metrics import named, title
+from core.runs.comparison import by_column
+from dashboard.figures.comparing import (
+    METRIC,
+    PAIR,
+    chosen_pair,
+    ends_words,
+    letter_of,
+    p_words,
+    tests_frame,
+)
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.marks import Cell, Column, Mark, Marks, Row, Words, axis
+from dashboard.figures.marks_drawing import component
+from dashboard.figures.numbers import count, number, signed
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import Look
+
+BY = Option("by", "By", lambda source: source.sides.columns, "A column of the data, or the label")
+
+
+@dataclass(frozen=True, eq=False)
+class Where:
+    """Two models on the rows of each value of a column."""
+
+    column: str
+    metric: str
+    letters: tuple[str, str]
+    tests: Sequence[Mapping[str, Any]]
+    """As `core.runs.comparison.by_column` gives them, the largest difference first."""
+
+
+def _read(source: Source) -> Where:
+    if not source.sides.columns:
+        raise NotAvailable("these data have no column with a few values")
+    first, second = chosen_pair(source)
+    column, metric = str(source.chosen(BY)), str(source.chosen(METRIC))
+    found = by_column(source.sides, first, second, metric, column)
+    if not found:
+        raise NotAvailable(f"{title(metric)} is not defined on the sentences of any value of {column}")
+    ordered = sorted(found, key=lambda test: -test["difference"])
+    return Where(column, metric, (letter_of(source, first), letter_of(source, second)), ordered)
+
+
+def where_table(shape: Where) -> Marks:
+    """A row for each value."""
+    marks, rows = [], []
+    for test in shape.tests:
+        low, high = test["interval"] or (None, None)
+        winner = better(test)
+        ends = ends_words(test["interval"])
+        said = f"{test['value']}: {signed(test['difference'], 3)}{ends}, p after Holm {p_words(test['p_holm'])}"
+        marks.append(Mark(test["difference"], low, high, tie=not winner, said=said))
+        cells: dict[str, Cell] = {
+            "value": Words(test["value"], strong=bool(winner)),
+            "n": count(test["n"]),
+            "first": number(test["first_value"], 2),
+            "second": number(test["second_value"], 2),
+            "difference": signed(test["difference"]),
+            "interval": marks[-1],
+        }
+        rows.append(Row(test["value"], cells))
+    one, other = shape.letters
+    left, right = (other, one) if named(shape.metric).better == "higher" else (one, other)
+    columns = (
+        Column("value", shape.column.capitalize(), "10.5rem"),
+        Column("n", "n", "3.6rem", number=True, soft=True),
+        Column("first", one, "3.2rem", number=True, soft=True),
+        Column("second", other, "3.2rem", number=True, soft=True),
+        Column("difference", "", "4rem", number=True),
+        Column("interval", f"‹ {left} better · {right} better ›", axis=axis(marks, zero=0.0, signed=True)),
+    )
+    return Marks(f"Differences by {shape.column}", columns, tuple(rows), height=1.75)
+
+
+def _draw(shape: Where, look: Look) -> Component:
+    return component(where_table(shape), look)
+
+
+def _reading(shape: Where) -> str:
+    sure = sum(bool(better(test)) for test in shape.tests)
+    words = "no value is told apart" if not sure else f"{sure} of {len(shape.tests)} values are told apart"
+    return f"After Holm over all {len(shape.tests)} values {words}; a ring on grey is a tie."
+
+
+WHERE = Figure(
+    "compare-where",
+    "compare",
+    "Where they differ",
+    _read,
+    _draw,
+    note=lambda shape: f"{shape.letters[0]} − {shape.letters[1]} by {shape.column}, {title(shape.metric).lower()}",
+    reading=_reading,
+    how=(
+        "The same test as of the pair, on the sentences of each value alone. Holm's correction allows for how many "
+        "values there are, and each interval is drawn at the level of its step."
+    ),
+    options=(METRIC, PAIR, BY),
+    tables=lambda shape: {"Where": tests_frame(shape.tests)},
+    sizes=lambda shape: {test["value"]: test["n"] for test in shape.tests},
+)

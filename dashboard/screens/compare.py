@@ -1,0 +1,237 @@
+"""Compare: whether one of several models is better, and on which sentences."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from core.exceptions import InputError, NotAvailable, RunDamaged, SentiscopeError
+from core.runs.efficiency import measure_apart
+from core.runs.record import RunRecord
+from core.runs.seeds import folded
+from dashboard import data, state
+from dashboard.figures.compare_cost import COST
+from dashboard.figures.compare_curves import CALIBRATION, CLASS, LAMBDAS, ROC
+from dashboard.figures.compare_maps import MAPS
+from dashboard.figures.compare_matrix import CELLS, MATRIX
+from dashboard.figures.compare_where import BY, WHERE
+from dashboard.figures.comparing import METRIC, MODELS, MOST, PAIR, PAIRS, letter_of
+from dashboard.figures.figure import Figure
+from dashboard.figures.naming import data_name
+from dashboard.figures.numbers import count
+from dashboard.figures.offer import SENTENCE
+from dashboard.figures.results import headline
+from dashboard.figures.source import Source
+from dashboard.screens.compare_cells import cell_sentences
+from dashboard.widgets.export import Table, export_bar
+from dashboard.widgets.figure import heading, show, show_of, show_others
+from dashboard.widgets.header import header
+from dashboard.widgets.messages import empty, finding, opening, problem
+from dashboard.widgets.options import asked, choose, pick
+
+TITLE, QUESTION = "Compare", "Is one of these models better, and on which sentences?"
+PLACED: tuple[Figure[Any], ...] = (MODELS, PAIRS, MATRIX, WHERE, ROC, CALIBRATION, LAMBDAS, MAPS, COST)
+
+
+def page() -> None:
+    """The runs of the link, or those that share the data of the chosen one."""
+    done = {record.run: record for record in data.runs() if record.status == "done"}
+    if len(done) < 2:
+        header(TITLE, QUESTION)
+        text = "Two finished runs are compared on the sentences that both were tested on."
+        empty(
+            "There is only one finished run" if done else "There is no finished run yet", text, "Train a model", "train"
+        )
+        return
+    head = st.empty()
+    with head:
+        header(TITLE, QUESTION)
+    records = _chosen(done)
+    if len(records) < 2:
+        finding("One run alone cannot be compared", "Add another one above.")
+        return
+    splits = _splits(records)
+    if not splits:
+        problem(
+            "No split was evaluated by all of these runs",
+            "Take one out, or compare them on a file of your own: "
+            f"`sentiscope compare {' '.join(record.run for record in records)} --data FILE`",
+        )
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        split = _split(splits)
+        source = Source(records[0], data, others=records[1:], split=split)
+        if not _comparable(source):
+            return
+        pick(METRIC, source, width=240)
+    n = source.sides.rows
+    with head:
+        name = data_name(source.sides.data)
+        header(TITLE, QUESTION, [(f"n = {count(n)}", f"the same {split} sentences"), (name, f"{len(records)} runs")])
+    _compared(source)
+
+
+def _compared(source: Source) -> None:
+    try:
+        tables = _first(source)
+    except InputError as error:  # the metric is not defined on these rows
+        problem("These runs cannot be compared by this", str(error))
+        return
+    tables |= _pair(source)
+    tables |= _curves(source)
+    _maps(source)
+    tables |= _costs(source) | show_others(source, "compare", PLACED)
+    export_bar("compare", tables)
+
+
+def _chosen(done: dict[str, RunRecord]) -> list[RunRecord]:
+    """Which runs, in the order in which they were taken."""
+    if known := state.draft(state.COMPARE, None):
+        state.put(state.COMPARE, [name for name in known if name in done])
+    state.initial(state.COMPARE, _usual(done))
+    names = st.multiselect(
+        "Runs",
+        list(done),
+        key=state.COMPARE,
+        bind="query-params",
+        placeholder="Choose two runs or more",
+        help="Runs that differ in nothing but seed and fold are one model. Overview's ticks lead here.",
+    )
+    return [done[name] for name in names if name in done]
+
+
+def _usual(done: dict[str, RunRecord]) -> list[str]:
+    """The chosen run and the best others on its rows, four models at most."""
+    chosen = done.get(state.run()) or next(iter(done.values()))
+    same = [each for each in done.values() if each.data_fingerprint == chosen.data_fingerprint and each is not chosen]
+    best = sorted(same, key=lambda each: -(found.value if (found := headline(each)) else 0.0))
+    models = folded([chosen, *best])
+    return [record.run for model in models[:4] for record in model.runs.values()]
+
+
+def _splits(records: Sequence[RunRecord]) -> list[str]:
+    first, *others = (data.evaluated_splits(record.run) for record in records)
+    return [split for split in first if all(split in each for each in others)]
+
+
+def _split(splits: list[str]) -> str:
+    state.settle(state.SPLIT, splits, "test" if "test" in splits else splits[-1])
+    return st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True) or splits[-1]
+
+
+def _comparable(source: Source) -> bool:
+    """Whether all have the same rows; else it is said why not."""
+    try:
+        models = len(source.sides.sides)
+    except (InputError, RunDamaged) as error:
+        problem("These runs cannot be compared", str(error))
+        return False
+    if models > MOST:
+        problem(f"{models} models are too many", f"At most {MOST} can be told apart by colour; take some out above.")
+        return False
+    return True
+
+
+def _first(source: Source) -> dict[str, Table]:
+    """The finding, the models, the pairs."""
+    place = st.empty()
+    asked(PAIR, source)
+    with st.container(key="pair-main"):
+        left, right = st.columns([1, 1.45], gap="large")
+    with left:
+        models = show_of(source, MODELS)
+    with right:
+        pairs = show_of(source, PAIRS, on_picked_change=_take_pair)
+    with place:
+        opening(pairs.told, pairs.closest)
+    return {**MODELS.numbers(models), **PAIRS.numbers(pairs)}
+
+
+def _take_pair() -> None:
+    """The row that was picked among the pairs stands in the figures below."""
+    if picked := state.picked(PAIRS.name):
+        state.put(PAIR.name, picked)
+
+
+def _pair(source: Source) -> dict[str, Table]:
+    """Two of the models: who is right where the other is wrong, and on which sentences."""
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        choose(PAIR, source)
+        columns = source.sides.columns
+        if len(columns) > 1:
+            pick(BY, source)
+        asked(CELLS, source)
+    with st.container(key="pair-cells"):
+        left, right = st.columns([1, 1.3], gap="large")
+    tables: dict[str, Table] = {}
+    with left:
+        shape = show_of(source, MATRIX, more="Click a cell to read it.", on_select="rerun", selection_mode="points")
+        choose(CELLS, source)
+        tables |= MATRIX.numbers(shape)
+        cell_sentences(shape)
+    with right, contextlib.suppress(NotAvailable):
+        tables |= WHERE.numbers(show_of(source, WHERE))
+    return tables
+
+
+def _curves(source: Source) -> dict[str, Table]:
+    tables: dict[str, Table] = {}
+    if len(source.record.classes) > 2 or source.record.task == "multi":
+        pick(CLASS, source)
+    with st.container(key="pair-curves"):
+        columns = st.columns(2, gap="large")
+    figures: tuple[Figure[Any], ...] = (ROC, CALIBRATION)
+    for column, figure in zip(columns, figures, strict=True):
+        with column, contextlib.suppress(NotAvailable):
+            tables |= figure.numbers(show_of(source, figure))
+    with contextlib.suppress(NotAvailable):
+        tables |= LAMBDAS.numbers(show_of(source, LAMBDAS))
+    return tables
+
+
+def _maps(source: Source) -> None:
+    """One typed sentence in every model."""
+    heading("One sentence in each", "sentence", note="rows read, columns are read")
+    text = st.text_input(
+        "Sentence",
+        key=state.TEXT,
+        bind="query-params",
+        max_chars=500,
+        label_visibility="collapsed",
+        placeholder=f"Type a sentence, such as: {SENTENCE}",
+    )
+    if not text:
+        return
+    letters = [letter_of(source, side) for side in source.sides.sides]
+    with st.container(key="pair-maps"):
+        columns = st.columns(min(2, len(letters)), gap="large")
+    for place, letter in enumerate(letters):
+        here = Source(source.record, data, others=source.others, split=source.split, text=text, choices={"who": letter})
+        with columns[place % len(columns)]:
+            try:
+                show_of(here, MAPS, name=f"{MAPS.name}-{letter}")
+            except NotAvailable as error:
+                finding("There is no map", str(error))
+            except SentiscopeError as error:
+                problem("This model cannot be asked", str(error))
+
+
+def _costs(source: Source) -> dict[str, Table]:
+    shape = COST.shape(source)  # not kept: another run, or a measurement, changes it
+    show(COST, shape)
+    lacking = [each.run for each in (source.record, *source.others) if data.efficiency(each).one is None]
+    if lacking and st.button("Measure speed and memory", icon=":material/timer:", key="measure"):
+        with st.spinner("Measuring on one thread"):
+            try:
+                measure_apart(data.store(), lacking)
+            except SentiscopeError as error:
+                problem("Nothing was measured", str(error))
+            else:
+                st.rerun()
+    return dict(COST.numbers(shape))
+
+
+page()

@@ -1,0 +1,91 @@
+"""The page Compare: its finding, its tables, what it says where nothing can be compared."""
+
+from __future__ import annotations
+
+import numpy as np
+import pages
+import pytest
+from answering import answering, right_where, texts
+from pages import words
+
+from core.runs.store import RunStore
+
+LABELS = np.arange(120) % 2
+RANDOM = np.random.default_rng(0)
+GOOD, POOR = (RANDOM.random(120) < share for share in (0.95, 0.6))
+
+
+@pytest.fixture
+def store(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
+    store = RunStore(tmp_path / "runs")
+    rows = texts(LABELS, kind=np.where(np.arange(120) % 3, "long", "short"))
+    answering(store, "good", right_where(GOOD, LABELS), rows, preset="differential")
+    answering(store, "poor", right_where(POOR, LABELS), rows)
+    return store
+
+
+@pytest.fixture
+def page(app):
+    def opened(*runs, **parameters):
+        return pages.opened(app, "compare", **({"compare": list(runs)} if runs else {}), **parameters)
+
+    return opened
+
+
+def test_it_opens_with_its_finding_and_shows_every_part(page, store):
+    shown = words(page("good", "poor"))
+    assert "good is better than poor." in shown
+    for title in ("Accuracy", "Differences", "good against poor", "Where they differ", "ROC", "Calibration", "costs"):
+        assert title in shown
+    assert f"{(GOOD & ~POOR).sum()} sentences" in shown and "A right, B wrong" in shown
+
+
+def test_without_a_link_the_chosen_run_stands_beside_others_on_its_rows(page, store):
+    app = page(run="poor")
+    assert app.multiselect[0].value == ["poor", "good"]
+    assert app.query_params["compare"] == ["poor", "good"]
+
+
+def test_another_metric_and_column_are_options_of_the_link(page, store):
+    shown = words(page("good", "poor", metric="loss", by="label"))
+    assert "Lower values are better" in shown and "by label, loss" in shown
+
+
+def test_seeds_are_folded(page, store):
+    rows = texts(LABELS, kind="one")
+    for seed in (1, 2):
+        right = RANDOM.random(120) < 0.6
+        answering(store, f"poor{seed}", right_where(right, LABELS), rows, training__seed=seed)
+    shown = words(page("good", "poor", "poor1", "poor2"))
+    assert "good is better than vanilla." in shown and "1 pair" in shown
+
+
+def test_one_run_alone_is_told(page, store):
+    assert "One run alone cannot be compared" in words(page("good"))
+
+
+def test_runs_of_other_rows_are_told_with_what_to_do(page, store):
+    answering(store, "other", right_where(GOOD[:90], LABELS[:90]), texts(LABELS[:90]), preset="cnn")
+    shown = words(page("good", "other"))
+    assert "cannot be compared" in shown and "120 and 90, 90 in common" in shown and "--data FILE" in shown
+
+
+def test_runs_without_a_common_split_are_told(page, store):
+    answering(store, "elsewhere", right_where(GOOD, LABELS), texts(LABELS), preset="cnn", split="challenge")
+    assert "No split was evaluated by all of these runs" in words(page("good", "elsewhere"))
+
+
+def test_without_two_finished_runs_it_says_what_it_is_for(page, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
+    app = page()
+    assert "There is no finished run yet" in words(app) and "Train a model" in [button.label for button in app.button]
+
+
+def test_a_run_that_is_gone_is_left_out(page, store):
+    assert "good is better than poor." in words(page("good", "gone", "poor"))
+
+
+def test_a_sentence_is_read_by_each_model(page, runs):
+    shown = words(page("finished", "baseline", text="good film"))
+    assert "A finished" in shown and "no attention" in shown
