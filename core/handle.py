@@ -201,6 +201,7 @@ class Run:
         split: str = "",
         rename: Mapping[str, str] | None = None,
         by: str = "",
+        cost: Mapping[str, float] | None = None,
         limit_test: int = 0,
         settings: Mapping[str, Any] | None = None,
         on_progress: Callable[[str, float], None] | None = None,
@@ -213,18 +214,20 @@ class Run:
             rename: Label in the data → class of the run, where their names differ by more than case; to an empty name:
                 its rows are left out.
             by: A column of the data, for metrics of each of its values.
+            cost: Class → how many false positives one false negative is as bad as: `{"positive": 5}`.
             limit_test: Rows at most, seeded and stratified; 0: all.
             settings: How other data are read: `{"data.text": "review", "data.label": "stars"}`.
             on_progress: Told what is done and which share of all; may raise to stop.
 
         Returns:
             `metrics`, `intervals`, `left_out`, `per_class`, `confusion`, `seen_in_training`, `unseen`, `truncated`,
-            `by`, `warnings` …; see `core.verbs.evaluate`.
+            `by`, `costs`, `warnings` …; see `core.verbs.evaluate`.
 
         Raises:
             InputError: There is no such data, split or column, or labels are no classes of the run.
         """
-        given: dict[str, Any] = {"by": by, "limit_test": limit_test, "settings": settings, "on_progress": on_progress}
+        given: dict[str, Any] = {"by": by, "cost": cost, "limit_test": limit_test, "settings": settings}
+        given["on_progress"] = on_progress
         return verbs.evaluate(self.name, data=str(data), split=split, rename=rename, store=self.store, **given)
 
     def compare(

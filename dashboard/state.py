@@ -168,6 +168,11 @@ def follow(key: str, of: str, value: Any) -> None:
     st.session_state[f"{key}-of"] = of
 
 
+def follows(key: str) -> bool:
+    """Whether its value once followed something."""
+    return bool(st.session_state.get(f"{key}-of"))
+
+
 def draft(key: str, default: Any) -> Any:
     """The value of a session key, `default` before the person touched it."""
     return st.session_state.get(key, default)

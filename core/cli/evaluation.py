@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from core import verbs
-from core.cells import decimals
+from core.cells import cell_text, decimals
 from core.cli.printing import Json, Run, Set, emit, pairs, say, tabulate
 from core.config import parse_settings
+from core.exceptions import InputError
 from core.numbers import count
 
+COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as 5 false positives"
 RENAMED = "--map: write old=new, a label of the data and a class of the run; old= leaves its rows out"
 
 
@@ -28,13 +31,21 @@ def evaluate(
         ),
     ] = None,
     by: Annotated[str, typer.Option(metavar="COLUMN", help="Metrics for each value of a column of the data.")] = "",
+    cost: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CLASS=RATIO",
+            help="A missed CLASS is as bad as RATIO false positives: the threshold that costs least on validation, and "
+            "what it costs here. Repeat for more.",
+        ),
+    ] = None,
     limit_test: Annotated[int, typer.Option(min=0, help="Rows at most, seeded and stratified; 0: all.")] = 0,
     settings: Set = None,
     as_json: Json = False,
 ) -> None:
     """Metrics of a run with intervals, on its own test split or on any labelled data."""
     given: dict[str, Any] = {"data": data, "split": split, "rename": pairs(rename or [], RENAMED), "by": by}
-    given |= {"limit_test": limit_test, "settings": parse_settings(settings or [])}
+    given |= {"cost": _ratios(cost or []), "limit_test": limit_test, "settings": parse_settings(settings or [])}
     emit(verbs.evaluate(run, **given), as_json, _show_evaluation)
 
 
@@ -55,8 +66,36 @@ def _show_evaluation(result: dict[str, Any]) -> None:
     _show_reasons(result["left_out"])
     if "by" in result:
         _show_groups(result["by"], "accuracy" if result["task"] == "single" else "f1_macro")
+    _show_costs(result.get("costs", {}))
     for sentence in result["warnings"]:
         say(sentence, head="Note: ")
+
+
+def _ratios(costs: Sequence[str]) -> dict[str, float]:
+    """Class → cost of a miss in false positives."""
+    try:
+        return {name: float(ratio) for name, ratio in pairs(costs, COST).items()}
+    except ValueError:
+        raise InputError(COST) from None
+
+
+def _show_costs(costs: Mapping[str, Any]) -> None:
+    """The threshold at each cost ratio, and what it costs per row."""
+    rows = [
+        {
+            "class": name,
+            "a miss costs": f"{found['ratio']:g}",
+            "threshold": decimals(found["threshold"]),
+            "misses": count(found["false_negatives"]),
+            "false positives": count(found["false_positives"]),
+            "cost": decimals(found["cost"]),
+            "95 % interval": cell_text(found["interval"]),
+            "at 0.5": decimals(found["cost_at_half"]),
+        }
+        for name, found in costs.items()
+    ]
+    if rows:
+        tabulate(rows, tuple(rows[0]))
 
 
 def _show_metrics(result: dict[str, Any]) -> None:

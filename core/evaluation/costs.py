@@ -61,7 +61,7 @@ def priced(
     """What predictions at a threshold cost.
 
     Returns:
-        `n`, `missed` (false negatives), `false_alarms` (false positives), `cost` per row, `interval` (95 % percentile
+        `n`, `false_negatives`, `false_positives`, `cost` per row, `interval` (95 % percentile
         bootstrap over the rows), `cost_at_half`.
     """
     own, said = np.asarray(own, bool), np.asarray(probability, float) > threshold
@@ -71,8 +71,8 @@ def priced(
     ends = np.percentile((ratio * drawn[:, 0] + drawn[:, 1]) / n, TAILS)
     return {
         "n": n,
-        "missed": missed,
-        "false_alarms": alarms,
+        "false_negatives": missed,
+        "false_positives": alarms,
         "cost": (ratio * missed + alarms) / n,
         "interval": [float(end) for end in ends],
         "cost_at_half": float(cost(own, probability, ratio, 0.5)),
@@ -86,4 +86,4 @@ def verify(ratio: float) -> None:
         InputError: it is no positive number.
     """
     if not (math.isfinite(ratio) and ratio > 0):
-        raise InputError(f"a cost ratio of {ratio:g}: a number above 0; 5 says that a miss is as bad as 5 false alarms")
+        raise InputError(f"a cost ratio of {ratio:g}: a number above 0; 5: a miss is as bad as 5 false positives")

@@ -17,6 +17,7 @@ from core.exceptions import NotAvailable
 from core.metrics import METRICS
 from core.numbers import count, whole_percent
 from core.runs import seen
+from core.runs.costs import Line, costs
 from core.runs.judged import Judged, predictions_of
 from core.runs.load import LoadedRun
 from core.runs.record import RunRecord
@@ -28,7 +29,12 @@ OnProgress = Callable[[str, float], None]
 
 
 def report(
-    loaded: LoadedRun, given: Judged, *, by: str = "", on_progress: OnProgress = lambda what, share: None
+    loaded: LoadedRun,
+    given: Judged,
+    *,
+    by: str = "",
+    lines: Mapping[str, Line] | None = None,
+    on_progress: OnProgress = lambda what, share: None,
 ) -> dict[str, Any]:
     """Everything that is measured of a run on rows, as plain data.
 
@@ -36,6 +42,7 @@ def report(
         loaded: The run.
         given: The rows.
         by: A column of the rows, for metrics of each of its values.
+        lines: By class the threshold at a cost ratio, for `costs`.
         on_progress: Told what is done; may raise to stop.
 
     Raises:
@@ -53,6 +60,8 @@ def report(
     measured = {**_about(record, given), **measure(record, labels, found)}
     measured |= {"seen_in_training": _seen(known), "truncated": _truncated(loaded, reading)}
     measured["unseen"] = _unseen(record, labels, found, known)
+    if lines:
+        measured["costs"] = costs(record, lines, labels, found)
     if column is not None:
         on_progress(f"by {by}", 0.9)
         groups, (thresholds, _) = grouped(column), at_best(record)

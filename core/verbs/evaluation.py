@@ -15,6 +15,7 @@ def evaluate(
     split: str = "",
     rename: Mapping[str, str] | None = None,
     by: str = "",
+    cost: Mapping[str, float] | None = None,
     limit_test: int = 0,
     settings: Mapping[str, Any] | None = None,
     store: RunStore | None = None,
@@ -29,6 +30,8 @@ def evaluate(
         rename: label in the data → class of the run, where their names differ by more than case; to an empty name: its
             rows are left out.
         by: a column of the data, or `label`, for metrics of each of its values.
+        cost: class → how many false positives one false negative is as bad as; the threshold that costs least on
+            validation is then under `costs`, with what it costs here.
         limit_test: rows at most, seeded and stratified; 0: all.
         settings: how other data are read: `{"data.text": "review", "data.label": "stars"}`.
         store: where runs live.
@@ -46,12 +49,14 @@ def evaluate(
         InputError: no such run, split or column, or labels that are no classes of the run: all are told, with a command
             that reads them.
     """
+    from core.runs.costs import lines
     from core.runs.judged import Wanted, judged
     from core.runs.load import load_run
     from core.runs.report import report
     from core.training.history import finite
 
-    loaded = load_run(store or RunStore(), run)
+    store = store or RunStore()
+    loaded = load_run(store, run)
     given = judged(loaded.record, Wanted(data, split, rename or {}, limit_test, settings or {}))
     heard = {"on_progress": on_progress} if on_progress else {}
-    return finite(report(loaded, given, by=by, **heard))
+    return finite(report(loaded, given, by=by, lines=lines(store, loaded.record, cost or {}), **heard))

@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from core.data.table import VALIDATION
+from core.evaluation.costs import cheapest
+from core.exceptions import NotAvailable
 from dashboard.figures import labels
-from dashboard.figures.decisions import ANSWER, Decision, decide, decide_label, first_label
+from dashboard.figures.decisions import ANSWER, Decision, Floats, Report, decide, decide_label, first_label
 from dashboard.figures.source import Option, Source, Span
 
 SHARE = Span(0.0, 1.0, 0.01)
+RATIOS = Span(0.0, 1000.0, 1.0)
 
 
 def rules(source: Source) -> list[str]:
@@ -30,8 +37,42 @@ def _rule_told(source: Source, rule: str) -> str:
     return "" if rule == ANSWER else f"threshold on {rule}"
 
 
+def one_class(source: Source) -> str:
+    """The class, or label, that the threshold is about; empty where it is about the top answer."""
+    classes = source.report.classes
+    if source.record.task == "single" and len(classes) == 2:
+        return classes[1]
+    rule = str(source.chosen(RULE))
+    return rule if rule in classes else ""
+
+
+def of_class(report: Report, name: str) -> tuple[NDArray[np.bool_], Floats]:
+    """(n,) who is of a class, and (n,) the probability that the model gives it."""
+    number = report.classes.index(name)
+    own = report.labels[:, number] > 0 if report.labels.ndim == 2 else report.labels == number
+    return own, report.probabilities[:, number]
+
+
+def _cheapest(source: Source) -> float:
+    """The threshold that costs least on validation.
+
+    Raises:
+        NotAvailable: validation was not evaluated.
+    """
+    if VALIDATION not in source.splits:
+        raise NotAvailable("a threshold at a cost ratio is chosen on validation, which was not evaluated")
+    report = source.reader.report(source.record, VALIDATION)
+    return cheapest(*of_class(report, one_class(source)), float(source.chosen(COST)))
+
+
+def _half(source: Source) -> float:
+    return source.once(_cheapest) if source.chosen(COST) else 0.5
+
+
 def _limit(source: Source) -> float:
-    """The exact threshold of the chosen label, as the choice for all labels has it."""
+    """The exact threshold of the chosen label, at a cost ratio or as the choice for all labels has it."""
+    if source.chosen(COST):
+        return source.once(_cheapest)
     label, choice = str(source.chosen(RULE)), str(source.chosen(LIMITS))
     return float(labels.limits(source.record, choice)[source.report.classes.index(label)])
 
@@ -55,7 +96,17 @@ RULE = Option(
     words=_rule_told,
 )
 """With several labels the one that is shown."""
-THRESHOLD = Option("threshold", "Threshold", _span("threshold"), usual=lambda source: 0.5)
+COST = Option(
+    "cost",
+    "Cost of a miss",
+    lambda source: RATIOS if one_class(source) else (),
+    "How many false positives one false negative is as bad as; the threshold is then the one that costs least on "
+    "validation. 0: no costs",
+    usual=lambda source: 0.0,
+    words=lambda source, ratio: f"a miss costs {ratio:g} false positives" if ratio else "",
+)
+"""Of the class that the threshold is about."""
+THRESHOLD = Option("threshold", "Threshold", _span("threshold"), usual=_half)
 """Above it a class is predicted."""
 LEAST = Option(
     "least",
@@ -73,7 +124,7 @@ LIMITS = Option(
 """Of all labels, where texts have several."""
 LIMIT = Option("limit", "Threshold", _span("limit"), usual=_limit)
 """Of the label that is shown."""
-OPTIONS = (RULE, THRESHOLD, LEAST, LIMITS, LIMIT)
+OPTIONS = (RULE, COST, THRESHOLD, LEAST, LIMITS, LIMIT)
 """What changes every figure of the answers."""
 
 

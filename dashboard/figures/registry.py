@@ -15,6 +15,7 @@ from dashboard.figures import (
     compare_where,
     comparing,
     confusion,
+    costs,
     diagram,
     embeddings,
     heads,
@@ -30,7 +31,7 @@ from dashboard.figures import (
 from dashboard.figures.figure import Figure
 
 TOPICS = (
-    *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, phenomena),
+    *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
     *(embeddings, silhouettes, heads, parts, diagram),
 )

@@ -16,6 +16,7 @@ from dashboard.figures import answers, decisions
 from dashboard.figures.calibration import CALIBRATION
 from dashboard.figures.classes import CLASSES
 from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION
+from dashboard.figures.costs import COSTS
 from dashboard.figures.decisions import FEW, Decision, Report
 from dashboard.figures.figure import Figure
 from dashboard.figures.labels import LABELS
@@ -39,7 +40,18 @@ from dashboard.widgets.runs import chosen_run, ended, facts
 from dashboard.widgets.stats import stats
 from dashboard.widgets.style import row_height
 
-PLACED: tuple[Figure[Any], ...] = (METRICS, CONFUSION, CONFIDENCE, CLASSES, LABELS, ROC, PR, CALIBRATION, PHENOMENA)
+PLACED: tuple[Figure[Any], ...] = (
+    METRICS,
+    CONFUSION,
+    CONFIDENCE,
+    CLASSES,
+    COSTS,
+    LABELS,
+    ROC,
+    PR,
+    CALIBRATION,
+    PHENOMENA,
+)
 QUESTION = "How good is the model, and what does it get wrong?"
 INTERVALS = (
     "± is half of the 95 % interval (percentile bootstrap over these sentences); the bar shows where it lies between "
@@ -165,13 +177,14 @@ def _curves(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def _details(source: Source) -> dict[str, pd.DataFrame]:
-    """Calibration and phenomena; returns their tables."""
+    """Costs, calibration and phenomena, as far as there are some; returns their tables."""
+    figures: tuple[Figure[Any], ...] = (COSTS, CALIBRATION, PHENOMENA)
+    there = [figure for figure in figures if figure.there(source)]
     with st.container(key="pair-details"):
         columns = st.columns(2, gap="large")
     tables: dict[str, pd.DataFrame] = {}
-    figures: tuple[Figure[Any], ...] = (CALIBRATION, PHENOMENA)
-    for column, figure in zip(columns, figures, strict=True):
-        with contextlib.suppress(NotAvailable), column:
+    for place, figure in enumerate(there):
+        with columns[place % 2]:
             tables |= figure.numbers(show_of(source, figure))
     return tables
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from dashboard import state
 from dashboard.figures import answers, labels
 from dashboard.figures.decisions import Decision, Report
 from dashboard.figures.labels import LABELS
 from dashboard.figures.numbers import number
 from dashboard.figures.source import Source
 from dashboard.screens.performance_metrics import every_metric
-from dashboard.screens.performance_threshold import label_names
+from dashboard.screens.performance_threshold import threshold_slider
 from dashboard.widgets.figure import caption, heading, show_of
 from dashboard.widgets.messages import finding
 from dashboard.widgets.options import choose, pick
@@ -65,11 +64,6 @@ def _one(source: Source, choice: str) -> None:
     heading("One label", "one-label", note="everything below is about it: a sentence has it or not")
     with st.container(key="rule-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
         label = pick(answers.RULE, source, label="Label", width=220)
-        exact, option = float(answers.LIMIT.first(source)), answers.LIMIT
-        state.follow(option.name, f"{source.record.run}, {label}, {choice}", round(exact, 2))
-        name, about = label_names(label)
-        moved = st.slider(name, 0.0, 1.0, step=0.01, key=option.name, bind="query-params", width=420, help=about)
-    if moved != round(exact, 2):
-        source.choices[option.name] = float(moved)
-    if choice == labels.TUNED:
+        exact = threshold_slider(source, f"{source.record.run}, {label}, {choice}")
+    if choice == labels.TUNED and not source.chosen(answers.COST):
         caption(f"Chosen on validation: {number(exact)}.")

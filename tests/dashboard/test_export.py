@@ -45,7 +45,7 @@ def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
         "silhouettes-tsne",
         "silhouettes-umap",
         *("numbers-course", "token-lambda", "gates", "gate-bars", "polarity", "sigma", "support"),
-        *("branches", "head-reading", "numbers"),
+        *("branches", "head-reading", "numbers", "costs"),
     }
     assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]
 

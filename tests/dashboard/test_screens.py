@@ -14,8 +14,10 @@ from pages import opened
 
 from core import verbs
 from core.config import compose
+from core.evaluation.costs import cheapest
 from core.runs.store import RunStore, this_process
 from dashboard import access, state
+from dashboard.figures import answers
 
 DAMAGED = "Run “damaged” is damaged"
 EMPTY = "No model has been trained here yet"
@@ -234,6 +236,18 @@ def test_the_threshold_moves_every_count(app, runs, threshold):
     assert confusion_of(app) == expected
     right = expected[0][0] + expected[1][1]
     assert f"{right} of 16 right" in text_of(app)
+
+
+def test_a_cost_ratio_sets_the_threshold_until_it_is_moved_or_taken_back(app, runs):
+    opened(app, "performance", run="finished", cost="5")
+    saved = pd.read_parquet(runs / "finished" / "evaluation" / "validation" / "predictions.parquet")
+    best = cheapest((saved["label"] == "positive").to_numpy(), saved["probability:positive"].to_numpy(), 5)
+    assert app.slider(key=state.THRESHOLD).value == round(best, 2)
+    assert "a miss of positive costs 5 false positives" in text_of(app) and "cheapest on validation" in text_of(app)
+    app.slider(key=state.THRESHOLD).set_value(0.9).run()
+    assert "cheapest on validation" not in text_of(app)
+    app.number_input(key=answers.COST.name).set_value(0.0).run()
+    assert app.slider(key=state.THRESHOLD).value == 0.5 and "Cost by threshold" not in text_of(app)
 
 
 def test_a_link_restores_threshold_and_cells(app, runs):

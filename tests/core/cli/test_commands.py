@@ -110,6 +110,13 @@ def test_evaluate_gives_what_predictions_say(cli, trained):
     assert np.sum(shown["confusion"]) == shown["n"] == 12
 
 
+def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
+    found = load(cli("evaluate", "first", "--cost", "positive=5", "--json"))["costs"]["positive"]
+    assert found["ratio"] == 5 and found["validation"]["cost"] <= found["validation"]["cost_at_half"]
+    assert found["cost"] == (5 * found["false_negatives"] + found["false_positives"]) / found["n"]
+    assert "a miss costs" in cli("evaluate", "first", "--cost", "positive=5")[1].replace("\n", " ")
+
+
 def test_evaluate_on_a_file_takes_all_its_rows_and_equals_scikit_learn(cli, trained, place):
     shown = load(cli("evaluate", "first", "--data", "reviews.csv", "--json"))
     lines = (place / "reviews.csv").read_text().splitlines()[1:]
@@ -328,6 +335,8 @@ WRONG = {
     "half a character": (["train", "--data", "\udcff"], "\\udcff"),
     "bad split": (["train", "--set", "data.split=0.5/0.5"], "0.7/0.15/0.15"),
     "taken name": (["train", "--name", "first"], "a run 'first' already; choose another name"),
+    "no cost": (["evaluate", "first", "--cost", "positive=much"], "--cost: write class=ratio"),
+    "cost of no class": (["evaluate", "first", "--cost", "joy=2"], "--cost joy: no class of run 'first'"),
     "unknown run": (["evaluate", "nobody"], "no run 'nobody'"),
     "escaping run": (["predict", "../../etc", "x"], "no run"),
     "nothing to predict": (["predict", "first"], "nothing to predict"),

@@ -48,7 +48,7 @@ def test_the_cost_at_many_thresholds_is_that_of_each():
 
 def test_a_price_counts_both_mistakes_and_says_how_sure_it_is():
     found = priced(OWN, CHANCE, 5, 0.5)
-    assert (found["n"], found["missed"], found["false_alarms"]) == (5, 2, 1)
+    assert (found["n"], found["false_negatives"], found["false_positives"]) == (5, 2, 1)
     assert found["cost"] == found["cost_at_half"] == pytest.approx(11 / 5)
     random = np.random.default_rng(1)
     own, chance = random.random(400) < 0.3, random.random(400)
