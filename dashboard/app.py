@@ -29,6 +29,7 @@ PAGES = (
     ("sweeps", "Sweeps", "grid_on"),
     ("performance", "Performance", "target"),
     ("compare", "Compare", "compare_arrows"),
+    ("behave", "Behave", "checklist"),
     ("embeddings", "Embeddings", "scatter_plot"),
     ("sentence", "Sentence", "notes"),
     ("lambdas", "Lambdas", "timeline"),

@@ -11,7 +11,7 @@ import gc
 import hashlib
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,8 @@ from dashboard.figures.theme import Look
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.behaviour.judge import Judged
+    from core.behaviour.suite import Suite
     from core.data.inspect import FileReport
     from core.data.table import Dataset
     from core.interpret.sentence import SentenceView
@@ -427,6 +429,48 @@ def weights_fingerprint(run: str) -> str:
 @st.cache_data(max_entries=256, show_spinner=False)
 def _weights_fingerprint(path: str, version: str) -> str:
     return file_fingerprint(Path(path))
+
+
+def suite(file: str) -> Suite:
+    """The suite of a file, or ours where none is named.
+
+    Raises:
+        DataError: it cannot be read.
+    """
+    return _suite(file, file_version(Path(file)) if file else "")
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)  # frozen; thousands of cases are not worth copying
+def _suite(file: str, version: str) -> Suite:
+    from core.behaviour.read import read_suite
+
+    return read_suite(file)
+
+
+def judged(run: str, asked: Suite, sides: Mapping[str, str]) -> Judged:
+    """What a run says to a suite; `sides` by class, where a person says what it means.
+
+    Raises:
+        InputError: the run cannot be asked.
+        RunDamaged: its model cannot be read.
+    """
+    return _judged(
+        str(store().folder), run, weights_fingerprint(run), asked.digest, tuple(sorted(sides.items())), asked
+    )
+
+
+@st.cache_resource(max_entries=32, show_spinner="Asking the model")
+def _judged(
+    folder: str, run: str, weights: str, digest: str, sides: tuple[tuple[str, str], ...], _asked: Suite
+) -> Judged:
+    from core.behaviour.answers import judged  # torch
+
+    return judged(RunStore(Path(folder)), run, _asked, dict(sides))
+
+
+def behaviour(record: RunRecord) -> Judged:
+    """As `dashboard.figures.files.Files.behaviour`."""
+    return Files(store()).behaviour(record)
 
 
 def sentence(run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:

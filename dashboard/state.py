@@ -36,6 +36,11 @@ PLACED = "place"
 FROM = "from"
 BESIDE = "beside"
 SWEEP = "sweep"
+SUITE = "suite"
+CAPABILITY = "capability"
+FAILS = "fails"
+SIDE = "side-"
+"""Before the name of a class: what it says of negative and positive."""
 METRIC = "metric"
 BASELINE = "baseline"
 EDIT = "edit"
@@ -73,6 +78,8 @@ PRESETS = "presets-table"
 SWEEP_PART = "sweep-form-"
 """Before the name of a part of a new sweep: the key of its field."""
 SWEEP_PROBLEM = "sweep-problem"
+SUITE_FILE = "suite-file"
+SUITE_PROBLEM = "suite-problem"
 
 
 def run() -> str:
@@ -136,28 +143,38 @@ def asked_beside() -> str:
     return str(st.query_params.get(BESIDE, ""))
 
 
-def edit() -> str:
-    """The changes inside the model; the link decides, and after a visit to another page what it said before."""
-    if EDIT in st.query_params:
-        st.session_state[EDIT] = st.query_params[EDIT]
-    elif st.session_state.get(EDIT):
-        st.query_params[EDIT] = st.session_state[EDIT]
-    return str(st.session_state.get(EDIT, ""))
+def carried(key: str) -> str:
+    """What no widget is bound to: the link decides, and after a visit to another page what it said before."""
+    if key in st.query_params:
+        st.session_state[key] = st.query_params[key]
+    elif st.session_state.get(key):
+        st.query_params[key] = st.session_state[key]
+    return str(st.session_state.get(key, ""))
 
 
-def change(edit: str) -> None:
-    """Put these changes into the link; empty for none."""
-    st.session_state[EDIT] = edit
-    if edit:
-        st.query_params[EDIT] = edit
+def carry(key: str, value: str) -> None:
+    """Put it into the link; empty takes it out."""
+    st.session_state[key] = value
+    if value:
+        st.query_params[key] = value
     else:
-        st.query_params.pop(EDIT, None)
+        st.query_params.pop(key, None)
 
 
 def keep_to(key: str, options: Sequence[str]) -> None:
     """Drop a bound widget's value that another run or split allowed; before the widget is drawn."""
     if st.session_state.get(key) not in (None, *options):
         forget(key)
+
+
+def keep_some(key: str, options: Sequence[str]) -> None:
+    """Of a bound widget with several values leave those that there are; before the widget is drawn."""
+    value = st.session_state.get(key)
+    if value is None:
+        return
+    kept = [each for each in value if each in options] if isinstance(value, list) else []
+    if kept != value:
+        st.session_state[key] = kept
 
 
 def follow(key: str, of: str, value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import stored
 from core.evaluation.projection import Projection, ProjectionConfig, project
-from core.exceptions import RunDamaged
+from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.runs import projections
 from core.runs.efficiency import Efficiency, efficiency
 from core.runs.predictions import read_predictions
@@ -23,6 +23,7 @@ from dashboard.figures.edits import UNCHANGED, Edits
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.behaviour.judge import Judged
     from core.interpret.sentence import SentenceView
     from core.runs.comparison import Sides
     from core.runs.load import LoadedRun
@@ -59,6 +60,20 @@ class Files:
 
     def _history(self, record: RunRecord) -> History:
         return read_history(self.store.path(record.run) / HISTORY)
+
+    def behaviour(self, record: RunRecord) -> Judged:
+        """What a run says to the suite that comes with Sentiscope.
+
+        Raises:
+            NotAvailable: it has several labels per text, or classes without a polarity.
+        """
+        from core.behaviour.answers import judged
+        from core.behaviour.read import our_suite
+
+        try:
+            return judged(self.store, record.run, our_suite())
+        except InputError as error:
+            raise NotAvailable(str(error)) from error
 
     def evaluated_splits(self, run: str) -> list[str]:
         """Splits with predictions, in the order train, validation, test, others."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dashboard.figures import (
+    behaviour,
     calibration,
     classes,
     compare_cost,
@@ -33,7 +34,7 @@ from dashboard.figures.figure import Figure
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
-    *(embeddings, silhouettes, heads, parts, diagram),
+    *(embeddings, silhouettes, heads, parts, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(
     {

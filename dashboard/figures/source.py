@@ -14,6 +14,7 @@ from dashboard.figures.edits import UNCHANGED, Edits
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.behaviour.judge import Judged
     from core.evaluation.projection import Projection, ProjectionConfig
     from core.interpret.sentence import SentenceView
     from core.runs.comparison import Sides
@@ -129,6 +130,9 @@ class Reader(Protocol):
 
     def width(self, record: RunRecord, files: MapFiles) -> int:
         """Dimensions of the original space."""
+
+    def behaviour(self, record: RunRecord) -> Judged:
+        """What a run says to the suite that comes with Sentiscope; `NotAvailable` where it cannot be asked."""
 
     def sentence(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
         """One text with its inside."""

@@ -40,13 +40,13 @@ def _what(record: RunRecord) -> str:
 
 def _reset() -> None:
     """Back to the model as trained; a callback."""
-    state.change(UNCHANGED.encode())
+    state.carry(state.EDIT, UNCHANGED.encode())
 
 
 def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
     """What the link changes in this model, what could be changed, and the reading that follows; says all of it."""
     parts = editable(record.config.model, learned(trained, subtracts(record)))
-    edits, left_out = parts.read(state.edit())
+    edits, left_out = parts.read(state.carried(state.EDIT))
     view = data.sentence(record.run, text, edits)
     answer(record, view, look(), before=trained if edits else None)
     if left_out:
@@ -109,7 +109,7 @@ def _lambda(edits: Edits, parts: Editable, own: Learned, layer: int, component: 
 def _moved(edits: Edits, layer: int, component: int, own: float, key: str) -> None:
     value = float(state.draft(key, own))
     back = abs(value - round(own, 2)) < STEP / 2
-    state.change(edits.with_lambda(layer, component, None if back else value).encode())
+    state.carry(state.EDIT, edits.with_lambda(layer, component, None if back else value).encode())
 
 
 def _switches(label: str, kind: str, layer: int, names: Sequence[str], edits: Edits, help: str) -> None:
@@ -125,4 +125,4 @@ def _switched(edits: Edits, kind: str, layer: int, names: Sequence[str], key: st
     on = state.draft(key, [])
     off = [index for index, name in enumerate(names) if name not in on]
     changed = edits.with_heads(layer, off) if kind == "h" else edits.with_components(layer, off)
-    state.change(changed.encode())
+    state.carry(state.EDIT, changed.encode())

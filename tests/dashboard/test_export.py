@@ -119,6 +119,7 @@ def test_the_theme_is_that_of_the_pages(trained, tmp_path, theme, tokens):
 def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
     result = verbs.figures("baseline", tmp_path, text="good", store=RunStore(trained))
     assert {each["name"] for each in result["files"]} == {
+        "behaviour",
         "confusion",
         "confusion-shares",
         "confidence",

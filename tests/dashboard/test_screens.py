@@ -29,6 +29,7 @@ SAID = {
     "train": ("Which model shall learn", "finished after", DAMAGED, "solved in one go"),
     "sweeps": ("No sweep has been planned here yet",) * 4,
     "performance": (EMPTY, "n = 16", DAMAGED, "n = 16"),
+    "behave": (EMPTY, "passes", DAMAGED, "passes"),
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to put on a map"),
     "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention to look into"),
     "lambdas": (EMPTY, "Upwards: how far lambda has moved", DAMAGED, "without attention"),

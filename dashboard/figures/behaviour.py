@@ -1,0 +1,191 @@
+"""Failure rates by capability and run, as a table of marks; and the sentence that says what they come to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from core.behaviour.judge import Judged
+from core.behaviour.rates import TOLERATED
+from core.behaviour.report import report
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Row, Words
+from dashboard.figures.marks_drawing import component
+from dashboard.figures.numbers import count, number
+from dashboard.figures.theme import Look, Tokens
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NAMED = 3
+"""Capabilities that a sentence names; of more it says how many."""
+_SHARES = Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"), band=(0.0, TOLERATED))
+
+
+@dataclass(frozen=True)
+class Behaved:
+    """Runs that were asked a suite, and the one of which the page speaks."""
+
+    judged: Mapping[str, Judged]
+    """By run."""
+    run: str
+    picked: str = ""
+    """The row of the table that is looked at: `capability NAME` or `test NAME`; empty: none."""
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """As `core.behaviour.report` gives it."""
+        return report(list(self.judged.values()))
+
+    @property
+    def runs(self) -> list[str]:
+        """That run first."""
+        return sorted(self.judged, key=lambda name: name != self.run)
+
+    @property
+    def capabilities(self) -> list[Mapping[str, Any]]:
+        """The worst of that run first; what it cannot be asked last."""
+        return sorted(self.report["capabilities"], key=lambda each: -_rate(each["rates"][self.run]))
+
+
+def _rate(rate: Mapping[str, Any]) -> float:
+    return -1.0 if rate["rate"] is None else float(rate["rate"])
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b and c`; of more than three, how many more."""
+    first, more = list(names[:NAMED]), len(names) - NAMED
+    if more > 0:
+        return f"{', '.join(first)} and {count(more)} more"
+    return " and ".join(filter(None, (", ".join(first[:-1]), first[-1]))) if first else ""
+
+
+def finding(behaved: Behaved) -> tuple[str, str]:
+    """What the rates come to in a sentence, and what stands behind it."""
+    run = behaved.run
+    asked = [each for each in behaved.capabilities if each["rates"][run]["n"]]
+    kinds = {
+        kind: [each for each in asked if each["rates"][run]["verdict"] == kind] for kind in ("passes", "fails", "open")
+    }
+    fails = [each["capability"] for each in kinds["fails"]]
+    said = f"{run} passes {len(kinds['passes'])} of {len(asked)} capabilities"
+    said += f", but fails {listed(fails)}." if fails else " and fails none for sure."
+    rates = [number(_rate(each["rates"][run]), 2) for each in kinds["fails"][:NAMED]]
+    behind = [f"{'Failure rates there' if len(rates) > 1 else 'Failure rate there'}: {listed(rates)}."] if rates else []
+    if still_open := len(kinds["open"]):
+        intervals = "its interval holds" if still_open == 1 else "their intervals hold"
+        behind.append(f"{count(still_open)} cannot be told: {intervals} {TOLERATED:g}.")
+    return said, " ".join([*behind, *_differences(behaved)])
+
+
+def _differences(behaved: Behaved) -> list[str]:
+    """Where the run and each of the others differ beyond chance."""
+    found = []
+    for other in behaved.runs[1:]:
+        pair = {behaved.run, other}
+        rows = [each for each in behaved.report["differences"] if {each["first"], each["second"]} == pair]
+        where = sorted((each for each in rows if each["differ"]), key=lambda each: -abs(each["difference"]))
+        names = listed([each["capability"] for each in where])
+        found.append(f"It differs from {other} on {names}." if names else f"It cannot be told apart from {other}.")
+    return found
+
+
+def consistent(behaved: Behaved) -> str:
+    """How many contrast sets are right as a whole, of each run; empty without any."""
+    sets = {name: [0, 0] for name in behaved.runs}
+    for each in behaved.report["capabilities"]:
+        for name, rate in each["rates"].items():
+            if rate["consistency"]:
+                sets[name][0] += rate["consistency"]["right"]
+                sets[name][1] += rate["consistency"]["groups"]
+    told = [f"{name} {count(right)}" for name, (right, groups) in sets.items() if groups]
+    groups = max((groups for _, groups in sets.values()), default=0)
+    return f"Contrast sets right as a whole, of {count(groups)}: {', '.join(told)}." if told else ""
+
+
+def rates_marks(behaved: Behaved, tokens: Tokens) -> Marks:
+    """A row for each capability, which unfolds to its tests; marks and numbers of each run."""
+    columns = [
+        Column("capability", "Capability", "15rem"),
+        Column("must", "the answer …", "8.6rem", soft=True, opt=True),
+    ]
+    columns.append(Column("cases", "cases", "3.8rem", number=True, soft=True, opt=True))
+    for name in behaved.runs:
+        columns += [Column(f"mark {name}", name, axis=_SHARES), Column(f"rate {name}", "", "3.4rem", number=True)]
+    rows = []
+    for each in behaved.capabilities:
+        tests = each["tests"]
+        cases = sum(test["cases"] for test in tests)
+        children = tuple(
+            Row(f"test {test['test']}", _cells(test["test"], test["must"], test["cases"], test["rates"], tokens))
+            for test in tests
+        )
+        cells = _cells(each["capability"], " · ".join(each["must"]), cases, each["rates"], tokens)
+        rows.append(Row(f"capability {each['capability']}", cells, children))
+    return Marks("Failure rates by capability and run", tuple(columns), tuple(rows), height=1.85)
+
+
+def _cells(name: str, must: str, cases: int, rates: Mapping[str, Mapping[str, Any]], tokens: Tokens) -> dict[str, Cell]:
+    found: dict[str, Cell] = {"capability": Words(name), "must": must, "cases": count(cases)}
+    for run, rate in rates.items():
+        if rate["rate"] is None:
+            found[f"rate {run}"] = Words("–", title=f"{run} has no class that could be right: it is not asked")
+            continue
+        low, high = rate["interval"]
+        failed = f"{count(rate['failed'])} of {count(rate['n'])} fail"
+        said = f"{number(rate['rate'], 2)}, 95 % interval {number(low, 2)} to {number(high, 2)}, {failed}"
+        sure = rate["verdict"] == "fails"
+        colour = tokens.wrong if sure else tokens.right
+        found[f"mark {run}"] = Mark(rate["rate"], low, high, rate["verdict"] == "open", colour, said=said)
+        found[f"rate {run}"] = Words(number(rate["rate"], 2), strong=sure, title=said)
+    return found
+
+
+def rates_table(behaved: Behaved) -> pd.DataFrame:
+    """Every rate: a row for each test and each capability of each run."""
+    import pandas as pd
+
+    rows = []
+    for each in behaved.capabilities:
+        for test in (None, *each["tests"]):
+            for run in behaved.runs:
+                rate = (test or each)["rates"][run]
+                sets = rate["consistency"] or {}
+                low, high = rate["interval"] or (None, None)
+                rows.append(
+                    {
+                        "capability": each["capability"],
+                        "test": test["test"] if test else "all",
+                        "must": test["must"] if test else " · ".join(each["must"]),
+                        "run": run,
+                        **{name: rate[name] for name in ("n", "failed", "rate")},
+                        **{"low": low, "high": high, "verdict": rate["verdict"], "not_asked": rate["not_asked"]},
+                        **{"contrast_sets": sets.get("groups"), "contrast_sets_right": sets.get("right")},
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def _draw(behaved: Behaved, look: Look) -> Component:
+    return component(rates_marks(behaved, look.tokens), look, picked=behaved.picked, picks=True)
+
+
+RATES = Figure(
+    "behaviour",
+    "behave",
+    "Failure rate",
+    lambda source: Behaved({source.record.run: source.reader.behaviour(source.record)}, source.record.run),
+    _draw,
+    note=lambda behaved: f"worst of {behaved.run} first; bold: surely above {TOLERATED:g}",
+    reading="Bar: 95 % interval. A ring cannot be told from 0.3, up to which the ground is shaded.",
+    how="A case fails where the answer is not the expected one (*must be*), where the answers to its texts differ "
+    "(*must not change*), or where the probability of the expected side falls, or does not rise, by more than the "
+    "stated tolerance. n sentences of one template count as n / (1 + (m − 1) ρ) independent ones, with ρ from an "
+    "analysis of variance over the whole suite; the interval is Wilson's for so many. Differences between runs hold "
+    "together with 95 % (Newcombe, Bonferroni).",
+    tables=lambda behaved: {"Failure rates": rates_table(behaved)},
+)
+"""On the page of all chosen runs; of one run, with our suite, where it is drawn by its name."""

@@ -1,0 +1,84 @@
+"""The page of behaviour: what it finds, what is looked at, suites of one's own, runs that cannot be asked."""
+
+from __future__ import annotations
+
+import pages
+import pytest
+from pages import words
+
+from core.data import library
+from core.runs.store import RunStore
+from dashboard import state
+
+SUITE = b"""
+name: films
+tests:
+  - {name: praise, capability: words, kind: minimum, expected: positive, texts: [good film, warm film, <b>wise film]}
+  - {name: wrong, capability: the other way, kind: minimum, expected: negative, texts: [good film, warm film]}
+  - {name: capitals, capability: spelling, kind: invariance, edits: [upper case], texts: [good film, bad film]}
+"""
+
+
+@pytest.fixture
+def page(app, runs):
+    """page(**parameters): of a small suite that was uploaded, as a link shows it."""
+    kept = library.keep_file(runs / ".data", "films.yaml", SUITE)
+
+    def opened(**parameters):
+        given = {"run": "baseline", "suite": f"{kept.parent.name}/{kept.name}", **parameters}
+        return pages.opened(app, "behave", **given)
+
+    return opened
+
+
+def test_it_opens_with_what_it_finds_and_with_the_worst_capability(page):
+    app = page()
+    assert "baseline passes 0 of 3 capabilities" in words(app)
+    assert "films</b> 3 tests, 3 capabilities, 7 cases" in words(app)
+    assert "Failing: the other way" in words(app) and "2 of 2 fail for baseline" in words(app)
+    assert list(app.dataframe[0].value["sentence"]) == ["good film", "warm film"]
+
+
+def test_a_link_names_what_is_looked_at_and_who_stands_beside(page):
+    app = page(capability="test capitals", against="finished", fails="baseline")
+    assert "Failing: capitals" in words(app) and "baseline passes all of it." in words(app)
+    assert app.multiselect[0].value == ["finished"]
+    assert next(control.options for control in app.get("button_group")) == ["baseline", "finished"]
+
+
+def test_a_run_beside_differs_or_cannot_be_told_apart(page):
+    assert "It cannot be told apart from finished." in words(page(against="finished"))
+
+
+def test_a_suite_that_is_gone_or_wrong_is_told_and_ours_can_be_asked_again(page, runs):
+    app = page(suite=f"{'0' * 64}/none.yaml")
+    assert "the suite of this link is not here any more" in words(app)
+    assert "passes" not in words(app)
+    next(button for button in app.button if button.key == "our-suite").click().run()
+    assert "Sentiscope&#x27;s suite" in words(app)
+
+
+def test_a_suite_with_a_flaw_is_told_with_test_and_field(page, runs):
+    kept = library.keep_file(runs / ".data", "odd.yaml", SUITE.replace(b"kind: invariance", b"kind: odd"))
+    said = words(page(suite=f"{kept.parent.name}/{kept.name}"))
+    assert "This suite cannot be asked" in said and "test &#x27;capitals&#x27;: kind is &#x27;odd&#x27;" in said
+
+
+def test_no_other_file_of_the_machine_can_be_named(page):
+    assert "is not here any more" in words(page(suite="../../../etc/passwd"))
+
+
+def test_classes_without_a_polarity_are_asked_about(page, runs):
+    store = RunStore(runs)
+    store.update("baseline", classes=("calm", "joy"))
+    app = page()
+    assert "These classes say nothing of negative and positive" in words(app)
+    assert "passes" not in words(app) and "cannot be asked" not in words(app)
+    app.selectbox(key=f"{state.SIDE}calm").set_value("negative").run()
+    app.selectbox(key=f"{state.SIDE}joy").set_value("positive").run()
+    assert not app.exception and "baseline passes" in words(app)
+
+
+def test_text_of_a_suite_is_never_markup(page):
+    app = page(capability="capability words")
+    assert "<b>wise" not in words(app)
