@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from dashboard.figures.boards import Board
     from dashboard.figures.curves import Curves, Line, NumberLine, Place
     from dashboard.figures.decisions import Floats, Integers, Report
-    from dashboard.figures.runs import Known
 
 
 @st.cache_resource
@@ -77,16 +76,6 @@ def store() -> RunStore:
 def runs() -> list[RunRecord]:
     """All runs as they are on disk now, newest first."""
     return store().list()
-
-
-def known(records: Sequence[RunRecord]) -> Known:
-    """What is known of runs besides their records: costs and curves of those that are done."""
-    from dashboard.figures.runs import Known  # NumPy
-
-    done = [record for record in records if record.status == "done"]
-    return Known(
-        {record.run: efficiency(record) for record in done}, {record.run: curves(record)[0] for record in done}
-    )
 
 
 def test_rows(record: RunRecord) -> int:

@@ -193,6 +193,8 @@ def finding(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
     if len(measured) == 1:
         return f"{best} is the only model that was tested."
     tied = next((len(group) for group in groups or () if measured[0].id in group), 1)
+    if tied == len(measured) == 2:
+        return f"{best} and {measured[1].model.name} cannot be told apart."
     if tied == len(measured):
         return f"None of the {tied} models can be told from the others."
     rest = f", but the first {tied} cannot be told apart" if tied > 1 else ""
@@ -211,4 +213,4 @@ def against_yardstick(board: Board) -> str:
     if len(values) == 1:
         return f"TF-IDF reaches {number(limit)}; the difference is {best}."
     how_many = "Every model is" if better == len(values) else f"{better or 'None'} of {len(values)} models are"
-    return f"{how_many} better than TF-IDF ({number(limit)}); the best differs by {best}."
+    return f"{how_many} {'above' if board.best_high else 'below'} TF-IDF ({number(limit)}); the best by {best}."

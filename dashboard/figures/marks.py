@@ -119,8 +119,10 @@ class Row:
     """Shown when it is unfolded; each can be picked, none ticked."""
     apart: bool = False
     """A line above it: something else begins."""
-    still: bool = False
-    """It is only looked at: neither picked nor ticked."""
+    picks: bool = True
+    """Whether it can be picked, where rows can."""
+    ticks: bool = True
+    """Whether it can be ticked, where rows can."""
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ class _Drawing:
 
     def _rows(self, row: Row) -> Iterator[Node]:
         """A row and what it unfolds to."""
-        state = {"data_id": row.id, "tabindex": "0", "aria_selected": "false"} if self.live and not row.still else {}
+        state = {"data_id": row.id, "tabindex": "0", "aria_selected": "false"} if self.live and row.picks else {}
         if self.folds:
             state |= {"aria_level": "1"} | ({"aria_expanded": "false"} if row.children else {})
         apart = {"class_": "apart"} if row.apart else {}
@@ -118,7 +118,7 @@ class _Drawing:
         if self.tick:
             label = f"{self.tick} {name.text}"
             box = element("input", type="checkbox", tabindex="-1", aria_label=label)
-            yield element("td", None if row.still or child else box, class_="box")
+            yield element("td", box if row.ticks and not child else None, class_="box")
         fold = element("span", "\u25b8" if foldable else "", class_="fold", aria_hidden="true") if self.folds else None
         parts = element("span", fold, *_spoken(name, cut_in_the_middle=True), class_="name")
         yield element("th", parts, scope="row", title=name.title or name.text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from core.numbers import NARROW
 from core.runs.efficiency import Efficiency
@@ -22,16 +21,8 @@ HEIGHT = 2.1
 """Of a row, in rem."""
 
 
-@dataclass(frozen=True)
-class Known:
-    """What is known of runs besides their records, by name."""
-
-    costs: Mapping[str, Efficiency] = field(default_factory=dict)
-    curves: Mapping[str, Curves] = field(default_factory=dict)
-
-
-def models_table(board: Board, known: Known, groups: Sequence[Sequence[str]], tokens: Tokens) -> Marks:
-    """One row for each model, best first, and those without a result at the end.
+def models_table(board: Board, curves: Mapping[str, Curves], groups: Sequence[Sequence[str]], tokens: Tokens) -> Marks:
+    """One row for each model, best first, and those without a result at the end; `curves` by run.
 
     TF-IDF stands where it would as a model; where it is not the same for all of them, a ring in each row is its own.
     """
@@ -39,67 +30,70 @@ def models_table(board: Board, known: Known, groups: Sequence[Sequence[str]], to
     marks = {entry.id: _mark(entry, ring=board.yardstick is None) for entry in board.measured}
     spans = [*marks.values(), Mark(yardstick)]
     shared = axis(spans, leaves_out="low" if board.best_high else "high")
-    courses = {entry.id: _course(entry, known, tokens) for entry in board.entries}
-    rows = [_row(board, entry, known, marks.get(entry.id), courses[entry.id]) for entry in board.entries]
+    courses = {entry.id: _course(curves.get(entry.record.run), tokens) for entry in board.entries}
+    rows = [_row(board, entry, marks.get(entry.id), courses[entry.id]) for entry in board.entries]
     if yardstick is not None:
         ahead = [entry for entry in board.measured if (entry.value > yardstick) == board.best_high]  # type: ignore[operator]
         rows.insert(len(ahead), _tfidf(yardstick))
-    measured = any(each.one is not None for each in known.costs.values())
-    columns = _columns(board, shared, ties=bool(groups), courses=any(courses.values()), measured=measured)
+    columns = _columns(board, shared, ties=bool(groups), courses=any(courses.values()))
     return Marks(f"Models on {board.name}, best first", columns, tuple(rows), tuple(map(tuple, groups)), HEIGHT)
 
 
-def _columns(board: Board, shared: Axis, *, ties: bool, courses: bool, measured: bool) -> tuple[Column, ...]:
+def _columns(board: Board, shared: Axis, *, ties: bool, courses: bool) -> tuple[Column, ...]:
     several = any(len(entry.values) > 1 for entry in board.measured)
     wanted = (
-        Column("model", "Model"),
+        Column("model", "Model", "23%" if board.measured else ""),
         Column("not to be told apart", "", ties=True) if ties else None,
-        Column("value", f"{board.title}, test", "9.2rem", number=True),
-        Column("mark", f"95 % interval{', dots are runs' if several else ''}", "34%", axis=shared),
-        Column("course", "λ", "5rem", opt=True) if courses else None,
-        Column("seeds", "Seeds", "3.9rem", number=True) if several else None,
-        Column("parameters", "Parameters", "6rem", number=True, soft=True, opt=True),
-        Column("training", "Training", "7rem", number=True, soft=True, opt=True),
-        Column("one", "One text", "5rem", number=True, soft=True, opt=True) if measured else None,
-        Column("memory", "Memory", "4.9rem", number=True, soft=True, opt=True) if measured else None,
+        Column("value", f"{board.title}, test", "8.4rem", number=True),
+        Column("mark", f"95 % interval{', dots are runs' if several else ''}", axis=shared) if board.measured else None,
+        Column("course", "λ", "4.8rem", opt=True) if courses else None,
+        Column("seeds", "Seeds", "3.6rem", number=True) if several else None,
+        Column("parameters", "Parameters", "5.6rem", number=True, soft=True, opt=True),
+        Column("training", "Training", "6.2rem", number=True, soft=True, opt=True),
     )
     return tuple(column for column in wanted if column is not None)
 
 
-def _row(board: Board, entry: Entry, known: Known, mark: Mark | None, course: Picture | None) -> Row:
+def _row(board: Board, entry: Entry, mark: Mark | None, course: Picture | None) -> Row:
     record, runs = entry.record, list(entry.model.runs.values())
     cells: dict[str, Cell] = {
         "model": Words(entry.model.name, small=_second(entry), strong=mark is not None and entry is board.entries[0]),
         "value": _value(entry),
-        **_costs(record, known.costs.get(record.run)),
+        **_costs(record),
     }
     if mark is not None:
         cells |= {"mark": mark, "seeds": str(len(entry.values))}
     if course is not None:
         cells["course"] = course
-    children = tuple(_child(board, run, known) for run in runs) if len(runs) > 1 else ()
+    children = tuple(_child(board, run) for run in runs) if len(runs) > 1 else ()
     without = next((each for each in board.entries if each.value is None), None)
-    return Row(entry.id, cells, children, apart=entry is without and entry is not board.entries[0])
+    apart = entry is without and entry is not board.entries[0]
+    return Row(entry.id, cells, children, apart=apart, ticks=mark is not None)
 
 
-def _child(board: Board, record: RunRecord, known: Known) -> Row:
+def _child(board: Board, record: RunRecord) -> Row:
     """A run of a model of several."""
     value = reached(record, board.metric)
     seed, fold = seed_and_fold(record)
     name = f"seed {seed}" + (f", fold {fold}" if fold >= 0 else "")
-    cells: dict[str, Cell] = {"model": Words(name, small=record.run), **_costs(record, known.costs.get(record.run))}
+    cells: dict[str, Cell] = {"model": Words(name, small=record.run), **_costs(record)}
     if value is not None:
         cells |= {"value": number(value), "mark": Mark(dots=(value,), said=number(value))}
     return Row(record.run, cells)
 
 
-def _costs(record: RunRecord, cost: Efficiency | None) -> dict[str, Cell]:
+def _costs(record: RunRecord) -> dict[str, Cell]:
     if record.status != "done":
         return {}
-    found: dict[str, Cell] = {"parameters": size(record.parameters), "training": duration(record.seconds)}
-    if cost is not None and cost.one is not None and cost.memory is not None:
-        found |= {"one": milliseconds(cost.one), "memory": megabytes(cost.memory)}
-    return found
+    return {"parameters": size(record.parameters), "training": duration(record.seconds)}
+
+
+def cost(found: Efficiency) -> str:
+    """What a prediction takes, in words; empty before it has been measured here."""
+    if found.one is None or found.batch is None or found.memory is None:
+        return ""
+    each = f"{milliseconds(found.one)} for one text, {milliseconds(found.batch)} each for 64 together"
+    return f"{each}, {megabytes(found.memory)} of memory, {megabytes(found.disk)} on disk ({found.where})"
 
 
 def _tfidf(yardstick: float) -> Row:
@@ -108,7 +102,7 @@ def _tfidf(yardstick: float) -> Row:
         "value": number(yardstick),
         "mark": Mark(yardstick, tie=True, said=f"TF-IDF {number(yardstick)}"),
     }
-    return Row("yardstick", cells, still=True)
+    return Row("yardstick", cells, picks=False, ticks=False)
 
 
 def _second(entry: Entry) -> str:
@@ -131,8 +125,7 @@ def _mark(entry: Entry, ring: bool) -> Mark:
     return Mark(entry.value, entry.low, entry.high, dots=dots, reference=entry.yardstick if ring else None)
 
 
-def _course(entry: Entry, known: Known, tokens: Tokens) -> Picture | None:
-    curves = known.curves.get(entry.record.run)
+def _course(curves: Curves | None, tokens: Tokens) -> Picture | None:
     if curves is None:
         return None
     drawn = sparkline([*curves.lambdas.values()], [layer for layer, _ in curves.lambdas], tokens)

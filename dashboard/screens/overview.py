@@ -25,7 +25,7 @@ from dashboard.widgets.runs import damaged
 QUESTION = "What has been trained here, and how well does each model do?"
 TABLE = (
     "± is half of the 95 % interval. Upright lines join models that cannot be told apart. TF-IDF with logistic "
-    "regression on the same data is the yardstick. A model with several runs can be unfolded. Training is wall time."
+    "regression on the same data is the yardstick. A model with several runs can be unfolded."
 )
 
 POLL_SECONDS = 2.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.runs.record import RunRecord
 from dashboard import data, state
@@ -12,7 +13,7 @@ from dashboard.figures.boards import Board, against_yardstick, finding
 from dashboard.figures.marks import Marks
 from dashboard.figures.marks_drawing import component
 from dashboard.figures.numbers import count
-from dashboard.figures.runs import models_table
+from dashboard.figures.runs import cost, models_table
 from dashboard.screens.overview_files import export_button
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.messages import opening, selection_note
@@ -25,8 +26,7 @@ LEAST, MOST = 2, 6
 HOW = (
     "Mean over seeds. The interval counts the drawing of test sentences (percentile bootstrap) and, where there are "
     "several runs, the drawing of seeds. An upright line joins models of which no two can be told apart: paired tests "
-    "on the same sentences, for accuracy McNemar's, Holm over all pairs. One text and Memory: a prediction on one CPU "
-    "thread of this machine, `sentiscope runs measure` measures what has none."
+    "on the same sentences, for accuracy McNemar's, Holm over all pairs. Training is wall time."
 )
 
 
@@ -41,23 +41,31 @@ def board_table(board: Board, metrics: Mapping[str, str], *, alone: bool) -> Non
     tested = data.ties(board)
     ids = [entry.id for entry in board.measured]
     groups = [[ids[place] for place in group] for group in tested.groups or ()]
-    records = [record for entry in board.entries for record in entry.model.records]
-    if said := finding(board, groups if tested.groups is not None else None):
+    said = finding(board, groups if tested.groups is not None else None)
+    if said and alone:
         opening(said, against_yardstick(board))
-    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        n = data.test_rows(board.entries[0].record)
-        note = ", ".join(filter(None, (f"n = {count(n)} test sentences" if n else "", "best first")))
-        heading("Models" if alone else board.name, f"models-{board.name}", note=note, about=HOW)
-        _order(metrics)
-        compare = st.container(horizontal=True, vertical_alignment="center", width="content")
-    table = models_table(board, data.known(records), groups, look().tokens)
-    ticked, picked = _rows(board, table)
-    with compare:
-        _compare(board, ticked)
+    compare = _head(board, metrics, alone=alone)
+    if said and not alone:
+        caption(f"{said} {against_yardstick(board)}")
+    curves = {entry.record.run: data.curves(entry.record)[0] for entry in board.measured}
+    ticked, picked = _rows(board, models_table(board, curves, groups, look().tokens))
+    if board.measured:
+        with compare:
+            _compare(board, ticked)
     if tested.reason:
         caption(f"Which of them differ could not be tested: {tested.reason}")
     if picked:
         _offer(_record(board, picked))
+
+
+def _head(board: Board, metrics: Mapping[str, str], *, alone: bool) -> DeltaGenerator:
+    """The heading, and what can be done with the whole table; gives the place at its end."""
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        n = data.test_rows(board.measured[0].record) if board.measured else 0
+        note = f"n = {count(n)} test sentences, best first" if n else ""
+        heading("Models" if alone else board.name, f"models-{board.name}", note=note, about=HOW)
+        _order(metrics)
+        return st.container(horizontal=True, vertical_alignment="center", width="content")
 
 
 def _rows(board: Board, table: Marks) -> tuple[list[str], str]:
@@ -127,7 +135,7 @@ def _offer(record: RunRecord) -> None:
     """What can be done with a picked run."""
     run = record.run
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
-        selection_note(run, record.reason or "open it on")
+        selection_note(run, record.reason or cost(data.efficiency(record)) or "open it on")
         for title, page in TARGETS:
             if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
                 state.go(page)

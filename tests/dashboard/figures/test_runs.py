@@ -9,13 +9,13 @@ from finished import run
 from core.runs.efficiency import Efficiency
 from dashboard.figures.boards import boards
 from dashboard.figures.marks import Mark, Words
-from dashboard.figures.runs import Known, megabytes, milliseconds, models_table, size
+from dashboard.figures.runs import cost, megabytes, milliseconds, models_table, size
 from dashboard.figures.theme import LIGHT
 
 
-def made(records, *, groups=(), metric="", **known):
-    (board,) = boards(records, metric)
-    return models_table(board, Known(**known), groups, LIGHT)
+def made(records, *, groups=()):
+    (board,) = boards(records)
+    return models_table(board, {}, groups, LIGHT)
 
 
 def keys(table) -> list[str]:
@@ -25,7 +25,7 @@ def keys(table) -> list[str]:
 def test_tfidf_stands_where_it_would_as_a_model_and_cannot_be_picked():
     table = made([run("good", 0.9), run("bad", 0.5, training__lr=1e-3)])
     assert [row.id for row in table.rows] == ["good", "yardstick", "bad"]
-    assert table.rows[1].still and table.rows[1].cells["value"] == "0.700"
+    assert not table.rows[1].picks and not table.rows[1].ticks and table.rows[1].cells["value"] == "0.700"
 
 
 def test_where_yardsticks_differ_each_row_has_a_ring_of_its_own():
@@ -57,14 +57,19 @@ def test_what_has_no_result_says_why_below_the_others():
     assert told["waits"].text == "queued" and told["bare"].text == "not on test"
     assert told["broken"] == Words("failed", title="out of memory")
     assert [row.apart for row in table.rows] == [False, False, True, False, False]
+    assert [row.ticks for row in table.rows] == [True, False, False, False, False], "only results can be compared"
 
 
 def test_columns_in_which_nothing_would_stand_are_not_there():
     assert keys(made([run("a", 0.9)])) == ["model", "value", "mark", "parameters", "training"]
-    costs = {"a": Efficiency(1200, 3.0, 9000, one=0.5, batch=0.1, memory=2_500_000)}
-    table = made([run("a", 0.9)], costs=costs)
-    assert keys(table)[-2:] == ["one", "memory"]
-    assert (table.rows[0].cells["one"], table.rows[0].cells["memory"]) == ("0.50\u202fms", "2.5\u202fMB")
+    assert keys(made([run("a", status="queued")])) == ["model", "value", "parameters", "training"]
+
+
+def test_what_a_prediction_takes_is_said_in_words():
+    assert cost(Efficiency(1200, 3.0, 9_000_000)) == "", "not measured here"
+    found = Efficiency(1200, 3.0, 9_000_000, one=0.5, batch=0.1, memory=2_500_000, where="a CPU, one thread")
+    said = "0.50 ms for one text, 0.10 ms each for 64 together, 2.5 MB of memory, 9.0 MB on disk (a CPU, one thread)"
+    assert cost(found).replace("\u202f", " ") == said
 
 
 def test_upright_lines_need_a_column_only_where_there_are_ties():
