@@ -31,7 +31,7 @@ from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, METRICS, PREDICTIO
 from core.runs.store import RunStore
 from core.runs.sweep import Plan
 from core.text.config import TextConfig
-from dashboard.figures.drawing import Drawing, Kept
+from dashboard.figures.drawing import Component, Drawing, Kept
 from dashboard.figures.edits import UNCHANGED, Edits
 from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.files import Files
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from core.data.table import Dataset
     from core.interpret.sentence import SentenceView
     from core.runs.comparison import Sides
-    from core.runs.efficiency import Efficiency
     from core.runs.load import LoadedRun
     from core.text.tokenizer import Tokenizer
     from dashboard.figures.boards import Board
@@ -76,6 +75,52 @@ def store() -> RunStore:
 def runs() -> list[RunRecord]:
     """All runs as they are on disk now, newest first."""
     return store().list()
+
+
+def boards(records: Sequence[RunRecord], metric: str) -> list[Board]:
+    """Every data set with its models, ordered by a metric; shared, nobody changes them."""
+    return _boards(*_records(records), metric, records)
+
+
+def _records(records: Sequence[RunRecord]) -> tuple[str, str]:
+    """The folder, and what changes when a record or a history does."""
+    runs = store()
+    paths = [(record, runs.path(record.run)) for record in records]
+    found = [(one.run, one.status, file_version(path / RECORD), file_version(path / HISTORY)) for one, path in paths]
+    return str(runs.folder), fingerprint(found)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _boards(folder: str, versions: str, metric: str, _records: Sequence[RunRecord]) -> list[Board]:
+    from dashboard.figures.boards import boards
+
+    return boards(_records, metric)
+
+
+def models_table(board: Board, groups: Sequence[Sequence[str]], ticked: Sequence[str], look: Look) -> Component:
+    """The table of a board's models, to be ticked and picked; shared, nobody changes it."""
+    records = [record for entry in board.entries for record in entry.model.records]
+    chosen = fingerprint([board.name, groups, ticked])
+    return _models_table(*_records(records), board.metric, chosen, look, board, groups, ticked)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _models_table(
+    folder: str,
+    versions: str,
+    metric: str,
+    chosen: str,
+    look: Look,
+    _board: Board,
+    _groups: Sequence[Sequence[str]],
+    _ticked: Sequence[str],
+) -> Component:
+    from dashboard.figures.marks_drawing import component
+    from dashboard.figures.runs import models_table
+
+    lines = {entry.record.run: curves(entry.record)[0] for entry in _board.measured}
+    table = models_table(_board, lines, _groups, look.tokens)
+    return component(table, look, picks=True, tick="compare", ticked=_ticked)
 
 
 def test_rows(record: RunRecord) -> int:

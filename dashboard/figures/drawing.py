@@ -6,7 +6,7 @@ Each shows itself in a notebook, and `fragment` writes each into a document that
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
@@ -132,8 +132,8 @@ class Component:
     look: Look
     title: str = ""
     """Above it where it stands alone."""
-    still: str = ""
-    """Markup that shows the same without a script, for exported files; empty: there the script draws too."""
+    still: Callable[[], str] | None = None
+    """Gives markup that shows the same without a script, for exported files; None: there the script draws too."""
 
     @property
     def script(self) -> str:
@@ -159,8 +159,8 @@ class Component:
         script = self.script.replace("export default", "const draw =")
         call = f'draw({{data: {told}, parentElement: document.getElementById("{place}"), {_DEAF}}});'
         title = f"<p>{escape(self.title)}</p>" if self.title else ""
-        if self.still:
-            return f'<div id="{place}">{title}{self.still}</div>'
+        if self.still is not None:
+            return f'<div id="{place}">{title}{self.still()}</div>'
         return (
             f'<div id="{place}" style="{colours}"><style>{self.style}</style>{title}{self.root}</div>'
             f"<script>(() => {{\n{script}\n{call}\n}})();</script>"

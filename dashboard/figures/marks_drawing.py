@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from dashboard.figures import nodes
 from dashboard.figures.drawing import Component, asset
@@ -46,7 +46,7 @@ def component(
     colours = {f"--{'rule' if name == 'grid' else name}": getattr(look.tokens, name) for name in COLOURS}
     node = draw(table, look, tick=tick, live=True)
     told = {"table": node, "colours": colours, "picked": picked, "picks": picks, "ticked": list(ticked)}
-    return Component("marks", told, look, still=html(table, look))
+    return Component("marks", told, look, still=partial(html, table, look))
 
 
 def draw(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.figures.boards import Board, boards, metric_names
+from dashboard.figures.boards import Board, metric_names
 from dashboard.figures.numbers import count, number
 from dashboard.figures.offer import offered
 from dashboard.figures.results import headline, run_frame
@@ -41,7 +41,7 @@ def page() -> None:
     st.fragment(_notice, run_every=POLL_SECONDS)(_states(records))
     names = metric_names(records)
     metric = names.get(state.asked(state.METRIC), "")
-    shown = boards(records, metric)
+    shown = data.boards(records, metric)
     header("Overview", QUESTION, _facts(records, shown))
     arrival()
     if not records:

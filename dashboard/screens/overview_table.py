@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.exceptions import SentiscopeError
+from core.runs.efficiency import measure_apart
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.boards import Board, against_yardstick, finding
-from dashboard.figures.marks import Marks
-from dashboard.figures.marks_drawing import component
 from dashboard.figures.numbers import count
-from dashboard.figures.runs import cost, models_table
+from dashboard.figures.runs import cost
 from dashboard.screens.overview_files import export_button
 from dashboard.widgets.figure import caption, heading, place
-from dashboard.widgets.messages import opening, selection_note
+from dashboard.widgets.messages import opening, problem, selection_note
 from dashboard.widgets.run_removal import removal_button
 from dashboard.widgets.style import look
 
@@ -47,15 +47,14 @@ def board_table(board: Board, metrics: Mapping[str, str], *, alone: bool) -> Non
     compare = _head(board, metrics, alone=alone)
     if said and not alone:
         caption(f"{said} {against_yardstick(board)}")
-    curves = {entry.record.run: data.curves(entry.record)[0] for entry in board.measured}
-    ticked, picked = _rows(board, models_table(board, curves, groups, look().tokens))
+    ticked, picked = _rows(board, groups)
     if board.measured:
         with compare:
             _compare(board, ticked)
     if tested.reason:
         caption(f"Which of them differ could not be tested: {tested.reason}")
-    if picked:
-        _offer(_record(board, picked))
+    if record := _record(board, picked):
+        _offer(record)
 
 
 def _head(board: Board, metrics: Mapping[str, str], *, alone: bool) -> DeltaGenerator:
@@ -68,23 +67,22 @@ def _head(board: Board, metrics: Mapping[str, str], *, alone: bool) -> DeltaGene
         return st.container(horizontal=True, vertical_alignment="center", width="content")
 
 
-def _rows(board: Board, table: Marks) -> tuple[list[str], str]:
+def _rows(board: Board, groups: Sequence[Sequence[str]]) -> tuple[list[str], str]:
     """The table; gives the rows that are ticked, which outlast a visit to another page, and the row that is picked."""
     name = f"{state.current(state.ROWS)}-{board.name}"
     begun = state.begun(f"fig-{name}", state.TICKED + board.name, ())
     found = place(
-        component(table, look(), picks=True, tick="compare", ticked=begun),
+        data.models_table(board, groups, begun, look()),
         name,
-        table.label,
+        f"Models on {board.name}",
         default={"ticked": list(begun)},
         on_picked_change=_told,
         on_ticked_change=_told,
         on_unfolded_change=_told,
     )
-    ticked = [row.id for row in table.rows if row.id in (found.get("ticked") or ())]
+    ticked = [entry.id for entry in board.measured if entry.id in (found.get("ticked") or ())]
     state.put(state.TICKED + board.name, ticked)
-    picked = found.get("picked")
-    return ticked, picked if picked in table.ids else ""
+    return ticked, found.get("picked") or ""
 
 
 def _told() -> None:
@@ -107,10 +105,10 @@ def _order(metrics: Mapping[str, str]) -> None:
             )
 
 
-def _record(board: Board, row: str) -> RunRecord:
-    """The run of a row; of a model of several the first."""
+def _record(board: Board, row: str) -> RunRecord | None:
+    """The run of a row, of a model of several the first; None where there is no such row any longer."""
     found = {record.run: record for entry in board.entries for record in entry.model.records}
-    return found.get(row) or next(entry.record for entry in board.entries if entry.id == row)
+    return found.get(row) or next((entry.record for entry in board.entries if entry.id == row), None)
 
 
 def _compare(board: Board, ticked: Sequence[str]) -> None:
@@ -133,11 +131,26 @@ def _compare(board: Board, ticked: Sequence[str]) -> None:
 
 def _offer(record: RunRecord) -> None:
     """What can be done with a picked run."""
-    run = record.run
+    run, known = record.run, cost(data.efficiency(record)) if record.status == "done" else ""
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
-        selection_note(run, record.reason or cost(data.efficiency(record)) or "open it on")
+        selection_note(run, record.reason or known or "open it on")
         for title, page in TARGETS:
             if st.button(title, key=f"open-{page}", type="tertiary", on_click=state.choose_run, args=(run,)):
                 state.go(page)
+        if record.status == "done" and not known:
+            _measure(run)
         export_button(run, record.status)
         removal_button(run)
+
+
+def _measure(run: str) -> None:
+    """Offers to find out what a prediction takes on this machine, where nobody knows yet."""
+    if not st.button("Measure", key=f"measure-{run}", type="tertiary", help="Time and memory of a prediction"):
+        return
+    with st.spinner("Measuring"):
+        try:
+            measure_apart(data.store(), [run])
+        except SentiscopeError as error:
+            problem("It could not be measured", str(error))
+            return
+    st.rerun()
