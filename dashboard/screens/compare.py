@@ -140,7 +140,7 @@ def _first(source: Source) -> dict[str, Table]:
     place = st.empty()
     asked(PAIR, source)
     with st.container(key="pair-main"):
-        left, right = st.columns([1, 1.45], gap="large")
+        left, right = st.columns([1, 1.3], gap="large")
     with left:
         models = show_of(source, MODELS)
     with right:

@@ -1,0 +1,38 @@
+"""Compare in a browser: a row of the pairs is picked, a cell of the matrix opens its sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from answering import answering, right_where, texts
+from browsing import dashboard
+from playwright.sync_api import expect
+
+from core.runs.store import RunStore
+
+pytestmark = pytest.mark.slow
+LABELS = np.arange(90) % 2
+RANDOM = np.random.default_rng(0)
+RIGHT = {"a": RANDOM.random(90) < 0.95, "b": RANDOM.random(90) < 0.8, "c": RANDOM.random(90) < 0.6}
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    for (name, right), preset in zip(RIGHT.items(), ("vanilla", "differential", "ndt-01-n2"), strict=True):
+        answering(RunStore(folder), name, right_where(right, LABELS), texts(LABELS), preset=preset)
+    with dashboard(folder) as found:
+        yield found
+
+
+def test_a_picked_pair_and_a_clicked_cell_show_their_sentences(address, browser):
+    page = browser.new_page(viewport={"width": 1440, "height": 1800})
+    page.goto(f"{address}/compare?compare=a&compare=b&compare=c")
+    expect(page.get_by_text("a against b")).to_be_visible(timeout=60_000)
+    page.locator("tr[data-id='B-C'] th").click(timeout=60_000)
+    expect(page.get_by_text("b against c")).to_be_visible(timeout=30_000)
+    assert "pair=B-C" in page.url
+    page.locator(".st-key-fig-compare-matrix g.point path").nth(2).click(force=True)  # the second row, the first column
+    count = int((~RIGHT["b"] & RIGHT["c"]).sum())
+    expect(page.get_by_text(f"{count} sentences")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("B wrong, C right", exact=True)).to_be_visible()
