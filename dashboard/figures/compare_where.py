@@ -90,8 +90,8 @@ def _draw(shape: Where, look: Look) -> Component:
 
 def _reading(shape: Where) -> str:
     sure = sum(bool(better(test)) for test in shape.tests)
-    words = "no value is told apart" if not sure else f"{sure} of {len(shape.tests)} values are told apart"
-    return f"After Holm over all {len(shape.tests)} values {words}; a ring on grey is a tie."
+    words = f"{sure or 'None'} of {len(shape.tests)} values {'is' if sure == 1 else 'are'} told apart"
+    return f"{words} after Holm's correction; a ring on grey is a tie."
 
 
 WHERE = Figure(
