@@ -248,17 +248,30 @@ class Run:
         """How often it, and others beside it, fail the tests of a suite; see `sentiscope.behave`."""
         return behave(self, *others, suite=suite, rename=rename)
 
-    def predict(self, texts: Sequence[str] = (), *, file: str | Path | None = None) -> dict[str, Any]:
+    def predict(
+        self,
+        texts: Sequence[str] = (),
+        *,
+        file: str | Path | None = None,
+        to: str | Path | None = None,
+        settings: Mapping[str, Any] | None = None,
+        on_progress: Callable[[str, float | None], None] | None = None,
+    ) -> dict[str, Any]:
         """Class and probabilities of each text, in order, under `predictions`.
 
         Args:
             texts: The texts, or
-            file: a text per line, or a table with a column `text`.
+            file: `.txt`: a text per line; else a table (CSV, TSV, JSON Lines, XLSX, Parquet).
+            to: A file to write in place of the list (`.csv`, `.jsonl` or `.parquet`): every column of `file`, then
+                `predicted` and `probability:CLASS`. Memory does not grow with the rows.
+            settings: How `file` is read, e.g. `{"data.text": "review"}`; without it the column of texts is guessed.
+            on_progress: Told what is done, and which share of it.
 
         Raises:
-            InputError: There is no text, or the file has no column `text`.
+            InputError: There is no text, or the file cannot be read or written; nothing is written then.
         """
-        return verbs.predict(self.name, texts, file=_path(file), store=self.store)
+        own: dict[str, Any] = {"settings": settings, "on_progress": on_progress, "store": self.store}
+        return verbs.predict(self.name, texts, file=_path(file), to=_path(to), **own)
 
     def sentence(self, text: str) -> Sentence:
         """One text, seen from inside.

@@ -11,6 +11,7 @@ import stat
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from core.exceptions import DataError
 from core.numbers import count
@@ -104,14 +105,25 @@ def regular_bytes(path: Path, limit: int) -> bytes:
         TooLarge: it holds more.
         ValueError: it is no regular file.
     """
-    _check(path.stat(), limit)
-    # What is there may have been exchanged since; a pipe must not block, and the file may grow.
-    with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as stream:
-        _check(os.fstat(stream.fileno()), limit)
-        content = stream.read(limit + 1)
+    with open_regular(path, limit) as stream:
+        content = stream.read(limit + 1)  # it may have grown since
     if len(content) > limit:
         raise TooLarge(len(content), limit)
     return content
+
+
+def open_regular(path: Path, limit: int) -> BinaryIO:
+    """A regular file of at most `limit` bytes, open for reading; errors as of `regular_bytes`."""
+    _check(path.stat(), limit)
+    # What is there may have been exchanged since, and a pipe must not block.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    stream = open(os.open(path, flags), "rb")
+    try:
+        _check(os.fstat(stream.fileno()), limit)
+    except BaseException:
+        stream.close()
+        raise
+    return stream
 
 
 def _check(about: os.stat_result, limit: int) -> None:

@@ -8,24 +8,47 @@ from typing import Annotated, Any
 import typer
 
 from core import verbs
-from core.cli.printing import Json, Run, emit, tabulate
+from core.cli.printing import Json, Run, Set, emit, err, say, tabulate
+from core.config import parse_settings
+from core.numbers import count, whole_percent
 
 
 def predict(
     run: Run,
     texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT…", help="Texts to classify.")] = None,
-    file: Annotated[Path | None, typer.Option(help="A text per line, or a table with a column `text`.")] = None,
+    file: Annotated[
+        Path | None, typer.Option(help="A text per line (.txt), or a table: CSV, TSV, JSON Lines, XLSX, Parquet.")
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(help="Write the file with the predictions joined: .csv, .jsonl or .parquet."),
+    ] = None,
+    settings: Set = None,
     as_json: Json = False,
 ) -> None:
-    """Class and probabilities of texts, in order."""
-    emit(verbs.predict(run, texts or [], file=file), as_json, _show_predictions)
+    """Class and probabilities of texts, in order; --set data.text=COLUMN where the guess is wrong."""
+    last = ""
+
+    def tell(what: str, share: float | None) -> None:
+        nonlocal last
+        line = what if share is None else f"{what}: {whole_percent(share)}"
+        if line != last:
+            say(line, console=err)
+        last = line
+
+    chosen = parse_settings(settings or [])
+    found = verbs.predict(run, texts or [], file=file, to=to, settings=chosen, on_progress=tell)
+    emit(found, as_json, _show_predictions)
 
 
 def _show_predictions(result: dict[str, Any]) -> None:
-    if result["task"] == "multi":
+    if "to" in result:
+        say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
+    elif result["task"] == "multi":
         tabulate(
             [{**each, "labels": verbs.answer_line(each)} for each in result["predictions"]], ("row", "labels", "text")
         )
-        return
-    rows = [{**each, "probability": f"{each['probabilities'][each['label']]:.3f}"} for each in result["predictions"]]
-    tabulate(rows, ("row", "label", "probability", "text"))
+    else:
+        shown = ({**each, "chance": each["probabilities"][each["label"]]} for each in result["predictions"])
+        rows = [{**each, "probability": f"{each['chance']:.3f}"} for each in shown]
+        tabulate(rows, ("row", "label", "probability", "text"))

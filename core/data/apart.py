@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from core.paths import resolve
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from core.data.folders import WordLabelled
     from core.data.inspect import FileReport, LabelledFile
@@ -85,14 +87,34 @@ def read_folder(path: Path, reading: dict[str, str], *, to_train: bool = True) -
         return WordLabelled(splits, answer.classes, answer.notes, answer.task)
 
 
-def read_texts(path: Path) -> list[str]:
-    """The column `text` of a table without labels.
+@dataclass(frozen=True)
+class ReadRows:
+    """The rows of a file without labels, read and waiting on the disk."""
 
-    Raises:
-        DataError: there is none, a text is missing, or the file cannot be read.
+    text: str
+    """Name of the column of texts; it is of words, and none is missing."""
+    rows: int
+    schema: pa.Schema
+    """All columns, in the order of the file."""
+    batches: Iterator[pa.RecordBatch]
+    """Some thousand rows at a time, in order."""
+
+
+@contextlib.contextmanager
+def read_rows(path: Path, reading: dict[str, str], *, lines: bool = False) -> Iterator[ReadRows]:
+    """The rows of a file without labels, see `core.data.stream.stream_rows`; they lie there while the context lasts.
+
+    Args:
+        path: The file.
+        reading: Of `DataConfig.reading`: text, delimiter, encoding, header.
+        lines: Every line is a text.
     """
-    with _read("texts", path, {}) as (answer, folder):
-        return list(_frame(folder / answer.splits[WHOLE])["text"])
+    import pyarrow as pa
+
+    with _read("rows", path, {**reading, "lines": lines}) as (answer, folder):
+        with pa.OSFile(str(folder / answer.splits[WHOLE]), "rb") as source, pa.ipc.open_file(source) as kept:
+            batches = (kept.get_batch(number) for number in range(kept.num_record_batches))
+            yield ReadRows(answer.text, answer.rows, kept.schema, batches)
 
 
 def read_cells(path: Path) -> pd.DataFrame:
@@ -126,6 +148,8 @@ class _Answer(msgspec.Struct):
     notes: tuple[str, ...] = ()
     task: Task = "single"
     splits: dict[str, str] = {}
+    text: str = ""
+    rows: int = 0
 
 
 @contextlib.contextmanager

@@ -94,6 +94,14 @@ def choose(
     return text_column, label_column
 
 
+def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") -> str:
+    """The name of the text column of a table without labels; arguments and errors as of `choose`."""
+    found = _named(columns, text, "text", file) if text else _guess_text(columns)
+    if found is None:
+        raise DataError(f"no column looks like text; name it with data.text ({_list(columns)})", file=file)
+    return found.name
+
+
 def as_word(value: object) -> str:
     """One cell as text; see `as_words`."""
     if isinstance(value, bool):

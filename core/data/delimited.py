@@ -78,6 +78,24 @@ def parse(text: str, delimiter: str = "", header: str = "", *, file: str = "") -
     return Parsed(columns, regular[1:] if named else regular, chosen, quoted, named, ragged)
 
 
+def rows_like(lines: Iterable[str], like: Parsed, *, file: str = "") -> Iterator[list[str]]:
+    """The rows below the header, read as the beginning of the same file was found to be written.
+
+    Raises:
+        DataError: a row has another number of fields, or there are more rows than allowed.
+    """
+    for number, row in enumerate(_bounded(_rows(lines, like.delimiter, like.quoted), file), 0 if like.header else 1):
+        if len(row) != len(like.columns):
+            raise DataError(
+                f"has {count(len(row))} fields and the others {count(len(like.columns))}; put texts that hold the "
+                "delimiter into double quotes, or name another one with data.delimiter",
+                file=file,
+                row=number,
+            )
+        if number:
+            yield row
+
+
 def has_header(rows: list[list[str]], asked: str = "") -> bool:
     """Whether the first row names the columns instead of being data: as `asked` (`yes`, `no`), else by inspection.
 
@@ -132,12 +150,12 @@ def _find_delimiter(text: str) -> str:
         if delimiter not in sample:
             continue
         for quoted in (True, False) if len(delimiter) == 1 else (False,):
-            rows = list(_rows(sample, delimiter, quoted))
+            rows = list(_rows(_lines(sample), delimiter, quoted))
             width, share = _shape(rows[:-1] if len(text) > _SAMPLE else rows)
             if width > 1 and (share > best_share or (share == best_share and not best)):
                 best, best_share = delimiter, share
     # «a|||b» is regular under «|» as well, with empty fields between.
-    return "|||" if best == "|" and _shape(_rows(sample, "|||", False))[0] > 1 else best
+    return "|||" if best == "|" and _shape(_rows(_lines(sample), "|||", False))[0] > 1 else best
 
 
 def _best_rows(text: str, delimiter: str, file: str) -> tuple[list[list[str]], bool]:
@@ -147,7 +165,7 @@ def _best_rows(text: str, delimiter: str, file: str) -> tuple[list[list[str]], b
     """
 
     def shape(quoted: bool, strict: bool = False) -> tuple[int, float]:
-        return _shape(_bounded(_rows(text, delimiter, quoted, strict), file))
+        return _shape(_bounded(_rows(_lines(text), delimiter, quoted, strict), file))
 
     quoted = False
     if '"' in text and len(delimiter) == 1:
@@ -156,7 +174,7 @@ def _best_rows(text: str, delimiter: str, file: str) -> tuple[list[list[str]], b
             quoted = shape(True, strict=True)[1] >= plain
         except csv.Error:
             quoted = shape(True)[1] > plain
-    return list(_bounded(_rows(text, delimiter, quoted), file)), quoted
+    return list(_bounded(_rows(_lines(text), delimiter, quoted), file)), quoted
 
 
 def _bounded(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
@@ -176,8 +194,11 @@ def _bounded(rows: Iterable[list[str]], file: str) -> Iterator[list[str]]:
         yield row
 
 
-def _rows(text: str, delimiter: str, quoted: bool, strict: bool = False) -> Iterator[list[str]]:
-    lines = (found.group() for found in _LINE.finditer(text))
+def _lines(text: str) -> Iterator[str]:
+    return (found.group() for found in _LINE.finditer(text))
+
+
+def _rows(lines: Iterable[str], delimiter: str, quoted: bool, strict: bool = False) -> Iterator[list[str]]:
     if quoted:
         return (row for row in csv.reader(lines, delimiter=delimiter, strict=strict) if row)
     bare = (line.rstrip("\r\n") for line in lines)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from core.exceptions import ConfigError, DataError
 from core.numbers import count
-from core.paths import TooLarge, regular_bytes
+from core.paths import TooLarge, open_regular, regular_bytes
 
 VARIABLE = "SENTISCOPE_LIMITS"
 """Environment variable that raises or lowers limits: `rows=5000000,memory=8000`."""
@@ -81,8 +84,20 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         DataError: there is none, it is a folder, device or pipe, it cannot be opened, or it is too large.
     """
-    try:
+    with _refused(path):
         return regular_bytes(path, current().size * MEGABYTE)
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A regular file, open at its beginning; errors as of `read_bytes`."""
+    with _refused(path):
+        return open_regular(path, current().size * MEGABYTE)
+
+
+@contextlib.contextmanager
+def _refused(path: Path) -> Iterator[None]:
+    try:
+        yield
     except FileNotFoundError:
         raise DataError("no such file", file=str(path)) from None
     except TooLarge as error:

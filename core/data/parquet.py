@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pandas as pd
 
@@ -27,40 +29,56 @@ def read_parquet(path: Path) -> pd.DataFrame:
     Raises:
         DataError: it is damaged, or asks for more than is allowed (`limits`).
     """
-    import pyarrow as pa
-
     data = limits.read_bytes(path)
-    try:
+    with _damaged(path.name):
         table = _table(data, path.name)
         frame = table.to_pandas(ignore_metadata=True)
+    frame.columns = pd.Index(unique(table.column_names))
+    return frame[[name for name in frame.columns if not _INDEX.fullmatch(name)]]
+
+
+def parquet_batches(stream: BinaryIO, file: str) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    """The columns of a Parquet file as `read_parquet` gives them, and its rows, a batch at a time; errors as there."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with _damaged(file):
+        schema = pq.ParquetFile(stream).schema_arrow.remove_metadata()
+        kept = [place for place, name in enumerate(schema.names) if not _INDEX.fullmatch(name)]
+        names = unique(schema.names)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with _damaged(file):
+            for batch in _batches(stream, file):
+                for place in kept:
+                    _check_words(batch.column(place), names[place], file)
+                yield pa.RecordBatch.from_arrays([batch.column(n) for n in kept], [names[n] for n in kept])
+
+    plain = [pa.field(names[place], schema.field(place).type) for place in kept]
+    return pa.schema(plain), batches()
+
+
+@contextlib.contextmanager
+def _damaged(file: str) -> Iterator[None]:
+    """What the library says of a file that it cannot read, as one sentence."""
+    import pyarrow as pa
+
+    try:
+        yield
     except MemoryError:  # Arrow's own is also one of its errors
         raise
     except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, LookupError) as error:
         reason = str(error).split("\n", 1)[0][:200]
-        raise DataError(f"this Parquet file is damaged or incomplete ({reason})", file=path.name) from None
-    frame.columns = pd.Index(unique(table.column_names))
-    return frame[[name for name in frame.columns if not _INDEX.fullmatch(name)]]
+        raise DataError(f"this Parquet file is damaged or incomplete ({reason})", file=file) from None
 
 
 def _table(data: bytes, file: str) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    source = pq.ParquetFile(pa.BufferReader(data))
-    words = _check_claims(source.metadata, file)
-    # Words stay numbers of a dictionary until it is known how long they are written out: 200 kB can be 2 GB.
-    source = pq.ParquetFile(pa.BufferReader(data), read_dictionary=words)
-    left, rows = limits.current().size * limits.MEGABYTE, 0
-    batches = []
-    for batch in source.iter_batches(batch_size=_BATCH):
-        rows += batch.num_rows
-        limits.check_shape(rows, batch.num_columns, file=file)
-        left -= sum(_written_out(column) for column in batch.columns)
-        if left < 0:
-            raise limits.refusal("its cells unpack to more", "size", file=file)
-        batches.append(pa.RecordBatch.from_arrays([_plain(column) for column in batch.columns], batch.schema.names))
+    batches = list(_batches(pa.BufferReader(data), file))
     if not batches:
-        schema = source.schema_arrow
+        schema = pq.ParquetFile(pa.BufferReader(data)).schema_arrow
         return pa.Table.from_arrays([pa.array([], pa.null()) for _ in schema.names], schema.names)
     table = pa.Table.from_batches(batches)
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -68,7 +86,25 @@ def _table(data: bytes, file: str) -> pa.Table:
     return table
 
 
-def _check_words(column: pa.ChunkedArray, name: str, file: str) -> None:
+def _batches(data: Any, file: str) -> Iterator[pa.RecordBatch]:
+    """The rows of what pyarrow can open, measured."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    words = _check_claims(pq.ParquetFile(data).metadata, file)
+    # Words stay numbers of a dictionary until it is known how long they are written out: 200 kB can be 2 GB.
+    source = pq.ParquetFile(data, read_dictionary=words)
+    left, rows = limits.current().size * limits.MEGABYTE, 0
+    for batch in source.iter_batches(batch_size=_BATCH):
+        rows += batch.num_rows
+        limits.check_shape(rows, batch.num_columns, file=file)
+        left -= sum(_written_out(column) for column in batch.columns)
+        if left < 0:
+            raise limits.refusal("its cells unpack to more", "size", file=file)
+        yield pa.RecordBatch.from_arrays([_plain(column) for column in batch.columns], batch.schema.names)
+
+
+def _check_words(column: pa.ChunkedArray | pa.Array, name: str, file: str) -> None:
     import pyarrow as pa
     import pyarrow.compute as pc
 

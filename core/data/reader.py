@@ -30,8 +30,9 @@ from core.data.folders import read_folder
 from core.data.inspect import inspect_file, read_file
 from core.data.labelled import is_several
 from core.data.parquet import read_parquet
+from core.data.stream import stream_rows
 from core.data.table import WHOLE
-from core.exceptions import DataError, SentiscopeError
+from core.exceptions import SentiscopeError
 
 IDLE_SECONDS = 120.0
 """After so long without a request the process goes; the next one starts it again."""
@@ -146,15 +147,13 @@ def _folder(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     }
 
 
-def _texts(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
-    frame = read_table(path).frame
-    if "text" not in frame.columns:
-        raise DataError(f"no such column; found {', '.join(map(str, frame.columns))}", file=path.name, field="text")
-    missing = frame["text"].isna()
-    if missing.any():
-        raise DataError("the text is missing", file=path.name, row=int(missing.to_numpy().argmax()) + 1, field="text")
-    rows = pd.DataFrame({"text": as_words(frame["text"])})
-    return {"splits": _write({WHOLE: rows}, folder)}
+def _rows(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
+    found, name, rows = stream_rows(path, **reading), "0.arrow", 0
+    with pa.OSFile(str(folder / name), "wb") as sink, pa.ipc.new_file(sink, found.schema) as writer:
+        for batch in found.batches:
+            writer.write_batch(batch)
+            rows += batch.num_rows
+    return {"splits": {WHOLE: name}, "text": found.text, "rows": rows}
 
 
 def _cells(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
@@ -171,7 +170,7 @@ _WAYS: dict[str, Callable[[Path, dict[str, Any], Path], Answer]] = {
     "report": _report,
     "file": _file,
     "folder": _folder,
-    "texts": _texts,
+    "rows": _rows,
     "cells": _cells,
     "check": _check,
 }

@@ -2,43 +2,178 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from core.config import compose
 from core.exceptions import InputError
-from core.runs.record import RunRecord
+from core.runs.record import PROBABILITY, RunRecord
 from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from core.data.apart import ReadRows
+    from core.evaluation.predict import Predictions
+    from core.runs.load import LoadedRun
+
+OnProgress = Callable[[str, float | None], None]
+DIGITS = 6
+"""Behind the point of a probability in a file."""
+READING = ("data.text", "data.delimiter", "data.encoding", "data.header")
+"""Settings that say how a file without labels is read."""
 
 
 def predict(
-    run: str, texts: Sequence[str] = (), *, file: Path | None = None, store: RunStore | None = None
+    run: str,
+    texts: Sequence[str] = (),
+    *,
+    file: Path | None = None,
+    to: Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    on_progress: OnProgress | None = None,
+    store: RunStore | None = None,
 ) -> dict[str, Any]:
     """Class and probabilities of each text, in order; rows count from 0.
 
     With several labels per text: `labels`, those above 0.5, and `labels_tuned`, those above the thresholds that the run
     chose on its validation split, in place of `label`.
 
+    Args:
+        run: a run with weights.
+        texts: the texts, or
+        file: `.txt`: a text per line; else a table (CSV, TSV, JSON Lines, XLSX, Parquet).
+        to: a file to write in place of the list, `.csv`, `.jsonl` or `.parquet`: every column of `file`, then
+            `predicted` (of several labels also `predicted_tuned`) and a column `probability:CLASS` each. Rows go from
+            file to file, so that memory does not grow with them.
+        settings: how `file` is read: `data.text` (the column of texts; guessed without), `data.delimiter`,
+            `data.encoding`, `data.header`.
+        on_progress: told what is done, and which share of it.
+        store: where runs live.
+
+    Returns:
+        `run`, `task`, of a file also `text` (its column) and `predictions`; with `to` in their place `rows` and `to`.
+
     Raises:
-        InputError: no such run, no text, or a file without a `text` column.
+        InputError: no such run, no text, or a file that cannot be read or written; nothing is written then.
     """
-    from core.evaluation.predict import predict_texts
     from core.runs.load import load_run
 
     if file is not None and texts:
         raise InputError("give texts or --file, not both")
-    chosen = _texts_of(file) if file is not None else list(texts)
-    if not chosen:
-        raise InputError("nothing to predict: give at least one text, or --file")
-    loaded = load_run(store or RunStore(), run)
+    if file is None and (to is not None or settings):
+        raise InputError(f"{'--to' if to else '--set'} belongs to --file")
+    if file is None:
+        if not texts:
+            raise InputError("nothing to predict: give at least one text, or --file")
+        loaded = load_run(store or RunStore(), run)
+        return {"run": run, "task": loaded.record.task, "predictions": _listed(loaded, list(texts), 0)}
+    return _of_file(run, file, to, settings or {}, on_progress or (lambda what, share: None), store or RunStore())
+
+
+def _of_file(
+    run: str, file: Path, to: Path | None, settings: Mapping[str, Any], tell: OnProgress, store: RunStore
+) -> dict[str, Any]:
+    from core.data import apart
+    from core.data.write import check_target
+    from core.paths import resolve
+    from core.runs.load import load_run
+
+    reading, lines = _reading(settings), file.suffix.lower() in (".txt", "") and not settings
+    if to is not None:
+        to = to.expanduser()
+        check_target(to)
+        if to.exists() and to.resolve() == resolve(str(file)).resolve():
+            raise InputError(f"--to {to}: this is the file that is read; choose another name")
+    store.path(run)
+    tell("reading", None)
+    with apart.read_rows(file, reading, lines=lines) as rows:
+        if not rows.rows:
+            raise InputError(f"nothing to predict: {file.name} holds no text")
+        loaded = load_run(store, run)
+        known = {"run": run, "task": loaded.record.task, "text": rows.text}
+        if to is not None:
+            _write(loaded, rows, to, tell)
+            return {**known, "rows": rows.rows, "to": str(to)}
+        found: list[dict[str, Any]] = []
+        for batch in rows.batches:
+            found += _listed(loaded, batch.column(rows.text).to_pylist(), len(found))
+            tell("predicting", len(found) / rows.rows)
+        return {**known, "predictions": found}
+
+
+def _reading(settings: Mapping[str, Any]) -> dict[str, str]:
+    """What `core.data.apart.read_rows` takes."""
+    if strange := sorted(set(settings) - set(READING)):
+        raise InputError(f"--set {strange[0]}: a file is read by {', '.join(READING)}; a run keeps all else as it is")
+    names = [name.removeprefix("data.") for name in READING]
+    found = compose("vanilla", settings).data.reading()
+    return {name: found[name] for name in names}
+
+
+def _listed(loaded: LoadedRun, texts: list[str], first: int) -> list[dict[str, Any]]:
+    """A prediction each, numbered from the first."""
+    from core.evaluation.predict import predict_texts
+
     record = loaded.record
-    found = predict_texts(loaded.model, loaded.tokenizer, chosen, task=record.task)
+    found = predict_texts(loaded.model, loaded.tokenizer, texts, task=record.task)
     predictions = []
-    for row, (text, chances) in enumerate(zip(chosen, found.probabilities, strict=True)):
+    for row, (text, chances) in enumerate(zip(texts, found.probabilities, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
         predictions.append({"row": row, "text": text, **answer(record, probabilities)})
-    return {"run": run, "task": record.task, "predictions": predictions}
+    return predictions
+
+
+def _write(loaded: LoadedRun, rows: ReadRows, to: Path, tell: OnProgress) -> None:
+    """The columns of the file with those of the answers behind them."""
+    import pyarrow as pa
+
+    from core.data.delimited import unique
+    from core.data.write import writing
+    from core.evaluation.predict import predict_texts
+
+    own = list(rows.schema)
+    answers = _columns(loaded.record, None)
+    names = unique([*rows.schema.names, *answers])[len(own) :]
+    types = [column.type for column in answers.values()]
+    schema = pa.schema([*own, *map(pa.field, names, types)])
+    done = 0
+    with writing(to, schema) as write:
+        for batch in rows.batches:
+            texts = batch.column(rows.text).to_pylist()
+            found = predict_texts(loaded.model, loaded.tokenizer, texts, task=loaded.record.task)
+            columns = [*batch.columns, *_columns(loaded.record, found).values()]
+            write(pa.RecordBatch.from_arrays(columns, schema=schema))
+            done += len(texts)
+            tell("predicting", done / rows.rows)
+
+
+def _columns(record: RunRecord, found: Predictions | None) -> dict[str, pa.Array]:
+    """The answers by name of their column; of nothing, for their types."""
+    import numpy as np
+    import pyarrow as pa
+
+    chances = np.zeros((0, len(record.classes))) if found is None else found.probabilities.astype(np.float64)
+    names = np.array(record.classes, dtype=object)
+    said: dict[str, pa.Array] = {}
+    if record.task == "single":
+        said["predicted"] = pa.array(names[chances.argmax(1)], pa.string())
+    else:
+        said["predicted"] = _several(names, chances > 0.5)
+        if (tuned := tuned_thresholds(record)) is not None:
+            limits = np.array([tuned.get(name, 0.5) for name in record.classes])
+            said["predicted_tuned"] = _several(names, chances > limits)
+    rounded = chances.round(DIGITS)
+    columns = {f"{PROBABILITY}{name}": pa.array(rounded[:, place]) for place, name in enumerate(record.classes)}
+    return {**said, **columns}
+
+
+def _several(names: np.ndarray, above: np.ndarray) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array([names[row].tolist() for row in above], pa.list_(pa.string()))
 
 
 def answer(record: RunRecord, probabilities: Mapping[str, float]) -> dict[str, Any]:
@@ -61,17 +196,3 @@ def answer_line(prediction: dict[str, Any]) -> str:
 def tuned_thresholds(record: RunRecord) -> dict[str, float] | None:
     """By label the threshold that a multi-label run chose on its validation split; None where it has none."""
     return record.tuned_thresholds
-
-
-def _texts_of(file: Path) -> list[str]:
-    """A text per line, or the `text` column of a table."""
-    from core.data import apart
-
-    if file.suffix.lower() in (".txt", ""):
-        from core.data import limits
-        from core.data.decode import decode
-
-        text = decode(limits.read_bytes(file), file=file.name).text
-        # Not splitlines: form feeds and the like stand inside a line, for editors and `wc -l` too.
-        return re.split(r"\r\n|\r|\n", text.removesuffix("\n").removesuffix("\r")) if text else []
-    return apart.read_texts(file)

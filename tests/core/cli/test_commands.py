@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import io
 import json
+import os
 import shutil
+import subprocess
 import sys
+import time
 
 import numpy as np
+import pandas as pd
+import psutil
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix
 
@@ -150,6 +157,76 @@ def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, 
     assert all(sum(each["probabilities"].values()) == pytest.approx(1, abs=1e-6) for each in shown["predictions"])
     (place / "lines.txt").write_text("so good\n\nso bad\n")
     assert load(cli("predict", "first", "--file", "lines.txt", "--json"))["predictions"] == shown["predictions"]
+
+
+def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(cli, trained, place):
+    lines = (place / "reviews.csv").read_text().splitlines()[1:7]
+    rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]
+    pd.DataFrame(rows).to_csv(place / "mine.csv", index=False)
+    listed = load(cli("predict", "first", "--file", "mine.csv", "--json"))
+    assert listed["text"] == "review" and [each["text"] for each in listed["predictions"]] == [
+        r["review"] for r in rows
+    ]
+    for name in ("out.csv", "out.jsonl", "out.parquet"):
+        code, out, err = cli("predict", "first", "--file", "mine.csv", "--to", name, "--json")
+        assert code == 0, err
+        told = {"run": "first", "task": "single", "text": "review", "rows": 6, "to": name}
+        assert json.loads(out) == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
+        read = {"csv": functools.partial(pd.read_csv, dtype={"id": str}), "jsonl": jsonl, "parquet": pd.read_parquet}
+        frame = read[name.split(".")[1]](place / name)
+        assert frame[["id", "review", "predicted"]].to_dict("records") == rows
+        assert frame["predicted (2)"].tolist() == [each["label"] for each in listed["predictions"]]
+        chances = [each["probabilities"]["positive"] for each in listed["predictions"]]
+        assert frame["probability:positive"].tolist() == pytest.approx(chances, abs=1e-6)
+
+
+def jsonl(path):
+    return pd.DataFrame([json.loads(line) for line in path.read_text().splitlines()])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--file", "mine.csv", "--to", "out.xlsx"], "must end in .csv, .jsonl, .parquet"),
+        (["--file", "mine.csv", "--to", "none/out.csv"], "there is no folder"),
+        (["--file", "mine.csv", "--to", "mine.csv"], "this is the file that is read"),
+        (["--file", "mine.csv", "--set", "data.text=nope"], "no column 'nope' for data.text"),
+        (["--file", "mine.csv", "--set", "text.min_freq=1"], "a file is read by data.text, data.delimiter"),
+        (["--file", "none.csv", "--to", "none-out.csv"], "none.csv"),
+        (["--file", "late.csv", "--to", "none-out.csv"], "late.csv, row 6001: has 3 fields and the others 2"),
+        (["so good", "--to", "none-out.csv"], "--to belongs to --file"),
+        (["so good", "--set", "data.text=x"], "--set belongs to --file"),
+    ],
+)
+def test_a_file_that_cannot_be_predicted_leaves_nothing_behind(cli, trained, place, words, message):
+    (place / "mine.csv").write_text("id,review\n" + "1,so good\n" * 20)
+    (place / "late.csv").write_text("id,review\n" + "1,so good\n" * 6000 + "2,so,bad\n")
+    code, out, err = cli("predict", "first", *words)
+    assert (code, out) == (2, "") and message in err and "Traceback" not in err
+    assert not (place / "none-out.csv").exists() and not list(place.glob(".*.new"))
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_rows_of_a_file(cli, trained, place):
+    """Peak of everything that predicts, in processes of their own; a row more may cost 100 bytes at most."""
+    peaks = []
+    for rows in (20_000, 120_000):
+        path = place / f"{rows}.csv"
+        path.write_text("id,review,stars\n" + "".join(f"{n},so good word{n % 30} bad,{n % 5}\n" for n in range(rows)))
+        words = ["predict", "first", "--file", path.name, "--to", "many.csv"]
+        environment = {**os.environ, "SENTISCOPE_RUNS": str(place / "runs")}
+        command = [sys.executable, "-m", "core.cli", *words]
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = psutil.Popen(command, cwd=place, env=environment, **silent)
+        peak = 0
+        while process.poll() is None:
+            with contextlib.suppress(psutil.Error):
+                peak = max(peak, sum(each.memory_info().rss for each in [process, *process.children(recursive=True)]))
+            time.sleep(0.02)
+        assert process.returncode == 0
+        peaks.append(peak)
+        assert sum(1 for _ in (place / "many.csv").open()) == rows + 1
+    assert peaks[1] - peaks[0] < 100 * 100_000 + 20e6
 
 
 def test_a_line_ends_where_editors_end_it(cli, trained, place):

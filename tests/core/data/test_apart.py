@@ -50,10 +50,15 @@ def test_a_folder_says_the_same_in_the_other_process(tmp_path):
 def test_the_texts_of_a_table(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("id,text\n1,good\n2,bad\n")
-    assert apart.read_texts(path) == ["good", "bad"]
+    with apart.read_rows(path, {}) as rows:
+        assert (rows.text, rows.rows, rows.schema.names) == ("text", 2, ["id", "text"])
+        assert [text for batch in rows.batches for text in batch.column("text").to_pylist()] == ["good", "bad"]
     path.write_text("id,text\n1,good\n2,\n")
-    with pytest.raises(DataError, match=r"a\.csv, row 2, field 'text': the text is missing"):
-        apart.read_texts(path)
+    with (
+        pytest.raises(DataError, match=r"a\.csv, row 2, field 'text': the text is missing"),
+        apart.read_rows(path, {}),
+    ):
+        pass
 
 
 def test_refusals_come_back_as_they_were_said(tmp_path):

@@ -1,0 +1,278 @@
+"""The rows of a file one after the other, for what reads each once: a long file takes no more memory than a short one.
+
+Kinds that cannot be read in pieces (Excel, JSON that is one list, treebanks) are read whole, within the limits.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pandas as pd
+import pyarrow as pa
+
+from core.data import limits
+from core.data.columns import as_word, as_words, cell_of, choose_text, describe
+from core.data.decode import decode, without_surrogates
+from core.data.delimited import parse, rows_like, unique
+from core.data.files import read_table
+from core.data.parquet import parquet_batches
+from core.data.write import NESTED
+from core.exceptions import DataError
+
+AT_ONCE = 4_096
+"""Rows of a batch."""
+SAMPLE = 2 * limits.MEGABYTE
+"""Bytes from which delimiter, header and the column of texts are told."""
+SAMPLE_ROWS = 2_000
+_BLOCK = limits.MEGABYTE
+_WHOLE_NUMBERS = 2**63
+_KINDS = {
+    frozenset({bool}): pa.bool_(),
+    frozenset({int}): pa.int64(),
+    frozenset({float}): pa.float64(),
+    frozenset({int, float}): pa.float64(),
+}
+"""Columns of JSON that stay what they are; all others are words."""
+
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What comes, a batch at a time."""
+
+    text: str
+    """The column of texts; none of them is missing."""
+    schema: pa.Schema
+    batches: Batches
+
+
+def stream_rows(
+    path: Path, *, text: str = "", delimiter: str = "", encoding: str = "", header: str = "", lines: bool = False
+) -> Rows:
+    """All rows of a file with all columns, in order.
+
+    Args:
+        path: The file.
+        text: Name or 0-based number of the text column; empty: guessed by name, then the longest distinct texts.
+        delimiter: As in `core.data.files.read_table`, and so `encoding` and `header`.
+        encoding: Of a text file; empty: found.
+        header: `yes` or `no`; empty: found.
+        lines: Every line is a text, also an empty one, and nothing divides it.
+
+    Raises:
+        DataError: it cannot be read, has no such column, or asks for more than is allowed; a row that has no text or
+            another number of fields than the others says so when it is reached.
+    """
+    stream = limits.open_file(path)
+    head = stream.read(SAMPLE)
+    if lines:
+        return _lines(_Decoded(stream, head, encoding, path.name))
+    if head.startswith(b"PAR1"):
+        schema, batches = parquet_batches(stream, path.name)
+        return _worded(schema, batches, text, path.name)
+    decoded = None if _packed(head) else _Decoded(stream, head, encoding, path.name)
+    if decoded and not delimiter and decoded.starts_with_an_object():
+        return _json(decoded, text, path.name)
+    if decoded is None or (not delimiter and decoded.start() in "[{("):
+        frame = read_table(path, delimiter=delimiter, encoding=encoding, header=header).frame
+        return _whole(frame, text, path.name)
+    return _delimited(decoded, text, delimiter, header, path.name)
+
+
+class _Decoded:
+    """The text of a file, from its beginning as often as asked; one reading ends before the next begins."""
+
+    def __init__(self, stream: BinaryIO, head: bytes, asked: str, file: str) -> None:
+        self.stream, self.file = stream, file
+        self.encoding = _encoding(stream, head, asked, file)
+        self.errors = "strict" if asked else "replace"
+
+    def lines(self) -> Iterator[str]:
+        """With their ends, which are those that editors know."""
+        raw = io.FileIO(self.stream.fileno(), closefd=False)  # what reads it may go without closing the file
+        raw.seek(0)
+        text = io.TextIOWrapper(io.BufferedReader(raw), self.encoding, self.errors, newline="")
+        yield from filter(None, [next(text, "").removeprefix("\ufeff")])
+        yield from text
+
+    def sample(self) -> str:
+        """Whole lines from the beginning."""
+        parts, size = [], 0
+        for line in self.lines():
+            parts.append(line)
+            size += len(line)
+            if size > SAMPLE:
+                break
+        return "".join(parts)
+
+    def start(self) -> str:
+        """The first character that is no blank."""
+        return next((line.lstrip()[0] for line in self.lines() if line.strip()), " ")
+
+    def starts_with_an_object(self) -> bool:
+        """Whether the first line is a JSON object by itself."""
+        first = next((line for line in self.lines() if line.strip()), "")
+        if not first.lstrip().startswith("{"):
+            return False
+        try:
+            found = json.loads(first)
+        except (ValueError, RecursionError):
+            return False
+        return isinstance(found, dict) and not (found and all(isinstance(each, list) for each in found.values()))
+
+
+def _packed(head: bytes) -> bool:
+    """No text: a workbook, or something foreign that `read_table` has a sentence for."""
+    return not head.strip() or head.startswith((b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0", b"%PDF", b"\x80"))
+
+
+def _encoding(stream: BinaryIO, head: bytes, asked: str, file: str) -> str:
+    """Found in the beginning of a file or, where that is plain UTF-8, around the first bytes that are not."""
+    # A character may be cut in two at the end of the sample.
+    whole = head[: head.rfind(b"\n") + 1] or head
+    if asked or not _utf8(whole):
+        return decode(whole, asked, file=file).encoding
+    decode(whole, file=file)  # refuses what is no text
+    stream.seek(0)
+    decoder, before = codecs.getincrementaldecoder("utf-8")(), b""
+    while block := stream.read(_BLOCK):
+        try:
+            decoder.decode(block)
+        except UnicodeDecodeError:
+            return decode(before + block, file=file).encoding
+        before = block
+    return "utf-8-sig" if head.startswith(codecs.BOM_UTF8) else "utf-8"
+
+
+def _utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+
+
+def _lines(decoded: _Decoded) -> Rows:
+    schema = pa.schema({"text": pa.string()})
+    texts = ([re.sub(r"[\r\n]+\Z", "", line)] for line in decoded.lines())
+    return Rows("text", schema, _batches(texts, schema, "text", decoded.file))
+
+
+def _delimited(decoded: _Decoded, text: str, delimiter: str, header: str, file: str) -> Rows:
+    like = parse(decoded.sample(), delimiter, header, file=file)
+    frame = pd.DataFrame(like.rows[:SAMPLE_ROWS], columns=list(like.columns), dtype=object)
+    column = choose_text(describe(frame.replace("", None)), text, file=file)
+    schema = pa.schema({name: pa.string() for name in like.columns})
+    rows = ([cell or None for cell in row] for row in rows_like(decoded.lines(), like, file=file))
+    return Rows(column, schema, _batches(rows, schema, column, file))
+
+
+def _json(decoded: _Decoded, text: str, file: str) -> Rows:
+    """Read twice: which keys there are, and of which kinds, is known at the end only."""
+    kinds: dict[str, set[type]] = {}
+    for number, row in enumerate(_objects(decoded, file), 1):
+        limits.check_shape(number, max(1, len(kinds)), file=file)
+        for key, value in row.items():
+            kinds.setdefault(key, set()).add(_kind(value))
+    if not kinds:
+        raise DataError("the list holds no rows", file=file)
+    keys, names = list(kinds), unique(map(without_surrogates, kinds))
+    frame = pd.DataFrame(
+        [[row.get(key) for key in keys] for row in islice(_objects(decoded, file), SAMPLE_ROWS)],
+        columns=list(names),
+        dtype=object,
+    )
+    column = choose_text(describe(frame), text, file=file)
+    fields = [_field(name, kinds[key] - {type(None)}) for key, name in zip(keys, names, strict=True)]
+    schema = pa.schema([pa.field(each.name, pa.string()) if each.name == column else each for each in fields])
+    rows = ([row.get(key) for key in keys] for row in _objects(decoded, file))
+    return Rows(column, schema, _batches(rows, schema, column, file))
+
+
+def _field(name: str, kinds: set[type]) -> pa.Field:
+    nested = bool(kinds) and kinds <= {list, dict}
+    return pa.field(name, _KINDS.get(frozenset(kinds), pa.string()), metadata=NESTED if nested else None)
+
+
+def _kind(value: Any) -> type:
+    return str if isinstance(value, int) and abs(value) >= _WHOLE_NUMBERS else type(value)
+
+
+def _objects(decoded: _Decoded, file: str) -> Iterator[dict[str, Any]]:
+    longest = limits.current().characters
+    for number, line in enumerate(filter(str.strip, decoded.lines()), 1):
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"this line is not valid JSON: {error}", file=file, row=number) from None
+        if not isinstance(row, dict):
+            raise DataError('every row must be an object such as {"text": "…"}', file=file, row=number)
+        yield {key: cell_of(value, longest, file=file, row=number, field=key) for key, value in row.items()}
+
+
+def _whole(frame: pd.DataFrame, text: str, file: str) -> Rows:
+    """A table that was read at once."""
+    column = choose_text(describe(frame), text, file=file)
+    schema = pa.schema({str(name): pa.string() for name in frame.columns})
+    words = [as_words(frame.iloc[:, place]) for place in range(frame.shape[1])]
+    rows = ([None if pd.isna(cell) else cell for cell in row] for row in zip(*words, strict=True))
+    return Rows(column, schema, _batches(rows, schema, column, file))
+
+
+def _batches(rows: Iterable[Sequence[Any]], schema: pa.Schema, text: str, file: str) -> Batches:
+    """Rows of cells as columns of these types; what is no text there becomes one."""
+    place, taken, rows = schema.get_field_index(text), 0, iter(rows)
+    shapes: list[Callable[[Any], Any]] = [_word if pa.types.is_string(each.type) else _same for each in schema]
+    while block := list(islice(rows, AT_ONCE)):
+        for number, row in enumerate(block, taken + 1):
+            if row[place] is None:
+                raise DataError("the text is missing", file=file, row=number, field=text)
+        taken += len(block)
+        limits.check_shape(taken, len(schema), file=file)
+        columns = zip(shapes, zip(*block, strict=True), schema.types, strict=True)
+        cells = [pa.array(map(shape, column), kind) for shape, column, kind in columns]
+        yield pa.RecordBatch.from_arrays(cells, schema=schema)
+
+
+def _word(cell: Any) -> str | None:
+    if cell is None or isinstance(cell, str):
+        return cell
+    return json.dumps(cell, ensure_ascii=False) if isinstance(cell, (list, dict)) else as_word(cell)
+
+
+def _same(cell: Any) -> Any:
+    return cell
+
+
+def _worded(schema: pa.Schema, batches: Batches, text: str, file: str) -> Rows:
+    """Batches of a typed file, the column of texts as words."""
+    first = next(batches, None)
+    frame = pd.DataFrame() if first is None else first.slice(0, SAMPLE_ROWS).to_pandas()
+    if frame.empty:
+        raise DataError("the table holds no rows", file=file)
+    column = choose_text(describe(frame), text, file=file)
+    place = schema.get_field_index(column)
+    typed = schema.set(place, pa.field(column, pa.string()))
+    return Rows(column, typed, _texts_worded(chain([first], batches), typed, place, file))
+
+
+def _texts_worded(batches: Iterable[pa.RecordBatch], schema: pa.Schema, place: int, file: str) -> Batches:
+    taken = 0
+    for batch in batches:
+        texts = batch.column(place)
+        if texts.null_count:
+            row = taken + texts.is_null().to_numpy(zero_copy_only=False).argmax() + 1
+            raise DataError("the text is missing", file=file, row=int(row), field=schema.names[place])
+        taken += batch.num_rows
+        words = pa.array(as_words(texts.to_pandas()).tolist(), pa.string())
+        cells = [words if number == place else column for number, column in enumerate(batch.columns)]
+        yield pa.RecordBatch.from_arrays(cells, schema=schema)

@@ -1,0 +1,108 @@
+"""A table written a batch at a time, whole or not at all: CSV, JSON Lines or Parquet, as the file's name ends."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.atomic import beside, storage_errors
+from core.data.columns import as_word
+from core.exceptions import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Write = Callable[["pa.RecordBatch"], None]
+SEPARATOR = ";"
+"""Between several labels in a cell of a CSV file; the same is found when such a file is read."""
+NESTED = {b"nested": b"json"}
+"""Metadata of a column whose words are JSON: lists and objects."""
+
+
+def check_target(path: Path) -> None:
+    """Refuse a file that cannot be written, before any work is done.
+
+    Raises:
+        InputError: its name ends otherwise, or its folder is not there.
+    """
+    if path.suffix.lower() not in WAYS:
+        raise InputError(f"{path}: the name of the file to write must end in {', '.join(WAYS)}")
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        reason = "this is a folder" if path.is_dir() else f"there is no folder {path.absolute().parent}"
+        raise InputError(f"{path}: {reason}; name a file in a folder that is there")
+
+
+@contextlib.contextmanager
+def writing(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    """A function that writes a batch; the file is there when the context ends without an error, and not before.
+
+    Args:
+        path: Checked by `check_target`.
+        schema: Of every batch.
+
+    Raises:
+        StorageError: the disk is full or read-only; an old file is untouched.
+    """
+    temporary = beside(path)
+    with storage_errors(path):
+        try:
+            with WAYS[path.suffix.lower()](temporary, schema) as write:
+                yield write
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+@contextlib.contextmanager
+def _csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream, lineterminator="\n")
+        table.writerow(schema.names)
+
+        def write(batch: pa.RecordBatch) -> None:
+            columns = ([_cell(value) for value in column.to_pylist()] for column in batch.columns)
+            table.writerows(zip(*columns, strict=True))
+
+        yield write
+
+
+def _cell(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return SEPARATOR.join(value)
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return as_word(value)
+
+
+@contextlib.contextmanager
+def _json_lines(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    nested = {each.name for each in schema if each.metadata == NESTED}
+    with path.open("w", encoding="utf-8", newline="") as stream:
+
+        def write(batch: pa.RecordBatch) -> None:
+            for row in batch.to_pylist():
+                row |= {name: json.loads(row[name]) for name in nested if row[name] is not None}
+                plain = {name: None if value != value else value for name, value in row.items()}  # JSON has no NaN
+                stream.write(json.dumps(plain, ensure_ascii=False, default=str) + "\n")
+
+        yield write
+
+
+@contextlib.contextmanager
+def _parquet(path: Path, schema: pa.Schema) -> Iterator[Write]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetWriter(path, schema) as table:
+        yield table.write_batch
+
+
+WAYS = {".csv": _csv, ".jsonl": _json_lines, ".parquet": _parquet}

@@ -1,0 +1,121 @@
+"""Rows of a file without labels, one after the other: every column, in order, or a sentence about the row."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from core.data import limits, stream
+from core.data.stream import stream_rows
+from core.exceptions import DataError
+
+
+def found(path, **reading):
+    rows = stream_rows(path, **reading)
+    return rows.text, [row for batch in rows.batches for row in batch.to_pylist()]
+
+
+def test_a_delimited_file_gives_every_column_as_words(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('id,review,stars\r\n1,"so, ""good""\nand long",5\r\n2,bad,\r\n')
+    text, rows = found(path)
+    assert text == "review"
+    assert rows == [
+        {"id": "1", "review": 'so, "good"\nand long', "stars": "5"},
+        {"id": "2", "review": "bad", "stars": None},
+    ]
+
+
+@pytest.mark.parametrize(("setting", "column"), [("", "note"), ("1", "title"), ("title", "title")])
+def test_the_column_of_texts_is_guessed_or_named(tmp_path, setting, column):
+    path = tmp_path / "a.csv"
+    path.write_text("id;title;note\n" + "".join(f"{n};title {n};a longer note of number {n}\n" for n in range(9)))
+    assert found(path, text=setting)[0] == column
+
+
+def test_delimiter_encoding_and_header_are_taken_as_said(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes("good#1\nschön#2\n".encode("cp1252"))
+    text, rows = found(path, delimiter="#", encoding="cp1252", header="no")
+    assert (text, rows) == ("0", [{"0": "good", "1": "1"}, {"0": "schön", "1": "2"}])
+
+
+def test_an_encoding_is_found_however_late_it_shows(tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "SAMPLE", 1000)
+    monkeypatch.setattr(stream, "_BLOCK", 1000)
+    path = tmp_path / "a.csv"
+    path.write_bytes(("text,n\n" + "plain,1\n" * 1000 + "schön,2\n").encode("cp1252"))
+    assert found(path)[1][-1]["text"] == "schön"
+    path.write_bytes("\ufefftext,n\nschön,1\n".encode())
+    assert found(path)[1] == [{"text": "schön", "n": "1"}]
+
+
+def test_json_lines_keep_numbers_and_what_is_nested_and_know_late_keys(tmp_path):
+    path = tmp_path / "a.jsonl"
+    rows = [{"text": "so good", "n": 1, "x": 0.5, "ok": True, "tags": ["a", 1]}, {"text": "bad", "x": 1, "late": "z"}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    text, got = found(path)
+    assert text == "text"
+    assert got == [
+        {"text": "so good", "n": 1, "x": 0.5, "ok": True, "tags": '["a", 1]', "late": None},
+        {"text": "bad", "n": None, "x": 1.0, "ok": None, "tags": None, "late": "z"},
+    ]
+
+
+def test_parquet_keeps_its_types(tmp_path):
+    frame = pd.DataFrame({"n": [1, 2], "text": ["good", "bad"], "when": pd.Timestamp("2024-01-01")})
+    frame.to_parquet(tmp_path / "a.parquet")
+    text, rows = found(tmp_path / "a.parquet")
+    assert text == "text" and [row["n"] for row in rows] == [1, 2]
+    assert rows[0]["when"] == frame["when"][0]
+
+
+@pytest.mark.parametrize("ending", ["json", "xlsx"])
+def test_what_cannot_be_read_in_pieces_is_read_whole(tmp_path, ending):
+    frame = pd.DataFrame({"id": [1, 2], "text": ["so good", "bad"]})
+    path = tmp_path / f"a.{ending}"
+    frame.to_json(path, orient="records") if ending == "json" else frame.to_excel(path, index=False)
+    assert found(path) == ("text", [{"id": "1", "text": "so good"}, {"id": "2", "text": "bad"}])
+
+
+def test_batches_are_small_and_hold_all_rows_in_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(stream, "AT_ONCE", 7)
+    path = tmp_path / "a.csv"
+    path.write_text("n,text\n" + "".join(f"{n},text {n}\n" for n in range(20)))
+    batches = list(stream_rows(path).batches)
+    assert [each.num_rows for each in batches] == [7, 7, 6]
+    assert [n for each in batches for n in each.column("n").to_pylist()] == [str(n) for n in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "id,text\n1,good\n2,\n", "a.csv, row 2, field 'text': the text is missing"),
+        ("a.csv", "id,text\n" + "1,good\n" * 20 + "3,bad,really\n", "a.csv, row 21: has 3 fields and the others 2"),
+        ("a.csv", "id,n\n1,2\n3,4\n", "no column looks like text; name it with data.text"),
+        ("a.csv", "", "the file is empty"),
+        ("a.jsonl", '{"text": "good"}\n{"text": \n', "a.jsonl, row 2: this line is not valid JSON"),
+        ("a.jsonl", '{"text": "good"}\n[1]\n', "a.jsonl, row 2: every row must be an object"),
+        ("a.jsonl", '{"text": "good"}\n{"n": 1}\n', "a.jsonl, row 2, field 'text': the text is missing"),
+        ("a.parquet", "PAR1 and nothing", "a.parquet: this Parquet file is damaged"),
+        ("a.pdf", "%PDF-1.4", "it is a PDF"),
+    ],
+)
+def test_what_cannot_be_used_is_told_with_its_row(tmp_path, name, content, message):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DataError) as error:
+        found(tmp_path / name)
+    assert message in str(error.value)
+
+
+def test_a_column_that_is_not_there_is_answered_with_those_that_are(tmp_path):
+    (tmp_path / "a.csv").write_text("id,review\n1,so good\n2,bad\n")
+    with pytest.raises(DataError, match=r"no column 'revew' for data.text; did you mean 'review'\? \(columns: id, rev"):
+        found(tmp_path / "a.csv", text="revew")
+
+
+def test_more_rows_than_allowed_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv(limits.VARIABLE, "rows=5")
+    (tmp_path / "a.jsonl").write_text('{"text": "good"}\n' * 6)
+    with pytest.raises(DataError, match="more rows"):
+        found(tmp_path / "a.jsonl")
