@@ -1,0 +1,93 @@
+"""Overview: every state of its tables, the order in the link, the way to Compare."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from pages import opened, words
+
+from core.runs.record import RECORD
+from dashboard import state
+
+
+def copied(runs, name: str, **changes) -> None:
+    """`finished` once more, with another name and settings (`__` for the dot)."""
+    shutil.copytree(runs / "finished", runs / name)
+    record = json.loads((runs / name / RECORD).read_text())
+    for key, value in changes.items():
+        *path, last = key.split("__")
+        tree = record
+        for part in path:
+            tree = tree[part]
+        tree[last] = value
+    (runs / name / RECORD).write_text(json.dumps(record))
+
+
+def tables(app) -> dict[str, list[str]]:
+    """By label of a table of marks, the names in its rows."""
+    found = {}
+    for component in app.get("bidi_component"):
+        if component.proto.component_name.endswith("sentiscope_marks"):
+            _, attributes, _, _, (_, _, *rows) = json.loads(component.proto.json)["table"]
+            found[attributes["aria-label"]] = [row[1]["data-id"] for row in rows if "data-id" in row[1]]
+    return found
+
+
+def test_models_of_a_data_set_stand_together_best_first(app, runs):
+    copied(runs, "worse", config__training__lr=1e-3, results__metrics__test__accuracy=0.1)
+    copied(runs, "elsewhere", config__data__name="sst2")
+    shown = tables(opened(app, "overview"))
+    assert set(shown["Models on reviews.csv, best first"]) == {"finished", "baseline", "worse"}
+    assert shown["Models on reviews.csv, best first"][-1] == "worse"
+    assert shown["Models on sst2, best first"] == ["elsewhere"]
+    assert "Run “damaged” is damaged" in words(app)
+
+
+def test_seeds_are_folded(app, runs):
+    copied(runs, "other-seed", config__training__seed=1)
+    (rows,) = tables(opened(app, "overview")).values()
+    assert rows[rows.index("model finished") :][:3] == ["model finished", "finished", "other-seed"]
+
+
+def test_the_order_is_in_the_link(app, runs):
+    copied(
+        runs, "surer", config__training__lr=1e-3, results__metrics__test__accuracy=0.1, results__metrics__test__loss=0.0
+    )
+    opened(app, "overview", metric="Loss")
+    (rows,) = tables(app).values()
+    assert rows[0] == "surer" and app.selectbox(key=state.METRIC).value == "Loss"
+
+
+def test_runs_that_are_not_done_say_so_and_cannot_be_ticked(app, runs):
+    copied(runs, "broken", status="failed", reason="out of memory", results={})
+    opened(app, "overview")
+    drawn = next(each.proto.json for each in app.get("bidi_component") if "out of memory" in each.proto.json)
+    assert "failed" in drawn and '"aria-label": "compare finished"' in drawn and "compare broken" not in drawn
+
+
+def test_two_ticked_models_can_be_compared(app, runs):
+    opened(app, "overview")
+    assert app.button(key="compare-reviews.csv").disabled
+    app.session_state[f"fig-{state.ROWS}-reviews.csv"] = {"ticked": ["finished", "baseline"]}
+    app.run()
+    button = app.button(key="compare-reviews.csv")
+    assert not button.disabled and "2 ticked" in words(app)
+    button.click().run()
+    assert not app.exception
+    assert set(app.session_state[state.COMPARE]) == {"finished", "baseline"}
+
+
+def test_one_run_is_not_compared_with_itself(app, runs):
+    shutil.rmtree(runs / "baseline")
+    opened(app, "overview")
+    assert "finished is the only model that was tested." in words(app)
+
+
+@pytest.mark.parametrize("lost", ["evaluation/test/predictions.parquet", "evaluation/test/metrics.json"])
+def test_a_lost_file_takes_the_lines_away_and_not_the_page(app, runs, lost):
+    (runs / "finished" / lost).unlink()
+    opened(app, "overview")
+    assert not app.exception
+    assert ("could not be tested" in words(app)) == lost.endswith("parquet")

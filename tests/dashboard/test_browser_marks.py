@@ -1,0 +1,57 @@
+"""The table of marks under a keyboard: walked, ticked, picked and unfolded without a pointer."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from browsing import dashboard, settle, visit
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.fixture
+def seeds(trained, tmp_path) -> Iterator[str]:
+    """The app on the usual runs, and `finished` with a second seed."""
+    runs = tmp_path / "runs"
+    shutil.copytree(trained, runs)
+    shutil.copytree(runs / "finished", runs / "second")
+    record = json.loads((runs / "second" / "run.json").read_text())
+    record["config"]["training"]["seed"] = 7
+    (runs / "second" / "run.json").write_text(json.dumps(record))
+    with dashboard(runs) as address:
+        yield address
+
+
+def test_rows_are_walked_ticked_unfolded_and_picked(browser, seeds):
+    page, complaints = visit(browser, seeds)
+    page.goto(f"{seeds}/?run=finished")
+    table = page.get_by_role("treegrid", name="Models on reviews.csv, best first")
+    expect(table).to_be_visible(timeout=60_000)
+    settle(page)
+    folded, alone = table.locator("tr[data-id='model finished']"), table.locator("tr[data-id=baseline]")
+    folded.focus()
+    page.keyboard.press(" ")
+    expect(folded.get_by_role("checkbox")).to_be_checked()
+    expect(table.get_by_role("rowheader", name="seed 7")).to_be_hidden()
+    page.keyboard.press("ArrowRight")
+    expect(folded).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    expect(table.locator("tr[data-id=second]")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator(".s-sel b")).to_have_text("second", timeout=30_000)
+    page.keyboard.press("ArrowLeft")
+    expect(folded).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(table.get_by_role("rowheader", name="seed 7")).to_be_hidden()
+    alone.focus()
+    page.keyboard.press(" ")
+    page.get_by_role("button", name="Compare", exact=True).click(timeout=30_000)
+    page.wait_for_url("**/compare?**", timeout=30_000)
+    for run in ("finished", "second", "baseline"):
+        assert f"compare={run}" in page.url
+    assert complaints == []
