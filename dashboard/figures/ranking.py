@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
@@ -16,7 +17,7 @@ from core.evaluation.scores import Single
 from core.evaluation.weighted import precision_area, reached, roc_area
 from core.exceptions import NotAvailable
 from dashboard.figures import answers
-from dashboard.figures.decisions import Decision, bands_of, ranked, rates
+from dashboard.figures.decisions import Decision, Floats, Integers, bands_of, ranked, rates
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
@@ -52,7 +53,7 @@ def roc_curves(decision: Decision) -> list[Curve]:
     """Recall against the false positive rate; classes of which there is nothing, or nothing else, are left out."""
     curves = []
     for place in ranked(decision):
-        points = roc_points(decision.labels, decision.probabilities, place)
+        points = roc_points(*_against_rest(decision, place), 1)
         if not points["fpr"]:
             continue
         own = int((decision.labels == place).sum())
@@ -74,7 +75,7 @@ def pr_curves(decision: Decision) -> list[Curve]:
     """Precision against recall; classes of which there is nothing are left out."""
     curves = []
     for place in ranked(decision):
-        points = pr_points(decision.labels, decision.probabilities, place)
+        points = pr_points(*_against_rest(decision, place), 1)
         if not points["recall"]:
             continue
         own = int((decision.labels == place).sum())
@@ -99,9 +100,15 @@ def _thin(x: Sequence[float], y: Sequence[float]) -> tuple[tuple[float, ...], tu
     return tuple(x[place] for place in places), tuple(y[place] for place in places)
 
 
+def _against_rest(decision: Decision, number: int) -> tuple[Integers, Floats]:
+    """(n,) 1 for a class and 0 for all others, and (n, 2) the probabilities: two columns to sort, not one per class."""
+    chance = decision.probabilities[:, number]
+    return (decision.labels == number).astype(np.int64), np.stack([1 - chance, chance], 1)
+
+
 def _area(decision: Decision, number: int, *, ranking: bool) -> float:
-    scores = Single(decision.labels, decision.probabilities)
-    curve = reached(scores, np.ones((1, len(scores.labels))), number)
+    scores = Single(*_against_rest(decision, number))
+    curve = reached(scores, np.ones((1, len(scores.labels))), 1)
     return float((roc_area if ranking else precision_area)(*curve)[0])
 
 
@@ -110,7 +117,7 @@ def draw_roc(curves: Sequence[Curve], look: Look) -> go.Figure:
     figure = Panels(look, [[""]], height=400)
     _reference(figure, (0, 1), (0, 1), look)
     figure.add_annotation(x=0.62, y=0.55, text="guessing", xanchor="left", yanchor="top")
-    _lines(figure, curves, look, ("false positive rate", "recall"), names_at="right")
+    _lines(figure, curves, look, ROC_AXES, names_at="right")
     return figure.drawn()
 
 
@@ -121,7 +128,7 @@ def draw_pr(curves: Sequence[Curve], look: Look) -> go.Figure:
         share = curve.positives / max(curve.positives + curve.others, 1)
         _reference(figure, (0, 1), (share, share), look)
         figure.add_annotation(x=0.5, y=share, text="guessing", yanchor="top")
-    _lines(figure, curves, look, ("recall", "precision"), names_at="left")
+    _lines(figure, curves, look, PR_AXES, names_at="left")
     return figure.drawn()
 
 
@@ -181,6 +188,22 @@ class Ranking:
 
     curves: Sequence[Curve]
     n: int
+    axes: tuple[str, str]
+    """What lies on x and y."""
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """Every drawn point of every curve, and below the points of its band: class, x, y, low, high."""
+        import pandas as pd
+
+        x, y = self.axes
+        parts = [pd.DataFrame({"class": curve.name, x: curve.x, y: curve.y}) for curve in self.curves]
+        banded = [(curve.name, curve.band) for curve in self.curves if curve.band is not None]
+        parts += [pd.DataFrame({"class": name, x: band.x, "low": band.low, "high": band.high}) for name, band in banded]
+        return pd.concat(parts, ignore_index=True)
+
+
+ROC_AXES, PR_AXES = ("false positive rate", "recall"), ("recall", "precision")
 
 
 def _ranking(source: Source, curves: Callable[[Decision], list[Curve]], side: Literal["roc", "pr"]) -> Ranking:
@@ -192,17 +215,7 @@ def _ranking(source: Source, curves: Callable[[Decision], list[Curve]], side: Li
         every = [bands_of(report, decision, decision.classes.index(curve.name)) for curve in found]
         drawn = [None if each is None else getattr(each, side) for each in every]
         found = [replace(curve, band=band) for curve, band in zip(found, drawn, strict=True)]
-    return Ranking(found, len(decision.rows))
-
-
-def curve_table(curves: Sequence[Curve], x: str, y: str) -> pd.DataFrame:
-    """Every drawn point of every curve, and below the points of its band where it has one: class, x, y, low, high."""
-    import pandas as pd
-
-    parts = [pd.DataFrame({"class": curve.name, x: curve.x, y: curve.y}) for curve in curves]
-    banded = [(curve.name, curve.band) for curve in curves if curve.band is not None]
-    parts += [pd.DataFrame({"class": name, x: band.x, "low": band.low, "high": band.high}) for name, band in banded]
-    return pd.concat(parts, ignore_index=True)
+    return Ranking(found, len(decision.rows), ROC_AXES if side == "roc" else PR_AXES)
 
 
 BAND = (
@@ -224,7 +237,7 @@ ROC = Figure(
         f" for it than a sentence of another class. {BAND}"
     ),
     options=answers.OPTIONS,
-    tables=lambda ranking: {"ROC": curve_table(ranking.curves, "false positive rate", "recall")},
+    tables=lambda ranking: {"ROC": ranking.table},
     sizes=lambda ranking: {each.name: min(each.positives, each.others) for each in ranking.curves},
 )
 PR = Figure(
@@ -243,6 +256,6 @@ PR = Figure(
         f" {BAND}"
     ),
     options=answers.OPTIONS,
-    tables=lambda ranking: {"Precision and recall": curve_table(ranking.curves, "recall", "precision")},
+    tables=lambda ranking: {"Precision and recall": ranking.table},
     sizes=lambda ranking: {each.name: each.positives for each in ranking.curves},
 )

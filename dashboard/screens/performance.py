@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from functools import partial
 from typing import Any
 
@@ -164,28 +165,30 @@ def _answers(source: Source, report: Report, decision: Decision) -> dict[str, pd
 
 def _curves(source: Source) -> dict[str, pd.DataFrame]:
     """Over all thresholds: how well it ranks; returns the points."""
-    if not ROC.there(source):
-        finding("There is no ROC curve", "It needs sentences of at least two classes in this split.")
-        return {}
     with st.container(key="pair-curves"):
         columns = st.columns(2, gap="large")
     tables: dict[str, pd.DataFrame] = {}
-    for column, figure in zip(columns, (ROC, PR), strict=True):
-        with column:
-            tables |= figure.numbers(show_of(source, figure))
+    try:
+        for column, figure in zip(columns, (ROC, PR), strict=True):
+            with column:
+                tables |= figure.numbers(show_of(source, figure))
+    except NotAvailable:
+        finding("There is no ROC curve", "It needs sentences of at least two classes in this split.")
     return tables
 
 
 def _details(source: Source) -> dict[str, pd.DataFrame]:
     """Costs, calibration and phenomena, as far as there are some; returns their tables."""
     figures: tuple[Figure[Any], ...] = (COSTS, CALIBRATION, PHENOMENA)
-    there = [figure for figure in figures if figure.there(source)]
     with st.container(key="pair-details"):
         columns = st.columns(2, gap="large")
     tables: dict[str, pd.DataFrame] = {}
-    for place, figure in enumerate(there):
-        with columns[place % 2]:
+    free = itertools.cycle(columns)
+    column = next(free)
+    for figure in figures:
+        with contextlib.suppress(NotAvailable), column:
             tables |= figure.numbers(show_of(source, figure))
+            column = next(free)
     return tables
 
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import NotAvailable
+from dashboard import data
 from dashboard.figures.metrics import METRICS
 from dashboard.figures.source import Source
-from dashboard.widgets.figure import show_of
+from dashboard.widgets.figure import show
+from dashboard.widgets.style import look
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
 def every_metric(source: Source) -> dict[str, pd.DataFrame]:
     """Folded; returns their table, none where none was recorded."""
     try:
-        shown = METRICS.shape(source)
+        shown, drawing = data.drawn(METRICS, source, look())
     except NotAvailable:
         return {}
     with st.expander("All metrics as a table"):
-        show_of(source, METRICS)
+        show(METRICS, shown, drawing=drawing)
     return METRICS.numbers(shown)
