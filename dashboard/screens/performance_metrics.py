@@ -23,6 +23,8 @@ def every_metric(source: Source) -> dict[str, pd.DataFrame]:
         shown, drawing = data.drawn(METRICS, source, look())
     except NotAvailable:
         return {}
-    with st.expander("All metrics as a table"):
-        show(METRICS, shown, drawing=drawing)
+    folded = st.expander("All metrics as a table", key="every-metric", on_change="rerun")  # drawn when it is opened
+    if folded.open:
+        with folded:
+            show(METRICS, shown, drawing=drawing)
     return METRICS.numbers(shown)
