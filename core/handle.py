@@ -202,6 +202,7 @@ class Run:
         rename: Mapping[str, str] | None = None,
         by: str = "",
         cost: Mapping[str, float] | None = None,
+        against: str = "",
         limit_test: int = 0,
         settings: Mapping[str, Any] | None = None,
         on_progress: Callable[[str, float], None] | None = None,
@@ -215,6 +216,7 @@ class Run:
                 its rows are left out.
             by: A column of the data, for metrics of each of its values.
             cost: Class → how many false positives one false negative is as bad as: `{"positive": 5}`.
+            against: Another run, compared on the same rows.
             limit_test: Rows at most, seeded and stratified; 0: all.
             settings: How other data are read: `{"data.text": "review", "data.label": "stars"}`.
             on_progress: Told what is done and which share of all; may raise to stop.
@@ -226,8 +228,8 @@ class Run:
         Raises:
             InputError: There is no such data, split or column, or labels are no classes of the run.
         """
-        given: dict[str, Any] = {"by": by, "cost": cost, "limit_test": limit_test, "settings": settings}
-        given["on_progress"] = on_progress
+        given: dict[str, Any] = {"by": by, "cost": cost, "against": against, "limit_test": limit_test}
+        given |= {"settings": settings, "on_progress": on_progress}
         return verbs.evaluate(self.name, data=str(data), split=split, rename=rename, store=self.store, **given)
 
     def compare(

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from core.data.table import Dataset
     from core.interpret.sentence import SentenceView
     from core.runs.comparison import Sides
+    from core.runs.judged import Offered
     from core.runs.load import LoadedRun
     from core.text.tokenizer import Tokenizer
     from dashboard.figures.boards import Board
@@ -585,6 +586,25 @@ def _inspect_upload(key: str, name: str, config: DataConfig, _content: bytes) ->
         path = Path(folder) / name
         path.write_bytes(_content)
         return _inspect(path, config)
+
+
+def offered(record: RunRecord, name: str, split: str, settings: tuple[tuple[str, Any], ...]) -> Offered:
+    """Which labels other data have and what each would mean to a run; `settings` are how they are read.
+
+    Raises:
+        InputError: they cannot be read, or have no such split.
+    """
+    version = file_version(Path(name)) if Path(name).is_file() else ""
+    return _offered(name, version, split, settings, (record.run, record.classes), record)
+
+
+@st.cache_data(max_entries=32, show_spinner="Reading the labels")
+def _offered(
+    name: str, version: str, split: str, settings: tuple[tuple[str, Any], ...], run: Any, _record: RunRecord
+) -> Offered:
+    from core.runs.judged import Wanted, offered
+
+    return offered(_record, Wanted(name, split, settings=dict(settings)))
 
 
 def inspect_path(path: Path, config: DataConfig) -> FileReport:

@@ -9,10 +9,10 @@ import typer
 
 from core import verbs
 from core.cells import cell_text, decimals
-from core.cli.printing import Json, Run, Set, emit, pairs, say, tabulate
+from core.cli.printing import Json, Run, Set, emit, err, pairs, say, tabulate
 from core.config import parse_settings
 from core.exceptions import InputError
-from core.numbers import count
+from core.numbers import count, signed, whole_percent
 
 COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as 5 false positives"
 RENAMED = "--map: write old=new, a label of the data and a class of the run; old= leaves its rows out"
@@ -39,14 +39,21 @@ def evaluate(
             "what it costs here. Repeat for more.",
         ),
     ] = None,
+    against: Annotated[str, typer.Option(metavar="RUN", help="Another run, compared on the same rows.")] = "",
     limit_test: Annotated[int, typer.Option(min=0, help="Rows at most, seeded and stratified; 0: all.")] = 0,
     settings: Set = None,
     as_json: Json = False,
 ) -> None:
     """Metrics of a run with intervals, on its own test split or on any labelled data."""
     given: dict[str, Any] = {"data": data, "split": split, "rename": pairs(rename or [], RENAMED), "by": by}
-    given |= {"cost": _ratios(cost or []), "limit_test": limit_test, "settings": parse_settings(settings or [])}
+    given |= {"cost": _ratios(cost or []), "against": against, "limit_test": limit_test}
+    given |= {"settings": parse_settings(settings or []), "on_progress": _tell}
     emit(verbs.evaluate(run, **given), as_json, _show_evaluation)
+
+
+def _tell(what: str, share: float) -> None:
+    """A line on stderr: pages that wait for this command read it."""
+    say(f"{whole_percent(share)} {what}", console=err)
 
 
 def _show_evaluation(result: dict[str, Any]) -> None:
@@ -67,6 +74,9 @@ def _show_evaluation(result: dict[str, Any]) -> None:
     if "by" in result:
         _show_groups(result["by"], "accuracy" if result["task"] == "single" else "f1_macro")
     _show_costs(result.get("costs", {}))
+    if pair := result.get("against"):
+        chance = "p < 0.001" if pair["p"] < 0.001 else f"p = {decimals(pair['p'])}"
+        say(f"{pair['verdict']} ({pair['metric']} {signed(pair['difference'], 3)}, {chance})", head="Against: ")
     for sentence in result["warnings"]:
         say(sentence, head="Note: ")
 
@@ -99,16 +109,17 @@ def _show_costs(costs: Mapping[str, Any]) -> None:
 
 
 def _show_metrics(result: dict[str, Any]) -> None:
-    """Each metric with its interval; where rows were seen in training, without these beside it."""
+    """Each metric with its interval; TF-IDF's, and where rows were seen in training those without them, beside it."""
     unseen = result["unseen"]
     aside = f"without rows seen in training, n = {count(unseen['n'])}" if unseen else ""
-    rows = []
+    rows, yardsticks = [], {} if "left_out" in result["yardsticks"] else result["yardsticks"]
     for name, value in result["metrics"].items():
         row = {"metric": name, "value": decimals(value), "95 % interval": _interval(result, name)}
+        row |= {model: decimals(found["metrics"].get(name)) for model, found in yardsticks.items()}
         if unseen:
             row[aside] = f"{decimals(unseen['metrics'].get(name))} {_interval(unseen, name)}"
         rows.append(row)
-    tabulate(rows, ("metric", "value", "95 % interval", *([aside] if aside else [])))
+    tabulate(rows, ("metric", "value", "95 % interval", *yardsticks, *([aside] if aside else [])))
 
 
 def _show_reasons(left_out: dict[str, str]) -> None:

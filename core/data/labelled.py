@@ -180,7 +180,7 @@ def renamed(labels: pd.Series, names: dict[str, str]) -> pd.Series:
 
 def sorted_names(labels: pd.Series) -> tuple[str, ...]:
     """Distinct labels as a person orders them: numbers by value, words by alphabet, `item 2` before `item 10`."""
-    return tuple(sorted(words(labels), key=_natural))
+    return tuple(sorted(words(labels), key=natural))
 
 
 @dataclass(frozen=True)
@@ -295,7 +295,7 @@ def _too_many(counts: pd.Series, rows: int) -> Finding | None:
     return Finding("too-many-classes", "refused", len(counts), message)
 
 
-def _natural(word: str) -> tuple[int, float, list[tuple[int, int | str]], str]:
+def natural(word: str) -> tuple[int, float, list[tuple[int, int | str]], str]:
     """Numbers by size, then words with the numbers in them by size; of equals the text decides, never chance."""
     with contextlib.suppress(ValueError):
         if not math.isnan(number := float(word)):

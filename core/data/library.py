@@ -44,6 +44,8 @@ class _Settings(msgspec.Struct):
     delimiter: str = ""
     encoding: str = ""
     header: Literal["", "yes", "no"] = ""
+    rename: str = ""
+    order: str = ""
 
 
 CHOSEN = _Settings.__struct_fields__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,9 @@ from core.config import compose
 from core.data import apart, splits
 from core.data.config import DataConfig
 from core.data.findings import plural
-from core.data.labelled import is_several
+from core.data.labelled import WITHHELD, is_several, natural
 from core.data.load import load, path_of
-from core.data.matching import match
+from core.data.matching import alike, match, suggestions
 from core.data.sources import SOURCES
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, targets
 from core.exceptions import InputError
@@ -68,6 +69,50 @@ class Judged:
     """What was left out or cut, for a person."""
 
 
+@dataclass(frozen=True)
+class Offered:
+    """What data hold, before anybody has said what their labels mean."""
+
+    split: str
+    rows: int
+    labels: dict[str, int]
+    """Label in the data → rows that have it."""
+    meant: dict[str, str | None]
+    """Label → the class of the run that is likely meant; empty: none, so that its rows would be left out; None: a
+    person must say, as of −1."""
+    columns: list[str]
+    """By what the rows can be split: `label` and the data's own."""
+
+
+def offered(record: RunRecord, wanted: Wanted) -> Offered:
+    """Which labels data have, and what each would mean to a run.
+
+    Raises:
+        InputError: no such data or split.
+    """
+    words, split, _ = _rows(record, wanted)
+    labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
+    rows = Counter(word for row in labels for word in dict.fromkeys(row))
+    said, known = _renamed(record, wanted), dict[str, str]()
+    for word in rows:
+        if (name := said.get(word, alike(word, record.classes))) is not None:
+            known[word] = name
+    asked = sorted(set(rows) - set(known), key=natural)
+    guessed: dict[str, str | None] = {**suggestions(asked, record.classes, others=bool(known)), **known}
+    if WITHHELD in asked:
+        guessed[WITHHELD] = None
+    ordered = sorted(rows, key=natural)
+    columns = ["label", *(str(name) for name in words.columns if name not in ("text", "label"))]
+    return Offered(
+        split, len(words), {word: rows[word] for word in ordered}, {word: guessed[word] for word in ordered}, columns
+    )
+
+
+def _renamed(record: RunRecord, wanted: Wanted) -> dict[str, str]:
+    """What a person says, and for other data what the run's own labels were renamed to."""
+    return {**(record.config.data.renamed() if wanted.data else {}), **wanted.rename}
+
+
 def judged(record: RunRecord, wanted: Wanted) -> Judged:
     """The rows that are wanted, with the labels as class numbers of a run.
 
@@ -82,7 +127,7 @@ def judged(record: RunRecord, wanted: Wanted) -> Judged:
     found = match(
         labels,
         record.classes,
-        wanted.rename,
+        _renamed(record, wanted),
         whose=f"run '{record.run}'",
         command=lambda rename: command(record.run, dataclasses.replace(wanted, rename=rename)),
     )

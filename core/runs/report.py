@@ -13,6 +13,7 @@ from core.evaluation import metrics, multilabel
 from core.evaluation.groups import by_value, column_of, grouped
 from core.evaluation.intervals import intervals, per_class_intervals
 from core.evaluation.scores import HALF
+from core.evaluation.yardstick import YARDSTICKS, yardstick, yardstick_answers
 from core.exceptions import NotAvailable
 from core.metrics import METRICS
 from core.numbers import count, whole_percent
@@ -53,15 +54,17 @@ def report(
     labels = targets(rows, len(record.classes), record.task)
     on_progress("asking the model", 0.05)
     found = predictions_of(loaded, rows).probabilities
-    on_progress("looking for texts that it was trained on", 0.4)
-    reading = seen.read(loaded.tokenizer, rows["text"].tolist())
-    known = _known(loaded, reading)
-    on_progress("intervals", 0.6)
+    on_progress("looking for texts that it was trained on", 0.3)
+    trained, reading = _trained_on(record), seen.read(loaded.tokenizer, rows["text"].tolist())
+    known = trained if isinstance(trained, str) else seen.in_training(loaded.tokenizer, reading, trained)
+    on_progress("intervals", 0.5)
     measured = {**_about(record, given), **measure(record, labels, found)}
     measured |= {"seen_in_training": _seen(known), "truncated": _truncated(loaded, reading)}
     measured["unseen"] = _unseen(record, labels, found, known)
     if lines:
         measured["costs"] = costs(record, lines, labels, found)
+    on_progress("asking TF-IDF, which is fitted once for each data set", 0.6)
+    measured["yardsticks"] = _yardsticks(record, trained, rows["text"].tolist(), labels)
     if column is not None:
         on_progress(f"by {by}", 0.9)
         groups, (thresholds, _) = grouped(column), at_best(record)
@@ -102,7 +105,7 @@ def measure(record: RunRecord, labels: np.ndarray, probabilities: np.ndarray) ->
 
 def at_best(record: RunRecord) -> tuple[np.ndarray | float, dict[str, float] | None]:
     """The thresholds that a multi-label run chose on its validation split: in class order, and by label; else 0.5."""
-    names = record.results.get("tuned", {}).get("thresholds")
+    names = record.tuned_thresholds
     return (HALF, None) if names is None else (np.array([names.get(name, HALF) for name in record.classes]), names)
 
 
@@ -159,13 +162,29 @@ def _values(
     return {"metrics": metrics.evaluate(*given, ordered=ordered), "intervals": intervals(*given, ordered=ordered)}
 
 
-def _known(loaded: LoadedRun, reading: seen.Reading) -> np.ndarray | str:
-    """(n,) bool, or why it is not known."""
+def _trained_on(record: RunRecord) -> Dataset | str:
+    """The data of a run, or why they are not there."""
     try:
-        dataset: Dataset = seen.trained_on(loaded.record)
+        return seen.trained_on(record)
     except NotAvailable as error:
         return str(error)
-    return seen.in_training(loaded.tokenizer, reading, dataset)
+
+
+def _yardsticks(record: RunRecord, trained: Dataset | str, texts: list[str], labels: np.ndarray) -> dict[str, Any]:
+    """Preset → `metrics` and `intervals` of TF-IDF on these rows, fitted on what the run was trained on.
+
+    Of several labels also `tuned`: the same at its own thresholds. Or `left_out`: why there are none.
+    """
+    if isinstance(trained, str):
+        return {"left_out": trained}
+    found = {}
+    for model in YARDSTICKS:
+        given = labels, yardstick_answers(trained.fingerprint, trained.classes, texts, lambda: trained, model)
+        found[model] = _values(record, HALF, *given)
+        if thresholds := yardstick(trained, model).get("tuned", {}).get("thresholds"):
+            own = np.array([thresholds[name] for name in record.classes])
+            found[model]["tuned"] = _values(record, own, *given)
+    return found
 
 
 def _seen(known: np.ndarray | str) -> dict[str, Any]:

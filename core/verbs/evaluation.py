@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.runs.store import RunStore
 
+if TYPE_CHECKING:
+    from core.runs.judged import Wanted
 
-def evaluate(
+
+def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     run: str,
     *,
     data: str = "",
@@ -16,6 +19,7 @@ def evaluate(
     rename: Mapping[str, str] | None = None,
     by: str = "",
     cost: Mapping[str, float] | None = None,
+    against: str = "",
     limit_test: int = 0,
     settings: Mapping[str, Any] | None = None,
     store: RunStore | None = None,
@@ -32,6 +36,7 @@ def evaluate(
         by: a column of the data, or `label`, for metrics of each of its values.
         cost: class → how many false positives one false negative is as bad as; the threshold that costs least on
             validation is then under `costs`, with what it costs here.
+        against: another run, compared on the same rows.
         limit_test: rows at most, seeded and stratified; 0: all.
         settings: how other data are read: `{"data.text": "review", "data.label": "stars"}`.
         store: where runs live.
@@ -41,9 +46,11 @@ def evaluate(
         `metrics` with `intervals` (95 %), `left_out` (metrics that these rows do not define, with the reason),
         `per_class`, `confusion`; `seen_in_training`: `rows` and `share` that the model reads exactly as a text it was
         trained on, and `unseen`: the metrics without these; `truncated`: `rows` and `share` that are longer than it
-        reads; `dropped` and `renamed` labels; `by`; `warnings`, a sentence each. With several labels per text metrics
-        are those at 0.5, `tuned` has the same at the thresholds that the run chose on its validation split, and
-        `confusion` is 2 × 2 for each label; `unseen` and `by` are at the tuned thresholds where there are any.
+        reads; `yardsticks`: both TF-IDF models, fitted on what the run was trained on; `against`: a pair as `compare`
+        has it, with a `verdict` in words; `dropped` and `renamed` labels; `by`; `warnings`, a sentence each.
+
+        With several labels per text metrics are those at 0.5, `tuned` has the same at the thresholds that were chosen
+        on validation, and `confusion` is 2 × 2 for each label; `unseen` and `by` are at tuned ones if there are any.
 
     Raises:
         InputError: no such run, split or column, or labels that are no classes of the run: all are told, with a command
@@ -56,7 +63,18 @@ def evaluate(
     from core.training.history import finite
 
     store = store or RunStore()
-    loaded = load_run(store, run)
-    given = judged(loaded.record, Wanted(data, split, rename or {}, limit_test, settings or {}))
+    loaded, wanted = load_run(store, run), Wanted(data, split, rename or {}, limit_test, settings or {})
+    given = judged(loaded.record, wanted)
     heard = {"on_progress": on_progress} if on_progress else {}
-    return finite(report(loaded, given, by=by, lines=lines(store, loaded.record, cost or {}), **heard))
+    compared = {"against": _against(store, run, against, wanted)} if against else {}
+    chosen = lines(store, loaded.record, cost or {})
+    return finite(report(loaded, given, by=by, lines=chosen, **heard) | compared)
+
+
+def _against(store: RunStore, run: str, other: str, wanted: Wanted) -> dict[str, Any]:
+    """The usual first metric of two runs on the same rows: McNemar's exact test for accuracy."""
+    from core.evaluation.comparison import verdict
+    from core.runs import comparison
+
+    (pair,) = comparison.compare(comparison.read_sides(store, [run, other], wanted=wanted))["pairs"]
+    return {**pair, "verdict": verdict(pair)}

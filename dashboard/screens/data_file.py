@@ -19,11 +19,11 @@ from core.data.inspect import FileReport
 from core.exceptions import SentiscopeError
 from dashboard import access, data, state
 from dashboard.figures.numbers import count
+from dashboard.screens.data_labels import label_table
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import notes, problem
 from dashboard.widgets.style import row_height
 
-KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet"]
 FOUND = "as found"
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "tab", "bar": "|"}
 SEPARATORS = {"one label a cell": ONE_LABEL, "semicolon": ";", "comma": ",", "bar": "|", "blank": " "}
@@ -58,7 +58,7 @@ def upload() -> None:
     """The place for a file, and what was found in it."""
     file = st.file_uploader(
         "A table with one text and one label in each row",
-        type=KINDS,
+        type=access.KINDS,
         key=_uploader(),
         help="CSV, TSV, JSON Lines, Excel, Parquet, or one text per line. At most 50 MB",
     )
@@ -106,10 +106,18 @@ def confirm(file: str, key: str, look: Look, keep: Callable[[DataConfig], DataCo
     if report.problem:
         problem(f"{file} cannot be used yet", _in_words_of_the_page(report.problem))
     else:
+        config, classes, lacking = label_table(config, report.classes, f"{key}-{config.label}-{config.separator}")
         with st.container(key="use-bar", horizontal=True, vertical_alignment="center", gap="medium"):
-            st.button("Use this file", type="primary", key="use-data", on_click=_use, args=(keep, config))
-            shares = ", ".join(f"{name} ({count(rows)})" for name, rows in report.classes.items())
-            caption(f"{plural(len(report.classes), 'class')}: {shares}")
+            st.button(
+                "Use this file",
+                type="primary",
+                key="use-data",
+                on_click=_use,
+                args=(keep, config),
+                disabled=bool(lacking),
+            )
+            shares = ", ".join(f"{name} ({count(rows)})" for name, rows in classes.items())
+            caption(lacking or f"{plural(len(classes), 'class')}: {shares}")
     caption(_found(report))
     st.dataframe(
         pd.DataFrame(report.preview), hide_index=True, row_height=row_height(), alt=f"The first rows of {file}"

@@ -28,6 +28,7 @@ from dashboard.figures.phenomena import PHENOMENA
 from dashboard.figures.ranking import PR, ROC
 from dashboard.figures.results import metric_stats
 from dashboard.figures.source import Source
+from dashboard.screens.performance_elsewhere import elsewhere
 from dashboard.screens.performance_labels import multi_label
 from dashboard.screens.performance_metrics import every_metric
 from dashboard.screens.performance_threshold import threshold_bar
@@ -102,6 +103,7 @@ def page() -> None:
     tables |= _details(source) | show_others(source, "performance", PLACED)
     with contextlib.suppress(NotAvailable):
         tables |= NUMBERS_OF.numbers(show_of(source, NUMBERS_OF))
+    tables |= elsewhere(record)
     export_bar("performance", {**tables, "Sentences": report.examples})
 
 

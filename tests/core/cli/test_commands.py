@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, confusion_matrix
 
 from core.cli import main
@@ -135,6 +136,25 @@ def test_evaluate_on_a_file_takes_all_its_rows_and_equals_scikit_learn(cli, trai
     assert shown["n"] == 120 and shown["split"] == "all"
     assert shown["metrics"]["accuracy"] == pytest.approx(accuracy_score(truth, predicted))
     assert shown["confusion"] == confusion_matrix(truth, predicted, labels=shown["labels"]).tolist()
+
+
+def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained, place):
+    short = ("--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "1")
+    load(cli("train", *short, "--name", "shorter", "--json", *TINY))
+    both = ("evaluate", "first", "--data", "reviews.csv", "--by", "label", "--against", "shorter")
+    shown = load(cli(*both, "--json"))
+    assert shown["seen_in_training"]["rows"] >= 96 and shown["unseen"]["n"] == 120 - shown["seen_in_training"]["rows"]
+    assert set(shown["yardsticks"]) == {"tfidf-logreg", "tfidf-logreg-chars"}
+    pair = shown["against"]
+    assert (pair["first"], pair["second"], pair["metric"]) == ("first", "shorter", "accuracy")
+    alone = pair["only_first_right"], pair["only_second_right"]
+    assert pair["p"] == pytest.approx(binomtest(alone[0], max(1, sum(alone))).pvalue)
+    assert pair["difference"] == pytest.approx((alone[0] - alone[1]) / 120)
+    code, out, _ = cli(*both)
+    assert code == 0 and "predicted negative" in out and "without rows seen in training" in out
+    assert "tfidf-logreg-chars" in out and "Against: " in out and "trained on." in out
+    limited = load(cli("evaluate", "first", "--data", "reviews.csv", "--limit-test", 10, "--json"))
+    assert limited["n"] == 10 and [sum(row) for row in limited["confusion"]] == [5, 5]
 
 
 def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):

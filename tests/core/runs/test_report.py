@@ -7,10 +7,12 @@ import pytest
 from sklearn import metrics as sk
 
 from core.evaluation.intervals import intervals
+from core.evaluation.yardstick import YARDSTICKS, yardstick
 from core.exceptions import Cancelled, InputError
-from core.runs.judged import Wanted, judged
+from core.runs.judged import Wanted, judged, predictions_of
 from core.runs.load import load_run
 from core.runs.report import report, warnings
+from core.runs.seen import trained_on
 from core.runs.store import RunStore
 
 
@@ -43,8 +45,6 @@ def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(o
     trained = {tuple(loaded.tokenizer.encode(text).ids) for text in _split(loaded, "train")["text"]}
     rows = judged(loaded.record, Wanted(loaded.record.config.data.name)).rows
     new = np.array([tuple(loaded.tokenizer.encode(text).ids) not in trained for text in rows["text"]])
-    from core.runs.judged import predictions_of
-
     probabilities = predictions_of(loaded, rows).probabilities[new]
     labels = rows["label"].to_numpy()[new]
     assert unseen["metrics"]["accuracy"] == pytest.approx(sk.accuracy_score(labels, probabilities.argmax(1)))
@@ -52,8 +52,6 @@ def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(o
 
 
 def _split(loaded, name):
-    from core.runs.seen import trained_on
-
     return trained_on(loaded.record).splits[name]
 
 
@@ -93,6 +91,7 @@ def test_without_its_data_it_is_not_known_what_was_seen(loaded):
     found = report(dataclasses.replace(loaded, record=changed), judged(loaded.record, Wanted()))
     assert found["seen_in_training"]["rows"] is None and "have changed" in found["seen_in_training"]["left_out"]
     assert any("It is not known which rows" in each for each in found["warnings"])
+    assert "have changed" in found["yardsticks"]["left_out"]
 
 
 def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
@@ -106,17 +105,26 @@ def test_by_a_column_every_value_is_measured(own, loaded, tmp_path):
         report(loaded, judged(loaded.record, wanted), by="sauce")
 
 
+def test_both_yardsticks_stand_beside_it_fitted_on_what_it_was_trained_on(loaded):
+    trained = trained_on(loaded.record)
+    found = report(loaded, judged(loaded.record, Wanted()))["yardsticks"]
+    assert set(found) == set(YARDSTICKS)
+    for model, measured in found.items():
+        assert measured["metrics"] == pytest.approx(yardstick(trained, model)["splits"]["test"], abs=1e-6)
+        assert set(measured["intervals"]) == set(measured["metrics"])
+
+
 def test_progress_is_told_and_may_stop_it(loaded):
     told = []
 
     def stop(what, share):
         told.append((what, share))
-        if share > 0.3:
+        if share > 0.4:
             raise Cancelled("enough")
 
     with pytest.raises(Cancelled):
         report(loaded, judged(loaded.record, Wanted()), on_progress=stop)
-    assert told == [("asking the model", 0.05), ("looking for texts that it was trained on", 0.4)]
+    assert told == [("asking the model", 0.05), ("looking for texts that it was trained on", 0.3), ("intervals", 0.5)]
 
 
 def test_nothing_to_warn_of_is_no_warning():

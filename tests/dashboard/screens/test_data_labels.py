@@ -1,0 +1,48 @@
+"""Labels of a person's own file: what the table says becomes data.rename and data.order."""
+
+import pytest
+
+from core.data.config import DataConfig
+from dashboard.screens.data_labels import renamed, usual_places
+
+STARS = {"1": 5, "2": 6, "3": 7, "4": 8, "5": 9}
+NAMES = {"1": "bad", "2": "bad", "3": "", "4": "good", "5": "good"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "places"),
+    [
+        (["negative", "neutral", "positive"], {"negative": 1, "neutral": 2, "positive": 3}),
+        (["Pos", "neg"], {"neg": 1, "Pos": 2}),
+        (["joy", "negative"], {}),
+        (["good", "pos", "neg"], {}),
+        (["1", "2"], {}),
+    ],
+)
+def test_known_words_of_a_scale_have_their_place(labels, places):
+    assert usual_places(labels) == places
+
+
+def test_nothing_changed_is_nothing_said():
+    config, classes = renamed(DataConfig(), STARS, {name: name for name in STARS}, dict.fromkeys(STARS))
+    assert config == DataConfig() and classes == STARS
+
+
+def test_merged_and_left_out_labels_are_said_in_the_settings():
+    config, classes = renamed(DataConfig(), STARS, NAMES, dict.fromkeys(STARS))
+    assert config.renamed() == NAMES and config.order == "" and classes == {"bad": 11, "good": 17}
+
+
+def test_an_order_counts_where_every_class_has_a_place_of_its_own():
+    places = {"1": 2, "2": None, "3": None, "4": 1, "5": 1}
+    config, classes = renamed(DataConfig(), STARS, NAMES, places)
+    assert config.ordered() == ("good", "bad") and list(classes) == ["good", "bad"]
+    assert renamed(DataConfig(), STARS, NAMES, {**places, "1": 1})[0].order == "", "one place for two classes"
+    assert renamed(DataConfig(), STARS, NAMES, {**places, "1": None})[0].order == "", "a class without a place"
+
+
+def test_a_name_with_a_comma_comes_back_whole():
+    said = {**NAMES, "3": "fair, I guess"}
+    places = {"1": 1, "2": 1, "3": 2, "4": 3, "5": 3}
+    config, _ = renamed(DataConfig(), STARS, said, places)
+    assert config.renamed() == said and config.ordered() == ("bad", "fair, I guess", "good")

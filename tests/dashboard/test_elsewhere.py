@@ -1,0 +1,133 @@
+"""*Evaluate on other data* on Performance: labels matched in a table, measured in a process, shown with warnings."""
+
+import dataclasses
+
+import pages
+import pandas as pd
+import pytest
+
+from core import verbs
+from core.exceptions import NotAvailable
+from core.runs.judged import Wanted, offered
+from core.runs.store import RunStore
+from dashboard import access, measuring, state
+from dashboard.figures import elsewhere
+from dashboard.figures.theme import LIGHT, Look
+
+
+@pytest.fixture
+def other(tmp_path):
+    """A labelled file whose labels are written otherwise."""
+    rows = [("good film", "Positive", "a"), ("dull film", "neg", "b"), ("flat", "neg", "a"), ("so", "-1", "b")] * 10
+    pd.DataFrame(rows, columns=["text", "label", "source"]).to_csv(tmp_path / "other.csv", index=False)
+    return tmp_path / "other.csv"
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """What is asked for is measured here, without waiting; the questions."""
+    asked = []
+
+    def evaluate(wanted, on_wait):
+        asked.append(wanted)
+        on_wait("asking the model", 0.05)
+        return verbs.evaluate(**{field.name: getattr(wanted, field.name) for field in dataclasses.fields(wanted)})
+
+    monkeypatch.setattr(measuring, "evaluate", evaluate)
+    monkeypatch.setattr(access, "local", lambda: True)
+    return asked
+
+
+def test_labels_are_offered_with_what_they_likely_mean(runs, other):
+    record = RunStore(runs).read("finished")
+    found = offered(record, Wanted(str(other)))
+    assert (found.split, found.rows) == ("all", 40) and found.columns == ["label", "source"]
+    assert found.labels == {"-1": 10, "neg": 20, "Positive": 10}
+    assert found.meant == {"-1": None, "neg": "negative", "Positive": "positive"}
+
+
+def test_what_training_renamed_is_renamed_on_other_data_too(runs, other):
+    record = RunStore(runs).read("finished")
+    renamed = dataclasses.replace(record.config.data, rename="neg=negative,-1=")
+    record = dataclasses.replace(record, config=dataclasses.replace(record.config, data=renamed))
+    assert offered(record, Wanted(str(other))).meant == {"-1": "", "neg": "negative", "Positive": "positive"}
+    assert offered(record, Wanted(str(other), rename={"-1": "negative"})).meant["-1"] == "negative"
+
+
+def test_a_run_is_evaluated_on_a_file_by_path(app, runs, other, at_once):
+    frame = pd.read_csv(other, dtype=str)
+    frame[frame["label"] != "-1"].to_csv(other, index=False)
+    app.session_state["elsewhere-data"] = str(other)
+    pages.opened(app, "performance", run="finished")
+    app.selectbox(key=f"elsewhere-by-{other}").set_value("source").run()
+    app.button(key="elsewhere-start").click().run()
+    assert not app.exception
+    (asked,) = at_once
+    assert (asked.run, asked.data, asked.by) == ("finished", str(other), "source")
+    assert asked.rename == {"Positive": "positive", "neg": "negative"}
+    shown = pages.words(app)
+    assert "Metrics there" in shown and "Confusion there" in shown and "By source" in shown and "n = 30" in shown
+    assert {"Metrics there", "Confusion there", "By value there"} <= {
+        each.label.removesuffix(" · CSV") for each in app.get("download_button")
+    }
+
+
+def test_what_minus_one_means_must_be_said_first(app, runs, other, at_once):
+    app.session_state["elsewhere-data"] = str(other)
+    pages.opened(app, "performance", run="finished")
+    assert app.button(key="elsewhere-start").disabled
+    assert "Say first what &#x27;-1&#x27; means" in pages.words(app)
+
+
+def test_data_that_cannot_be_read_are_told(app, runs, tmp_path):
+    app.session_state["elsewhere-data"] = str(tmp_path / "nowhere.csv")
+    pages.opened(app, "performance", run="finished")
+    assert "These data cannot be used" in pages.words(app)
+
+
+@pytest.mark.parametrize(("run", "there"), [("finished", False), ("baseline", True)])
+def test_what_another_run_reached_is_not_shown_of_this_one(app, runs, run, there):
+    app.session_state[state.ELSEWHERE] = verbs.evaluate("baseline", store=RunStore(runs))
+    assert ("Metrics there" in pages.words(pages.opened(app, "performance", run=run))) == there
+
+
+def test_tables_have_what_was_measured(runs):
+    found = verbs.evaluate("finished", by="label", store=RunStore(runs))
+    table = elsewhere.metric_table(found).set_index("metric")
+    assert table.loc["accuracy", "value"] == found["metrics"]["accuracy"]
+    assert table.loc["f1_macro", "tfidf-logreg"] == found["yardsticks"]["tfidf-logreg"]["metrics"]["f1_macro"]
+    assert elsewhere.value_table(found)["rows"].sum() == found["n"]
+    assert elsewhere.confusion_table(found)["predicted negative"].tolist() == [row[0] for row in found["confusion"]]
+    look = Look(LIGHT)
+    for figure in (elsewhere.ELSEWHERE_METRICS, elsewhere.ELSEWHERE_CONFUSION, elsewhere.ELSEWHERE_VALUES):
+        assert figure.draw(found, look) is not None and figure.numbers(found)
+
+
+def test_the_command_is_the_one_a_person_types():
+    asked = measuring.Asked(
+        "first", "a.csv", "all", {"neg": "negative", "-1": ""}, "source", "other", 5, {"data.text": "t"}
+    )
+    assert asked.words[5:] == [
+        *("first", "--json", "--data", "a.csv", "--split", "all", "--by", "source", "--against", "other"),
+        *("--limit-test", "5", "--map", "neg=negative", "--map", "-1=", "--set", "data.text=t"),
+    ]
+
+
+@pytest.mark.slow
+def test_a_process_measures_tells_how_far_it_is_and_can_be_ended(runs, other):
+    wanted = measuring.Asked("finished", str(other), rename={"neg": "negative", "-1": ""})
+    told = []
+    found = measuring.evaluate(wanted, lambda what, share: told.append((what, share)))
+    assert found["n"] == 30 and found["dropped"] == {"-1": 10} and told[0][0] == "waiting for its turn"
+    with pytest.raises(NotAvailable, match=r"'-1' \(10 rows\)"):
+        measuring.evaluate(dataclasses.replace(wanted, rename={"neg": "negative"}), lambda what, share: None)
+
+    class Left(Exception):
+        pass
+
+    def leave(what, share):
+        raise Left
+
+    with pytest.raises(Left):
+        measuring.evaluate(wanted, leave)
+    assert not list((runs / ".queue").glob("*evaluate*"))
