@@ -42,7 +42,7 @@ def models_table(board: Board, curves: Mapping[str, Curves], groups: Sequence[Se
 def _columns(board: Board, shared: Axis, *, ties: bool, courses: bool) -> tuple[Column, ...]:
     several = any(len(entry.values) > 1 for entry in board.measured)
     wanted = (
-        Column("model", "Model", "23%" if board.measured else ""),
+        Column("model", "Model", "13.5rem" if board.measured else ""),
         Column("not to be told apart", "", ties=True) if ties else None,
         Column("value", f"{board.title}, test", "8.4rem", number=True),
         Column("mark", f"95 % interval{', dots are runs' if several else ''}", axis=shared) if board.measured else None,
