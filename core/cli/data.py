@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
 from core import verbs
-from core.cli.printing import Json, Set, emit, show_tree, tabulate
+from core.cli.printing import Json, Set, emit, say, show_tree, tabulate
 from core.config import parse_settings
+from core.data.findings import plural
 from core.exceptions import InputError
+from core.numbers import count
 
 app = typer.Typer(no_args_is_help=True, help="Data sets: list, card, check.")
 
@@ -37,6 +40,44 @@ def data_check(
 ) -> None:
     """What is found in a file or folder: encoding, columns, labels, everything left out."""
     result = verbs.data_check(data, parse_settings(settings or []))
-    emit(result, as_json, show_tree)
+    emit(result, as_json, _show_check)
     if not result["ok"]:
         raise InputError(result["problem"])
+
+
+def _show_check(result: dict[str, Any]) -> None:
+    """A sentence for everything that is known; the problem itself follows as the error."""
+    for file in result["files"]:
+        _show_file(file)
+    if not result["ok"]:
+        return
+    splits = ", ".join(f"{name} {count(rows)}" for name, rows in result["splits"].items())
+    say(f"{result['data']} can be used: {plural(len(result['classes']), 'class')}; rows: {splits}.")
+    known = {found["message"] for file in result["files"] for found in file.get("findings", ())}
+    for note in result["notes"]:
+        if note not in known:
+            say(f"Note: {note}.")
+
+
+def _show_file(file: Mapping[str, Any]) -> None:
+    if "kind" in file:
+        written = ", ".join(
+            each for each in (file["encoding"], file["delimiter"] and f"columns divided by {file['delimiter']}") if each
+        )
+        shape = f"{plural(file['rows'], 'row')} of {plural(len(file['columns']), 'column')}"
+        say(f"{file['file']}: {file['kind']}{f' ({written})' if written else ''}, {shape}.")
+        names = ", ".join(each["name"] for each in file["columns"])
+        header = "named by the first row" if file["header"] else "numbered, since no row names them"
+        say(f"Columns ({header}): {names}.")
+        if file["text"]:
+            say(f"The texts are in '{file['text']}', the labels in '{file['label']}'.")
+        if file["classes"]:
+            say(
+                "Classes: "
+                + ", ".join(f"{name} ({plural(rows, 'row')})" for name, rows in file["classes"].items())
+                + "."
+            )
+        for found in file["findings"]:
+            say(f"{found['level'].capitalize()}: {found['message']}.")
+    if file["problem"]:
+        say(f"{file['file']} cannot be used: {file['problem']}.")

@@ -40,11 +40,14 @@ def say(text: str, *, head: str = "", console: Console = out) -> None:
     console.print(Text.assemble((visible(head), "bold"), visible(text)), soft_wrap=True)
 
 
-def tabulate(rows: list[dict[str, Any]], columns: tuple[str, ...], whole: str = "") -> None:
-    """Rows by column name; lists with commas, what is not there as nothing. The column `whole` is never cut short."""
+def tabulate(rows: list[dict[str, Any]], columns: tuple[str, ...], whole: str = "run") -> None:
+    """Rows by column name; lists with commas, what is not there as nothing.
+
+    Nothing is cut short: what is too long for its column goes on below, that of the column `whole` last.
+    """
     table = Table(box=None, header_style="bold", pad_edge=False)
     for column in columns:
-        table.add_column(visible(column), no_wrap=column == whole)
+        table.add_column(visible(column), no_wrap=column == whole, overflow="fold")
     for row in rows:
         cells = (row.get(column, "") for column in columns)
         table.add_row(*(visible(", ".join(cell) if isinstance(cell, list) else str(cell)) for cell in cells))

@@ -464,3 +464,16 @@ def test_a_run_without_weights_fails_with_code_1_and_the_name_of_the_file(cli, t
     code, _, err = cli("predict", "bare", "x")
     assert code == 1 and "weights.safetensors" in err and "Traceback" not in err
     assert cli("runs", "rm", "bare")[0] == 0
+
+
+def test_data_check_says_what_it_found_in_sentences(cli, place):
+    (place / "few.csv").write_text("text,label\n" + "so good,fine\nso bad,poor\n" * 20)
+    code, out, _ = cli("data", "check", "few.csv")
+    assert code == 0 and "{" not in out
+    assert "few.csv: csv (utf-8, columns divided by comma), 40 rows of 2 columns." in out
+    assert "The texts are in 'text', the labels in 'label'." in out
+    assert "Classes: fine (20 rows), poor (20 rows)." in out
+    assert "few.csv can be used: 2 classes; rows: train 32, validation 4, test 4." in out
+    (place / "few.csv").write_text("text,label\n" + "so good,fine\n" * 20)
+    code, out, err = cli("data", "check", "few.csv")
+    assert code == 2 and "every row has the label 'fine'" in err and "can be used: " not in out

@@ -6,7 +6,7 @@ import sys
 import pytest
 from rich.console import Console
 
-from core.cli import main
+from core.cli import main, printing
 from core.cli.printing import PLAIN, say, tabulate
 from core.cli.progress import TrainingProgress
 
@@ -65,3 +65,14 @@ def test_nothing_steers_the_terminal(capsys):
 def test_a_port_that_no_server_can_have_is_refused(run, capsys, port):
     assert run("dashboard", "--port", port, "--no-browser") == 2
     assert "--port" in capsys.readouterr().err
+
+
+def test_no_word_of_a_table_is_cut_and_a_run_stands_on_one_line(monkeypatch):
+    narrow = Console(width=40, file=io.StringIO(), **printing.PLAIN)
+    monkeypatch.setattr(printing, "out", narrow)
+    name = "words-0001-s0-inceptive-16"
+    printing.tabulate([{"run": name, "model": "tfidf-logreg-chars", "data": "built-in"}], ("run", "model", "data"))
+    shown = narrow.file.getvalue()
+    assert name in shown and "…" not in shown
+    joined = shown.splitlines()
+    assert all(len(line) <= 40 for line in joined)
