@@ -139,7 +139,7 @@ def _first(source: Source) -> dict[str, Table]:
     """The finding, the models, the pairs."""
     place = st.empty()
     asked(PAIR, source)
-    with st.container(key="pair-main"):
+    with st.container(key="pair-compared"):
         left, right = st.columns([1, 1.3], gap="large")
     with left:
         models = show_of(source, MODELS)
