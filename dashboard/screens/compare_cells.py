@@ -29,7 +29,7 @@ def cell_sentences(shape: Matrix) -> None:
         height=min(len(rows) + 1, SHOWN) * row_height() + 2,
         column_order=["text", "label", *([] if shape.told_by_label else [first, second])],
         column_config={
-            "text": st.column_config.TextColumn("Sentence", width="large" if shape.told_by_label else "medium"),
+            "text": st.column_config.TextColumn("Sentence", width=320 if shape.told_by_label else 200),
             "label": st.column_config.TextColumn("Is", width=76),
             first: st.column_config.TextColumn(f"{first} says", width=76),
             second: st.column_config.TextColumn(f"{second} says", width=76),

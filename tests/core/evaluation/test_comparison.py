@@ -216,7 +216,7 @@ def test_with_the_rows_needed_the_bootstrap_finds_a_difference_in_80_percent_of_
 
     def pair(random, rows):
         first, second = models(random, rows)
-        return all_apart(first, Single(second.labels, 0.9 * second.probabilities + 0.1 / CLASSES))
+        return all_apart(first, Single(second.labels, 0.3 * second.probabilities + 0.7 / CLASSES))
 
     random, metric = np.random.default_rng(5), METRICS["brier"]
     rows = judge({(0, -1): pair(random, 100_000)}, metric, Draws(metric.measure, 50)).rows_needed(0.05)
