@@ -44,6 +44,16 @@ def judged(store: RunStore, run: str, suite: Suite, chosen: Mapping[str, str] | 
     return judge(run, suite, sides, probabilities(store, run, suite.texts, len(record.classes)))
 
 
+def asked(store: RunStore, run: str, suite: Suite) -> bool:
+    """Whether its answers to a suite are kept, so that `judged` needs no model.
+
+    Raises:
+        InputError: there is no such run.
+    """
+    kept = _kept(store.path(run), suite.texts)
+    return kept is not None and kept.exists()
+
+
 def probabilities(store: RunStore, run: str, texts: Sequence[str], classes: int) -> np.ndarray:
     """(n, C) float32, from the cache where the same model was asked the same before.
 

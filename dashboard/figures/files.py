@@ -65,13 +65,16 @@ class Files:
         """What a run says to the suite that comes with Sentiscope.
 
         Raises:
-            NotAvailable: it has several labels per text, or classes without a polarity.
+            NotAvailable: it has not been asked; it has several labels per text, or classes without a polarity.
         """
-        from core.behaviour.answers import judged
+        from core.behaviour.answers import asked, judged
         from core.behaviour.read import our_suite
 
+        suite = our_suite()
+        if record.task == "single" and not asked(self.store, record.run, suite):
+            raise NotAvailable(f"it has not been asked yet; `sentiscope behave {record.run}` does it")
         try:
-            return judged(self.store, record.run, our_suite())
+            return judged(self.store, record.run, suite)
         except InputError as error:
             raise NotAvailable(str(error)) from error
 

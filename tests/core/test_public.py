@@ -17,7 +17,7 @@ from core.handle import Run
 
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
 METHODS = [name for name, member in vars(Run).items() if inspect.isfunction(member) and not name.startswith("_")]
-OF_A_RUN = {"self", "run", "store"}
+OF_A_RUN = {"self", "run", "runs", "store"}
 
 
 def asked_for(function):

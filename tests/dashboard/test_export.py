@@ -45,7 +45,8 @@ def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
         "silhouettes-tsne",
         "silhouettes-umap",
         *("numbers-course", "token-lambda", "gates", "gate-bars", "polarity", "sigma", "support"),
-        *("branches", "head-reading", "numbers", "costs"),
+        *("branches", "head-reading", "numbers", "costs", "behaviour"),
+        *(name for name, (figure, _) in FIGURES.items() if figure.page == "compare"),
     }
     assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]
 
@@ -119,7 +120,6 @@ def test_the_theme_is_that_of_the_pages(trained, tmp_path, theme, tokens):
 def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
     result = verbs.figures("baseline", tmp_path, text="good", store=RunStore(trained))
     assert {each["name"] for each in result["files"]} == {
-        "behaviour",
         "confusion",
         "confusion-shares",
         "confidence",
@@ -162,6 +162,14 @@ def test_a_place_that_is_a_file_is_refused(trained, tmp_path):
 def test_a_damaged_run_is_told_with_its_file(trained, tmp_path):
     with pytest.raises(RunDamaged, match=r"run\.json"):
         verbs.figures("damaged", tmp_path, store=RunStore(trained))
+
+
+def test_behaviour_is_drawn_once_the_run_was_asked(trained, tmp_path):
+    asked = {"only": ["behaviour"], "store": RunStore(trained)}
+    with pytest.raises(InputError, match="sentiscope behave baseline"):
+        verbs.figures("baseline", tmp_path, **asked)
+    verbs.behave("baseline", store=RunStore(trained))
+    assert [each["name"] for each in verbs.figures("baseline", tmp_path, **asked)["files"]] == ["behaviour"]
 
 
 @pytest.mark.slow

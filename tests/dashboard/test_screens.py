@@ -30,13 +30,14 @@ SAID = {
     "sweeps": ("No sweep has been planned here yet",) * 4,
     "performance": (EMPTY, "n = 16", DAMAGED, "n = 16"),
     "behave": (EMPTY, "passes", DAMAGED, "passes"),
+    "compare": ("There is no finished run yet", *("the same test sentences",) * 3),
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to put on a map"),
     "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention to look into"),
     "lambdas": (EMPTY, "Upwards: how far lambda has moved", DAMAGED, "without attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
-WITHOUT_RUN = ("data", "models", "sweeps")
-"""Pages that do not speak of a run."""
+WITHOUT_RUN = ("data", "models", "sweeps", "compare")
+"""Pages that do not speak of one run."""
 
 
 def text_of(app) -> str:
