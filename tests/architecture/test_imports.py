@@ -34,10 +34,16 @@ def modules(folder: str) -> list[Path]:
 
 
 @cache
+def nodes(text: str) -> list[ast.AST]:
+    """Of a source, parsed once for all that look at it."""
+    return list(ast.walk(ast.parse(text)))
+
+
+@cache
 def imports(path: Path) -> set[str]:
     """Every module that a file names in an import, wherever it stands."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes(path.read_text(encoding="utf-8")):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -57,7 +63,7 @@ FILES = {dotted(path): path.read_text(encoding="utf-8") for path in (*modules("c
 def imported_files(text: str) -> set[str]:
     """The files of ours that a source imports, inside functions and for its types too."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -86,9 +92,9 @@ def test_a_circle_that_a_function_closes_is_seen():
     assert set(circle(arrows)) == {"core.text.words", "core.text.bpe"}
 
 
-@pytest.mark.parametrize("path", modules("core"), ids=lambda p: str(p.relative_to(ROOT)))
-def test_core_never_imports_the_dashboard_or_streamlit(path):
-    assert not {name for name in imports(path) if name.split(".")[0] in ("dashboard", "streamlit", "pickle")}
+def test_core_never_imports_the_dashboard_or_streamlit():
+    for path in modules("core"):
+        assert not {name for name in imports(path) if name.split(".")[0] in ("dashboard", "streamlit", "pickle")}, path
 
 
 @pytest.mark.parametrize("room", DOORS)
@@ -176,24 +182,24 @@ def test_heavy_modules_are_seen_where_they_are_imported():
         modules_after({"gone": "import no_such_module"})
 
 
-@pytest.mark.parametrize("path", modules("tests/dashboard/figures"), ids=lambda p: p.stem)
-def test_a_topic_of_figures_is_tested_under_its_own_name(path):
-    topic = f"{path.stem.removeprefix('test_')}.py"
-    assert path.stem == "conftest" or (ROOT / "dashboard" / "figures" / topic).exists()
+def test_a_topic_of_figures_is_tested_under_its_own_name():
+    for path in modules("tests/dashboard/figures"):
+        topic = f"{path.stem.removeprefix('test_')}.py"
+        assert path.stem == "conftest" or (ROOT / "dashboard" / "figures" / topic).exists(), path
 
 
 def test_no_private_name_leaves_its_file():
-    for node in (node for text in FILES.values() for node in ast.walk(ast.parse(text))):
+    for node in (node for text in FILES.values() for node in nodes(text)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] in ("core", "dashboard"):
             assert not [name.name for name in node.names if name.name.startswith("_") and name.name != "__version__"]
 
 
-@pytest.mark.parametrize("path", modules("dashboard"), ids=lambda p: str(p.relative_to(ROOT)))
-def test_a_page_draws_nothing_but_declared_figures(path):
+def test_a_page_draws_nothing_but_declared_figures():
     """Small pictures in tables and in text are no figures; everything of Plotly's goes through `show`."""
-    calls = {node.func.attr for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if is_method(node)}
-    assert "plotly_chart" not in calls or path.name == "figure.py"
-    assert "screens" not in path.parts or "plotly.graph_objects" not in imports(path)
+    for path in modules("dashboard"):
+        calls = {node.func.attr for node in nodes(path.read_text(encoding="utf-8")) if is_method(node)}
+        assert "plotly_chart" not in calls or path.name == "figure.py", path
+        assert "screens" not in path.parts or "plotly.graph_objects" not in imports(path), path
 
 
 def is_method(node: ast.AST) -> bool:

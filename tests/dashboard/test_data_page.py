@@ -45,6 +45,7 @@ def test_a_chosen_file_has_the_only_primary_button_until_it_is_used_or_taken_awa
     assert "mine.csv" in text_of(app) and not app.selectbox(key=state.DATA).disabled
 
 
+@pytest.mark.slow
 def test_no_page_and_no_command_shows_where_the_server_keeps_an_uploaded_file(app, tmp_path):
     uploaded(app, "mine.csv", CSV)
     app.button(key="use-data").click().run()

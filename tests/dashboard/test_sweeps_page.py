@@ -99,6 +99,7 @@ def test_starting_records_the_plan_and_leaves_the_driving_to_a_process(page, sto
     assert "0 of 4 runs are done" in words(app) and "Nothing to compare yet" in words(app)
 
 
+@pytest.mark.slow
 def test_a_name_that_is_taken_by_another_plan_is_told(page, planned):
     app = page()
     app.text_input(key="sweep-form-name").set_value("study").run()

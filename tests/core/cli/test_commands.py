@@ -99,6 +99,7 @@ def test_a_length_is_settings_that_others_override(cli):
     assert load(cli("runs", "rm", "aimed", "--json"))["removed"]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_given_away_comes_back_under_the_next_free_name(cli, trained, place):
     packed = load(cli("runs", "export", "first", "first.zip", "--json"))
     assert packed["bytes"] == (place / "first.zip").stat().st_size
@@ -138,6 +139,7 @@ def test_evaluate_on_a_file_takes_all_its_rows_and_equals_scikit_learn(cli, trai
     assert shown["confusion"] == confusion_matrix(truth, predicted, labels=shown["labels"]).tolist()
 
 
+@pytest.mark.slow
 def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained, place):
     short = ("--data", "reviews.csv", "--model", "ndt-01-n2", "--epochs", "1")
     load(cli("train", *short, "--name", "shorter", "--json", *TINY))
@@ -396,6 +398,7 @@ def test_a_file_that_asks_for_too_much_ends_with_code_2_and_what_to_do(cli, plac
     assert code == 2 and said in " ".join(err.split()) and "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_whether_there_is_a_header_is_a_setting_of_its_own(cli, place):
     (place / "bare.csv").write_text(
         "text,good\n" + "\n".join(f"film {n},{'good' if n % 2 else 'bad'}" for n in range(40))
@@ -412,6 +415,7 @@ def test_card_has_counts_and_the_yardstick(cli):
     assert load(cli("data", "card", "reviews.csv", "--no-yardstick", "--json"))["yardstick"] is None
 
 
+@pytest.mark.slow
 def test_figures_are_written_by_the_names_of_the_pages(cli, trained, place):
     result = load(cli("figures", "first", "--to", "figures", "--only", "learning, roc", "--json"))
     assert [each["name"] for each in result["files"]] == ["learning", "roc"]

@@ -243,6 +243,7 @@ def test_of_several_labels_those_without_a_name_go_and_a_row_goes_with_its_last_
     assert pd.concat(found.splits.values())["label"].value_counts().to_dict() == {(0, 1): 20, (1,): 20, (0,): 20}
 
 
+@pytest.mark.slow
 def test_a_known_scale_is_in_order_unless_it_is_renamed():
     assert load(DataConfig(name="built-in", classes=5)).scale
     assert not load(DataConfig(name="built-in", classes=3, rename="neutral=positive")).ordered

@@ -21,6 +21,7 @@ def curves(own: np.ndarray, chance: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     return alarms / (~own).sum(), hits / own.sum(), hits / (hits + alarms)
 
 
+@pytest.mark.slow
 def test_the_bands_are_those_of_a_loop_over_resamples(monkeypatch):
     monkeypatch.setattr(module, "RESAMPLES", 4000)
     own, chance = case(90, seed=3)

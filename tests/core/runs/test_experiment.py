@@ -247,6 +247,7 @@ def test_data_that_changed_since_the_run_began_are_refused(store, tiny, table):
     assert store.read(run).status == "failed"
 
 
+@pytest.mark.slow
 def test_results_are_kept_when_the_yardstick_cannot_be_had(store, tiny, monkeypatch):
     def refuse(dataset):
         raise NotAvailable("no yardstick for these data")

@@ -105,6 +105,7 @@ def test_the_loss_of_the_history_is_that_of_each_decision(trained):
     assert best["validation"]["loss"] == pytest.approx(results["metrics"]["validation"]["loss"], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_path):
     found = verbs.evaluate("several", store=trained)
     record = trained.read("several").results

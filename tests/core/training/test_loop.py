@@ -128,6 +128,7 @@ def test_a_finished_training_only_hands_back_its_best_weights(make):
     assert outcome.steps == 21
 
 
+@pytest.mark.slow
 def test_time_adds_up_over_resumed_parts(make):
     with pytest.raises(Cancelled):
         make(events=StopAfter(3)).run()
@@ -158,6 +159,7 @@ def test_patience_0_never_stops_early(make):
     assert make(epochs=4, patience=0, score=scripted([0.5, 0.4, 0.3, 0.2])).run().steps == 28
 
 
+@pytest.mark.slow
 def test_a_stopped_training_stays_stopped_when_resumed(make):
     values = [0.5, 0.4, 0.3]
     make(epochs=9, patience=2, score=scripted(values)).run()
@@ -250,6 +252,7 @@ def test_the_history_begins_before_the_first_update_and_follows_the_schedule(mak
     assert rows[-1]["lambda"] != before
 
 
+@pytest.mark.slow
 def test_long_trainings_log_about_two_hundred_steps_and_more_of_the_first_ones(make, monkeypatch):
     monkeypatch.setattr(loop, "LOGGED_STEPS", 3)
     job = make()

@@ -101,6 +101,7 @@ def test_a_contradiction_is_refused_at_once_with_the_nearest_valid_choice(opened
     assert len(RunStore().list()) == runs
 
 
+@pytest.mark.slow
 def test_a_setting_that_rests_says_why(opened):
     app = choose(opened(model="lexical-all"), text__lexicon="vader")
     choose(app, model__attention__lexical="none")
@@ -109,6 +110,7 @@ def test_a_setting_that_rests_says_why(opened):
     assert "Without effect" not in help_of["heads"]
 
 
+@pytest.mark.slow
 def test_back_to_the_preset_empties_the_builder_and_nothing_else(opened):
     app = choose(opened(model="vanilla"), model__attention__gate="true", training__lr="0.01")
     app.button(key="compose-clear").click().run()
