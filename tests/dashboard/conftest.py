@@ -12,7 +12,8 @@ import pytest
 from browsing import MISSING, chromium, dashboard, opened_browser
 from playwright.sync_api import Browser
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from core import verbs
 from core.runs.store import RunStore
@@ -36,6 +37,15 @@ def _packages_read_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         scan = functools.cache(manifest_scanner.scan_component_manifests)
         patch.setattr(manifest_scanner, "scan_component_manifests", scan)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _pages_compiled_once() -> Iterator[None]:
+    """A server compiles a page once, `AppTest` for every click."""
+    with pytest.MonkeyPatch.context() as patch:
+        compiled = ScriptCache()
+        patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
         yield
 
 
