@@ -77,7 +77,7 @@ def suite_picker(record: RunRecord, others: Sequence[RunRecord]) -> list[str]:
             state.keep_some(state.AGAINST, names)
             state.follow(state.AGAINST, record.run, _first(record, others))
             beside = st.multiselect(
-                "Beside it",
+                "Compared with",
                 names,
                 key=state.AGAINST,
                 bind="query-params",

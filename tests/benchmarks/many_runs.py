@@ -21,7 +21,7 @@ from streamlit.runtime.scriptrunner.script_cache import ScriptCache
 from streamlit.testing.v1 import AppTest, app_test, local_script_runner
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("overview", "performance", "sentence", "embeddings", "lambdas", "train", "sweeps")
+PAGES = ("overview", "performance", "compare", "sentence", "embeddings", "lambdas", "train", "sweeps")
 
 
 COMPILED = ScriptCache()
