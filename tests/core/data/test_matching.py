@@ -48,14 +48,14 @@ def test_of_several_labels_those_left_out_go_and_a_row_goes_with_its_last_one():
 
 def test_all_unknown_labels_are_told_at_once_with_a_command_that_does_it():
     with pytest.raises(Unmatched) as raised:
-        matched(["pos", "pos", "neutral", "posiitive", "positive"], {"good": "positive"})
-    assert raised.value.rows == {"neutral": 1, "pos": 2, "posiitive": 1}
+        matched(["pos", "pos", "neutral", "positivo", "positive"], {"good": "positive"})
+    assert raised.value.rows == {"neutral": 1, "pos": 2, "positivo": 1}
     message = str(raised.value)
     assert (
-        "'neutral' (1 row), 'pos' (2 rows), 'posiitive' (1 row): no classes of run 'first' (negative, positive)"
+        "'neutral' (1 row), 'pos' (2 rows), 'positivo' (1 row): no classes of run 'first' (negative, positive)"
         in message
     )
-    assert message.endswith("--map=good=positive --map=neutral= --map=pos=positive --map=posiitive=positive")
+    assert message.endswith("--map=good=positive --map=neutral= --map=pos=positive --map=positivo=positive")
 
 
 def test_minus_one_is_asked_about_with_both_answers():
@@ -71,7 +71,7 @@ def test_a_label_cannot_become_what_is_no_class():
 
 
 @pytest.mark.parametrize(
-    ("word", "name"), {"neg": "negative", "Positives": "positive", "posiitive": "positive", "4": "", "": ""}.items()
+    ("word", "name"), {"neg": "negative", "Positives": "positive", "positivo": "positive", "4": "", "": ""}.items()
 )
 def test_what_a_label_is_likely_short_for(word, name):
     assert likely(word, CLASSES) == name
