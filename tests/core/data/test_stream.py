@@ -110,8 +110,8 @@ def test_what_cannot_be_used_is_told_with_its_row(tmp_path, name, content, messa
 
 def test_a_column_that_is_not_there_is_answered_with_those_that_are(tmp_path):
     (tmp_path / "a.csv").write_text("id,review\n1,so good\n2,bad\n")
-    with pytest.raises(DataError, match=r"no column 'reviw' for data.text; did you mean 'review'\? \(columns: id, rev"):
-        found(tmp_path / "a.csv", text="reviw")
+    with pytest.raises(DataError, match=r"no column 'rezew' for data.text; did you mean 'review'\? \(columns: id, rev"):
+        found(tmp_path / "a.csv", text="rezew")
 
 
 def test_more_rows_than_allowed_are_refused(tmp_path, monkeypatch):
