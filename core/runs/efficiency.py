@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -110,6 +111,7 @@ def measure_apart(store: RunStore, runs: Sequence[str]) -> None:
     try:
         done = subprocess.run(
             queue.in_turn(command, store.folder, name, str(time.time_ns()), queue.SHORT),
+            env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute())},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 def test_every_page_opens_without_an_error_or_an_outside_request(browser, server, theme, width):
     page, complaints = visit(browser, server, theme, width)
     for path, heading in (
-        ("", "Runs"),
+        ("", "Models"),
         ("train", "Lambdas"),
         ("performance", "Confusion matrix"),
         ("sentence", "Attention"),

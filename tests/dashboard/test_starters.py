@@ -17,6 +17,7 @@ from core.runs.store import RunStore
 from core.text.ids import UNKNOWN
 from dashboard import state
 from dashboard.figures.offer import SENTENCE, offered
+from dashboard.figures.registry import FIGURES
 
 pytestmark = pytest.mark.slow
 
@@ -34,16 +35,16 @@ SAID = {
 NO_LAMBDA = "has no lambda"
 OF_SOME = {
     *("numbers-course", "token-lambda", "gates", "gate-bars", "polarity", "sigma", "support"),
-    *("branches", "head-reading"),
+    *("branches", "head-reading", "numbers"),
 }
 HAS = {
     "sentiformer": {
-        "numbers-course",
+        *("numbers", "numbers-course"),
         "gates",
         "gate-bars",
     },  # a window covers a short sentence, so there is no support to draw
-    "tweet-v1-p2": {"numbers-course"},
-    "lexical-last": {"polarity", "sigma"},
+    "tweet-v1-p2": {"numbers", "numbers-course"},
+    "lexical-last": {"polarity", "sigma", "numbers"},
     "inceptive-16": {"branches", "head-reading"},
 }
 """Figures of parts that only some models have."""
@@ -126,7 +127,8 @@ def test_every_starter_run_brings_its_maps(app, run, method):
 def test_every_starter_run_brings_every_figure(tmp_path):
     for run in STARTERS:
         made = verbs.figures(run, tmp_path / run, text="not bad at all")
-        lacking = {name for name in made["left_out"] if not name.endswith("-3d")} - {"labels", *OF_SOME}
+        asked_for = {"behaviour", "costs", *(name for name, (each, _) in FIGURES.items() if each.page == "compare")}
+        lacking = {name for name in made["left_out"] if not name.endswith("-3d")} - {"labels", *asked_for, *OF_SOME}
         assert OF_SOME - set(made["left_out"]) == HAS.get(run.removeprefix("starter-"), set())
         plain = RunStore(TRAINED).read(run).config.model.attention.components == 1
         assert lacking == ({"lambdas", "course", "course-value", "coefficients"} if plain else set())

@@ -149,9 +149,9 @@ def test_a_run_of_one_label_refuses_rows_with_several(trained, file, tmp_path, m
     single = tmp_path / "single.csv"
     single.write_text("text,label\n" + "".join(f"word{n % 9} {LABELS[n % 2]},{LABELS[n % 2]}\n" for n in range(60)))
     verbs.train(str(single), "vanilla", {**SETTINGS, "training.epochs": 1}, name="single", store=trained)
-    with pytest.raises(InputError, match=r"label 'warm' \(80 rows\) is no class of this run"):
+    with pytest.raises(InputError, match=r"'warm' \(80 rows\): no class of run 'single'"):
         verbs.evaluate("single", data=str(file), store=trained)
-    with pytest.raises(InputError, match=r"row 1 has 0 labels; this run gives each text one"):
+    with pytest.raises(InputError, match=r"several labels or none \(row \d+: \d\); run 'single' gives each text one"):
         verbs.evaluate("single", data=str(file), rename={"warm": "loud"}, store=trained)
 
 
