@@ -131,4 +131,5 @@ def test_every_starter_run_brings_every_figure(tmp_path):
         lacking = {name for name in made["left_out"] if not name.endswith("-3d")} - {"labels", *asked_for, *OF_SOME}
         assert OF_SOME - set(made["left_out"]) == HAS.get(run.removeprefix("starter-"), set())
         plain = RunStore(TRAINED).read(run).config.model.attention.components == 1
-        assert lacking == ({"lambdas", "course", "course-value", "coefficients"} if plain else set())
+        of_lambda = {"lambdas", "course", "course-value", "coefficients", "final-values"}
+        assert lacking == (of_lambda if plain else set())
