@@ -500,7 +500,7 @@ def _judged(
 ) -> Judged:
     from core.behaviour.answers import judged  # torch
 
-    return judged(RunStore(Path(folder)), run, _asked, dict(sides))
+    return judged(_store(folder), run, _asked, dict(sides))
 
 
 def behaviour(record: RunRecord) -> Judged:

@@ -124,6 +124,12 @@ def test_every_starter_run_brings_its_maps(app, run, method):
     assert f"{method}, 2-D" in words and "There is no" not in words
 
 
+@pytest.mark.slow
+def test_a_starter_run_is_asked_how_it_behaves(app):
+    words = opened(app, "behave", run="starter-vanilla")
+    assert "starter-vanilla passes" in words and "cannot be asked" not in words
+
+
 def test_every_starter_run_brings_every_figure(tmp_path):
     for run in STARTERS:
         made = verbs.figures(run, tmp_path / run, text="not bad at all")
