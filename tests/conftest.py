@@ -20,7 +20,7 @@ FOREIGN = ("SENTISCOPE_", "STREAMLIT_", "HF_", "HUGGINGFACE_", "XDG_")
 WORKERS = 4
 """Each imports torch and Streamlit and holds a gigabyte: beyond these, more cores cost more than they save."""
 CASES = 2
-"""Of a test with many cases (every preset, page, starter, odd value) the quick run takes so many: first and last."""
+"""A test with more cases than these (every preset, page, starter, odd value) has its last one in the quick run."""
 EVERY_CASE = ("architecture",)
 """Rooms whose cases are quick and each of its own kind."""
 SESSION = pytest.StashKey[Path]()
@@ -59,7 +59,7 @@ def _move_to(home: Path, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test with many cases, some spread over all are quick; the others belong to the slow run, which CI makes too.
+    """Of a test with many cases one is quick; the others belong to the slow run, which CI makes too.
 
     Whoever names a room, a file or a test gets all of its cases at once.
     """
@@ -71,9 +71,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not runs_when_asked and item.path.parent.name not in EVERY_CASE:
             tests[item.nodeid.partition("[")[0]].append(item)
     for cases in tests.values():
-        quick = {round(number * (len(cases) - 1) / (CASES - 1)) for number in range(CASES)}
-        for place, item in enumerate(cases):
-            if len(cases) > CASES and place not in quick:
+        if len(cases) > CASES:
+            for item in cases[:-1]:
                 item.add_marker(pytest.mark.slow)
 
 
