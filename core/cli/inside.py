@@ -9,9 +9,8 @@ import typer
 
 from core import verbs
 from core.cells import decimals
-from core.cli.printing import Json, Run, emit, err, pairs, say, tabulate
+from core.cli.printing import Json, Run, emit, pairs, say, tabulate, teller
 from core.data.findings import plural
-from core.numbers import whole_percent
 
 OPTIONS = "--with: write name=value, e.g. threshold=0.7"
 
@@ -36,16 +35,9 @@ def project(
     as_json: Json = False,
 ) -> None:
     """A map of a split's embeddings, kept in the run for the dashboard, and how far it can be believed."""
-    last = ""
-
-    def tell(what: str, share: float | None) -> None:
-        nonlocal last
-        line = what if share is None else f"{what}: {whole_percent(share)}"
-        if line != last:
-            say(line, console=err)
-        last = line
-
-    made = verbs.project(run, split=split, method=method, dimensions=dimensions, rows=rows, seed=seed, on_progress=tell)
+    made = verbs.project(
+        run, split=split, method=method, dimensions=dimensions, rows=rows, seed=seed, on_progress=teller()
+    )
     emit(made, as_json, _show_map)
 
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from core import verbs
-from core.cli.printing import Json, Run, Set, emit, err, say, tabulate
+from core.cli.printing import Json, Run, Set, emit, say, tabulate, teller
 from core.config import parse_settings
-from core.numbers import count, whole_percent
+from core.numbers import count
 
 
 def predict(
@@ -27,17 +27,8 @@ def predict(
     as_json: Json = False,
 ) -> None:
     """Class and probabilities of texts, in order; --set data.text=COLUMN where the guess is wrong."""
-    last = ""
-
-    def tell(what: str, share: float | None) -> None:
-        nonlocal last
-        line = what if share is None else f"{what}: {whole_percent(share)}"
-        if line != last:
-            say(line, console=err)
-        last = line
-
     chosen = parse_settings(settings or [])
-    found = verbs.predict(run, texts or [], file=file, to=to, settings=chosen, on_progress=tell)
+    found = verbs.predict(run, texts or [], file=file, to=to, settings=chosen, on_progress=teller())
     emit(found, as_json, _show_predictions)
 
 

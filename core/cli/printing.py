@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from core.exceptions import InputError
-from core.numbers import NARROW
+from core.numbers import NARROW, whole_percent
 
 # What is printed stands there as it is: a run may be called :x:, and a text may hold [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
@@ -38,6 +38,20 @@ def emit(result: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]],
 def say(text: str, *, head: str = "", console: Console = out) -> None:
     """One line as it is, whoever wrote it; `head` stands before it in bold."""
     console.print(Text.assemble((visible(head), "bold"), visible(text)), soft_wrap=True)
+
+
+def teller() -> Callable[[str, float | None], None]:
+    """Says on stderr how far a piece of work is; a line that says what the last one said is left out."""
+    last = ""
+
+    def tell(what: str, share: float | None) -> None:
+        nonlocal last
+        line = what if share is None else f"{what}: {whole_percent(share)}"
+        if line != last:
+            say(line, console=err)
+        last = line
+
+    return tell
 
 
 def tabulate(rows: list[dict[str, Any]], columns: tuple[str, ...], whole: str = "run") -> None:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from core.evaluation.multilabel import label_names
 from core.runs.answers import Answers
 from core.runs.comparison import paired
+from dashboard.figures.cells import square
 from dashboard.figures.comparing import METRIC, PAIR, chosen_pair, colour, letter_of
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count
-from dashboard.figures.panels import Panels
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look, blend
 
@@ -123,49 +123,17 @@ def matrix(source: Source) -> Matrix:
 
 
 def draw_matrix(shape: Matrix, look: Look) -> go.Figure:
-    """The matrix as bars, which select over their whole area; they carry `customdata = [row, column]`."""
-    t, size, kinds = look.tokens, look.size, len(shape.kinds)
-    cells = [(i, j) for i in range(kinds) for j in range(kinds)]
-    figure = Panels(look, [[""]], height=360 if kinds < 4 else 84 * kinds + 70)
-    counts = shape.counts
-    figure.add_bar(
-        x=[j for _, j in cells],
-        y=[0.96] * len(cells),
-        base=[kinds - 1 - i + 0.02 for i, _ in cells],
-        width=0.97,
-        marker={
-            "color": [_colour(shape, i, j, look) for i, j in cells],
-            "cornerradius": 6,
-            "line": {"width": 0},
-        },
-        customdata=[[i, j] for i, j in cells],
-        text=[f"<b style='font-size:1.5em'>{count(int(counts[i, j]))}</b><br>{shape.small(i, j)}" for i, j in cells],
-        textposition="inside",
-        insidetextanchor="middle",
-        textangle=0,
-        textfont={"size": size(16 if kinds < 4 else 13), "color": t.ink},
-        constraintext="none",
-        hovertext=[f"{escape(shape.said(i, j))}: {count(int(counts[i, j]))}" for i, j in cells],
-        hovertemplate="%{hovertext}<extra></extra>",
-        selected={"marker": {"opacity": 1}, "textfont": {"color": t.ink}},
-        unselected={"marker": {"opacity": 0.4}, "textfont": {"color": t.muted}},
+    """The matrix; a cell carries `customdata = [row, column]`."""
+    rows, columns = ([f"{letter} {escape(kind)}" for kind in shape.kinds] for letter in shape.letters)
+    return square(
+        look,
+        rows,
+        columns,
+        colour=lambda i, j: _colour(shape, i, j, look),
+        words=lambda i, j: f"<b style='font-size:1.5em'>{count(int(shape.counts[i, j]))}</b><br>{shape.small(i, j)}",
+        hover=lambda i, j: f"{escape(shape.said(i, j))}: {count(int(shape.counts[i, j]))}",
+        height=360,
     )
-    places, names = list(range(kinds)), [escape(kind) for kind in shape.kinds]
-    ticks = {"size": size(15 if kinds < 4 else 13), "color": t.ink}
-    figure.update_xaxes(
-        side="top", tickvals=places, ticktext=[f"{shape.letters[1]} {name}" for name in names], tickfont=ticks
-    )
-    figure.update_xaxes(range=[-0.5, kinds - 0.5])
-    figure.update_yaxes(
-        tickvals=[kinds - 0.5 - i for i in places],
-        ticktext=[f"{shape.letters[0]} {name}" for name in names],
-        range=[0, kinds],
-        showgrid=False,
-        tickfont=ticks,
-        tickangle=-90 if kinds < 4 else 0,
-    )
-    figure.update_layout(barmode="overlay", bargap=0, clickmode="event+select", margin={"t": 8})
-    return figure.drawn()
 
 
 def _colour(shape: Matrix, one: int, other: int, look: Look) -> str:

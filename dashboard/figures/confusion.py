@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from dashboard.figures import answers
+from dashboard.figures.cells import square
 from dashboard.figures.decisions import BARS, TICKS, Decision, Integers, sample, threshold_line
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number
@@ -87,50 +88,19 @@ def draw_confusion(
     Returns:
         A figure whose bars carry `customdata = [true, predicted]` as label numbers.
     """
-    t, size, n = look.tokens, look.size, len(classes)
     shares = counts / np.maximum(counts.sum(1, keepdims=True), 1)
     strengths = shares if normalised else counts / max(int(counts.sum(1).max(initial=0)), 1)
-    cells = [(i, j) for i in range(n) for j in range(n)]
     names = [escape(name) for name in classes]
-    figure = Panels(look, [[""]], height=430 if n < 4 else 90 * n + 70)
-    figure.add_bar(
-        x=[j for _, j in cells],
-        y=[0.96] * len(cells),
-        base=[n - 1 - i + 0.02 for i, _ in cells],
-        width=0.97,
-        marker={
-            "color": [_cell_colour(strengths[i, j], i == j, look) for i, j in cells],
-            "cornerradius": 6,
-            "line": {"width": 0},
-        },
-        customdata=[[i, j] for i, j in cells],
-        text=[_cell_text(int(counts[i, j]), shares[i, j], normalised) for i, j in cells],
-        textposition="inside",
-        insidetextanchor="middle",
-        textangle=0,
-        textfont={"size": size(18 if n < 4 else 14), "color": t.ink},
-        constraintext="none",
-        hovertext=[f"true {names[i]}, predicted {names[j]}: {count(int(counts[i, j]))}" for i, j in cells],
-        hovertemplate="%{hovertext}<extra></extra>",
-        selected={"marker": {"opacity": 1}, "textfont": {"color": t.ink}},
-        unselected={"marker": {"opacity": 0.4}, "textfont": {"color": t.muted}},
+    return square(
+        look,
+        names,
+        names,
+        colour=lambda i, j: _cell_colour(strengths[i, j], i == j, look),
+        words=lambda i, j: _cell_text(int(counts[i, j]), shares[i, j], normalised),
+        hover=lambda i, j: f"true {names[i]}, predicted {names[j]}: {count(int(counts[i, j]))}",
+        height=430,
+        titles=("true", "predicted"),
     )
-    ticks = {"size": size(16 if n < 4 else 14), "color": t.ink}
-    places = list(range(n))
-    figure.update_xaxes(
-        title="predicted", side="top", tickvals=places, ticktext=names, tickfont=ticks, range=[-0.5, n - 0.5]
-    )
-    figure.update_yaxes(
-        title="true",
-        tickvals=[n - 0.5 - i for i in places],
-        ticktext=names,
-        range=[0, n],
-        showgrid=False,
-        tickfont=ticks,
-        tickangle=-90 if n < 4 else 0,
-    )
-    figure.update_layout(barmode="overlay", bargap=0, clickmode="event+select", margin={"t": 8})
-    return figure.drawn()
 
 
 def _cell_text(cell: int, share: float, normalised: bool) -> str:
