@@ -16,11 +16,14 @@ POOL = 50
 
 @dataclass(frozen=True)
 class Examples:
-    """A tokenised split with its labels."""
+    """A tokenised split with its labels, and what is learned of it."""
 
     tokens: TokenTable
+    """n rows; behind them may stand more, of which only `targets` says what is to be learned."""
     labels: np.ndarray
-    """(n,) int64: class numbers."""
+    """(n,) int64: class numbers; of several labels (n, C) float32 zeros and ones."""
+    targets: np.ndarray | None = None
+    """(all rows, C) float32: probabilities that are learned in place of the labels; None: the labels."""
 
 
 def plan(

@@ -99,14 +99,16 @@ class Training:
     def __post_init__(self) -> None:
         config = self.config
         check_precision(config.precision, self.device)
-        self.labels = torch.from_numpy(self.training.labels.copy())
+        labels, targets = self.training.labels, self.training.targets
+        self.targets = torch.from_numpy((labels if targets is None else targets).copy())
         self.metric = metric_for(config.metric, self.task, ordered=self.ordered)
-        self.loss = training_loss(config, self.labels, classes=self.classes, task=self.task, device=self.device)
+        known = torch.from_numpy(labels.copy())
+        self.loss = training_loss(config, known, classes=self.classes, task=self.task, device=self.device)
         lambdas = self.model.lambda_parameters()
         groups = parameter_groups(self.model, lambdas, config.weight_decay, config.decay, config.lambda_lr)
         self.parameters = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = AdamW(groups)
-        self.epoch_steps = math.ceil(len(self.labels) / config.batch_size)
+        self.epoch_steps = math.ceil(len(self.targets) / config.batch_size)
         self.steps = self.epoch_steps * config.epochs
         self.probe = self._batch(self.validation, np.arange(min(PROBE, len(self.validation.labels))))
         self.progress = Progress()
@@ -202,7 +204,7 @@ class Training:
         batch = self._batch(self.training, rows, self.max_length if self.config.batching == "fixed" else 0)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             output = self.model(batch, similarity=True) if self.config.diversity else self.model(batch)
-        loss = self.loss(output.logits.float(), self.labels[rows].to(self.device))
+        loss = self.loss(output.logits.float(), self.targets[rows].to(self.device))
         return loss + self.config.diversity * output.similarity if self.config.diversity else loss
 
     def _validate(self, epoch: int) -> None:
@@ -227,7 +229,7 @@ class Training:
             progress.best, progress.best_epoch = value, epoch
             self.best_weights = {key: tensor.detach().cpu().clone() for key, tensor in self.model.state_dict().items()}
             self.events.best(self.model)
-        train_loss = progress.loss_sum / len(self.labels)
+        train_loss = progress.loss_sum / len(self.targets)
         progress.loss_sum = 0.0
         row = {"kind": "epoch", "train_loss": train_loss, "validation": metrics, "best": better}
         self._log({**row, **read_gates(self.model, self.probe)}, epoch)

@@ -22,12 +22,22 @@ class Loss:
     smoothing: float = 0.0
     """Share of the target that is spread evenly: over the C classes, or over yes and no of each label."""
 
-    def __call__(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Mean loss of (B, C) logits for (B,) int64 class numbers or (B, C) zeros and ones."""
-        if self.task == "single":
-            return F.cross_entropy(logits, labels, weight=self.weights, label_smoothing=self.smoothing)
-        targets = labels.to(logits.dtype) * (1 - self.smoothing) + self.smoothing / 2
-        return F.binary_cross_entropy_with_logits(logits, targets, pos_weight=self.weights)
+    def __call__(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Mean loss of (B, C) logits for (B,) int64 class numbers or (B, C) probabilities.
+
+        Of a multi-label task those are the probabilities of each label, zeros and ones where they are known. A class
+        number and its unit vector give the same.
+        """
+        if self.task == "multi":
+            targets = targets.to(logits.dtype) * (1 - self.smoothing) + self.smoothing / 2
+            return F.binary_cross_entropy_with_logits(logits, targets, pos_weight=self.weights)
+        weights = None if self.weights is None else self.weights.to(logits.dtype)
+        if targets.ndim == 1:
+            return F.cross_entropy(logits, targets, weights, label_smoothing=self.smoothing)
+        targets = targets.to(logits.dtype)
+        # torch divides weighted probabilities by the rows, and weighted class numbers by the weight of the rows.
+        rows = targets.sum() if weights is None else (targets @ weights).sum()
+        return F.cross_entropy(logits, targets, weights, label_smoothing=self.smoothing, reduction="sum") / rows
 
 
 def training_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Task, device: torch.device) -> Loss:

@@ -69,6 +69,22 @@ def test_a_small_task_is_learned(make):
     assert losses[-1] < losses[0] / 2
 
 
+def test_what_is_learned_can_differ_from_the_labels_and_have_rows_of_its_own(make):
+    """Every text once more with the opposite as its target and half of the weight: the labels win, by as much."""
+    job = make(epochs=12)
+    tokens, labels = job.training.tokens, job.training.labels
+    twice = TokenTable(np.tile(tokens.flat, 2), np.append(tokens.offsets, tokens.offsets[1:] + tokens.offsets[-1]))
+    hard = np.eye(job.classes, dtype=np.float32)[labels]
+    soft = np.full_like(hard, 1 / job.classes)
+    job = dataclasses.replace(job, training=Examples(twice, labels, np.concatenate([hard, soft])))
+    outcome = job.run()
+    assert outcome.steps == 12 * math.ceil(2 * len(labels) / job.config.batch_size)
+    logits = job.model(Batch.of(job.training.tokens.padded(np.arange(len(labels))))).logits
+    # Of two equal texts, one certain and one even, the best answer is three in four.
+    sure = logits.softmax(1)[np.arange(len(labels)), labels].median().item()
+    assert sure == pytest.approx(0.75, abs=0.05)
+
+
 def test_the_same_seed_gives_the_same_bits_and_another_seed_others(make):
     first, again, other = make("a"), make("b"), make("c", seed=1)
     for job in (first, again, other):

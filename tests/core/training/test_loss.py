@@ -26,6 +26,24 @@ def test_of_one_label_it_is_cross_entropy():
     assert Loss("single")(LOGITS, labels).item() == pytest.approx(F.cross_entropy(LOGITS, labels).item())
 
 
+@pytest.mark.parametrize("settings", [{}, {"class_weights": "balanced", "label_smoothing": 0.1}])
+def test_a_class_number_and_its_unit_vector_cost_the_same(settings):
+    labels = torch.tensor([2, 0])
+    loss = of(torch.tensor([0, 0, 1, 2]), "single", **settings)
+    assert loss(LOGITS, F.one_hot(labels, 3)).item() == pytest.approx(loss(LOGITS, labels).item())
+
+
+def test_probabilities_as_targets_cost_their_cross_entropy():
+    targets = torch.tensor([[0.5, 0.2, 0.3], [0.1, 0.9, 0.0]])
+    expected = -(targets * LOGITS.log_softmax(1)).sum(1).mean()
+    assert Loss("single")(LOGITS, targets).item() == pytest.approx(expected.item())
+    # Weighted, the best answer to targets t is proportional to w t.
+    weighted, logits = Loss("single", torch.tensor([1.0, 2.0, 4.0])), torch.zeros(2, 3, requires_grad=True)
+    best = (targets * weighted.weights).log().clamp(min=-50)
+    weighted(logits + best, targets).backward()
+    assert logits.grad.abs().max() < 1e-7
+
+
 def test_of_several_labels_it_is_the_mean_of_each_decision():
     expected = [
         math.log(1 + math.exp(-x if y else x))
