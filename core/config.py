@@ -91,6 +91,10 @@ INPUTS = {
 }
 _TWO_MAPS = "or model.attention.mixing=additive and model.attention.components=2"
 _NO_LEXICON = Need(INPUTS["text.lexicon"].read, "no part of this model reads a lexicon", refused=False)
+_BY_STEPS = Need(
+    lambda model: model.by_steps,
+    "this model is solved in one go, not trained step by step; choose model.family=encoder",
+)
 ACROSS = {
     "training.lambda_lr": Need(
         lambda model: model.has_lambda, f"this model has no lambda; choose training.lambda_lr=1, {_TWO_MAPS}"
@@ -99,6 +103,7 @@ ACROSS = {
         lambda model: model.has_lambda,
         f"pushes the maps of a head apart, and there are no two; choose training.diversity=0, {_TWO_MAPS}",
     ),
+    "training.word_dropout": _BY_STEPS,
     "text.char_ngrams": Need(
         lambda model: model.family.startswith("tfidf"),
         "only TF-IDF counts character n-grams; choose text.char_ngrams=0, or model.family=tfidf-logreg",

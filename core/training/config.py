@@ -72,6 +72,12 @@ class TrainingConfig:
         help="Share of all steps in which the learning rate rises from 0.",
         within=Range(0, 1, "high", "a share of the steps"),
     )
+    word_dropout: float = setting(
+        0.0,
+        help="Share of the words that each batch replaces by the unknown one: a model that has learned without a word "
+        "reads unknown ones better. Never in validation or prediction; 0: none.",
+        within=Range(0, 1, "high", "a share of the words"),
+    )
     label_smoothing: float = setting(0.0, within=Range(0, 1, "high"))
     class_weights: Literal["none", "balanced"] = setting(
         "none",

@@ -28,6 +28,7 @@ from core.training.inside import read_gates, read_inside
 from core.training.loss import Loss, training_loss
 from core.training.parameters import parameter_groups
 from core.training.schedule import rate
+from core.training.word_dropout import forget_words
 
 CHECKPOINT_SECONDS = 15.0
 LOGGED_STEPS = 200
@@ -201,7 +202,8 @@ class Training:
         return step % distance == 0 or (step < distance and step.bit_count() == 1)
 
     def _loss(self, rows: np.ndarray) -> Tensor:
-        batch = self._batch(self.training, rows, self.max_length if self.config.batching == "fixed" else 0)
+        width = self.max_length if self.config.batching == "fixed" else 0
+        batch = forget_words(_padded(self.training, rows, width), self.config.word_dropout).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             output = self.model(batch, similarity=True) if self.config.diversity else self.model(batch)
         loss = self.loss(output.logits.float(), self.targets[rows].to(self.device))
@@ -244,8 +246,8 @@ class Training:
                 logits[rows] = self.model(self._batch(self.validation, rows)).logits.cpu().double()
         return logits
 
-    def _batch(self, examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:
-        return Batch.of(examples.tokens.padded(rows, width)).to(self.device)
+    def _batch(self, examples: Examples, rows: np.ndarray) -> Batch:
+        return _padded(examples, rows).to(self.device)
 
     def _lr(self) -> float:
         config = self.config
@@ -272,3 +274,7 @@ class Training:
         save_checkpoint(self.checkpoint, Checkpoint(self.progress, groups))
         self.saved = time.monotonic()
         self.events.saved(self.progress, self.steps)
+
+
+def _padded(examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:
+    return Batch.of(examples.tokens.padded(rows, width))
