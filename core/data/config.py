@@ -24,8 +24,8 @@ class DataConfig:
 
     name: str = setting(
         "built-in",
-        help="A registered name or the path of a file or folder; `elsewhere:NAME` is a file of the machine it came "
-        "from.",
+        help="A registered name, several with + between, or the path of a file or folder; `elsewhere:NAME` is a file "
+        "of the machine it came from.",
     )
     text: str = setting("", help="Name (or 0-based number, without a header) of the text column; empty: guessed.")
     label: str = setting(
@@ -67,6 +67,10 @@ class DataConfig:
         help="Keep this many training rows (seeded, stratified); 0: all. Validation and test stay whole.",
         within=(0, 1_000_000_000),
     )
+    apart: str = setting(
+        "",
+        help="Registered data sets, with commas between, whose texts beyond train are left out of the training split.",
+    )
     folds: int = setting(
         0,
         help="Cross-validation: train and validation pooled and cut into so many stratified parts; 0: the splits as "
@@ -94,7 +98,18 @@ class DataConfig:
 
     def _check_values(self) -> None:
         """Each for itself."""
-        for name in ("name", "text", "label", "separator", "delimiter", "encoding", "rename", "order", "split"):
+        for name in (
+            "name",
+            "text",
+            "label",
+            "separator",
+            "delimiter",
+            "encoding",
+            "rename",
+            "order",
+            "split",
+            "apart",
+        ):
             if "\0" in (text := getattr(self, name)) or len(text) > LONGEST:
                 raise ConfigError(f"data.{name}={text!r:.60}: at most {LONGEST} characters, and no NUL among them")
         if self.classes not in (2, 3, 5):
@@ -126,6 +141,10 @@ class DataConfig:
     def ordered(self) -> tuple[str, ...]:
         """The classes of `order`; empty: none is given."""
         return tuple(_listed(self.order))
+
+    def kept_apart(self) -> tuple[str, ...]:
+        """The names in `apart`."""
+        return tuple(_listed(self.apart))
 
     def shares(self) -> tuple[float, float, float]:
         """The three shares of `split`.

@@ -17,7 +17,8 @@ from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.folders import WordLabelled, named
 from core.data.layout import find_layout
-from core.data.sources import SOURCES, Registered
+from core.data.mixture import kept_apart, mixture
+from core.data.sources import SOURCES, Registered, parts
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
@@ -39,7 +40,8 @@ def load(config: DataConfig) -> Dataset:
     train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew;
     `config.folds` pools all but a given test split, which it leaves out, and holds one part out as test. Every
     cut is stratified and seeded (a text with several labels counts as its rarest one, `splits.strata`). Classes that
-    train lacks leave the other splits. What was done stands in `notes`.
+    train lacks leave the other splits. A mixture (`a+b`) joins the splits of its parts, each cut by its own rules. What
+    was done stands in `notes`.
 
     Raises:
         DataError: if name, path or content cannot be used.
@@ -49,30 +51,49 @@ def load(config: DataConfig) -> Dataset:
     """
     refuse_elsewhere(config.name)
     source = SOURCES.get(config.name)
-    found, where = _named_source(source, config) if source else _path(config)
+    mixed, beyond = parts(config.name), _apart(config)
+    if mixed:
+        found, where = mixture(mixed, config, load), ", ".join(mixed)
+        config = dataclasses.replace(config, split="", folds=0, fold=0)
+    else:
+        found, where = _named_source(source, config) if source else _path(config)
     found = _named_anew(found, config)
     coded = {name: labelled.encode(rows, found.classes) for name, rows in found.splits.items()}
     coded, classes, dropped = _only_trained(coded, found.classes)
     arranged, made = _arrange(coded, config, source)
     arranged, classes, dropped_again = _only_trained(arranged, classes)
     _refuse_empty(arranged, config.name)
+    arranged, held_out = kept_apart(arranged, beyond, load)
     cut_to = []
     if config.limit and config.limit < len(arranged[TRAIN]):
         arranged[TRAIN], note = _limited(arranged[TRAIN], config, len(classes))
         arranged, classes, none_left = _only_trained(arranged, classes)  # a label next to rarer ones may be lost
         cut_to = [note, *none_left]
     return Dataset(
-        name=config.name if source else Path(config.name).expanduser().resolve().name,
+        name=config.name if source or mixed else Path(config.name).expanduser().resolve().name,
         splits=arranged,
         classes=classes,
         fingerprint=_fingerprint(arranged, classes),
-        language=source.language if source else "",
-        licence=source.licence if source else "",
+        language=_shared_language(mixed or (config.name,)),
+        licence="; ".join(f"{name}: {SOURCES[name].licence}" for name in mixed) or (source.licence if source else ""),
         source=f"{source.title} ({source.citation}), from {where}" if source else where,
         task=found.task,
         ordered=bool(config.order) or (source is not None and source.ordered and not config.rename),
-        notes=(*found.notes, *dropped, *made, *dropped_again, *cut_to),
+        notes=(*found.notes, *dropped, *made, *dropped_again, *held_out, *cut_to),
     )
+
+
+def _apart(config: DataConfig) -> tuple[str, ...]:
+    names = config.kept_apart()
+    if strange := [name for name in names if name not in SOURCES]:
+        raise ConfigError(f"data.apart: '{strange[0]:.60}' is no registered data set; `sentiscope data list` shows all")
+    return names
+
+
+def _shared_language(names: tuple[str, ...]) -> str:
+    """The one language of all these data sets; empty where they differ or one is not known."""
+    languages = {SOURCES[name].language if name in SOURCES else "" for name in names}
+    return languages.pop() if len(languages) == 1 else ""
 
 
 def local_folder(name: str) -> Path | None:
@@ -91,12 +112,13 @@ def path_of(name: str) -> Path:
     try:
         return resolve(name, folders=True)
     except DataError:
-        if not re.fullmatch(r"[\w -]+", name) or os.path.exists(name):
+        if not re.fullmatch(r"[\w +-]+", name) or os.path.exists(name):
             raise
-    near = difflib.get_close_matches(name, SOURCES, n=1)
+    strange = next((part.strip() for part in name.split("+") if part.strip() not in SOURCES), name)
+    near = difflib.get_close_matches(strange, SOURCES, n=1)
     hint = f" (did you mean '{near[0]}'?)" if near else ""
     raise DataError(
-        f"no data set and no file is called '{name}'{hint}; `sentiscope data list` shows the names, "
+        f"no data set and no file is called '{strange}'{hint}; `sentiscope data list` shows the names, "
         "or give the path of a file or folder"
     )
 

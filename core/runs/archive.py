@@ -24,7 +24,7 @@ from core import quotas
 from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
 from core.data import apart
-from core.data.sources import SOURCES
+from core.data.sources import named
 from core.exceptions import DataError, InputError, RunDamaged
 from core.numbers import count
 from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
@@ -227,7 +227,7 @@ def _bound(config: RunConfig) -> RunConfig:
     Names of data sets and of the lexicon that comes along are no paths; an archive holds no data of its own.
     """
     data, lexicon = config.data.name, config.text.lexicon
-    if data not in SOURCES:
+    if not named(data):
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=_elsewhere(data)))
     if lexicon not in ("", VADER):
         config = dataclasses.replace(config, text=dataclasses.replace(config.text, lexicon=_elsewhere(lexicon)))

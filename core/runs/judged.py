@@ -19,7 +19,7 @@ from core.data.findings import plural
 from core.data.labelled import WITHHELD, is_several, natural
 from core.data.load import load, path_of
 from core.data.matching import alike, match, suggestions
-from core.data.sources import SOURCES
+from core.data.sources import named
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, targets
 from core.exceptions import InputError
 from core.numbers import count
@@ -171,7 +171,7 @@ def _rows(record: RunRecord, wanted: Wanted) -> tuple[pd.DataFrame, str, tuple[s
             raise InputError(f"--set {next(iter(wanted.settings))}: how other data are read; name them with --data")
         return _of_dataset(record.config.data, wanted.split)
     config = _config(record, wanted)
-    if wanted.data in SOURCES:
+    if named(wanted.data):
         return _of_dataset(config, wanted.split)
     path = path_of(wanted.data)
     if path.is_file():
@@ -188,7 +188,7 @@ def _config(record: RunRecord, wanted: Wanted) -> DataConfig:
     settings: dict[str, Any] = {"data.name": wanted.data}
     if wanted.data == "built-in" and len(record.classes) in _VIEWS:
         settings["data.classes"] = len(record.classes)
-    if wanted.data not in SOURCES and own.name not in SOURCES and _same(wanted.data, own.name):
+    if not named(wanted.data) and not named(own.name) and _same(wanted.data, own.name):
         settings |= {f"data.{name}": value for name, value in own.reading().items()}
     if other := [name for name in wanted.settings if not name.startswith("data.")]:
         raise InputError(f"--set {other[0]}: the run is trained; only how data are read can be set, such as data.text")

@@ -25,7 +25,7 @@ from core import stored
 from core.atomic import storage_errors, write_text
 from core.config import RunConfig
 from core.data.config import DataConfig
-from core.data.sources import SOURCES
+from core.data.sources import named
 from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
 from core.fingerprint import fingerprint
 from core.runs.folders import STARTER, is_starter, refuse_reserved, runs_dir, starters, starters_dir
@@ -335,7 +335,7 @@ def _damaged(path: Path, reason: str) -> RunRecord:
 def _anywhere(data: DataConfig) -> DataConfig:
     """A path that holds from every working directory, for whoever resumes the run; names stay names."""
     path = Path(data.name).expanduser()
-    return dataclasses.replace(data, name=str(path.absolute())) if data.name not in SOURCES and path.exists() else data
+    return dataclasses.replace(data, name=str(path.absolute())) if not named(data.name) and path.exists() else data
 
 
 def slug(name: str) -> str:

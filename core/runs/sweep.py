@@ -19,7 +19,7 @@ from typing import Literal, get_args
 from core import stored
 from core.atomic import storage_errors, write_text
 from core.config import RunConfig, compose
-from core.data.sources import SOURCES, suited
+from core.data.sources import named, suited
 from core.exceptions import ConfigError, InputError, RunDamaged
 from core.numbers import count
 from core.runs.folders import refuse_reserved
@@ -226,7 +226,7 @@ def _different(known: Plan, wanted: Plan) -> str:
 def _anywhere(name: str) -> str:
     """A path that holds from every working directory; names stay names."""
     file = Path(name).expanduser()
-    return str(file.absolute()) if name not in SOURCES and file.exists() else name
+    return str(file.absolute()) if not named(name) and file.exists() else name
 
 
 def names(store: RunStore) -> list[str]:

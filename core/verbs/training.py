@@ -8,7 +8,7 @@ from typing import Any
 
 from core.config import RunConfig, compose
 from core.data.config import DataConfig
-from core.data.sources import SOURCES, suited
+from core.data.sources import named, suited
 from core.exceptions import InputError
 from core.papers.reported import counterpart
 from core.runs.budget import LENGTHS
@@ -23,7 +23,7 @@ def configure(data: str = "built-in", model: str = "ndt-01-n3", settings: Mappin
     Raises:
         InputError: unknown preset, setting, data set or path.
     """
-    if data not in SOURCES and not os.path.exists(os.path.expanduser(data)):  # Path would raise for one too long
+    if not named(data) and not os.path.exists(os.path.expanduser(data)):  # Path would raise for one too long
         from core.data.load import load
 
         load(DataConfig(name=data))  # raises with the nearest name

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.data.card import measured
 from core.data.findings import plural
-from core.data.sources import SOURCES
+from core.data.sources import SOURCES, named
 from core.data.table import TEST, TRAIN, Dataset
 from core.exceptions import DataError, NotAvailable, SentiscopeError
 from core.text.config import TextConfig
@@ -94,11 +94,7 @@ def page() -> None:
 
 def _raw_file(option: Option) -> bool:
     """Whether this is a file whose columns nobody has confirmed yet."""
-    return (
-        option.id not in SOURCES
-        and option.id == option.settings["data.name"]
-        and Path(option.id).expanduser().is_file()
-    )
+    return not named(option.id) and option.id == option.settings["data.name"] and Path(option.id).expanduser().is_file()
 
 
 def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[tuple[str, str]]:

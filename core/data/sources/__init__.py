@@ -6,7 +6,7 @@ from typing import Any
 
 from core.data.sources.source import PARQUET_BRANCH, Hub, Registered
 
-__all__ = ["SOURCES", "Hub", "Registered", "suited"]
+__all__ = ["SOURCES", "Hub", "Registered", "named", "parts", "suited"]
 
 
 def _splits(
@@ -304,6 +304,25 @@ SOURCES: dict[str, Registered] = {source.name: source for source in _ALL}
 """Every named data set, the built-in corpus first."""
 
 
+def parts(data: str) -> tuple[str, ...]:
+    """The registered names of a mixture such as `sst2+imdb`; nothing of any other name."""
+    names = tuple(part.strip() for part in data.split("+"))
+    return names if len(names) > 1 and all(name in SOURCES for name in names) else ()
+
+
+def named(data: str) -> bool:
+    """Whether this is a registered name or a mixture of such; else it is the path of a file or folder."""
+    return data in SOURCES or bool(parts(data))
+
+
 def suited(data: str) -> dict[str, Any]:
-    """Dotted settings that suit a data set by its name; none for a file or a folder."""
-    return SOURCES[data].settings if data in SOURCES else {}
+    """Dotted settings that suit a data set by its name; none for a file or a folder.
+
+    Of a mixture what its parts that ask for something ask for alike.
+    """
+    asked = [SOURCES[name].settings for name in parts(data) or (data,) if name in SOURCES]
+    every: dict[str, set[Any]] = {}
+    for settings in asked:
+        for name, value in settings.items():
+            every.setdefault(name, set()).add(value)
+    return {name: values.pop() for name, values in every.items() if len(values) == 1}

@@ -1,0 +1,86 @@
+"""Several named data sets as one, and training texts kept apart from what others are judged on."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+
+from core.data.config import DataConfig
+from core.data.findings import plural
+from core.data.folders import WordLabelled
+from core.data.table import TRAIN, Dataset
+from core.exceptions import ConfigError, DataError
+from core.text.config import TextConfig
+from core.text.normalise import prepare_all
+
+CORPUS = "corpus"
+"""The column of a mixture that names the data set of each row."""
+Splits = dict[str, pd.DataFrame]
+Load = Callable[[DataConfig], Dataset]
+_COARSE = TextConfig(normaliser="tweet-clean")
+"""Lower case without links, names, digits and marks: what any tokenizer here reads alike is alike in it."""
+
+
+def mixture(names: Sequence[str], config: DataConfig, load: Load) -> WordLabelled:
+    """The splits of several data sets one after the other, each cut as it is cut alone.
+
+    Train, validation and test keep the columns that all parts have, and a column `corpus`. No training text of any part
+    is a text of another split of any part: it is left out, compared as the coarsest normaliser reads it.
+
+    Args:
+        names: registered names, in order.
+        config: how the parts are cut; its `rename`, `order`, `limit` and `apart` are those of the whole.
+        load: what loads one of them.
+
+    Raises:
+        DataError: a part with several labels per text.
+    """
+    alone = dataclasses.replace(config, rename="", order="", limit=0, apart="")
+    parts = [load(dataclasses.replace(alone, name=name)) for name in names]
+    if several := [name for name, part in zip(names, parts, strict=True) if part.task == "multi"]:
+        raise DataError(f"'{several[0]}' has several labels per text and cannot be mixed with others")
+    splits: dict[str, list[pd.DataFrame]] = {}
+    for name, part in zip(names, parts, strict=True):
+        for split, rows in part.splits.items():
+            words = np.array(part.classes, dtype=object)[rows["label"].to_numpy()]
+            splits.setdefault(split, []).append(rows.assign(label=pd.Series(words, dtype="str"), corpus=name))
+    joined = {split: pd.concat(frames, join="inner", ignore_index=True) for split, frames in splits.items()}
+    kept, notes = _kept(joined, _judged(joined), "the other splits")
+    found = tuple(f"{name}: {note}" for name, part in zip(names, parts, strict=True) for note in part.notes)
+    classes = tuple(dict.fromkeys(label for part in parts for label in part.classes))
+    return WordLabelled(kept, classes, (*found, *notes))
+
+
+def kept_apart(given: Splits, names: Iterable[str], load: Load) -> tuple[Splits, list[str]]:
+    """The same splits without the training texts that another data set holds in validation, test or further splits.
+
+    Raises:
+        ConfigError: nothing is left to train on.
+    """
+    notes = []
+    for name in names:
+        given, note = _kept(given, _judged(load(DataConfig(name=name)).splits), f"'{name}' beyond train")
+        if not len(given[TRAIN]):
+            raise ConfigError(f"data.apart={name}: every training text stands there too; nothing is left")
+        notes += note
+    return given, notes
+
+
+def _judged(splits: Splits) -> set[str]:
+    """The texts that are no training texts, coarsely read."""
+    return {text for name, rows in splits.items() if name != TRAIN for text in _read(rows)}
+
+
+def _read(rows: pd.DataFrame) -> Iterable[str]:
+    return prepare_all(rows["text"].tolist(), _COARSE)
+
+
+def _kept(splits: Splits, judged: set[str], where: str) -> tuple[Splits, list[str]]:
+    train = splits[TRAIN]
+    stays = [text not in judged for text in _read(train)]
+    left = len(train) - sum(stays)
+    note = [f"train: {plural(left, 'row')} left out, read alike in {where}"] if left else []
+    return {**splits, TRAIN: train[stays].reset_index(drop=True)}, note

@@ -1,0 +1,134 @@
+"""Several named data sets as one, and training texts kept apart."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from core.data.config import DataConfig
+from core.data.load import load
+from core.data.mixture import CORPUS, kept_apart, mixture
+from core.data.sources import named, parts, suited
+from core.data.table import Dataset
+from core.exceptions import ConfigError, DataError
+
+SIZES = {"train": 40, "validation": 6, "test": 8}
+CLASSES = {"imdb": ("negative", "positive"), "sst2": ("negative", "positive"), "tweets": ("bad", "so so", "good")}
+
+
+def several(stem, count, classes):
+    """Texts that every normaliser tells apart: to the coarsest, numbers are no words."""
+    names = ["".join("abcdefghij"[int(digit)] for digit in str(number)) for number in range(count)]
+    labels = [number % classes for number in range(count)]
+    return pd.DataFrame({"text": [f"{stem} {name}" for name in names], "label": labels, stem: 1})
+
+
+@pytest.fixture
+def sets():
+    return {
+        name: Dataset(
+            name,
+            {
+                split: several(f"{name} {split}", count, len(classes)).rename(columns={f"{name} {split}": name})
+                for split, count in SIZES.items()
+            },
+            classes,
+            "",
+            task="multi" if name == "many" else "single",
+            notes=(f"of {name}",),
+        )
+        for name, classes in {**CLASSES, "many": ("x", "y")}.items()
+    }
+
+
+@pytest.fixture
+def one(sets):
+    """What loads one set."""
+    return lambda config: sets[config.name]
+
+
+def test_the_parts_stand_one_after_the_other_and_name_themselves(one):
+    found = mixture(["sst2", "tweets"], DataConfig(), one)
+    assert found.classes == ("negative", "positive", "bad", "so so", "good")
+    assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 80, "validation": 12, "test": 16}
+    train = found.splits["train"]
+    assert list(train) == ["text", "label", CORPUS], "and no column that only one of them has"
+    assert train[CORPUS].tolist() == ["sst2"] * 40 + ["tweets"] * 40
+    assert train["label"][:2].tolist() == ["negative", "positive"] and train["label"][42] == "good"
+    assert found.notes == ("sst2: of sst2", "tweets: of tweets")
+
+
+def test_each_part_is_cut_as_it_is_cut_alone_and_the_whole_is_renamed_and_limited(sets):
+    asked = []
+    wanted = DataConfig(name="sst2+imdb", rename="good=positive", order="a,b", limit=9, apart="sst5", seed=3)
+    mixture(["sst2", "imdb"], wanted, lambda config: asked.append(config) or sets[config.name])
+    assert asked == [DataConfig(name="sst2", seed=3), DataConfig(name="imdb", seed=3)]
+
+
+def test_no_training_text_is_read_alike_in_another_split_of_any_part(one, sets):
+    sets["sst2"].splits["train"].loc[:1, "text"] = ["IMDB test, b!!", "@you  sst2 validation A http://x.y"]
+    found = mixture(["sst2", "imdb"], DataConfig(), one)
+    assert len(found.splits["train"]) == 78 and found.splits["train"]["text"][0] == "sst2 train c"
+    assert found.notes[-1] == "train: 2 rows left out, read alike in the other splits"
+    assert len(found.splits["test"]) == 16
+
+
+def test_a_set_that_others_are_judged_on_is_kept_apart(one, sets):
+    splits = sets["sst2"].splits
+    splits["train"].loc[:1, "text"] = ["tweets test a", "tweets train a"]
+    kept, notes = kept_apart(splits, ["tweets"], one)
+    assert kept["train"]["text"].tolist()[:2] == ["tweets train a", "sst2 train c"] and len(kept["train"]) == 39
+    assert notes == ["train: 1 row left out, read alike in 'tweets' beyond train"]
+    assert kept["test"] is splits["test"]
+
+
+def test_nothing_left_to_train_on_is_said(one, sets):
+    splits = {**sets["sst2"].splits, "train": sets["tweets"].splits["test"]}
+    with pytest.raises(ConfigError, match="apart=tweets: every training text stands there too"):
+        kept_apart(splits, ["imdb", "tweets"], one)
+
+
+def test_several_labels_per_text_cannot_be_mixed(one):
+    with pytest.raises(DataError, match="'many' has several labels per text"):
+        mixture(["sst2", "many"], DataConfig(), one)
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"name": "imdb+yelb_polarity_sentences"}, "'yelb_polarity_sentences' .did you mean 'yelp_polarity_sentences'"),
+        ({"name": "imdb", "apart": "imbd"}, "data.apart: 'imbd' is no registered data set"),
+    ],
+)
+def test_a_wrong_name_is_told(config, said):
+    with pytest.raises((ConfigError, DataError), match=said):
+        load(DataConfig(**config))
+
+
+def test_names_of_mixtures():
+    assert parts("sst2 + imdb") == ("sst2", "imdb") and named("sst2+imdb")
+    assert parts("sst2") == () == parts("sst2+mine.csv") and not named("mine+yours.csv")
+
+
+def test_what_suits_a_mixture_is_what_its_parts_ask_for_alike():
+    assert suited("tweet_sentiment+sst5") == {"text.max_length": 64, "text.normaliser": "tweet"}
+    assert "text.max_length" not in suited("sst5+imdb")
+
+
+@pytest.mark.slow
+def test_a_mixture_is_loaded_renamed_and_limited(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
+    for name, classes in {
+        "imdb": ["negative", "positive"],
+        "tweet_sentiment": ["negative", "neutral", "positive"],
+    }.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "labels.json").write_text(
+            json.dumps({"type": "single", "classes": dict(enumerate(classes))})
+        )
+        for split, count in SIZES.items():
+            several(f"{name} {split}", count, len(classes)).to_parquet(tmp_path / name / f"{split}.parquet")
+    found = load(DataConfig(name="imdb+tweet_sentiment", rename="neutral=", limit=20))
+    assert found.name == "imdb+tweet_sentiment" and found.language == "en" and found.classes == ("negative", "positive")
+    assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 20, "validation": 10, "test": 13}
+    assert found.licence.startswith("imdb: none stated; tweet_sentiment: ")
