@@ -99,6 +99,11 @@ ACROSS = {
     "training.lambda_lr": Need(
         lambda model: model.has_lambda, f"this model has no lambda; choose training.lambda_lr=1, {_TWO_MAPS}"
     ),
+    "training.masked_epochs": Need(
+        lambda model: model.family == "encoder" and model.pad_mode == "masked",
+        "guesses words from those around, which only an encoder that masks its padding does here; choose "
+        "training.masked_epochs=0",
+    ),
     "training.diversity": Need(
         lambda model: model.has_lambda,
         f"pushes the maps of a head apart, and there are no two; choose training.diversity=0, {_TWO_MAPS}",

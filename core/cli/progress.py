@@ -26,7 +26,6 @@ class TrainingProgress:
         )
         self.bar = rich.progress.Progress(*columns, console=console, transient=True)
         self.task: rich.progress.TaskID | None = None
-        self.steps = 0
 
     def __enter__(self) -> Self:
         """Start drawing where there is a terminal."""
@@ -47,19 +46,26 @@ class TrainingProgress:
         elif kind == "epoch":
             shown = ", ".join(f"{name} {value:.3f}" for name, value in event["validation"].items() if value is not None)
             self.console.print(f"epoch {event['epoch'] + 1}: validation {shown}")
-        elif kind == "training":
-            self.steps = event["steps"]
+        elif kind in ("masked words", "training"):
+            self._begin(kind, event["steps"])
         elif kind == "queued":
             self.console.print(f"run {event['run']}")
         else:
             self.console.print(kind)
 
+    def _begin(self, stage: str, steps: int) -> None:
+        """A stage of so many steps; a baseline has none."""
+        if not self.console.is_terminal:
+            if stage != "training":
+                self.console.print(stage)
+        elif steps:
+            if self.task is not None:
+                self.bar.remove_task(self.task)
+            self.task = self.bar.add_task(stage, total=steps)
+
     def _advance(self, row: dict[str, Any]) -> None:
-        if not self.console.is_terminal or not self.steps:
-            return
-        if self.task is None:
-            self.task = self.bar.add_task("training", total=self.steps)
-        self.bar.update(self.task, completed=row["step"])
+        if self.task is not None:
+            self.bar.update(self.task, completed=row["step"])
 
 
 class SweepProgress:

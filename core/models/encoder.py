@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import torch
 import torch.nn.functional as F
@@ -126,13 +126,9 @@ class EncoderClassifier(nn.Module):
         batch, keep = self._complete(batch)
         if intervene is not None:
             self._check(intervene, batch.ids.shape[1])
-        x = embedded = self._embed(batch)
-        reading = Reading(batch.keep, batch.polarity, self.class_token is not None)
-        seen = []
-        for layer in self.layers:
-            x, layer_trace = layer(x, reading, trace=trace or similarity, intervene=intervene)
-            seen.append(layer_trace)
-        read = self.head(self.final_norm(x), batch.keep, trace=trace)
+        embedded = self._embed(batch)
+        x, seen = self._read(embedded, batch, trace=trace or similarity, intervene=intervene)
+        read = self.head(x, batch.keep, trace=trace)
         shown = None
         if trace:
             shown = Trace(
@@ -146,6 +142,12 @@ class EncoderClassifier(nn.Module):
             )
         alike = map_similarity(seen, batch.keep) if similarity else None
         return Output(logits=read.logits, pooled=read.pooled, trace=shown, similarity=alike)
+
+    def vectors(self, batch: Batch) -> Tensor:
+        """(B, L, d): each token of the batch as the head reads it, a class token left out."""
+        completed, _ = self._complete(batch)
+        x, _ = self._read(self._embed(completed), completed, trace=False, intervene=None)
+        return x if self.class_token is None else x[:, 1:]
 
     def lambdas(self) -> list[Tensor | None]:
         """Per layer (N-1, S), or None where lambda depends on the input; an empty list for plain attention."""
@@ -183,6 +185,17 @@ class EncoderClassifier(nn.Module):
             )
         real = batch.keep
         return (batch._replace(keep=torch.ones_like(real)) if self.fill else batch), real
+
+    def _read(
+        self, x: Tensor, batch: Batch, *, trace: bool, intervene: Intervention | None
+    ) -> tuple[Tensor, list[Any]]:
+        """(B, L, d) through all layers and the last norm, and the trace of each layer, None where none is asked."""
+        reading = Reading(batch.keep, batch.polarity, self.class_token is not None)
+        seen = []
+        for layer in self.layers:
+            x, shown = layer(x, reading, trace=trace, intervene=intervene)
+            seen.append(shown)
+        return self.final_norm(x), seen
 
     def _embed(self, batch: Batch) -> Tensor:
         """(B, L, d)."""

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 import core
-from core.atomic import write_bytes, write_text
+from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
 from core.data.load import load
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task
@@ -26,24 +26,26 @@ from core.evaluation.predict import device_of, predict_tokens, probabilities
 from core.evaluation.yardstick import yardstick
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.models.build import Model, build
+from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
 from core.runs import queue
-from core.runs.record import CHECKPOINT, HISTORY, TOKENIZER, WEIGHTS
+from core.runs.record import CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS, MaskedWords
 from core.runs.results import Evaluated, write_split
 from core.runs.store import RunStore, this_machine
 from core.text.config import TextConfig
-from core.text.token_table import token_table
+from core.text.token_table import TokenTable, token_table
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import fit_tokenizer, load_tokenizer
 from core.training.batches import Examples
-from core.training.checkpoint import Progress
+from core.training.checkpoint import FILE, Progress
 from core.training.config import metric_for
 from core.training.device import choose_device, keep_freed_memory
-from core.training.history import Row, finite
+from core.training.history import Row, finite, read_history
 from core.training.inside import read_gates, read_inside
 from core.training.lexicon import fit_lexicon
 from core.training.linear import fit_linear
 from core.training.loop import PROBE, Events, Training
+from core.training.masked import Masking
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -119,9 +121,11 @@ class Experiment(Events):
             parameters=parameter_count(model),
             data_notes=(*dataset.notes, *tokenizer.notes),
         )
+        examples = _examples(dataset, TRAIN, tokenizer)
+        before = self._guess_masked_words(model, examples.tokens, device)
         training = Training(
             model=model,
-            training=_examples(dataset, TRAIN, tokenizer),
+            training=examples,
             validation=_examples(dataset, VALIDATION, tokenizer),
             config=self.config.training,
             classes=len(dataset.classes),
@@ -138,9 +142,34 @@ class Experiment(Events):
         self._note("training", steps=training.steps)
         outcome = training.run()
         self._write_weights(model)
-        self._update(seconds=outcome.seconds)
+        self._update(seconds=before + outcome.seconds)
         self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
         return model, tokenizer
+
+    def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
+        """The stage before the labels, where one is asked for; the seconds that it took."""
+        known: MaskedWords = self.record.results.get("masked", {})
+        epochs = self.config.training.masked_epochs
+        if not epochs or (self.folder / CHECKPOINT / FILE).is_file():  # the labels have begun
+            return known.get("seconds", 0.0)
+        assert isinstance(model, EncoderClassifier)  # the settings refuse all others
+        with storage_errors(self.folder):
+            (self.folder / CHECKPOINT).mkdir(exist_ok=True)
+        stage = Masking(
+            model=model,
+            tokens=tokens,
+            config=self.config.training,
+            history=self.folder / MASKED,
+            checkpoint=self.folder / CHECKPOINT / "masked",
+            device=device,
+            events=_MaskedEvents(self),
+        )
+        self._note("masked words", steps=stage.steps)
+        seconds = stage.run()
+        loss = read_history(self.folder / MASKED).kind("epoch")[-1]["train_loss"]
+        self._update(progress={})
+        self._add_results(masked={"loss": loss, "epochs": epochs, "seconds": seconds})
+        return seconds
 
     def _tokenizer(self, dataset: Dataset) -> Tokenizer:
         """Fitted; a training run that goes on keeps its own, since the file of a lexicon may have changed or gone."""
@@ -228,7 +257,14 @@ class Experiment(Events):
         """Tell readers of the record how far the training is."""
         epochs = self.config.training.epochs
         done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
-        self._update(progress={**self.record.progress, **done}, seconds=progress.seconds)
+        before = self.record.results.get("masked", {}).get("seconds", 0.0)
+        self._update(progress={**self.record.progress, **done}, seconds=before + progress.seconds)
+
+    def guessed(self, progress: Progress, steps: int) -> None:
+        """Tell readers of the record how far the masked words are."""
+        epochs = self.config.training.masked_epochs
+        done = {"step": progress.step, "steps": steps, "epoch": progress.step * epochs // steps, "epochs": epochs}
+        self._update(progress={"stage": "masked", **done}, seconds=progress.seconds)
 
     def _write_weights(self, model: nn.Module) -> None:
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
@@ -245,6 +281,23 @@ class Experiment(Events):
 
     def _update(self, **changes: Any) -> None:
         self.record = self.store.update(self.run, **changes)
+
+
+class _MaskedEvents(Events):
+    """What a run does while masked words are guessed."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+
+    def stopped(self) -> bool:
+        return self.experiment.stopped()
+
+    def row(self, row: Row) -> None:
+        if row["kind"] == "step":
+            self.experiment.tell(row)
+
+    def saved(self, progress: Progress, steps: int) -> None:
+        self.experiment.guessed(progress, steps)
 
 
 def _texts(dataset: Dataset, split: str) -> list[str]:

@@ -17,6 +17,8 @@ Status = Literal["queued", "running", "done", "failed", "cancelled", "damaged"]
 # Files of a run directory.
 RECORD = "run.json"
 HISTORY = "history.jsonl"
+MASKED = "masked.jsonl"
+"""The history of the stage of masked words; see core.training.masked."""
 TOKENIZER = "tokenizer.json"
 WEIGHTS = "weights.safetensors"
 CHECKPOINT = "checkpoint"
@@ -56,6 +58,8 @@ class Process:
 class Position(TypedDict, total=False):
     """How far training has come, as of its last checkpoint."""
 
+    stage: Literal["masked"]
+    """Before the labels: masked words are guessed; without it, steps and epochs are those of the labels."""
     step: Count
     steps: Count
     epoch: Count
@@ -118,6 +122,15 @@ class Inference(Timing, total=False):
     """A fingerprint: times of different machines are not compared."""
 
 
+class MaskedWords(TypedDict, total=False):
+    """How the stage of masked words ended."""
+
+    loss: Figure
+    """Mean cross-entropy of the last epoch over the places to be guessed."""
+    epochs: Count
+    seconds: Seconds
+
+
 class Silhouette(TypedDict, total=False):
     """How well the classes of a split are apart; see core.evaluation.representation."""
 
@@ -140,6 +153,7 @@ Results = TypedDict(
         "scalars": dict[str, list[Figure]],
         "gates": list[list[Figure]],
         "silhouette": dict[str, Silhouette],
+        "masked": MaskedWords,
         "inference": Inference,
         "neutral_share": dict[str, Figure | None],
         "tuned": Tuned,

@@ -42,6 +42,11 @@ class TrainingConfig:
     """AdamW with lambda in a group of its own (no decay), a warm-up, early stopping on a validation metric."""
 
     epochs: int = setting(10, within=(1, 1_000_000))
+    masked_epochs: int = setting(
+        0,
+        help="Epochs, before those that learn the labels, of guessing masked words of the training texts; 0: none.",
+        within=(0, 1_000_000),
+    )
     batch_size: int = setting(64, within=(1, 1_000_000))
     lr: float = setting(5e-4, within=Range(0, 1, "low"))
     lambda_lr: float = setting(

@@ -116,6 +116,11 @@ def _progress(record: RunRecord, curves: Curves) -> tuple[str, str, float]:
             return "Starting", "the training process is starting · you may close this tab", 0.0
         return "Waiting for a free place", f"number {place} in the queue · you may close this tab", 0.0
     now = max([*curves.step[-1:], *curves.lambda_step[-1:], *curves.epoch[-1:], 0.0])
+    if record.progress.get("stage") == "masked" and not now:
+        done = record.progress["step"] / record.progress["steps"]
+        epoch, epochs = record.progress["epoch"], record.progress["epochs"]
+        left = duration(record.seconds / done * (1 - done)) if done else "not yet known how long"
+        return f"Masked words, epoch {min(epoch + 1, epochs)} of {epochs}", f"{left} left before the labels", done
     if not now:
         return "Getting ready", "reading the data, building the vocabulary · you may close this tab", 0.0
     if now >= curves.epochs:

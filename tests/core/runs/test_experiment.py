@@ -14,10 +14,10 @@ from core.data.load import load
 from core.data.sources import suited
 from core.evaluation.predict import predict_texts
 from core.evaluation.yardstick import YARDSTICKS, yardstick, yardstick_says
-from core.exceptions import DataError, NotAvailable, StorageError
+from core.exceptions import ConfigError, DataError, NotAvailable, StorageError
 from core.runs import jobs
 from core.runs.load import load_run
-from core.runs.record import CANCEL, CHECKPOINT, HISTORY, TOKENIZER, WEIGHTS
+from core.runs.record import CANCEL, CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS
 from core.runs.store import this_machine
 from core.runs.worker import execute
 from core.training import loop
@@ -325,3 +325,30 @@ def test_a_baseline_names_its_files_as_others_do(store, tiny):
     execute(store, run)
     assert {TOKENIZER, WEIGHTS} <= {path.name for path in store.path(run).iterdir()}
     assert set(safetensors.torch.load_file(store.path(run) / WEIGHTS)) == {"idf", "weight", "bias"}
+
+
+def test_masked_words_come_before_the_labels_and_go_on_where_they_were_stopped(store, tiny):
+    whole, cut = (store.create(tiny("vanilla", **{"training.masked_epochs": 2}), "vanilla").run for _ in "ab")
+    told = []
+    record = execute(store, whole, on_event=lambda event: told.append(event["kind"]))
+    assert told.index("masked words") < told.index("training")
+    assert record.results["masked"].keys() == {"loss", "epochs", "seconds"}
+    assert 0 < record.results["masked"]["seconds"] < record.seconds and "stage" not in record.progress
+    assert record.progress["step"] == 36, "steps of the labels"
+    ended = [row["epoch"] for row in read_history(store.path(whole) / MASKED).kind("epoch")]
+    assert ended == [0, 1]
+
+    def cancel(event):
+        if event["kind"] == "step" and event["step"] == 17:
+            (store.path(cut) / CANCEL).touch()
+
+    stopped = execute(store, cut, on_event=cancel)
+    assert stopped.status == "cancelled" and stopped.progress["stage"] == "masked"
+    assert (stopped.progress["step"], stopped.progress["steps"], stopped.progress["epochs"]) == (17, 24, 2)
+    assert execute(store, cut).status == "done"
+    assert weights(store, cut) == weights(store, whole)
+
+
+def test_masked_words_are_for_encoders_that_mask_their_padding(tiny):
+    with pytest.raises(ConfigError, match=r"training\.masked_epochs=1: guesses words from those around"):
+        tiny("cnn", **{"training.masked_epochs": 1})

@@ -1,0 +1,176 @@
+"""Masked words: what is hidden, what is learned, and that it goes on where it was stopped."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from core.exceptions import Cancelled
+from core.models.build import build
+from core.models.config import AttentionConfig, ModelConfig
+from core.models.trace import Batch
+from core.text.ids import FIRST, UNKNOWN
+from core.text.token_table import TokenTable
+from core.training.config import TrainingConfig
+from core.training.history import read_history
+from core.training.loop import Events
+from core.training.masked import Guess, Masking, mask
+
+MODEL = ModelConfig(
+    width=8,
+    layers=2,
+    ff_width=8,
+    norm="rms",
+    feedforward="swiglu",
+    attention=AttentionConfig(heads=2, qk_width="half", components=3, mixing="additive"),
+)
+CONFIG = TrainingConfig(masked_epochs=3, batch_size=8, lr=1e-2)
+WORDS = 20
+
+
+def texts(count=60):
+    """Each text says one word eight times, so that a hidden one follows from those beside it."""
+    random = np.random.default_rng(0)
+    return TokenTable.of([[word] * 8 for word in random.integers(FIRST, WORDS, count)])
+
+
+class StopAfter(Events):
+    def __init__(self, updates):
+        self.left = updates
+
+    def stopped(self):
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.fixture
+def make(tmp_path):
+    def masking(name="run", events=None, model=MODEL, tokens=None, **settings):
+        (tmp_path / name).mkdir(exist_ok=True)
+        config = dataclasses.replace(CONFIG, **settings)
+        torch.manual_seed(config.seed)
+        return Masking(
+            model=build(model, vocabulary=WORDS, classes=2),
+            tokens=tokens or texts(),
+            config=config,
+            history=tmp_path / name / "masked.jsonl",
+            checkpoint=tmp_path / name / "checkpoint",
+            device=torch.device("cpu"),
+            events=events or Events(),
+        )
+
+    return masking
+
+
+def weights(job):
+    return {name: tensor.clone() for name, tensor in job.both.state_dict().items()}
+
+
+def same(left, right):
+    return left.keys() == right.keys() and all(torch.equal(left[name], right[name]) for name in left)
+
+
+def test_shares_of_what_is_hidden_swapped_and_left():
+    torch.manual_seed(0)
+    ids = torch.randint(FIRST, 1000, (400, 100))
+    masked = mask(Batch(ids, torch.ones_like(ids, dtype=torch.bool)), 1000)
+    places = masked.places
+    read = masked.batch.ids[places]
+    assert places.float().mean() == pytest.approx(0.15, abs=0.006)
+    assert (read == UNKNOWN).float().mean() == pytest.approx(0.8, abs=0.02)
+    assert (read == ids[places]).float().mean() == pytest.approx(0.1, abs=0.02)
+    assert torch.equal(masked.batch.ids[~places], ids[~places])
+    assert masked.batch.ids.min() >= UNKNOWN and masked.batch.ids.max() < 1000
+
+
+def test_padding_and_unknown_words_are_never_guessed():
+    torch.manual_seed(0)
+    ids = torch.tensor([[UNKNOWN] * 50 + [0] * 50]).repeat(20, 1)
+    masked = mask(Batch(ids, ids > 0), 30)
+    assert not masked.places.any() and torch.equal(masked.batch.ids, ids)
+
+
+def test_what_a_lexicon_knows_of_a_hidden_word_is_hidden_too():
+    torch.manual_seed(1)
+    ids = torch.full((50, 20), 5)
+    polarity = torch.tensor([1.0, 0, 0]).expand(50, 20, 3)
+    masked = mask(Batch(ids, torch.ones_like(ids, dtype=torch.bool), polarity=polarity), 30)
+    hidden = masked.batch.ids == UNKNOWN
+    assert torch.equal(masked.batch.polarity[hidden], torch.full((int(hidden.sum()), 3), 1 / 3))
+    assert torch.equal(masked.batch.polarity[~masked.places], polarity[~masked.places])
+
+
+def test_the_loss_is_the_cross_entropy_of_the_hidden_words(make):
+    job, rows = make(), np.arange(16)
+    job.model.eval()
+    torch.manual_seed(7)
+    loss = job._loss(rows)
+    torch.manual_seed(7)
+    whole = Batch.of(job.tokens.padded(rows))
+    masked = mask(whole, WORDS)
+    total, count = 0.0, 0
+    vectors = job.model.vectors(masked.batch)
+    for row, place in masked.places.nonzero().tolist():
+        inner = F.layer_norm(
+            F.gelu(job.guess.hidden(vectors[row, place])), (MODEL.width,), job.guess.norm.weight, job.guess.norm.bias
+        )
+        scores = job.model.embedding.weight @ inner + job.guess.bias
+        total -= scores.log_softmax(0)[whole.ids[row, place]].item()
+        count += 1
+    assert count > 5 and loss.item() == pytest.approx(total / count, rel=1e-5)
+
+
+def test_words_are_learned_from_those_around(make):
+    job = make(masked_epochs=12, lr=2e-2)
+    job.run()
+    losses = [row["train_loss"] for row in read_history(job.history).kind("epoch")]
+    assert len(losses) == 12 and losses[0] > 2.5 and losses[-1] < 1.5
+    assert not job.model.training and job.progress.step == job.steps == 12 * 8
+
+
+def test_the_same_seed_gives_the_same_bits_also_from_a_checkpoint(make):
+    whole, again = make("whole"), make("again")
+    whole.run(), again.run()
+    assert same(weights(whole), weights(again))
+    with pytest.raises(Cancelled):
+        make("cut", StopAfter(11)).run()
+    rest = make("cut")
+    rest.run()
+    assert same(weights(whole), weights(rest))
+    without_time = [[{**row, "seconds": 0} for row in read_history(job.history).rows] for job in (whole, rest)]
+    assert without_time[0] == without_time[1]
+    ended = make("cut")
+    ended.run()
+    assert same(weights(ended), weights(whole)), "what has ended is not done again"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"pooling": "cls"},
+        {"attention": AttentionConfig(heads=2, window=4)},
+        {"norm_place": "post", "norm": "layer", "feedforward": "relu"},
+    ],
+)
+def test_every_kind_of_encoder_guesses(make, changes):
+    job = make(model=dataclasses.replace(MODEL, **changes), masked_epochs=1)
+    before = {name: tensor.clone() for name, tensor in job.model.named_parameters()}
+    job.run()
+    untouched = {name for name, tensor in job.model.named_parameters() if torch.equal(tensor, before[name])}
+    assert untouched == {name for name in before if name.startswith("head.")}
+
+
+def test_a_batch_without_a_word_to_guess_changes_nothing(make):
+    job = make(tokens=TokenTable.of([[UNKNOWN], []]), masked_epochs=1)
+    job.run()
+    assert read_history(job.history).kind("epoch")[0]["train_loss"] == 0
+
+
+def test_the_last_map_is_the_embedding():
+    guess = Guess(4, 6)
+    words = torch.randn(6, 4)
+    found = guess(torch.randn(3, 4), words)
+    assert found.shape == (3, 6)
+    assert sum(parameter.numel() for parameter in guess.parameters()) == 4 * 4 + 4 + 2 * 4 + 6
