@@ -10,7 +10,6 @@ wherever all templates pass, and there are too few of them for it elsewhere.
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -95,44 +94,6 @@ def verdict(interval: tuple[float, float]) -> Verdict:
     """What a failure rate comes to."""
     low, high = interval
     return "fails" if low > TOLERATED else "passes" if high < TOLERATED else "open"
-
-
-def difference(
-    first: Sequence[bool | None],
-    second: Sequence[bool | None],
-    templates: Sequence[str],
-    agreement_: float,
-    level: float,
-) -> tuple[float, tuple[float, float]] | None:
-    """First's failure rate minus second's on the cases that both were asked, with an interval.
-
-    Newcombe's (Statistics in Medicine 1998, method 10 for paired shares) from two intervals of `Failures`.
-
-    Args:
-        first: Whether each case is passed; None: not asked.
-        second: The same of the other run.
-        templates: Of each case.
-        agreement_: The larger ρ of the two runs.
-        level: Of the interval.
-
-    Returns:
-        None where no case was put to both.
-    """
-    both = [(t, a, b) for t, a, b in zip(templates, first, second, strict=True) if a is not None and b is not None]
-    if not both:
-        return None
-    one, two = failures([(t, a) for t, a, _ in both]), failures([(t, b) for t, _, b in both])
-    (low, high), (low_, high_) = one.interval(agreement_, level), two.interval(agreement_, level)
-    p, q = one.rate, two.rate
-    spread = math.sqrt(p * (1 - p) * q * (1 - q))
-    phi = (sum(not a and not b for _, a, b in both) / len(both) - p * q) / spread if spread else 0.0
-    down, up = (p - low, high_ - q), (high - p, q - low_)
-    gap = p - q
-    return gap, (gap - _joined(*down, phi), gap + _joined(*up, phi))
-
-
-def _joined(a: float, b: float, phi: float) -> float:
-    return math.sqrt(max(0.0, a**2 - 2 * phi * a * b + b**2))
 
 
 def consistency(groups: Sequence[tuple[str, bool | None]]) -> tuple[int, int]:

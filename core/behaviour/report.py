@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
+from core.behaviour.differences import Difference, difference
 from core.behaviour.judge import Answer, Judged
-from core.behaviour.rates import LEVEL, Failures, agreement, consistency, difference, failures, verdict
-from core.behaviour.suite import Case, Suite, SuiteTest
+from core.behaviour.rates import Failures, agreement, consistency, failures, verdict
+from core.behaviour.suite import Case, SuiteTest
+from core.evaluation.comparison import holm
 from core.evaluation.intervals import wilson
+from core.evaluation.significance import ALPHA
 
 Pairs = list[tuple[str, bool | None]]
 
@@ -124,23 +127,23 @@ def _said(answer: Answer) -> dict[str, Any]:
 
 
 def _differences(runs: Sequence[Judged], agreements: dict[str, float]) -> list[dict[str, Any]]:
-    """Every pair of runs on every capability; the level is Bonferroni's over all of these intervals."""
-    suite, pairs = runs[0].suite, list(combinations(runs, 2))
-    level = 1 - (1 - LEVEL) / max(1, len(pairs) * len(suite.capabilities))
-    found = []
+    """Every pair of runs on every capability, Holm over all of them; each interval at the level of its step."""
+    suite, found = runs[0].suite, list[tuple[dict[str, Any], Difference]]()
     for name in suite.capabilities:
-        for first, second in pairs:
+        for first, second in combinations(runs, 2):
             one, two = _pairs(first, suite.of(name)), _pairs(second, suite.of(name))
             own = max(agreements[first.run], agreements[second.run])
-            gap = difference([a for _, a in one], [b for _, b in two], [t for t, _ in one], own, level)
-            if gap is None:
-                continue
-            value, (low, high) = gap
-            named = {"capability": name, "first": first.run, "second": second.run}
-            found.append({**named, "difference": value, "interval": [low, high], "differ": low > 0 or high < 0})
-    return found
-
-
-def whole(suite: Suite) -> str:
-    """A suite in words."""
-    return f"{len(suite.tests)} tests, {len(suite.capabilities)} capabilities"
+            gap = difference([a for _, a in one], [b for _, b in two], [t for t, _ in one], own)
+            if gap is not None:
+                found.append(({"capability": name, "first": first.run, "second": second.run}, gap))
+    return [
+        {
+            **named,
+            "difference": gap.difference,
+            "interval": list(gap.interval(step.alpha)),
+            "p": gap.p,
+            "p_holm": step.p,
+            "differ": step.p < ALPHA,
+        }
+        for (named, gap), step in zip(found, holm([gap.p for _, gap in found]), strict=True)
+    ]

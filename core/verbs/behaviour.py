@@ -39,7 +39,8 @@ def behave(
         (`passes` below 0.3, `fails` above, else `open`, by the whole interval); `not_asked`, cases that need a class
         which the run has not; `consistency` of contrast sets (`groups`, `right`, `rate`, `interval`) or None.
         `differences`: of each `capability` and pair of runs, `first`'s failure rate minus `second`'s as `difference`,
-        `interval` (all of them together hold with 95 %, Bonferroni) and whether they `differ`.
+        `p`, `p_holm` (Holm over all of these), `interval` (at the level of its Holm step) and whether they `differ`:
+        `p_holm` is below 0.05, exactly where the interval leaves out 0.
 
     Raises:
         InputError: There is no such run, one gives several labels per text or has classes without a polarity, or the

@@ -184,8 +184,8 @@ RATES = Figure(
     how="A case fails where the answer is not the expected one (*must be*), where the answers to its texts differ "
     "(*must not change*), or where the probability of the expected side falls, or does not rise, by more than the "
     "stated tolerance. n sentences of one template count as n / (1 + (m − 1) ρ) independent ones, with ρ from an "
-    "analysis of variance over the whole suite; the interval is Wilson's for so many. Differences between runs hold "
-    "together with 95 % (Newcombe, Bonferroni).",
+    "analysis of variance over the whole suite; the interval is Wilson's for so many. Runs differ where "
+    "Newcombe's interval of their difference, at the level of its Holm step, leaves out 0.",
     tables=lambda behaved: {"Failure rates": rates_table(behaved)},
 )
 """On the page of all chosen runs; of one run, with our suite, where it is drawn by its name."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from core.behaviour.rates import agreement, consistency, difference, failures, verdict
+from core.behaviour.rates import agreement, consistency, failures, verdict
 
 
 def marks(failed, n, template="t"):
@@ -75,27 +73,6 @@ def test_intervals_hold_what_they_promise_where_templates_differ():
 
 def test_a_verdict_needs_the_whole_interval():
     assert [verdict(each) for each in ((0.31, 0.9), (0.0, 0.29), (0.2, 0.4))] == ["fails", "passes", "open"]
-
-
-def test_a_difference_of_many_cases_is_that_of_the_paired_normal_approximation():
-    random = np.random.default_rng(1)
-    first = random.random(4000) < 0.6
-    second = np.where(random.random(4000) < 0.7, first, random.random(4000) < 0.5)
-    gap, (low, high) = difference(list(~first), list(~second), [str(n) for n in range(4000)], 0.0, 0.95)
-    paired = first.astype(float) - second
-    half = 1.96 * paired.std() / math.sqrt(4000)
-    assert gap == pytest.approx(paired.mean())
-    assert (low, high) == pytest.approx((gap - half, gap + half), abs=1e-3)
-
-
-def test_a_difference_turns_its_sign_with_its_runs_and_is_none_between_equals():
-    first, second, templates = [True, False, False, None], [True, True, False, True], list("abcd")
-    gap, (low, high) = difference(first, second, templates, 0.0, 0.95)
-    back, (low_, high_) = difference(second, first, templates, 0.0, 0.95)
-    assert gap == pytest.approx(1 / 3) and (back, low_, high_) == pytest.approx((-gap, -high, -low))
-    gap, (low, high) = difference(first, first, templates, 0.0, 0.95)
-    assert gap == 0 and low <= 0 <= high
-    assert difference([None], [True], ["a"], 0.0, 0.95) is None
 
 
 def test_a_contrast_set_is_right_where_all_of_it_is():
