@@ -40,6 +40,9 @@ class Metric:
     """Of one task only: the metric of the other that comes nearest; auto: what stands there unasked."""
     ordered: bool = False
     """Only of classes in an order, three at least: of two it would say what accuracy says."""
+    parts: Callable[[Any], np.ndarray] | None = None
+    """Of a sum of absolute gaps: (n, K), what every row adds to n times each gap. No draw of rows can make such a sum
+    smaller than chance made it, so that two models are compared in another way (`core.evaluation.swapping`)."""
     whole_rows: bool = False
     """It is the share of rows that are right, so that McNemar's test is its own."""
     title_of_several: str = ""
@@ -113,6 +116,7 @@ METRICS: dict[str, Metric] = {
             "probabilities",
             SINGLE,
             nearest="brier",
+            parts=lambda scores: scores.overconfidence,
         ),
         Metric("brier", "Brier score", "lower", _mean("distance"), "probabilities"),
         Metric("mae", "Mean absolute error", "lower", _mean("steps"), tasks=SINGLE, nearest="loss", ordered=True),

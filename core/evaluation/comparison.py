@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from core.evaluation.intervals import draws as usual_draws
 from core.evaluation.mcnemar import McNemar
 from core.evaluation.significance import ALPHA, Both, Draws, Run, compare
 from core.evaluation.wilcoxon import LEAST, Wilcoxon
@@ -25,8 +24,9 @@ SAME = 0.01
 METHOD = (
     "Accuracy: McNemar's exact test on the rows that one model alone has right, with Tango's score interval at its "
     "critical value. Other metrics, and several seeds: a paired bootstrap over the rows, which the seeds share, with "
-    "the spread between seeds (Student's t). Six folds or more: Wilcoxon's signed ranks. All p are Holm's over the "
-    "differences that stand together, and each interval is drawn at the level of its step."
+    "the spread between seeds (Student's t); of the calibration error each row's two answers change sides by chance in "
+    "place of a draw, unless the two models err in unlike ways. Six folds or more: Wilcoxon's signed ranks. All p are "
+    "Holm's over the differences that stand together, and each interval is drawn at the level of its step."
 )
 
 
@@ -47,7 +47,7 @@ class Tested(Protocol):
 
     @property
     def effect(self) -> float:
-        """McNemar: Cohen's g · bootstrap: Cohen's d over rows · Wilcoxon: rank-biserial correlation."""
+        """McNemar: Cohen's g · bootstrap and swaps: Cohen's d over rows · Wilcoxon: rank-biserial correlation."""
 
     def interval(self, alpha: float) -> tuple[float, float] | None:
         """Leaves out 0 exactly where p is below alpha; None where nothing can be said at this level."""
@@ -74,7 +74,7 @@ def judge(pairs: Mapping[Run, Both], metric: Metric, draws: Draws | None = None)
         metric: what they are compared by.
         draws: of the metric, where several comparisons share them.
     """
-    draws = draws or Draws(metric.measure, usual_draws(metric))
+    draws = draws or Draws(metric)
     folds = sorted({fold for _, fold in pairs if fold >= 0})
     if len(folds) >= LEAST:
         return Wilcoxon(tuple(_of_fold(pairs, fold, draws) for fold in folds))

@@ -80,7 +80,7 @@ def intervals(
     done = 0
     for weights in resamples(len(scores), seed) if values else ():
         for name, found in values.items():
-            left = draws(wanted[name]) - done
+            left = draws_of(wanted[name]) - done
             if left > 0:
                 found.append(wanted[name].measure(scores, weights[:left]))
         done += len(weights)
@@ -92,7 +92,7 @@ def intervals(
     }
 
 
-def draws(metric: Metric) -> int:
+def draws_of(metric: Metric) -> int:
     """How many resamples an interval of a metric takes."""
     return RANKED_RESAMPLES if metric.reads == "ranking" else RESAMPLES
 

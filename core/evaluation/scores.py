@@ -190,11 +190,15 @@ class Single(Scores):
 
     def calibration_error(self, weights: np.ndarray) -> np.ndarray:
         """ECE (Guo et al. 2017): 15 equal bins of confidence, gap of accuracy and confidence, by weight of the bin."""
-        confidence = self.probabilities.max(1, initial=0)
-        inside = weighted.confidence_bin(confidence) == np.arange(BINS)[:, None]
-        gaps = weights @ (inside * (self.correct - confidence)).T
         with np.errstate(invalid="ignore"):
-            return np.abs(gaps).sum(1) / weights.sum(1)
+            return np.abs(weights @ self.overconfidence).sum(1) / weights.sum(1)
+
+    @cached_property
+    def overconfidence(self) -> np.ndarray:
+        """(n, 15): confidence less 1 where the row is right, less 0 where it is wrong; in the bin of the confidence."""
+        confidence = self.probabilities.max(1, initial=0)
+        inside = weighted.confidence_bin(confidence)[:, None] == np.arange(BINS)
+        return inside * (confidence - self.correct)[:, None]
 
 
 class Multi(Scores):

@@ -11,19 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from core.evaluation.intervals import LEVEL, RESAMPLES, resamples
-from core.metrics import Measure
+from core.evaluation.intervals import LEVEL, draws_of, resamples
+from core.evaluation.swapping import swapped_variance
+from core.metrics import Metric
 
 ALPHA = 0.05
 POWER = 0.8
 """With which a difference would be found on `rows_needed` rows."""
 METHOD = (
     "Mean difference of all runs that both have (same seed, same fold). p and 95 % interval: a paired bootstrap over "
-    "the test texts, which all seeds share, and with two seeds or more also the spread between seeds (Student's t). Of "
-    "one seed it is about these two trained models only."
+    "the test texts, which all seeds share, and with two seeds or more also the spread between seeds (Student's t); of "
+    "the calibration error texts change sides by chance in place of a draw. Of one seed it is about these two trained "
+    "models only."
 )
 """What `compare` does, in words that stand beside its numbers."""
 
+BOOTSTRAP, SWAPS = "paired bootstrap", "paired swaps"
 Run = tuple[int, int]
 """Seed and fold: two runs of the same are a pair. Runs of one fold have the same test rows."""
 
@@ -45,7 +48,8 @@ class Compared:
     """Pairs of runs."""
     rows: int
     """Test rows, of all folds together."""
-    test = "paired bootstrap"
+    test: str
+    """Where `of_rows` is from; the bootstrap as soon as one fold needs it."""
 
     @property
     def low(self) -> float:
@@ -127,15 +131,15 @@ class Both:
 class Draws:
     """What a metric is of each draw of rows; kept, so that who is compared with several others is drawn once."""
 
-    def __init__(self, measure: Measure, draws: int = RESAMPLES, seed: int = 0) -> None:
+    def __init__(self, metric: Metric, draws: int = 0, seed: int = 0) -> None:
         """Of a metric.
 
         Args:
-            measure: the metric.
-            draws: how often rows are drawn, at most 1,000.
+            metric: of which.
+            draws: how often rows are drawn, at most 1,000; 0: as often as for an interval of the metric.
             seed: of the draws; all scores of as many rows see the same.
         """
-        self.measure, self.draws, self.seed = measure, draws, seed
+        self.metric, self.draws, self.seed = metric, draws or draws_of(metric), seed
         self._kept: dict[int, tuple[Any, float, np.ndarray]] = {}
 
     def of(self, scores: Any) -> tuple[float, np.ndarray]:
@@ -151,12 +155,12 @@ class Draws:
         for weights in resamples(len(new[0]), self.seed) if new else ():
             weights = weights[: self.draws - done]
             for each, values in zip(new, found, strict=True):
-                values.append(self.measure(each, weights))
+                values.append(self.metric.measure(each, weights))
             done += len(weights)
             if done == self.draws:
                 break
         for each, values in zip(new, found, strict=True):
-            once = float(self.measure(each, np.ones((1, len(each))))[0])
+            once = float(self.metric.measure(each, np.ones((1, len(each))))[0])
             self._kept[id(each)] = each, once, np.concatenate(values)  # the scores too: an id lives as long as they
 
 
@@ -169,6 +173,8 @@ def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
     that the answer is about these two trained models. p and interval are Student's t, the quantiles of both parts
     weighed by their variances (Cochran and Cox 1950): with one degree of freedom less than rows that can tell the two
     apart, and one less than seeds. What seeds and rows have in common counts in both: the test is rather too careful.
+    Of a sum of absolute gaps (the calibration error) the variance of the rows is that of swaps, not of draws, unless
+    the gaps of the two are not alike (`core.evaluation.swapping`).
 
     Args:
         pairs: by seed and fold.
@@ -176,7 +182,9 @@ def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
     """
     folds = {fold: [both for run, both in pairs.items() if run[1] == fold] for _, fold in pairs}
     apart = {run: draws.of(both.first)[0] - draws.of(both.second)[0] for run, both in pairs.items()}
-    of_rows = sum((len(runs) / len(pairs)) ** 2 * _variance_of_rows(runs, draws) for runs in folds.values())
+    swapped = {fold: _swapped(runs, draws) for fold, runs in folds.items()}
+    of_fold = {fold: _drawn(folds[fold], draws) if found is None else found for fold, found in swapped.items()}
+    of_rows = sum((len(runs) / len(pairs)) ** 2 * of_fold[fold] for fold, runs in folds.items())
     by_seed = [
         statistics.fmean(apart[run] for run in apart if run[0] == number) for number in {run[0] for run in apart}
     ]
@@ -188,11 +196,20 @@ def compare(pairs: Mapping[Run, Both], draws: Draws) -> Compared:
         seeds=len(by_seed),
         runs=len(pairs),
         rows=sum(runs[0].rows for runs in folds.values()),
+        test=BOOTSTRAP if None in swapped.values() else SWAPS,
     )
 
 
-def _variance_of_rows(runs: Sequence[Both], draws: Draws) -> float:
-    """Variance of the mean difference of runs with the same rows, over draws of these rows."""
+def _swapped(runs: Sequence[Both], draws: Draws) -> float | None:
+    """Variance of the mean difference of runs with the same rows, over swaps of the two; None where rows are drawn."""
+    parts = draws.metric.parts
+    if parts is None:
+        return None
+    return swapped_variance([parts(both.first) for both in runs], [parts(both.second) for both in runs], draws.seed)
+
+
+def _drawn(runs: Sequence[Both], draws: Draws) -> float:
+    """The same over draws of these rows."""
     drawn = np.mean([draws.of(both.first)[1] - draws.of(both.second)[1] for both in runs], axis=0)
     drawn = drawn[~np.isnan(drawn)]
     return float(drawn.var(ddof=1)) if len(drawn) > 1 else 0.0

@@ -14,7 +14,6 @@ import numpy as np
 from core.data.table import TEST
 from core.evaluation.comparison import Tested, holm, judge, one_right
 from core.evaluation.intervals import LEVEL, share_interval
-from core.evaluation.intervals import draws as usual_draws
 from core.evaluation.metrics import defined, left_out
 from core.evaluation.scores import Scores
 from core.evaluation.significance import Both, Draws, Run
@@ -227,7 +226,7 @@ class _Measured:
 
     def __init__(self, sides: Sides, name: str) -> None:
         self.sides, self.name, self.metric = sides, name, named(name)
-        self.draws = Draws(self.metric.measure, usual_draws(self.metric))
+        self.draws = Draws(self.metric)
         self.scores: dict[str, dict[Run, Scores]] = {
             side.name: {run: answers.scores(name) for run, answers in side.answers.items()} for side in sides.sides
         }

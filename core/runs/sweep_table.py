@@ -11,7 +11,6 @@ from typing import Any
 
 from core.data.load import load
 from core.data.table import TEST
-from core.evaluation.intervals import draws
 from core.evaluation.significance import METHOD, Compared, Draws, Run, compare
 from core.evaluation.yardstick import yardstick_says
 from core.exceptions import InputError, SentiscopeError
@@ -272,4 +271,4 @@ def _tested(name: str, pairs: Mapping[Run, Sides]) -> Compared:
     """Two models on the same rows."""
     metric = named(name)
     found = {run: both(first.scores(name), second.scores(name), name) for run, (first, second) in pairs.items()}
-    return compare(found, Draws(metric.measure, draws(metric)))
+    return compare(found, Draws(metric))

@@ -21,7 +21,8 @@ def compare(
     """Which of several runs is better, pair by pair, on rows that all have; on what they said when evaluated.
 
     Runs that differ in nothing but seed and fold are one model. Accuracy is tested by McNemar's exact test, everything
-    else by a paired bootstrap, several seeds paired by example and seed, six folds or more by Wilcoxon's signed ranks.
+    else by a paired bootstrap (the calibration error by paired swaps), several seeds paired by example and seed, six
+    folds or more by Wilcoxon's signed ranks.
     p after Holm allows for all pairs; each interval is drawn at the level of its Holm step, so that it leaves out 0
     exactly where `p_holm` is below 0.05.
 

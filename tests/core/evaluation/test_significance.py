@@ -23,7 +23,7 @@ def both(first, second):
 
 def accuracy(*pairs, draws=1000):
     """Compared over seeds 0, 1, … without folds."""
-    return compare({(seed, -1): pair for seed, pair in enumerate(pairs)}, Draws(METRICS["accuracy"].measure, draws))
+    return compare({(seed, -1): pair for seed, pair in enumerate(pairs)}, Draws(METRICS["accuracy"], draws))
 
 
 def test_it_sees_a_difference_that_each_interval_alone_would_hide():
@@ -77,8 +77,8 @@ def test_seeds_that_disagree_make_the_interval_wider_than_the_rows_do():
 def test_folds_are_drawn_apart_and_their_rows_add_up():
     random = np.random.default_rng(3)
     folds = {(0, fold): both(random.random(300) < 0.7, random.random(300) < 0.7) for fold in range(4)}
-    found = compare(folds, Draws(METRICS["accuracy"].measure))
-    alone = compare({(0, 0): folds[0, 0]}, Draws(METRICS["accuracy"].measure))
+    found = compare(folds, Draws(METRICS["accuracy"]))
+    alone = compare({(0, 0): folds[0, 0]}, Draws(METRICS["accuracy"]))
     assert (found.runs, found.rows) == (4, 1200)
     assert found.high - found.low == pytest.approx((alone.high - alone.low) / 2, rel=0.15)
 
