@@ -448,17 +448,15 @@ def place(record: RunRecord, files: projections.MapFiles, made: Projection, text
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def _pooled(folder: str, run: str, weights: str, key: str, _text: str) -> Floats:
-    from core.evaluation.predict import predict_texts  # torch
-
-    loaded = _loaded(folder, run, weights)
-    return predict_texts(loaded.model, loaded.tokenizer, [_text]).pooled[0]
+    return _loaded(folder, run, weights).predict([_text]).pooled[0]
 
 
 def weights_fingerprint(run: str) -> str:
     """What a model's results are keyed by; empty if the run has no weights."""
     path = store().path(run) / WEIGHTS
     version = file_version(path)
-    return _weights_fingerprint(str(path), version) if version else ""
+    # The temperature is known last, when the weights have long been read by somebody who could not wait.
+    return f"{_weights_fingerprint(str(path), version)} {store().read(run).temperature}" if version else ""
 
 
 @st.cache_data(max_entries=256, show_spinner=False)

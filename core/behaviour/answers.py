@@ -50,7 +50,7 @@ def asked(store: RunStore, run: str, suite: Suite) -> bool:
     Raises:
         InputError: there is no such run.
     """
-    kept = _kept(store.path(run), suite.texts)
+    kept = _kept(store, run, suite.texts)
     return kept is not None and kept.exists()
 
 
@@ -60,27 +60,26 @@ def probabilities(store: RunStore, run: str, texts: Sequence[str], classes: int)
     Raises:
         RunDamaged: the model cannot be read.
     """
-    kept = _kept(store.path(run), texts)
+    kept = _kept(store, run, texts)
     known = _read(kept, (len(texts), classes)) if kept else None
     if known is not None:
         return known
-    from core.evaluation.predict import predict_texts
     from core.runs.load import load_run
 
-    loaded = load_run(store, run)
-    found = predict_texts(loaded.model, loaded.tokenizer, texts).probabilities.astype(np.float32)
+    found = load_run(store, run).predict(texts).probabilities.astype(np.float32)
     if kept:
         _write(kept, found)
     return found
 
 
-def _kept(run: Path, texts: Sequence[str]) -> Path | None:
+def _kept(store: RunStore, run: str, texts: Sequence[str]) -> Path | None:
     """The file of these answers, named by all that they depend on; None where the run lacks its model."""
     try:
-        model = [file_fingerprint(run / name) for name in (WEIGHTS, TOKENIZER)]
+        model = [file_fingerprint(store.path(run) / name) for name in (WEIGHTS, TOKENIZER)]
     except OSError:
         return None
-    return cache_folder() / FOLDER / f"{fingerprint({'model': model, 'texts': list(texts)})}.npy"
+    asked = {"model": model, "temperature": store.read(run).temperature, "texts": list(texts)}
+    return cache_folder() / FOLDER / f"{fingerprint(asked)}.npy"
 
 
 def _read(path: Path, shape: tuple[int, int]) -> np.ndarray | None:

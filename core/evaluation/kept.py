@@ -6,7 +6,7 @@ from typing import NotRequired, TypedDict
 
 from core.stored import Figure, Seconds
 
-VERSION = 3
+VERSION = 4
 """Raised whenever the same data and settings would give other numbers."""
 
 
@@ -23,6 +23,7 @@ class KeptYardstick(TypedDict):
     model: str
     C: Figure
     scale: NotRequired[Figure]
+    temperature: Figure
     splits: dict[str, dict[str, Figure]]
     phenomena: dict[str, Figure]
     tuned: NotRequired[TunedSplits]

@@ -12,7 +12,8 @@ from core.evaluation import weighted
 from core.evaluation.scores import HALF, SIDES, Scores, scored
 from core.evaluation.weighted import BINS, ratio
 from core.exceptions import InputError
-from core.metrics import Metric, Reads, metrics_of
+from core.metrics import METRICS, Metric, Reads, metrics_of
+from core.training.temperature import as_trained
 
 
 def evaluate(
@@ -38,6 +39,12 @@ def evaluate(
     scores = scored(labels, probabilities, task, thresholds, ordered=ordered)
     once = np.ones((1, len(scores)))
     return {name: float(metric.measure(scores, once)[0]) for name, metric in defined(scores, task).items()}
+
+
+def before(labels: np.ndarray, probabilities: np.ndarray, task: Task, temperature: float) -> dict[str, float]:
+    """The metrics that read probabilities (loss, ece, brier) as they were at T = 1; arguments as of `evaluate`."""
+    found = evaluate(labels, as_trained(probabilities, temperature, task), task)
+    return {name: value for name, value in found.items() if METRICS[name].reads == "probabilities"}
 
 
 def left_out(

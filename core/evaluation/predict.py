@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -31,9 +32,14 @@ class Predictions:
     logits: np.ndarray
     """(n, C)."""
     probabilities: np.ndarray
-    """(n, C): softmax of the logits; of a multi-label task the sigmoid of each."""
+    """(n, C): softmax of the logits over the temperature; of a multi-label task the sigmoid of each."""
     pooled: np.ndarray
     """(n, d): what the model's head read."""
+
+    def at(self, temperature: float, task: Task) -> Predictions:
+        """The same with probabilities at a temperature."""
+        found = probabilities(torch.from_numpy(self.logits), task, temperature)
+        return dataclasses.replace(self, probabilities=found.numpy())
 
 
 def predict_texts(
@@ -45,10 +51,18 @@ def predict_texts(
     batch_size: int = 128,
     device: torch.device | None = None,
     intervene: Intervention | None = None,
+    temperature: float = 1.0,
 ) -> Predictions:
     """Classify texts, empty ones included, in batches of similar length; the model is left as it was found."""
-    tokens = token_table(tokenizer, texts)
-    return predict_tokens(model, tokens, task=task, batch_size=batch_size, device=device, intervene=intervene)
+    return predict_tokens(
+        model,
+        token_table(tokenizer, texts),
+        task=task,
+        batch_size=batch_size,
+        device=device,
+        intervene=intervene,
+        temperature=temperature,
+    )
 
 
 def predict_tokens(
@@ -59,6 +73,7 @@ def predict_tokens(
     batch_size: int = 128,
     device: torch.device | None = None,
     intervene: Intervention | None = None,
+    temperature: float = 1.0,
 ) -> Predictions:
     """As `predict_texts`, for texts that are token ids already."""
     target = device or device_of(model)
@@ -70,16 +85,17 @@ def predict_tokens(
             padded = tokens.padded(rows) if len(rows) else tokens.nothing().whole()
             output = model(Batch.of(padded).to(target), intervene=intervene)
             logits = output.logits.float()
-            found = (logits, probabilities(logits, task), output.pooled.float())
+            found = (logits, probabilities(logits, task, temperature), output.pooled.float())
             parts.append([each[: len(rows)].cpu().numpy() for each in found])
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return Predictions(*(np.concatenate(column)[place] for column in zip(*parts, strict=True)))
 
 
-def probabilities(logits: Tensor, task: Task) -> Tensor:
-    """(…, C) logits → (…, C): softmax over the classes, or the sigmoid of each label."""
-    return logits.softmax(-1) if task == "single" else logits.sigmoid()
+def probabilities(logits: Tensor, task: Task, temperature: float = 1.0) -> Tensor:
+    """(…, C) logits → (…, C): softmax over the classes, or the sigmoid of each label, of logits / temperature."""
+    cooled = logits / temperature
+    return cooled.softmax(-1) if task == "single" else cooled.sigmoid()
 
 
 def device_of(model: Classifier) -> torch.device:

@@ -37,7 +37,8 @@ from core.models.linear import BagOfNgrams
 from core.models.plain import Plain
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import tokenizer_from_json
-from core.training.linear import SOLVERS, fit_linear
+from core.training.linear import SOLVERS, LinearFit, fit_linear
+from core.training.temperature import validation_temperature
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -57,10 +58,12 @@ class _Fitted:
     model: Plain
     tokenizer: Tokenizer
     task: Task
+    temperature: float = 1.0
 
     def says(self, texts: Sequence[str]) -> np.ndarray:
         """(n, C) float32."""
-        return predict_texts(self.model, self.tokenizer, texts, task=self.task).probabilities
+        given = self.model, self.tokenizer, texts
+        return predict_texts(*given, task=self.task, temperature=self.temperature).probabilities
 
 
 def yardstick(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
@@ -73,8 +76,9 @@ def yardstick(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
         model: one of `YARDSTICKS`.
 
     Returns:
-        `model`, `C`, `splits` (metrics of every split but train), `phenomena` (test accuracy of each named phenomenon,
-        where the data has them) and `seconds` (of the fit, when it was made); of a multi-label task also `tuned`:
+        `model`, `C`, `temperature` (fitted on validation, as that of a run), `splits` (metrics of every split but
+        train), `phenomena` (test accuracy of each named phenomenon, where the data has them) and `seconds` (of the fit,
+        when it was made); of a multi-label task also `tuned`:
         `thresholds` by label, chosen on validation, and `splits` (metrics at these).
 
     Raises:
@@ -150,7 +154,8 @@ def _kept(path: Path, read: Callable[[Any], T]) -> T | None:
 def _stored(fitted: _Fitted) -> dict[str, np.ndarray]:
     """What `_restored` reads."""
     weights = {f"model {name}": tensor.numpy() for name, tensor in fitted.model.state_dict().items()}
-    return {**weights, "tokenizer": _bytes(fitted.tokenizer.to_json()), "task": _bytes(fitted.task)}
+    known = {"tokenizer": _bytes(fitted.tokenizer.to_json()), "task": _bytes(fitted.task)}
+    return {**weights, **known, "temperature": np.array(fitted.temperature)}
 
 
 def _restored(arrays: Any) -> _Fitted:
@@ -158,7 +163,8 @@ def _restored(arrays: Any) -> _Fitted:
     model = BagOfNgrams(vocabulary=weights["weight"].shape[0], classes=weights["weight"].shape[1])
     model.load_state_dict(weights)
     task: Task = "multi" if arrays["task"].tobytes() == b"multi" else "single"
-    return _Fitted(model.eval(), tokenizer_from_json(arrays["tokenizer"].tobytes().decode()), task)
+    tokenizer, temperature = tokenizer_from_json(arrays["tokenizer"].tobytes().decode()), float(arrays["temperature"])
+    return _Fitted(model.eval(), tokenizer, task, temperature)
 
 
 def _bytes(text: str) -> np.ndarray:
@@ -189,11 +195,16 @@ def _measure(dataset: Dataset, preset: str) -> tuple[dict[str, Any], dict[str, n
     labels, held_labels = (targets(rows, classes, dataset.task) for rows in (train, held))
     family = config.model.family
     fit = fit_linear(texts, labels, held_texts, held_labels, config=config.text, classes=classes, family=family)
-    fitted = _Fitted(fit.model, fit.tokenizer, dataset.task)
+    fitted = _Fitted(fit.model, fit.tokenizer, dataset.task, _temperature(fit, held_texts, held_labels, dataset.task))
     said = {name: fitted.says(rows["text"].tolist()) for name, rows in dataset.splits.items() if name != TRAIN}
     measured = {"phenomena": _phenomena(dataset, said), "splits": _metrics(dataset, said), **_tuned(dataset, said)}
     seconds = round(time.perf_counter() - started, 2)
-    return {"model": preset, **fit.settings, **measured, "seconds": seconds}, said, fitted
+    chosen = {**fit.settings, "temperature": fitted.temperature}
+    return {"model": preset, **chosen, **measured, "seconds": seconds}, said, fitted
+
+
+def _temperature(fit: LinearFit, texts: Sequence[str], labels: np.ndarray, task: Task) -> float:
+    return validation_temperature(predict_texts(fit.model, fit.tokenizer, texts, task=task).logits, labels)
 
 
 def _metrics(

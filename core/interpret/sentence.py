@@ -121,8 +121,9 @@ def inspect_text(
     *,
     task: Task = "single",
     intervene: Intervention | None = None,
+    temperature: float = 1.0,
 ) -> SentenceView:
-    """Classify one text and show the inside; the model is left as it was found.
+    """Classify one text and show the inside; the model is left as it was found. A run does this by `LoadedRun.inspect`.
 
     Raises:
         InputError: if the intervention names something the model does not have.
@@ -136,7 +137,7 @@ def inspect_text(
             trace=True,
             intervene=intervene,
         )
-    chances = probabilities(output.logits[0].double(), task).tolist()
+    chances = probabilities(output.logits[0].double(), task, temperature).tolist()
     tokens, unknown = list(encoding.tokens), [token == UNKNOWN for token in encoding.ids]
     filled = None
     if isinstance(model, EncoderClassifier) and model.class_token is not None:

@@ -46,6 +46,7 @@ from core.training.lexicon import fit_lexicon
 from core.training.linear import fit_linear
 from core.training.loop import PROBE, Events, Training
 from core.training.masked import Masking
+from core.training.temperature import validation_temperature
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -213,11 +214,15 @@ class Experiment(Events):
 
     def _evaluate(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
         """Metrics of every split but train, test before further ones; then intervals, which take longer."""
-        evaluated, thresholds, neutral, tested = [], None, dict[str, float](), None
+        evaluated, thresholds, neutral, tested, temperature, held = [], None, dict[str, float](), None, 1.0, 0
         for split in [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]:
             self._note("evaluation", split=split)
             tokens = token_table(tokenizer, _texts(dataset, split))
-            predictions = predict_tokens(model, tokens, task=dataset.task)
+            predictions = predict_tokens(model, tokens, task=dataset.task, temperature=temperature)
+            if split == VALIDATION:
+                labels = dataset.targets(split)
+                temperature, held = validation_temperature(predictions.logits, labels), len(labels)
+                predictions = predictions.at(temperature, dataset.task)
             tested = tokens if split == TEST else tested
             if tokenizer.lexicon is not None:
                 neutral[split] = tokens.neutral_share
@@ -225,10 +230,22 @@ class Experiment(Events):
                 thresholds = multilabel.tuned_thresholds(dataset.targets(split), predictions.probabilities)
             rows = dataset.splits[split]
             evaluated.append(
-                Evaluated(split, rows, predictions, dataset.classes, dataset.task, thresholds, dataset.ordered)
+                Evaluated(
+                    split,
+                    rows,
+                    predictions,
+                    dataset.classes,
+                    dataset.task,
+                    thresholds,
+                    ordered=dataset.ordered,
+                    temperature=temperature,
+                )
             )
+        before = {each.split: each.as_trained for each in evaluated}
         self._add_results(
-            metrics={each.split: each.metrics for each in evaluated}, **_inside(dataset, model, tokenizer)
+            metrics={each.split: each.metrics for each in evaluated},
+            temperature={"value": temperature, "rows": held, "as_trained": before},
+            **_inside(dataset, model, tokenizer),
         )
         self._note("intervals")
         for each in evaluated:

@@ -146,9 +146,7 @@ def judged(record: RunRecord, wanted: Wanted) -> Judged:
 
 def predictions_of(loaded: LoadedRun, rows: pd.DataFrame) -> Predictions:
     """What a run says of such rows, in their order."""
-    from core.evaluation.predict import predict_texts
-
-    return predict_texts(loaded.model, loaded.tokenizer, rows["text"].tolist(), task=loaded.record.task)
+    return loaded.predict(rows["text"].tolist())
 
 
 def command(run: str, wanted: Wanted) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import safetensors
 import safetensors.torch
 
+from core.evaluation.predict import Predictions, predict_texts
 from core.exceptions import RunDamaged
+from core.interpret.sentence import SentenceView, inspect_text
 from core.models.build import Model, build
+from core.models.trace import Intervention
 from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.text.tokenizer import Tokenizer
@@ -23,6 +27,28 @@ class LoadedRun:
     record: RunRecord
     model: Model
     tokenizer: Tokenizer
+
+    def predict(self, texts: Sequence[str]) -> Predictions:
+        """What it says of texts, in their order, empty ones included; probabilities at the temperature of the run."""
+        task, temperature = self.record.task, self.record.temperature
+        return predict_texts(self.model, self.tokenizer, texts, task=task, temperature=temperature)
+
+    def inspect(self, text: str, intervene: Intervention | None = None) -> SentenceView:
+        """One text with everything inside the model; probabilities at the temperature of the run.
+
+        Raises:
+            InputError: the intervention names something the model does not have.
+        """
+        record = self.record
+        return inspect_text(
+            self.model,
+            self.tokenizer,
+            record.classes,
+            text,
+            task=record.task,
+            intervene=intervene,
+            temperature=record.temperature,
+        )
 
 
 def load_run(store: RunStore, run: str) -> LoadedRun:

@@ -91,12 +91,23 @@ class Yardstick(TypedDict, total=False):
     model: str
     C: Figure
     scale: Figure
+    temperature: Figure
     splits: Metrics
     phenomena: dict[str, Figure]
     tuned: TunedYardstick
     seconds: Seconds
     left_out: str
     """Why there is none."""
+
+
+class Temperature(TypedDict, total=False):
+    """What divides the logits of a run; see core.training.temperature."""
+
+    value: Annotated[float, Meta(gt=0, le=1e6)]
+    rows: Count
+    """Of the validation split, on which it was fitted; below `LEAST` of them it stays 1."""
+    as_trained: Metrics
+    """By split, what reads probabilities without it: loss, ece, brier."""
 
 
 class Timing(TypedDict, total=False):
@@ -157,6 +168,7 @@ Results = TypedDict(
         "inference": Inference,
         "neutral_share": dict[str, Figure | None],
         "tuned": Tuned,
+        "temperature": Temperature,
         "yardstick": Yardstick,
         "C": Figure,
         "alpha": Figure,
@@ -208,6 +220,11 @@ class RunRecord:
     def tuned_thresholds(self) -> dict[str, float] | None:
         """By label the threshold that was chosen on validation; None where texts have one label."""
         return self.results.get("tuned", {}).get("thresholds")
+
+    @property
+    def temperature(self) -> float:
+        """What divides its logits wherever probabilities are made of them; 1 of older runs."""
+        return self.results.get("temperature", {}).get("value", 1.0)
 
     @property
     def unbound(self) -> str:

@@ -22,6 +22,7 @@ from core.runs.costs import Line, costs
 from core.runs.judged import Judged, predictions_of
 from core.runs.load import LoadedRun
 from core.runs.record import RunRecord
+from core.training.temperature import LEAST
 
 FEW = 30
 """Rows below which figures say little."""
@@ -60,6 +61,7 @@ def report(
     on_progress("intervals", 0.5)
     measured = {**_about(record, given), **measure(record, labels, found)}
     measured |= {"seen_in_training": _seen(known), "truncated": _truncated(loaded, reading)}
+    measured["calibration"] = _calibration(record, labels, found, measured["metrics"])
     measured["unseen"] = _unseen(record, labels, found, known)
     if lines:
         measured["costs"] = costs(record, lines, labels, found)
@@ -129,6 +131,34 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
         rows = plural(measured["by"]["folded_rows"], "row")
         found.append(f"{count(folded)} values of '{measured['by']['column']}' with few rows ({rows}) stand together.")
     return found
+
+
+def _calibration(
+    record: RunRecord, labels: np.ndarray, found: np.ndarray, measured: Mapping[str, float]
+) -> dict[str, Any]:
+    """The temperature of a run, with what reads probabilities (loss, ece, brier) at it and as the run was trained."""
+    trained = metrics.before(labels, found, record.task, record.temperature)
+    told: dict[str, Any] = {
+        "temperature": record.temperature,
+        "rows": record.results.get("temperature", {}).get("rows"),
+        "calibrated": {name: measured[name] for name in trained},
+        "as_trained": trained,
+    }
+    return {**told, "note": _temperature(told)}
+
+
+def _temperature(told: Mapping[str, Any]) -> str:
+    """What was done to the probabilities; nothing of a run that is older than that."""
+    if told["rows"] is None:
+        return ""
+    rows = plural(told["rows"], "validation row")
+    if told["rows"] < LEAST:
+        there = count(told["rows"])
+        return f"Probabilities are as trained: a temperature takes {LEAST} rows of validation, and there are {there}."
+    name = "ece" if "ece" in told["as_trained"] else "loss"
+    errors = (f"{told[each][name]:.3f}" for each in ("calibrated", "as_trained") if name in told[each])
+    now = ", as trained ".join(errors)
+    return f"Temperature {told['temperature']:.2f}, fitted on {rows}: {METRICS[name].title.lower()} {now}."
 
 
 def _about(record: RunRecord, given: Judged) -> dict[str, Any]:

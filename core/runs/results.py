@@ -4,9 +4,9 @@ evaluation/<split>/predictions.parquet   row, text, label, predicted, a column `
                                          data's own further columns (phenomenon, domain …); of a multi-label task label
                                          and predicted name all labels, `label:CLASS` is 1 where the text has one
 evaluation/<split>/embeddings.npy        (n, d) float32: what the head read, in the order of the rows
-evaluation/<split>/metrics.json          metrics, intervals, silhouette, per_class, confusion, calibration, left_out; of
-                                         a multi-label task no calibration, confusion 2 × 2 by label, and `tuned`: the
-                                         same at the thresholds chosen on validation
+evaluation/<split>/metrics.json          metrics, temperature, intervals, silhouette, per_class, confusion, calibration,
+                                         left_out; of a multi-label task no calibration, confusion 2 × 2 by label, and
+                                         `tuned`: the same at the thresholds chosen on validation
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from core.atomic import storage_errors, write_bytes, write_text
 from core.data.table import Task, targets
 from core.evaluation import multilabel
 from core.evaluation.intervals import intervals
-from core.evaluation.metrics import calibration_bins, confusion, evaluate, left_out, per_class
+from core.evaluation.metrics import before, calibration_bins, confusion, evaluate, left_out, per_class
 from core.evaluation.predict import Predictions
 from core.evaluation.representation import silhouette
 from core.evaluation.scores import HALF
@@ -48,6 +48,8 @@ class Evaluated:
     """(C,) of a multi-label task: those that were chosen on validation."""
     ordered: bool = False
     """Whether the classes stand in an order, the worst first."""
+    temperature: float = 1.0
+    """At which the probabilities are."""
 
     @functools.cached_property
     def labels(self) -> np.ndarray:
@@ -58,6 +60,11 @@ class Evaluated:
     def metrics(self) -> dict[str, float]:
         """Every metric that is defined here; of a multi-label task at 0.5."""
         return evaluate(self.labels, self.predictions.probabilities, self.task, ordered=self.ordered)
+
+    @functools.cached_property
+    def as_trained(self) -> dict[str, float]:
+        """The metrics that read probabilities, without the temperature."""
+        return before(self.labels, self.predictions.probabilities, self.task, self.temperature)
 
     @functools.cached_property
     def intervals(self) -> dict[str, list[float]]:
@@ -138,6 +145,7 @@ def _figures(evaluated: Evaluated) -> dict[str, Any]:
         "n": len(labels),
         "classes": list(classes),
         "metrics": evaluated.metrics,
+        "temperature": {"value": evaluated.temperature, "as_trained": evaluated.as_trained},
         "intervals": evaluated.intervals,
         "silhouette": evaluated.silhouette,
         "left_out": left_out(labels, probabilities, classes, evaluated.task, ordered=evaluated.ordered),

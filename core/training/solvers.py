@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 
 from core.exceptions import DataError
+from core.training.temperature import ABSENT, best_temperature
 
 log = logging.getLogger(__name__)
 
 Features = Any
 """(n, V): a numpy or a sparse array."""
 
-ABSENT = -1e4
-"""Bias of a class or label without training rows: its probability is 0, and its logit stays finite."""
-LARGEST_SCALE = 1000.0
 MOST_STEPS = 6
 """By how many values a range may grow: a larger C than 65,536 or a smaller one than 0.00006 is never tried."""
 
@@ -50,7 +48,8 @@ class Solver:
     read: Callable[[Any], tuple[np.ndarray, np.ndarray]]
     """Its weights (V, K) and biases (K,), of the K classes it has seen."""
     decisions: bool = False
-    """Its logits are no logarithms of probabilities yet, only decisions; see `calibrate`."""
+    """Its logits are no logarithms of probabilities yet, only decisions: a factor makes them such, see
+    `core.training.temperature`."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ def choose(
     best = _best(tried, solver)
     if not solver.decisions:
         return best
-    scale = calibrate(best.columns.logits(held), held_labels, best.columns.bias)
+    scale = 1 / best_temperature(best.columns.logits(held), held_labels)
     fixed = np.abs(best.columns.bias) == -ABSENT
     columns = Columns(best.columns.weight * scale, np.where(fixed, best.columns.bias, best.columns.bias * scale))
     return Chosen(columns, {**best.settings, "scale": scale}, best.score)
@@ -131,46 +130,6 @@ def _best(tried: Callable[[float], Chosen], solver: Solver) -> Chosen:
 
 def _reached(chosen: Chosen) -> float:
     return chosen.score
-
-
-def calibrate(decisions: np.ndarray, labels: np.ndarray, bias: np.ndarray) -> float:
-    """The factor a > 0 for which a · decisions are the best logits of the validation split (temperature scaling).
-
-    It minimises the cross-entropy, which is convex in a. As in Platt scaling a label counts as (n + 1) / (n + C) of
-    certainty and not as 1, so that a stays finite where every decision is right. What is decided does not change.
-
-    Args:
-        decisions: (n, C).
-        labels: (n,) class numbers or (n, C) zeros and ones.
-        bias: (C,): what had no training rows says so there, and has no part in this.
-
-    Raises:
-        DataError: no row is left.
-    """
-    # Own: scikit-learn's temperature scaling knows one label per text only, and has no smoothing: where all decisions
-    # of four rows are right it finds a scale of 46 and probabilities of 1, this 0.46.
-    from scipy.optimize import minimize_scalar
-    from scipy.special import log_expit, log_softmax
-
-    there = np.abs(bias) != -ABSENT
-    if labels.ndim == 1:
-        rows = there[labels]
-        decisions = decisions[rows][:, there]
-        ours = (np.flatnonzero(there) == labels[rows, None]).astype(float)
-    else:
-        decisions, ours = decisions[:, there], labels[:, there].astype(float)
-    if not decisions.size:
-        raise DataError("probabilities are fitted on the validation split, and it holds no class of the training split")
-    smooth = (len(ours) * ours + 1) / (len(ours) + (ours.shape[1] if labels.ndim == 1 else 2))
-
-    def cross_entropy(log_scale: float) -> float:
-        logits = np.exp(log_scale) * decisions
-        if labels.ndim == 1:
-            return -float((smooth * log_softmax(logits, 1)).sum(1).mean())
-        return -float((smooth * log_expit(logits) + (1 - smooth) * log_expit(-logits)).mean())
-
-    limit = np.log(LARGEST_SCALE)
-    return float(np.exp(minimize_scalar(cross_entropy, bounds=(-limit, limit), method="bounded").x))
 
 
 def _one_of_many(

@@ -43,7 +43,9 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         on_progress: told what is done and which share of all; may raise to stop.
 
     Returns:
-        `metrics` with `intervals` (95 %), `left_out` (metrics that these rows do not define, with the reason),
+        `metrics` with `intervals` (95 %); `calibration`: the `temperature` of the run, the validation `rows` it was
+        fitted on (None of runs that are older than temperatures), and loss, calibration error and Brier score
+        `calibrated` and `as_trained`; `left_out` (metrics that these rows do not define, with the reason),
         `per_class`, `confusion`; `seen_in_training`: `rows` and `share` that the model reads exactly as a text it was
         trained on, and `unseen`: the metrics without these; `truncated`: `rows` and `share` that are longer than it
         reads; `yardsticks`: both TF-IDF models, fitted on what the run was trained on; `against`: a pair as `compare`

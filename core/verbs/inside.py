@@ -22,11 +22,9 @@ def sentence(run: str, text: str, store: RunStore | None = None) -> SentenceView
         InputError: no such run.
         RunDamaged: a file of the run is missing or cannot be read.
     """
-    from core.interpret.sentence import inspect_text
     from core.runs.load import load_run
 
-    loaded = load_run(store or RunStore(), run)
-    return inspect_text(loaded.model, loaded.tokenizer, loaded.record.classes, text, task=loaded.record.task)
+    return load_run(store or RunStore(), run).inspect(text)
 
 
 def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | None = None) -> dict[str, Any]:

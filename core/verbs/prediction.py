@@ -115,10 +115,7 @@ def _reading(settings: Mapping[str, Any]) -> dict[str, str]:
 
 def _listed(loaded: LoadedRun, texts: list[str], first: int) -> list[dict[str, Any]]:
     """A prediction each, numbered from the first."""
-    from core.evaluation.predict import predict_texts
-
-    record = loaded.record
-    found = predict_texts(loaded.model, loaded.tokenizer, texts, task=record.task)
+    record, found = loaded.record, loaded.predict(texts)
     predictions = []
     for row, (text, chances) in enumerate(zip(texts, found.probabilities, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
@@ -132,7 +129,6 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, tell: OnProgress) -> Non
 
     from core.data.delimited import unique
     from core.data.write import writing
-    from core.evaluation.predict import predict_texts
 
     own = list(rows.schema)
     answers = _columns(loaded.record, None)
@@ -143,8 +139,7 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, tell: OnProgress) -> Non
     with writing(to, schema) as write:
         for batch in rows.batches:
             texts = batch.column(rows.text).to_pylist()
-            found = predict_texts(loaded.model, loaded.tokenizer, texts, task=loaded.record.task)
-            columns = [*batch.columns, *_columns(loaded.record, found).values()]
+            columns = [*batch.columns, *_columns(loaded.record, loaded.predict(texts)).values()]
             write(pa.RecordBatch.from_arrays(columns, schema=schema))
             done += len(texts)
             tell("predicting", done / rows.rows)

@@ -104,7 +104,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "metrics": results.get("metrics", {}),
         "intervals": results.get("intervals", {}),
         "interval_method": METHOD,
-        **({"tuned": results["tuned"]} if "tuned" in results else {}),
+        **{name: results[name] for name in ("tuned", "temperature") if name in results},
         "lambda": results.get("lambda", []),
         "yardstick": results.get("yardstick", {}),
         "reported": None

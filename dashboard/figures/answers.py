@@ -137,7 +137,12 @@ def slider(source: Source) -> Option:
 
 def decision(source: Source) -> Decision:
     """The answers as chosen."""
-    report, threshold = source.report, float(source.chosen(slider(source)))
+    return decided(source, source.report)
+
+
+def decided(source: Source, report: Report) -> Decision:
+    """The answers as chosen, of a report of other probabilities."""
+    threshold = float(source.chosen(slider(source)))
     rule: Any = source.chosen(RULE) if rules(source) else ANSWER
     if source.record.task == "multi":
         return decide_label(report, rule, threshold)

@@ -173,10 +173,7 @@ class Files:
 
 def look_inside(loaded: LoadedRun, text: str, edits: Edits) -> SentenceView:
     """One text as a loaded model reads it, with changes inside where there are any."""
-    from core.interpret.sentence import inspect_text  # torch
-    from core.models.trace import Intervention
+    from core.models.trace import Intervention  # torch
 
-    record = loaded.record
     change = Intervention(edits.lambdas, frozenset(edits.heads_off), frozenset(edits.components_off))
-    intervene = change if edits else None
-    return inspect_text(loaded.model, loaded.tokenizer, record.classes, text, task=record.task, intervene=intervene)
+    return loaded.inspect(text, change if edits else None)

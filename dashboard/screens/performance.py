@@ -14,7 +14,7 @@ from core.exceptions import NotAvailable
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures import answers, decisions
-from dashboard.figures.calibration import CALIBRATION
+from dashboard.figures.calibration import CALIBRATION, PROBABILITIES
 from dashboard.figures.classes import CLASSES
 from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION
 from dashboard.figures.costs import COSTS
@@ -189,6 +189,8 @@ def _details(source: Source) -> dict[str, pd.DataFrame]:
     column = next(free)
     for figure in figures:
         with contextlib.suppress(NotAvailable), column:
+            if figure is CALIBRATION:
+                choose(PROBABILITIES, source)
             tables |= figure.numbers(show_of(source, figure))
             column = next(free)
     return tables

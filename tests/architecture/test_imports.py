@@ -22,7 +22,7 @@ DOORS = {  # room → rooms it may import, besides itself and what may stand eve
     "training": {"text", "data", "models"},
     "evaluation": {"text", "data", "models", "training"},
     "interpret": {"text", "data", "models", "training", "evaluation"},
-    "runs": {"text", "data", "models", "training", "evaluation"},
+    "runs": {"text", "data", "models", "training", "evaluation", "interpret"},
     "behaviour": {"text", "data", "models", "training", "evaluation", "runs"},
     "papers": {"text", "data", "models", "training", "evaluation", "interpret", "runs"},
 }
@@ -217,3 +217,15 @@ def test_a_widget_is_shared_by_pages_and_a_section_belongs_to_one():
     for name in (name for name in FILES if name.startswith("dashboard.screens.") and name not in pages):
         page = name.rpartition("_")[0]
         assert page in pages and all(other == page or other.startswith(f"{page}_") for other in importers[name]), name
+
+
+def test_only_a_loaded_run_asks_a_model_so_that_nobody_forgets_its_temperature():
+    allowed = {"core.runs.load", "core.evaluation.predict", "core.evaluation.yardstick", "core.runs.experiment"}
+    asking = {"predict_texts", "predict_tokens", "inspect_text"}
+    found = {
+        name
+        for name, text in FILES.items()
+        for node in nodes(text)
+        if isinstance(node, ast.ImportFrom) and asking & {each.name for each in node.names}
+    }
+    assert found <= allowed

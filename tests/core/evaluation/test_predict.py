@@ -80,5 +80,6 @@ def test_a_plain_function_is_a_model():
 
 def test_probabilities_are_of_classes_together_or_of_each_label():
     logits = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
+    assert probabilities(logits, "multi", 4.0)[0, 0].item() == pytest.approx(1 / (1 + math.exp(-0.5)))
     assert probabilities(logits, "single").sum(-1).tolist() == pytest.approx([1, 1])
     assert probabilities(logits, "multi")[0, 0].item() == pytest.approx(1 / (1 + math.exp(-2)))

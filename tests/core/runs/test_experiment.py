@@ -12,6 +12,7 @@ import torch
 
 from core.data.load import load
 from core.data.sources import suited
+from core.evaluation.metrics import evaluate
 from core.evaluation.predict import predict_texts
 from core.evaluation.yardstick import YARDSTICKS, yardstick, yardstick_says
 from core.exceptions import ConfigError, DataError, NotAvailable, StorageError
@@ -20,7 +21,7 @@ from core.runs.load import load_run
 from core.runs.record import CANCEL, CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS
 from core.runs.store import this_machine
 from core.runs.worker import execute
-from core.training import loop
+from core.training import loop, temperature
 from core.training.history import read_history
 from core.verbs.training import configure
 
@@ -54,8 +55,11 @@ def test_a_run_from_a_file_to_its_results(store, tiny):
 
     results = record.results
     assert results.keys() == {
-        *("best_epoch", "steps", "metrics", "lambda", "intervals", "silhouette", "inference", "yardstick")
+        *("best_epoch", "steps", "metrics", "lambda", "intervals", "silhouette", "inference", "yardstick"),
+        "temperature",
     }
+    told = results["temperature"]
+    assert (told["value"], told["rows"], record.temperature) == (1, 12, 1), "twelve rows are too few for one"
     assert results["metrics"].keys() == results["intervals"].keys() == results["silhouette"].keys()
     assert results["metrics"].keys() == {"validation", "test"}
     assert [len(layer) for layer in results["lambda"]] == [2, 2]
@@ -81,11 +85,43 @@ def test_what_was_written_is_what_the_loaded_run_says(store, tiny):
     assert np.allclose(said.pooled, embeddings, atol=1e-6)
 
 
+def test_a_temperature_is_in_everything_that_a_run_says(store, tiny, monkeypatch):
+    """Files, metrics, a loaded run: all at the temperature that is best for its own validation logits."""
+    monkeypatch.setattr(temperature, "LEAST", 12)
+    run = store.create(tiny(), "ndt-01-n3").run
+    record = execute(store, run)
+    loaded, told = load_run(store, run), record.results["temperature"]
+    held = load(record.config.data).splits["validation"]
+    plain = predict_texts(loaded.model, loaded.tokenizer, held["text"].tolist())
+    best = temperature.best_temperature(plain.logits, held["label"].to_numpy())
+    assert record.temperature == told["value"] == pytest.approx(best, rel=1e-4) != 1 and told["rows"] == 12
+    for split in ("validation", "test"):
+        written = pd.read_parquet(store.path(run) / f"evaluation/{split}/predictions.parquet")
+        said = loaded.predict(written["text"].tolist())
+        np.testing.assert_allclose(written["probability:positive"], said.probabilities[:, 1], atol=1e-6)
+        trained = torch.from_numpy(said.logits).softmax(1).numpy()
+        assert (said.probabilities.argmax(1) == trained.argmax(1)).all()
+        labels = (written["label"] == "positive").to_numpy(int)
+        before = evaluate(labels, trained)
+        plainly = {name: before[name] for name in ("loss", "ece", "brier")}
+        assert told["as_trained"][split] == pytest.approx(plainly, abs=1e-5)
+        assert record.results["metrics"][split]["accuracy"] == before["accuracy"]
+        now = evaluate(labels, said.probabilities)
+        assert record.results["metrics"][split] == pytest.approx(now, abs=1e-5)
+        kept = json.loads((store.path(run) / f"evaluation/{split}/metrics.json").read_text())["temperature"]
+        assert kept == {"value": record.temperature, "as_trained": told["as_trained"][split]}
+    view, (asked,) = loaded.inspect("a good film"), loaded.predict(["a good film"]).probabilities
+    assert list(view.probabilities.values()) == pytest.approx(asked.tolist(), abs=1e-6)
+    best_row = read_history(store.path(run) / HISTORY).kind("epoch")[record.results["best_epoch"]]
+    assert best_row["validation"]["ece"] == pytest.approx(told["as_trained"]["validation"]["ece"], abs=1e-5)
+
+
 @pytest.mark.parametrize("preset", YARDSTICKS)
 def test_a_yardstick_by_its_own_name_is_the_one_that_stands_beside_every_run(
     preset, store, tiny, table, tmp_path, monkeypatch
 ):
-    """Also on data whose networks read another text: us_airline is read as tweets by these."""
+    """To the bit, its temperature too; also on data whose networks read another text: us_airline is read as tweets."""
+    monkeypatch.setattr(temperature, "LEAST", 12)
     folder = tmp_path / "data" / "us_airline"
     folder.mkdir(parents=True)
     rows = pd.read_csv(table)
@@ -98,6 +134,7 @@ def test_a_yardstick_by_its_own_name_is_the_one_that_stands_beside_every_run(
     dataset = load(config.data)
     found = yardstick(dataset, preset)
     assert record.results["metrics"] == found["splits"] and record.results["C"] == found["C"]
+    assert record.temperature == found["temperature"] != 1
     written = pd.read_parquet(store.path("own") / "evaluation/test/predictions.parquet")
     said = yardstick_says(dataset.fingerprint, dataset.classes, "test", lambda: dataset, preset)
     np.testing.assert_array_equal(written[[f"probability:{name}" for name in dataset.classes]], said)
@@ -125,7 +162,7 @@ def test_a_baseline_is_a_run_like_any_other(store, tiny, tmp_path, preset, chose
     record = execute(store, run)
     results = record.results
     assert record.status == "done"
-    common = {"metrics", "intervals", "silhouette", "inference", "yardstick"}
+    common = {"metrics", "intervals", "silhouette", "inference", "yardstick", "temperature"}
     assert results.keys() == common | chosen
     least = 0.75 if preset == "bilstm" else 0.9  # 96 texts are few for a state that has to pass all other words
     assert results["metrics"]["test"]["accuracy"] >= least

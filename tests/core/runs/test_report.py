@@ -39,6 +39,24 @@ def test_every_metric_has_an_interval(own):
     json.dumps(own, allow_nan=False)
 
 
+def test_both_calibration_errors_are_told(loaded):
+    """Of a run with a temperature; the probabilities that it says are at that."""
+    sure = {**loaded.record.results, "temperature": {"value": 0.25, "rows": 500}}
+    cold = dataclasses.replace(loaded, record=dataclasses.replace(loaded.record, results=sure))
+    wanted = Wanted(loaded.record.config.data.name)
+    before, found = (report(each, judged(each.record, wanted)) for each in (loaded, cold))
+    told = found["calibration"]
+    assert (told["temperature"], told["rows"]) == (0.25, 500)
+    assert told["calibrated"] == {name: found["metrics"][name] for name in ("loss", "ece", "brier")}
+    assert told["as_trained"] == pytest.approx({name: before["metrics"][name] for name in told["calibrated"]}, abs=1e-6)
+    now, then = (f"{told[each]['ece']:.3f}" for each in ("calibrated", "as_trained"))
+    said = f"calibration error {now}, as trained {then}."
+    assert told["note"] == f"Temperature 0.25, fitted on 500 validation rows: {said}"
+    assert before["calibration"]["note"].endswith("a temperature takes 100 rows of validation, and there are 12.")
+    assert told["as_trained"]["ece"] != pytest.approx(told["calibrated"]["ece"], abs=1e-2)
+    assert found["metrics"]["accuracy"] == before["metrics"]["accuracy"] and found["confusion"] == before["confusion"]
+
+
 def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(own, loaded, finished):
     seen, unseen = own["seen_in_training"], own["unseen"]
     assert seen["rows"] >= 96 and seen["share"] == seen["rows"] / 120 and unseen["n"] == 120 - seen["rows"]

@@ -20,9 +20,9 @@ from core.training.solvers import (
     Chosen,
     Columns,
     _best,
-    calibrate,
     choose,
 )
+from core.training.temperature import best_temperature
 
 SOLVERS = {"logistic": LOGISTIC, "naive Bayes": NAIVE_BAYES, "SVM": SUPPORT_VECTORS}
 each_solver = pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
@@ -161,7 +161,7 @@ def test_a_scale_minimises_the_cross_entropy_and_changes_no_decision(labels):
 
 def test_a_scale_stays_finite_where_every_decision_is_right():
     decisions, labels = np.array([[1.0, -1.0], [-1.0, 1.0]] * 5), np.array([0, 1] * 5)
-    found = calibrate(decisions, labels, np.zeros(2))
+    found = 1 / best_temperature(decisions, labels)
     # Each row wants the certainty (n + 1) / (n + 2), whose log odds are log(11); the logits differ by 2 a.
     assert found == pytest.approx(np.log(11) / 2, rel=1e-3)
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
+from types import SimpleNamespace
 
-from dashboard.figures.calibration import Bin, draw_calibration, reliability
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import softmax
+
+from core.evaluation.metrics import evaluate
+from dashboard.figures.calibration import CALIBRATION, PROBABILITIES, Bin, draw_calibration, reliability
 from dashboard.figures.confusion import outcomes
-from dashboard.figures.decisions import decide
+from dashboard.figures.decisions import Report, decide
+from dashboard.figures.source import Source
 from dashboard.figures.theme import LIGHT, Look, contrast
 
 TWO, THREE = ("no", "yes"), ("bad", "even", "good")
@@ -43,3 +49,29 @@ def test_each_bin_stands_at_its_place_with_n_and_interval():
 def test_a_bin_of_few_is_pale():
     strong, pale = draw_calibration(BINS, 0.5, "P", Look()).data[0].marker.color
     assert contrast(strong, LIGHT.paper) > contrast(pale, LIGHT.paper)
+
+
+def source(temperature, task="single", **choices):
+    random = np.random.default_rng(0)
+    labels, logits = random.integers(0, 2, 200), 3 * random.standard_normal((200, 2))
+    report = Report(TWO, pd.DataFrame(), labels, softmax(logits / temperature, 1))
+    reader = SimpleNamespace(evaluated_splits=lambda run: ["test"], report=lambda record, split: report)
+    record = SimpleNamespace(run="one", task=task, temperature=temperature)
+    return Source(record, reader, choices=choices), labels, softmax(logits, 1)
+
+
+def test_a_run_with_a_temperature_is_shown_with_it_and_as_trained():
+    here, labels, trained = source(5.0)
+    shown = CALIBRATION.shape(here)
+    np.testing.assert_allclose(shown.decision.probabilities, here.report.probabilities)
+    now, before = (evaluate(labels, each)["ece"] for each in (here.report.probabilities, trained))
+    assert shown.temperature == f"temperature 5.00: calibration error {now:.3f}, as trained {before:.3f}"
+    assert CALIBRATION.say(CALIBRATION.note, shown) == f"n = 200, {shown.temperature}"
+    there = CALIBRATION.shape(source(5.0, probabilities="as trained")[0])
+    np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
+    assert there.bins != shown.bins
+
+
+def test_a_run_without_one_offers_no_switch_and_says_nothing_of_it():
+    here = source(1.0)[0]
+    assert not PROBABILITIES.counts(here) and CALIBRATION.shape(here).temperature == ""

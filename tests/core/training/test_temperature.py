@@ -1,0 +1,93 @@
+"""The temperature of a run: against a fine grid, against closed formulas, and what it must never change."""
+
+import numpy as np
+import pytest
+from scipy.special import expit, log_expit, log_softmax, softmax
+
+from core.exceptions import DataError
+from core.training.temperature import ABSENT, LARGEST, LEAST, as_trained, best_temperature, validation_temperature
+
+GRID = np.exp(np.linspace(-1.5, 1.5, 601))
+"""Half a hundredth apart."""
+
+
+def said(rows, classes, *, too_sure, seed=0):
+    """Logits that would be right in the share that they claim, were they not `too_sure` times as large; and labels."""
+    random = np.random.default_rng(seed)
+    logits = 2 * random.standard_normal((rows, classes))
+    draws = random.random((rows, 1))
+    return too_sure * logits, (softmax(logits, 1).cumsum(1) < draws).sum(1).clip(max=classes - 1)
+
+
+def several(rows, too_sure, seed=0):
+    random = np.random.default_rng(seed)
+    logits = 2 * random.standard_normal((rows, 3))
+    return too_sure * logits, (random.random((rows, 3)) < expit(logits)).astype(float)
+
+
+def cross_entropy(logits, labels, temperature):
+    """Mean over rows, or over rows and labels, of targets as Platt has them: certainty (n + 1) / (n + C)."""
+    n, cooled = len(labels), logits / temperature
+    if labels.ndim == 2:
+        target = (n * labels + 1) / (n + 2)
+        return -(target * log_expit(cooled) + (1 - target) * log_expit(-cooled)).mean()
+    target = (n * np.eye(logits.shape[1])[labels] + 1) / (n + logits.shape[1])
+    return -(target * log_softmax(cooled, 1)).sum(1).mean()
+
+
+@pytest.mark.parametrize("too_sure", [0.4, 1.0, 3.0])
+@pytest.mark.parametrize("kind", ["two classes", "five classes", "several labels"])
+def test_it_is_the_best_of_a_fine_grid_and_undoes_what_was_too_sure(kind, too_sure):
+    made = {"two classes": lambda: said(900, 2, too_sure=too_sure), "several labels": lambda: several(600, too_sure)}
+    logits, labels = made.get(kind, lambda: said(900, 5, too_sure=too_sure))()
+    found = best_temperature(logits, labels)
+    best = GRID[np.argmin([cross_entropy(logits, labels, each) for each in GRID])]
+    assert found == pytest.approx(best, rel=5e-3)
+    assert found == pytest.approx(too_sure, rel=0.15)
+
+
+def test_where_every_answer_is_right_it_stays_above_nothing():
+    """Each row wants log odds of log((n + 1) / 1), and has 2 / T."""
+    labels = np.tile([0, 1], 100)
+    logits = np.where(labels[:, None] == [0, 1], 1.0, -1.0)
+    assert best_temperature(logits, labels) == pytest.approx(2 / np.log(201), rel=1e-3)
+
+
+def test_of_guesses_it_is_as_large_as_it_may_be():
+    random = np.random.default_rng(0)
+    logits = random.standard_normal((400, 2))
+    wrong = 1 - logits.argmax(1)
+    assert best_temperature(logits, wrong) == pytest.approx(LARGEST, rel=1e-3)
+
+
+def test_it_changes_no_answer():
+    random = np.random.default_rng(1)
+    logits = 5 * random.standard_normal((500, 4))
+    for temperature in (0.05, 0.7, 13.0):
+        assert (softmax(logits / temperature, 1).argmax(1) == logits.argmax(1)).all()
+        assert ((expit(logits / temperature) > 0.5) == (logits > 0)).all()
+
+
+def test_a_class_without_training_rows_has_no_part_in_it():
+    logits, labels = said(600, 3, too_sure=2.0)
+    more = np.column_stack([logits, np.full(600, ABSENT)])
+    rows = np.where(np.arange(600) < 30, 3, labels)
+    assert best_temperature(more, rows) == pytest.approx(best_temperature(logits[30:], labels[30:]), rel=1e-6)
+    with pytest.raises(DataError, match="no class of the training split"):
+        best_temperature(more, np.full(600, 3))
+    assert validation_temperature(more, np.full(600, 3)) == 1
+
+
+def test_too_few_rows_leave_it_at_one():
+    logits, labels = said(LEAST, 2, too_sure=3.0)
+    assert validation_temperature(logits[1:], labels[1:]) == 1
+    assert validation_temperature(logits, labels) == best_temperature(logits, labels) > 1.5
+    assert validation_temperature(np.zeros((0, 2)), np.zeros(0, int)) == 1
+
+
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 4.0])
+def test_probabilities_as_trained_come_back_from_calibrated_ones_as_a_file_holds_them(temperature):
+    logits = np.random.default_rng(2).standard_normal((300, 3)) * 3
+    for task, of, apart in (("single", lambda x: softmax(x, 1), 1e-6), ("multi", expit, 6e-3)):
+        kept = of(logits / temperature).astype(np.float32)
+        np.testing.assert_allclose(as_trained(kept, temperature, task), of(logits), atol=apart)
