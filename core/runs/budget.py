@@ -14,6 +14,7 @@ from core.runs import queue
 from core.runs.record import RunRecord
 from core.runs.store import this_machine
 from core.text.config import TextConfig
+from core.training.config import TFIDF
 
 LENGTHS: dict[str, dict[str, Any]] = {
     "short": {"training.epochs": 4, "data.limit": 16_000},
@@ -33,6 +34,10 @@ DENSE = 256
 """Up to this length a window saves nothing; as in core.models.attention, which needs torch (a test compares them)."""
 SIMILAR = 4.0
 """Runs that cost at most so many times more or less for each step can be compared."""
+
+
+LESSON_SECONDS, READ_SECONDS = 8e-5, 2e-6
+"""For each text of the training split and each token of the longest: five fits of TF-IDF, or one pass of a run."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,13 @@ def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None
     else:
         threads = config.training.threads or queue.threads()
         each = GUESS_SECONDS * cost / _cost(compose(GUESS_MODEL), GUESS_LENGTH) * max(1.0, 2 / threads)
-    return Estimate(steps, START_SECONDS + steps * each, len(nearest))
+    return Estimate(steps, START_SECONDS + _lessons(config, rows, length) + steps * each, len(nearest))
+
+
+def _lessons(config: RunConfig, rows: int, length: int) -> float:
+    """Seconds until the teacher has said of every text what it thinks of it."""
+    teacher = config.training.teacher
+    return rows * length * LESSON_SECONDS if teacher == TFIDF else rows * length * READ_SECONDS if teacher else 0.0
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from core.runs.budget import LENGTHS
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
+from core.runs.teacher import teacher_of
 
 
 def configure(data: str = "built-in", model: str = "ndt-01-n3", settings: Mapping[str, Any] | None = None) -> RunConfig:
@@ -58,14 +59,15 @@ def train(
         on_event: called with what happens; see `core.runs.worker.OnEvent`.
 
     Raises:
-        InputError: no such data, preset, setting or length; a run has this `name` already; as many runs wait as
-            this machine allows.
+        InputError: no such data, preset, setting or length; a run has this `name` already; the teacher is no
+            finished run; as many runs wait as this machine allows.
     """
     store = store or RunStore()
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
     given = {name: value for name, value in short.items() if value is not None}
     config = configure(data, model, {**_of_length(length), **(settings or {}), **given})
     check_room(store.folder)
+    teacher_of(config, store)
     record = store.create(config, model, name, exactly=True)
     return resume(record.run, store=store, on_event=on_event)
 
