@@ -21,6 +21,7 @@ from core.atomic import storage_errors, write_text
 from core.config import RunConfig, compose
 from core.data.sources import named, suited
 from core.exceptions import ConfigError, InputError, RunDamaged
+from core.models.presets import paper_of
 from core.numbers import count
 from core.runs.folders import refuse_reserved
 from core.runs.record import RunRecord
@@ -146,7 +147,7 @@ def _config(plan: Plan, cell: Cell, seed: int, fold: int) -> RunConfig:
     cut = {"data.folds": plan.folds, "data.fold": fold} if fold >= 0 else {}
     own = {"data.name": cell.data, "training.seed": seed, **cut}
     try:
-        return compose(cell.model, {**plan.settings, **cell.grid, **own}, suited(cell.data))
+        return compose(cell.model, {**plan.settings, **cell.grid, **own}, suited(cell.data, paper_of(cell.model)))
     except ConfigError as error:
         raise ConfigError(f"{cell.label}: {error}") from error
 

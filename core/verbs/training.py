@@ -10,8 +10,9 @@ from core.config import RunConfig, compose
 from core.data.config import DataConfig
 from core.data.sources import named, suited
 from core.exceptions import InputError
+from core.models.presets import paper_of
 from core.papers.reported import counterpart
-from core.runs.budget import LENGTHS
+from core.runs.budget import LENGTHS, shortened, uncut_rows
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
@@ -28,7 +29,7 @@ def configure(data: str = "built-in", model: str = "ndt-01-n3", settings: Mappin
         from core.data.load import load
 
         load(DataConfig(name=data))  # raises with the nearest name
-    return compose(model, {"data.name": data, **(settings or {})}, suited(data))
+    return compose(model, {"data.name": data, **(settings or {})}, suited(data, paper_of(model)))
 
 
 def train(
@@ -90,8 +91,9 @@ def resume(
 def summary(record: RunRecord) -> dict[str, Any]:
     """What a training run reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
 
-    `interval_method` says in words what an interval is. `reported` is what the paper reports for the same preset and
-    data set, with a note where splits differ; else null.
+    `interval_method` says in words what an interval is, `shortened` what it cost to train for less than the preset
+    does. `reported` is what the paper reports for the same preset and data set, with a note where splits differ; else
+    null.
     """
     from core.evaluation.intervals import METHOD
 
@@ -117,6 +119,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
             "lambda": [list(layer) for layer in paper.lambdas],
             "note": paper.note,
         },
+        "shortened": list(shortened(record.preset, record.config, uncut_rows(record.config, [record]))),
         "seconds": record.seconds,
     }
 
