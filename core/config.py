@@ -36,6 +36,7 @@ class RunConfig:
     def __post_init__(self) -> None:
         """What one room asks of another."""
         self._check_inputs()
+        self._check_start()
         for name, need in ACROSS.items():
             value, usual = valued(self, name), SETTINGS[name].default
             if need.refused and value != usual and not need.met(self.model):
@@ -44,6 +45,19 @@ class RunConfig:
             raise ConfigError(
                 f"training.diversity={self.training.diversity}: needs maps, and with a window there are none beyond "
                 f"{DENSE_TRACE} tokens; choose text.max_length={DENSE_TRACE}, or model.attention.window=0"
+            )
+
+    def _check_start(self) -> None:
+        """What only a training that starts from another run has a use for, and how far it goes."""
+        for name in ("text.grown", "training.frozen"):
+            if (value := valued(self, name)) and not self.training.start:
+                raise ConfigError(
+                    f"{name}={value}: of a training that starts from another run; name it, training.start=RUN"
+                )
+        most = self.model.layers + 1
+        if self.training.frozen > most:
+            raise ConfigError(
+                f"training.frozen={self.training.frozen}: the words and {self.model.layers} layers, so {most} at most"
             )
 
     def _check_inputs(self) -> None:
@@ -99,6 +113,10 @@ ACROSS = {
     "training.lambda_lr": Need(
         lambda model: model.has_lambda, f"this model has no lambda; choose training.lambda_lr=1, {_TWO_MAPS}"
     ),
+    **{
+        name: Need(lambda model: model.family == "encoder", "only an encoder has layers for it")
+        for name in ("training.start", "training.frozen", "training.layer_decay")
+    },
     "training.masked_epochs": Need(
         lambda model: model.family == "encoder" and model.pad_mode == "masked",
         "guesses words from those around, which only an encoder that masks its padding does here; choose "
@@ -108,7 +126,7 @@ ACROSS = {
         lambda model: model.has_lambda,
         f"pushes the maps of a head apart, and there are no two; choose training.diversity=0, {_TWO_MAPS}",
     ),
-    **{f"training.{name}": _BY_STEPS for name in ("word_dropout", "vectors", "teacher")},
+    "training.word_dropout": _BY_STEPS,
     "text.char_ngrams": Need(
         lambda model: model.family.startswith("tfidf"),
         "only TF-IDF counts character n-grams; choose text.char_ngrams=0, or model.family=tfidf-logreg",

@@ -30,6 +30,7 @@ def train(
     model: str = "ndt-01-n3",
     settings: Mapping[str, Any] | None = None,
     *,
+    start: str = "",
     length: str = "",
     epochs: int | None = None,
     seed: int | None = None,
@@ -45,6 +46,7 @@ def train(
         data: A registered name (`data_list` has all), a file or a folder.
         model: A preset; `presets` has all.
         settings: Dotted settings on top of it, e.g. `{"training.lr": 1e-3, "model.width": 64}`.
+        start: Short for `training.start`: a finished run whose tokenizer, words and layers this one starts from.
         length: Epochs and training rows at most: `short`, `medium` or `full`; `settings` override it.
         epochs: Short for `training.epochs`.
         seed: Short for `training.seed`.
@@ -61,7 +63,8 @@ def train(
         SentiscopeError: Training failed; the run says why.
     """
     store = RunStore()
-    short: dict[str, Any] = {"length": length, "epochs": epochs, "seed": seed, "limit": limit, "name": name}
+    short: dict[str, Any] = {"start": start, "length": length, "epochs": epochs, "seed": seed, "limit": limit}
+    short["name"] = name
     with _told(on_event) as tell:
         return Run(verbs.train(data, model, settings, **short, store=store, on_event=tell)["run"], store)
 

@@ -19,6 +19,9 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     context: typer.Context,
     data: Annotated[str, typer.Option(help="A registered name, a file or a folder.")] = "built-in",
     model: Annotated[str, typer.Option(help="A preset; `sentiscope presets` lists all.")] = "ndt-01-n3",
+    start: Annotated[
+        str, typer.Option("--from", metavar="RUN", help="Start from what this finished run has learned.")
+    ] = "",
     settings: Set = None,
     length: Annotated[str, typer.Option(help=f"Epochs and rows at most: {', '.join(LENGTHS)}.")] = "",
     epochs: Annotated[int | None, typer.Option(help="Short for --set training.epochs.")] = None,
@@ -39,6 +42,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
                 data,
                 model,
                 parse_settings(settings or []),
+                start=start,
                 length=length,
                 epochs=epochs,
                 seed=seed,
@@ -60,11 +64,11 @@ def _given(context: typer.Context) -> set[str]:
 
 def _show_training(result: dict[str, Any]) -> None:
     say(f": {result['status']} in {result['seconds']:.0f} s", head=result["run"])
+    if start := result.get("start"):
+        say(f"Started from {verbs.started(start)}")
     rows = verbs.scores(result)
     tabulate(
         [{key: cell_text(value) for key, value in row.items()} for row in rows], tuple(rows[0]) if rows else ("split",)
     )
-    for sentence in result["shortened"]:
-        say(sentence, head="Note: ")
     if result["status"] == "done":
         say(f'Look inside: sentiscope inspect {result["run"]} "not bad at all"')

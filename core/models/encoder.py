@@ -167,6 +167,17 @@ class EncoderClassifier(nn.Module):
         return found | {name: [factor.item()] for name, factor in factors.items()}
 
     @property
+    def components(self) -> int:
+        """N, of every layer."""
+        return self._attentions[0].components
+
+    def depth(self, name: str) -> int:
+        """How far up the parameter of this name stands: 0 the words, then the layers from 1, above them the head."""
+        if name.startswith(("embedding.", "positions.")) or name == "class_token":
+            return 0
+        return int(name.split(".")[1]) + 1 if name.startswith("layers.") else len(self.layers) + 1
+
+    @property
     def _attentions(self) -> list[Attention]:
         return [layer.attention for layer in cast(Iterable[Layer], self.layers)]
 

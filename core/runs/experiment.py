@@ -7,7 +7,6 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,9 +28,10 @@ from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.models.build import Model, build
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
-from core.runs import queue, taught
+from core.runs import queue
 from core.runs.record import CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS, MaskedWords
 from core.runs.results import Evaluated, write_split
+from core.runs.start import Start
 from core.runs.store import RunStore, this_machine
 from core.text.config import TextConfig
 from core.text.token_table import TokenTable, token_table
@@ -46,9 +46,7 @@ from core.training.inside import read_gates, read_inside
 from core.training.lexicon import fit_lexicon
 from core.training.linear import fit_linear
 from core.training.loop import PROBE, Events, Training
-from core.training.loss import taught_targets
 from core.training.masked import Masking
-from core.training.ppmi import start_from, word_vectors
 from core.training.temperature import validation_temperature
 
 Tell = Callable[[dict[str, Any]], None]
@@ -81,7 +79,6 @@ class Experiment(Events):
             self._add_results(yardstick={"left_out": str(error)})
         # A run that is done is never resumed, and a checkpoint is four times as large as the weights.
         shutil.rmtree(self.folder / CHECKPOINT, ignore_errors=True)
-        (self.folder / taught.FILE).unlink(missing_ok=True)
 
     def _settle(self) -> torch.device:
         """Device and threads of this process."""
@@ -112,22 +109,24 @@ class Experiment(Events):
 
     def _by_steps(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
         self._note("tokenizer")
-        tokenizer = self._tokenizer(dataset)
-        examples = self._taught(dataset, _examples(dataset, TRAIN, tokenizer))
+        tokenizer, start = self._tokenizer(dataset)
         torch.manual_seed(self.config.training.seed)
         model = build(
             self.config.model,
             vocabulary=tokenizer.size,
             classes=len(dataset.classes),
             max_length=tokenizer.max_length,
-        ).to(device)
-        self._start(model, examples, tokenizer)
+        )
+        if start is not None:
+            self._add_results(start=start.into(model, dataset.classes))
+        model = model.to(device)
         self._update(
             vocabulary=tokenizer.size,
             max_length=tokenizer.max_length,
             parameters=parameter_count(model),
             data_notes=(*dataset.notes, *tokenizer.notes),
         )
+        examples = _examples(dataset, TRAIN, tokenizer)
         before = self._guess_masked_words(model, examples.tokens, device)
         training = Training(
             model=model,
@@ -151,23 +150,6 @@ class Experiment(Events):
         self._update(seconds=before + outcome.seconds)
         self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
         return model, tokenizer
-
-    def _taught(self, dataset: Dataset, examples: Examples) -> Examples:
-        """With what a teacher says of the texts, where there is one."""
-        training = self.config.training
-        if not training.teacher:
-            return examples
-        self._note("teacher")
-        said = taught.taught(self.store, self.folder, self.config, dataset, self._pause)
-        return replace(examples, targets=taught_targets(examples.labels, said, training.teacher_weight))
-
-    def _start(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
-        """Word vectors in place of drawn ones; a training that goes on has its own."""
-        training = self.config.training
-        if training.vectors == "ppmi" and not (self.folder / CHECKPOINT).is_dir():
-            self._note("vectors")
-            width = self.config.model.width
-            start_from(model, *word_vectors(examples.tokens, size=tokenizer.size, width=width, seed=training.seed))
 
     def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
         """The stage before the labels, where one is asked for; the seconds that it took."""
@@ -194,14 +176,20 @@ class Experiment(Events):
         self._add_results(masked={"loss": loss, "epochs": epochs, "seconds": seconds})
         return seconds
 
-    def _tokenizer(self, dataset: Dataset) -> Tokenizer:
-        """Fitted; a training run that goes on keeps its own, since the file of a lexicon may have changed or gone."""
-        path = self.folder / TOKENIZER
+    def _tokenizer(self, dataset: Dataset) -> tuple[Tokenizer, Start | None]:
+        """Fitted, or that of the run to start from, and what is to be copied from there.
+
+        A training that goes on keeps its own: the run that it started from, or the file of a lexicon, may have gone.
+        """
+        path, config = self.folder / TOKENIZER, self.config
         if (self.folder / CHECKPOINT).is_dir() and path.is_file():
-            return load_tokenizer(path)
-        tokenizer = fit_tokenizer(_texts_to_fit(dataset, self.config.text), self.config.text)
+            return load_tokenizer(path), None
+        texts, start = _texts_to_fit(dataset, config.text), None
+        if config.training.start:
+            start = Start.of(self.store, config.training.start, texts, config.text)
+        tokenizer = start.tokenizer if start else fit_tokenizer(texts, config.text)
         write_text(path, tokenizer.to_json())
-        return tokenizer
+        return tokenizer, start
 
     def _plan(self, training: Training) -> None:
         """Say before the first step how many there are and on how much data; what a checkpoint knows stays."""
@@ -309,14 +297,10 @@ class Experiment(Events):
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
         write_bytes(self.folder / WEIGHTS, safetensors.torch.save(weights))
 
-    def _pause(self) -> None:
-        """A good moment to stop."""
+    def _note(self, kind: str, **more: Any) -> None:
+        """Tell what begins now; a good moment to stop."""
         if self._stopped():
             raise Cancelled("cancelled")
-
-    def _note(self, kind: str, **more: Any) -> None:
-        """Tell what begins now."""
-        self._pause()
         self.tell({"kind": kind, **more})
 
     def _add_results(self, **results: Any) -> None:

@@ -133,6 +133,22 @@ class Inference(Timing, total=False):
     """A fingerprint: times of different machines are not compared."""
 
 
+class Started(TypedDict, total=False):
+    """What a training took over from the run that it started from."""
+
+    run: str
+    numbers: Count
+    """How many numbers of the model were copied,"""
+    of: Count
+    """of so many."""
+    fresh: list[str]
+    """Tensors that were not copied."""
+    partly: list[str]
+    """Tensors of which some rows were."""
+    words: Count
+    """Tokens that are new."""
+
+
 class MaskedWords(TypedDict, total=False):
     """How the stage of masked words ended."""
 
@@ -164,6 +180,7 @@ Results = TypedDict(
         "scalars": dict[str, list[Figure]],
         "gates": list[list[Figure]],
         "silhouette": dict[str, Silhouette],
+        "start": Started,
         "masked": MaskedWords,
         "inference": Inference,
         "neutral_share": dict[str, Figure | None],
@@ -229,13 +246,12 @@ class RunRecord:
     @property
     def unbound(self) -> str:
         """Why a run that came from another machine cannot be trained on here, and what to do; empty: it can."""
-        data, lexicon, teacher = self.config.data.name, self.config.text.lexicon, self.config.training.teacher
-        files = [name.removeprefix(ELSEWHERE) for name in (data, lexicon, teacher) if name.startswith(ELSEWHERE)]
+        data, lexicon = self.config.data.name, self.config.text.lexicon
+        files = [name.removeprefix(ELSEWHERE) for name in (data, lexicon) if name.startswith(ELSEWHERE)]
         if not files:
             return ""
         own = f"--data {'FILE' if data.startswith(ELSEWHERE) else data}"
         own += " --set text.lexicon=FILE" if lexicon.startswith(ELSEWHERE) else ""
-        own += " --set training.teacher=RUN" if teacher.startswith(ELSEWHERE) else ""
         return (
             f"run '{self.run}' was made with {' and '.join(map(repr, files))} of the machine that it comes from, which "
             "did not come with it: it can be looked at and not be trained here. With a copy of your own train it anew: "

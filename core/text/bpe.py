@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice, pairwise
 from typing import Any
 
 import tokenizers as hf
@@ -13,7 +14,7 @@ from core.exceptions import ConfigError
 from core.text.config import TextConfig
 from core.text.ids import FIRST, SPECIALS
 from core.text.normalise import prepare_all
-from core.text.tokenizer import State, Tokenizer, automatic_length
+from core.text.tokenizer import Grown, State, Tokenizer, automatic_length, ranked
 
 ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
 """The 256 symbols that stand for bytes inside the tokenizer and never on a page."""
@@ -72,6 +73,30 @@ class BpeTokenizer(Tokenizer):
         """The text of an id, its leading blank included; pieces of a character show as U+FFFD."""
         return SPECIALS[token] if token < FIRST else self._model.decode([token - FIRST])
 
+    def grown(self, texts: Iterable[str], count: int) -> Grown:
+        """With the most frequent words that are cut into pieces.
+
+        The merges that join such a word come after all others, so that only what stayed in these pieces is joined.
+        """
+        split = self._model.pre_tokenizer.pre_tokenize_str
+        counts = Counter(word for text in prepare_all(texts, self.config) for word, _ in split(text))
+        cut = Counter({word: number for word, number in counts.items() if len(self._cut(word)) > 1})
+        vocabulary, joined = dict.fromkeys(self._vocabulary), dict[tuple[str, str], int]()
+        for word in ranked(cut, self.config.min_freq, count):
+            pieces = _join(self._cut(word), joined)
+            while len(pieces) > 1:
+                joined[pieces[0], pieces[1]] = len(joined)
+                vocabulary[pieces[0] + pieces[1]] = None
+                pieces = _join(pieces, joined)
+        pieces = list(vocabulary)
+        ids = {piece: number for number, piece in enumerate(pieces, start=FIRST)}
+        origins = [[ids[part] for part in self._cut(piece)] for piece in pieces[len(self._vocabulary) :]]
+        return Grown(BpeTokenizer(pieces, [*self._merges, *joined], self.config, self.max_length), origins)
+
+    def _cut(self, word: str) -> list[str]:
+        """The pieces of a word in byte symbols."""
+        return [piece.value for piece in self._model.model.tokenize(word)]
+
     def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         found = self._model.encode(text)
         return [each + FIRST for each in found.ids], [_without_blank(text, *span) for span in found.offsets]
@@ -104,6 +129,17 @@ def _pipeline(model: hf.models.BPE) -> hf.Tokenizer:
     pipeline.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=True)
     pipeline.decoder = hf.decoders.ByteLevel()
     return pipeline
+
+
+def _join(pieces: list[str], ranks: Mapping[tuple[str, str], int]) -> list[str]:
+    """Neighbours joined by merges, the earliest one first, as byte-pair encoding does."""
+    while True:
+        pairs = list(pairwise(pieces))
+        known = [pair for pair in pairs if pair in ranks]
+        if not known:
+            return pieces
+        place = pairs.index(min(known, key=ranks.__getitem__))
+        pieces = [*pieces[:place], pieces[place] + pieces[place + 1], *pieces[place + 2 :]]
 
 
 def _pair(merge: Any) -> tuple[str, str]:

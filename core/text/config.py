@@ -11,6 +11,8 @@ from core.settings import check_ranges, setting
 Normaliser = Literal["none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released"]
 TokenizerKind = Literal["word", "bpe"]
 TaggerKind = Literal["none", "auto", "en", "de", "nl"]
+READING = ("normaliser", "mark_elongation", "mark_capitals", "tokenizer", "max_vocab", "min_freq")
+"""Settings by which a text becomes tokens: a training that starts from another run keeps them."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,12 @@ class TextConfig:
         "train",
         help="train: the vocabulary comes from the training split · all: also from the texts of validation and test, a "
         "leak of their words (not of their labels) that some papers have.",
+    )
+    grown: int = setting(
+        0,
+        help="Of a training that starts from another run: so many frequent words of the new texts, unknown to its "
+        "tokenizer or cut into pieces by it, become tokens of their own; 0: it is kept as it is.",
+        within=(0, 1_000_000),
     )
     max_length: int = setting(
         0,

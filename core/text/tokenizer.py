@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from core.atomic import write_text
+from core.exceptions import ConfigError
 from core.stored import Count
 from core.text import annotate
 from core.text.config import TextConfig
@@ -44,6 +45,14 @@ class Encoding(NamedTuple):
     """Part of speech of each token's word (ids of `core.text.tags.TAGS`, 0: none); None without a tagger."""
     polarity: list[tuple[float, float, float]] | None = None
     """(positive, neutral, negative) of each token; None without a lexicon."""
+
+
+class Grown(NamedTuple):
+    """A tokenizer with new tokens behind those of another."""
+
+    tokenizer: Tokenizer
+    origins: list[list[int]]
+    """Of each new token the ids of the pieces that it was before; empty: it was unknown."""
 
 
 class Annotated(NamedTuple):
@@ -115,6 +124,19 @@ class Tokenizer(ABC):
     @abstractmethod
     def restore(cls, state: State, config: TextConfig, max_length: int) -> Self:
         """The tokenizer of a saved state; any ValueError, KeyError or TypeError means damage."""
+
+    def grown(self, texts: Iterable[str], count: int) -> Grown:
+        """The same tokenizer with frequent words of other texts as tokens of their own; the ids it had stay.
+
+        Args:
+            texts: not normalised.
+            count: of new words at most: those that are cut into pieces or unknown so far and occur `text.min_freq`
+                times or more, the most frequent first.
+
+        Raises:
+            ConfigError: a kind of tokenizer that cannot grow.
+        """
+        raise ConfigError("text.grown: these tokens are no words that could become more; choose text.grown=0")
 
     def encode(self, text: str) -> Encoding:
         """One text with everything a page shows of it."""

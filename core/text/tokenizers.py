@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import logging
 from collections.abc import Iterable
@@ -13,11 +14,11 @@ from core.exceptions import ConfigError, RunDamaged
 from core.paths import regular_bytes
 from core.text.annotate import choose_tagger
 from core.text.bpe import BpeTokenizer
-from core.text.config import TextConfig
+from core.text.config import READING, TextConfig
 from core.text.lexicon import Lexicon
 from core.text.ngrams import NGramTokenizer
 from core.text.tags import Tagger
-from core.text.tokenizer import VERSION, State, Tokenizer
+from core.text.tokenizer import VERSION, Grown, State, Tokenizer, automatic_length
 from core.text.word_level import WordTokenizer
 
 log = logging.getLogger(__name__)
@@ -39,7 +40,34 @@ def fit_tokenizer(texts: Iterable[str], config: TextConfig) -> Tokenizer:
         NotAvailable: a package is missing.
     """
     texts = list(texts)
-    tokenizer = (BpeTokenizer if config.tokenizer == "bpe" else WordTokenizer).fit(texts, config)
+    return _informed((BpeTokenizer if config.tokenizer == "bpe" else WordTokenizer).fit(texts, config), texts, config)
+
+
+def adopt_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) -> Grown:
+    """Another run's tokenizer for these training texts: its ids stay, its words grow, all else is as the settings say.
+
+    Raises:
+        ConfigError: settings of how texts are read that differ from its own; names them.
+        DataError: the lexicon cannot be used.
+        NotAvailable: a package is missing.
+    """
+    for name in READING:
+        own, wanted = getattr(known.config, name), getattr(config, name)
+        if own != wanted:
+            raise ConfigError(f"text.{name}={wanted}: the run that this training starts from reads with {own}")
+    texts = list(texts)
+    adopted = copy.copy(known)
+    adopted.config, adopted.tagger, adopted.lexicon, adopted.counts = config, None, None, None
+    grown = adopted.grown(texts, config.grown) if config.grown else Grown(adopted, [])
+    tokenizer = grown.tokenizer
+    tokenizer.max_length = config.max_length
+    if not tokenizer.max_length:
+        tokenizer.max_length = automatic_length([len(ids) for ids in tokenizer.encode_batch(texts)])
+    return grown._replace(tokenizer=_informed(tokenizer, texts, config))
+
+
+def _informed(tokenizer: Tokenizer, texts: list[str], config: TextConfig) -> Tokenizer:
+    """With what is known of each token besides: parts of speech, polarities."""
     tokenizer.tagger, tokenizer.notes = choose_tagger(texts, config)
     if config.tokenizer_fit == "all":
         tokenizer.notes += (LEAK,)

@@ -8,8 +8,8 @@ from typing import Any
 
 from core.text.config import TextConfig
 from core.text.ids import FIRST, SPECIALS, UNKNOWN
-from core.text.normalise import prepare
-from core.text.tokenizer import State, Tokenizer, automatic_length, ranked
+from core.text.normalise import prepare, prepare_all
+from core.text.tokenizer import Grown, State, Tokenizer, automatic_length, ranked
 from core.text.words import split_words, word_pattern
 
 
@@ -50,6 +50,13 @@ class WordTokenizer(Tokenizer):
     def words(self) -> set[str]:
         """The vocabulary, lower-cased."""
         return {word.lower() for word in self._words}
+
+    def grown(self, texts: Iterable[str], count: int) -> Grown:
+        """With the most frequent unknown words."""
+        counts = Counter(word for text in prepare_all(texts, self.config) for word in split_words(text))
+        unknown = Counter({word: number for word, number in counts.items() if word not in self._ids})
+        new = ranked(unknown, self.config.min_freq, count)
+        return Grown(WordTokenizer([*self._words, *new], self.config, self.max_length), [[] for _ in new])
 
     def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         found = list(word_pattern().finditer(text))

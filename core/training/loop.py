@@ -26,7 +26,7 @@ from core.training.device import check_precision, random_state, repeatable, rest
 from core.training.history import HistoryWriter, Row, truncate
 from core.training.inside import read_gates, read_inside
 from core.training.loss import Loss, training_loss
-from core.training.parameters import parameter_groups
+from core.training.parameters import freeze, parameter_groups
 from core.training.schedule import rate
 from core.training.word_dropout import forget_words
 
@@ -105,8 +105,8 @@ class Training:
         self.metric = metric_for(config.metric, self.task, ordered=self.ordered)
         known = torch.from_numpy(labels.copy())
         self.loss = training_loss(config, known, classes=self.classes, task=self.task, device=self.device)
-        lambdas = self.model.lambda_parameters()
-        groups = parameter_groups(self.model, lambdas, config.weight_decay, config.decay, config.lambda_lr)
+        freeze(self.model, config)
+        groups = parameter_groups(self.model, config)
         self.parameters = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = AdamW(groups)
         self.epoch_steps = math.ceil(len(self.targets) / config.batch_size)

@@ -102,9 +102,10 @@ class Masking:
             self.guess = Guess(width, vocabulary).to(self.device)
         self.both = nn.ModuleDict({"model": self.model, "guess": self.guess})
         self.model.head.requires_grad_(False)  # it has no part in this
-        lambdas = {f"model.{name}" for name in self.model.lambda_parameters()}
         config = self.config
-        groups = parameter_groups(self.both, lambdas, config.weight_decay, config.decay, config.lambda_lr)
+        guess = {f"guess.{name}": parameter for name, parameter in self.guess.named_parameters()}
+        own = {"names": list(guess), "params": list(guess.values()), "weight_decay": config.weight_decay, "rate": 1.0}
+        groups = [*parameter_groups(self.model, config), own]
         self.parameters = [parameter for group in groups for parameter in group["params"]]
         self.optimizer = AdamW(groups)
         self.epoch_steps = math.ceil(len(self.tokens) / config.batch_size)

@@ -2,49 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any, Literal
+from typing import Any
 
-from torch import nn
+from core.models.build import Model
+from core.models.encoder import EncoderClassifier
+from core.training.config import TrainingConfig
 
 
-def parameter_groups(
-    model: nn.Module,
-    lambdas: Collection[str],
-    weight_decay: float,
-    decay: Literal["all", "matrices"] = "all",
-    lambda_lr: float = 1.0,
-) -> list[dict[str, Any]]:
+def freeze(model: Model, config: TrainingConfig) -> None:
+    """Keep what stands below `config.frozen` from learning, and nothing else."""
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(_depth(model, name) >= config.frozen)
+
+
+def parameter_groups(model: Model, config: TrainingConfig) -> list[dict[str, Any]]:
     """Groups for AdamW, each with the `names` of its parameters in order.
+
+    `rate` is the factor on the learning rate: `lambda_lr` of what makes lambda, and `layer_decay` to the power of how
+    far below the head a parameter stands (Howard and Ruder 2018; Clark et al. 2020).
 
     Args:
         model: every trainable parameter of it lands in exactly one group.
-        lambdas: names of the parameters that make lambda (its vectors, beta), as the model tells them.
-        weight_decay: of what is decayed.
-        decay: everything but lambda, or of that only what has two dimensions or more: no bias, norm, gate or factor.
-
-        lambda_lr: factor on the learning rate of the lambdas.
-
-    Raises:
-        ValueError: a lambda name that the model has not.
+        config: decay, weight_decay, lambda_lr, layer_decay.
     """
+    lambdas = model.lambda_parameters()
+    groups: dict[tuple[str, float], list[str]] = {}
     named = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
-    if unknown := set(lambdas) - set(named):
-        raise ValueError(f"no trainable parameter named {min(unknown)}")
-    spared = {name for name in named if decay == "matrices" and named[name].ndim < 2} - set(lambdas)
-    roles = {
-        "weights": ([name for name in named if name not in lambdas and name not in spared], weight_decay),
-        "vectors": ([name for name in named if name in spared], 0.0),
-        "lambda": ([name for name in named if name in lambdas], 0.0),
-    }
+    for name, parameter in named.items():
+        spared = config.decay == "matrices" and parameter.ndim < 2
+        role = "lambda" if name in lambdas else "vectors" if spared else "weights"
+        below = _head(model) - _depth(model, name)
+        factor = config.lambda_lr if role == "lambda" else 1.0
+        groups.setdefault((role, factor * config.layer_decay**below), []).append(name)
+    order = {role: place for place, role in enumerate(("weights", "vectors", "lambda"))}
     return [
         {
             "role": role,
             "names": names,
             "params": [named[name] for name in names],
-            "weight_decay": decay,
-            "rate": lambda_lr if role == "lambda" else 1.0,
+            "weight_decay": config.weight_decay if role == "weights" else 0.0,
+            "rate": rate,
         }
-        for role, (names, decay) in roles.items()
-        if names
+        for (role, rate), names in sorted(groups.items(), key=lambda each: order[each[0][0]])
     ]
+
+
+def _depth(model: Model, name: str) -> int:
+    return model.depth(name) if isinstance(model, EncoderClassifier) else 0
+
+
+def _head(model: Model) -> int:
+    return len(model.layers) + 1 if isinstance(model, EncoderClassifier) else 0

@@ -27,7 +27,7 @@ from core.verbs.runs import (
     runs_table,
 )
 from core.verbs.sweeps import sweep, sweeps_cancel, sweeps_list, sweeps_remove, sweeps_show
-from core.verbs.training import configure, resume, scores, summary, train
+from core.verbs.training import configure, resume, scores, started, summary, train
 
 __all__ = [
     "answer",
@@ -60,6 +60,7 @@ __all__ = [
     "runs_table",
     "scores",
     "sentence",
+    "started",
     "summary",
     "sweep",
     "sweeps_cancel",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from core.exceptions import InputError
 from core.runs.store import RunStore
 
 
@@ -41,14 +40,11 @@ def compare(
         As `core.runs.comparison.compare`.
 
     Raises:
-        InputError: no such run, data, split, column or metric, runs that have other rows or classes, or labels to
-            rename without data.
+        InputError: no such run, data, split, column or metric, or runs that have other rows or classes.
     """
     from core.runs import comparison
     from core.runs.judged import Wanted
 
-    if rename and not data:
-        raise InputError("--map belongs to --data: on their own data runs have the labels that they were trained with")
-    wanted = Wanted(data, split, rename or {}, asked=("compare", run, *others)) if data else None
+    wanted = Wanted(data, split, rename or {}) if data else None
     sides = comparison.read_sides(store or RunStore(), [run, *others], split=split, wanted=wanted)
     return comparison.compare(sides, metrics=metrics, by=by)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.exceptions import InputError, RunDamaged
+from core.runs.start import with_start
 from core.runs.store import RunStore
 from core.verbs.training import configure
-
-if TYPE_CHECKING:
-    pass
 
 
 def sweep(  # noqa: PLR0913 - what a plan is made of, by name
@@ -61,7 +59,7 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     if models or data or grid or settings or seeds or folds:
         default = planned.Plan(name)
         values = {setting: tuple(map(str, each)) for setting, each in (grid or {}).items()}
-        fixed = {setting: str(value) for setting, value in (settings or {}).items()}
+        fixed = {setting: str(value) for setting, value in with_start(settings or {}, store).items()}
         chosen = tuple(models) or default.models, tuple(data) or default.data
         plan = planned.Plan(name, *chosen, values, fixed, tuple(seeds) or default.seeds, folds)
         for each in plan.data:

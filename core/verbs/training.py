@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.config import RunConfig, compose
 from core.data.config import DataConfig
 from core.data.sources import named, suited
 from core.exceptions import InputError
-from core.models.presets import paper_of
+from core.numbers import count, whole_percent
 from core.papers.reported import counterpart
-from core.runs.budget import LENGTHS, shortened, uncut_rows
+from core.runs.budget import LENGTHS
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
+from core.runs.start import START, with_start
 from core.runs.store import RunStore
-from core.runs.teacher import teacher_of
 
 
-def configure(data: str = "built-in", model: str = "ndt-01-n3", settings: Mapping[str, Any] | None = None) -> RunConfig:
+def configure(
+    data: str = "built-in",
+    model: str = "ndt-01-n3",
+    settings: Mapping[str, Any] | None = None,
+    *,
+    store: RunStore | None = None,
+) -> RunConfig:
     """The complete settings of a run: what suits the data set, over it the preset's own, over them `settings`.
+
+    With `training.start` the tokenizer and the body of the model are those of that run, of `store`, unless set.
 
     Raises:
         InputError: unknown preset, setting, data set or path.
@@ -29,14 +37,15 @@ def configure(data: str = "built-in", model: str = "ndt-01-n3", settings: Mappin
         from core.data.load import load
 
         load(DataConfig(name=data))  # raises with the nearest name
-    return compose(model, {"data.name": data, **(settings or {})}, suited(data, paper_of(model)))
+    return compose(model, {"data.name": data, **with_start(settings or {}, store or RunStore())}, suited(data))
 
 
-def train(
+def train(  # noqa: PLR0913 - what a training is chosen by, by name
     data: str = "built-in",
     model: str = "ndt-01-n3",
     settings: Mapping[str, Any] | None = None,
     *,
+    start: str = "",
     length: str = "",
     epochs: int | None = None,
     seed: int | None = None,
@@ -51,6 +60,7 @@ def train(
         data: a registered name, a file or a folder.
         model: a preset.
         settings: dotted settings on top of it, e.g. `{"training.lr": 1e-3}`.
+        start: short for `training.start`, a finished run whose tokenizer, words and layers this one starts from.
         length: epochs and training rows at most: `short`, `medium` or `full`; `settings` override it.
         epochs: short for `training.epochs`.
         seed: short for `training.seed`.
@@ -60,15 +70,14 @@ def train(
         on_event: called with what happens; see `core.runs.worker.OnEvent`.
 
     Raises:
-        InputError: no such data, preset, setting or length; a run has this `name` already; the teacher is no
-            finished run; as many runs wait as this machine allows.
+        InputError: no such data, preset, setting or length; a run has this `name` already; as many runs wait as
+            this machine allows.
     """
     store = store or RunStore()
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
-    given = {name: value for name, value in short.items() if value is not None}
-    config = configure(data, model, {**_of_length(length), **(settings or {}), **given})
+    given = {name: value for name, value in short.items() if value is not None} | ({START: start} if start else {})
+    config = configure(data, model, {**_of_length(length), **(settings or {}), **given}, store=store)
     check_room(store.folder)
-    teacher_of(config, store)
     record = store.create(config, model, name, exactly=True)
     return resume(record.run, store=store, on_event=on_event)
 
@@ -91,9 +100,8 @@ def resume(
 def summary(record: RunRecord) -> dict[str, Any]:
     """What a training run reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
 
-    `interval_method` says in words what an interval is, `shortened` what it cost to train for less than the preset
-    does. `reported` is what the paper reports for the same preset and data set, with a note where splits differ; else
-    null.
+    `interval_method` says in words what an interval is. `reported` is what the paper reports for the same preset and
+    data set, with a note where splits differ; else null.
     """
     from core.evaluation.intervals import METHOD
 
@@ -108,7 +116,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "metrics": results.get("metrics", {}),
         "intervals": results.get("intervals", {}),
         "interval_method": METHOD,
-        **{name: results[name] for name in ("tuned", "temperature") if name in results},
+        **{name: results[name] for name in ("tuned", "temperature", "start") if name in results},
         "lambda": results.get("lambda", []),
         "yardstick": results.get("yardstick", {}),
         "reported": None
@@ -119,9 +127,26 @@ def summary(record: RunRecord) -> dict[str, Any]:
             "lambda": [list(layer) for layer in paper.lambdas],
             "note": paper.note,
         },
-        "shortened": list(shortened(record.preset, record.config, uncut_rows(record.config, [record]))),
         "seconds": record.seconds,
     }
+
+
+def started(start: Mapping[str, Any]) -> str:
+    """What a training took over, for a person: of which run, how much, and what is new."""
+    parts = [
+        f"{count(start['words'])} words" if start["words"] else "",
+        *_tops(start["partly"]),
+        *_tops(start["fresh"]),
+    ]
+    new = ", ".join(filter(None, dict.fromkeys(parts)))
+    return f"'{start['run']}': {whole_percent(start['numbers'] / start['of'])} of the numbers copied" + (
+        f"; new, in whole or in part: {new}" if new else ""
+    )
+
+
+def _tops(names: Sequence[str]) -> list[str]:
+    """Tensors by the part of the model that they belong to: `layers.1.attention.query.weight` → `query`."""
+    return [name.split(".")[-2] if name.count(".") > 1 else name.split(".")[0] for name in names]
 
 
 def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:

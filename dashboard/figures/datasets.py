@@ -13,7 +13,7 @@ import pandas as pd
 
 from core.data import library
 from core.data.config import DataConfig
-from core.data.sources import SOURCES, Registered
+from core.data.sources import SOURCES, Registered, parts
 from core.data.table import TRAIN, Dataset, indicators
 from core.evaluation.multilabel import label_names
 from core.paths import Allowed, resolve
@@ -84,7 +84,7 @@ def option_of(name: str, known: Sequence[Option], allowed: Allowed) -> Option:
     """The option of that name, or one for the path of a file or folder.
 
     Args:
-        name: As chosen, typed or found in a link.
+        name: As chosen, typed or found in a link; several names with + between are one.
         known: What `options` gives.
         allowed: Which paths of this machine may be opened.
 
@@ -94,6 +94,10 @@ def option_of(name: str, known: Sequence[Option], allowed: Allowed) -> Option:
     found = next((option for option in known if option.id == name), None)
     if found is not None:
         return found
+    mixed = parts(name)
+    lacking = next((f"{each.id}: {each.lacking}" for each in known if each.id in mixed and each.lacking), "")
+    if mixed:
+        return Option(name, {"data.name": name}, lacking=lacking)
     resolve(name, allowed, folders=True)
     return Option(name, {"data.name": name})
 

@@ -12,7 +12,8 @@ from core.config import RunConfig, compose, inputs
 from core.exceptions import SentiscopeError
 from core.models.presets import PRESETS
 from core.runs import jobs
-from core.runs.budget import LENGTHS, estimate, shortened, size, uncut_rows
+from core.runs.budget import LENGTHS, estimate, size
+from core.runs.start import START
 from core.verbs import configure
 from dashboard import access, data, state
 from dashboard.figures.composing import size_phrase, summary
@@ -58,6 +59,7 @@ def train_form() -> None:
             required=True,
             help=LENGTH_HELP,
         )
+        _start_from()
         st.button("Start training", type="primary", on_click=_start, key="start")
     line = PRESETS[state.draft(state.PRESET, MODEL)].line
     if text := state.take(state.PROBLEM):
@@ -76,13 +78,25 @@ def train_form() -> None:
     large = size(draft.config, records)
     cost = f"{size_phrase(large)}. {time_text(estimate(draft.config, records), draft.config)}.".replace("..", ".")
     caption(f"{line} {cost}")
-    for sentence in shortened(draft.model, draft.config, uncut_rows(draft.config, records)):
-        caption(sentence)
     command = command_line(access.written(draft.source), draft.model, draft.settings, state.draft(state.NAME, ""))
     words = f"{summary(draft.config, state.typed(state.SETTING), draft.along)} {cost}"
     defaults = _defaults(draft.along)
     composer(defaults, draft.config.model, partial(composed, draft.config, large, words, command))
     setting_fields(defaults, command)
+
+
+def _start_from() -> None:
+    """The run whose tokenizer, words and layers a training begins with."""
+    st.selectbox(
+        "Start from",
+        [each.run for each in data.runs() if each.status == "done" and each.config.model.family == "encoder"],
+        index=None,
+        placeholder="random numbers",
+        key=state.SETTING + START,
+        persist_state="session",
+        width=180,
+        help="A finished run: its tokenizer, words and layers are taken over as far as they fit (training.start)",
+    )
 
 
 def _draft() -> Draft:
@@ -98,7 +112,13 @@ def _draft() -> Draft:
     settings = {**_given(chosen["data.name"]), **chosen, **typed}
     along = inputs(model, settings)
     settings |= along
-    return Draft(model, settings["data.name"], settings, along, configure(settings["data.name"], model, settings))
+    return Draft(
+        model,
+        settings["data.name"],
+        settings,
+        along,
+        configure(settings["data.name"], model, settings, store=data.store()),
+    )
 
 
 def _defaults(along: dict[str, Any]) -> RunConfig:
@@ -107,7 +127,8 @@ def _defaults(along: dict[str, Any]) -> RunConfig:
     try:
         chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
         source = chosen["data.name"]
-        return configure(source, model, {**_given(source), **chosen, **along})
+        start = {START: state.typed(state.SETTING).get(START, "")}
+        return configure(source, model, {**_given(source), **chosen, **along, **start}, store=data.store())
     except SentiscopeError:  # the data cannot be had, which the page says anyway
         return compose(model, along)
 

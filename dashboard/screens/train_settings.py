@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.config import SETTINGS, RunConfig, idle
 from core.models.config import ModelConfig
+from core.runs.start import START
 from core.settings import Setting
 from dashboard import state
 from dashboard.figures.composing import OFFERED
@@ -15,7 +16,7 @@ from dashboard.figures.planning import NOT_LISTED, leaf
 from dashboard.widgets.figure import caption
 
 ROOMS = {"training": "Training", "data": "Data", "text": "Text"}
-ELSEWHERE = OFFERED | set(NOT_LISTED)
+ELSEWHERE = OFFERED | {*NOT_LISTED, START}
 """Settings with a field of their own on top, or in the builder."""
 COLUMNS = 4
 AUTOMATIC = "automatic"

@@ -1,11 +1,11 @@
 import dataclasses
 
 import pytest
-import torch
 
 from core.models.build import build
 from core.models.config import AttentionConfig, ModelConfig
-from core.training.parameters import parameter_groups
+from core.training.config import TrainingConfig
+from core.training.parameters import freeze, parameter_groups
 
 
 def tiny(**attention):
@@ -20,7 +20,7 @@ def tiny(**attention):
 
 
 def members(model):
-    groups = parameter_groups(model, model.lambda_parameters(), 0.1)
+    groups = parameter_groups(model, TrainingConfig())
     return {group["role"]: (group["weight_decay"], group["names"]) for group in groups}
 
 
@@ -66,7 +66,7 @@ def test_a_model_without_lambda_has_one_group():
 
 def test_the_factor_on_the_learning_rate_is_lambdas_alone():
     model = build(tiny(components=3, mixing="additive", learn_beta=True), vocabulary=9, classes=2)
-    groups = parameter_groups(model, model.lambda_parameters(), 0.1, "matrices", 10.0)
+    groups = parameter_groups(model, TrainingConfig(decay="matrices", lambda_lr=10.0))
     assert {group["role"]: group["rate"] for group in groups} == {"weights": 1.0, "vectors": 1.0, "lambda": 10.0}
 
 
@@ -74,11 +74,29 @@ def test_groups_hold_each_trainable_parameter_once():
     config = dataclasses.replace(tiny(components=4, mixing="additive"), pooling="cls")
     model = build(config, vocabulary=9, classes=3)
     model.embedding.weight.requires_grad_(False)
-    groups = parameter_groups(model, model.lambda_parameters(), 0.1)
+    groups = parameter_groups(model, TrainingConfig())
     found = [id(parameter) for group in groups for parameter in group["params"]]
     assert sorted(found) == sorted(id(p) for p in model.parameters() if p.requires_grad)
 
 
-def test_a_name_that_is_no_parameter_is_refused():
-    with pytest.raises(ValueError, match="no trainable parameter named lambda"):
-        parameter_groups(torch.nn.Linear(1, 1), {"lambda"}, 0.1)
+def test_layers_near_the_words_learn_more_slowly():
+    model = build(tiny(components=3, mixing="additive"), vocabulary=9, classes=2)
+    groups = parameter_groups(model, TrainingConfig(layer_decay=0.5, lambda_lr=3.0))
+    rates = {name: (group["role"], group["rate"]) for group in groups for name in group["names"]}
+    assert rates["embedding.weight"] == ("weights", 0.125)
+    assert rates["layers.0.attention.query.weight"] == ("weights", 0.25)
+    assert rates["layers.1.feedforward.up.bias"] == ("weights", 0.5)
+    assert rates["final_norm.weight"] == rates["head.weight"] == ("weights", 1.0)
+    assert rates["layers.0.attention.mixing.lambda_q"] == ("lambda", 0.75)
+
+
+@pytest.mark.parametrize(
+    ("count", "lowest"), [(0, "embedding.weight"), (1, "layers.0."), (2, "layers.1."), (3, "final_norm.weight")]
+)
+def test_what_is_frozen_is_counted_from_the_words(count, lowest):
+    model = build(tiny(components=3, mixing="additive"), vocabulary=9, classes=2)
+    freeze(model, TrainingConfig(frozen=count, start="other"))
+    names = [name for group in parameter_groups(model, TrainingConfig()) for name in group["names"]]
+    every = [name for name, _ in model.named_parameters()]
+    first = next(place for place, name in enumerate(every) if name.startswith(lowest))
+    assert sorted(names) == sorted(every[first:])

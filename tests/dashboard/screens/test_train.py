@@ -124,3 +124,16 @@ def test_a_lexicon_file_is_named_only_by_the_person_at_this_machine(opened, monk
     monkeypatch.setattr(access, "local", lambda: False)
     choose(app, text__lexicon="/etc/passwd")
     assert "no file that may be opened from another machine has this name; choose vader" in words(app)
+
+
+def test_a_training_starts_from_a_finished_run_with_its_tokenizer_and_body(opened, runs):
+    app = opened(model="ndt-01-n3")
+    field = app.selectbox(key=f"{state.SETTING}training.start")
+    assert field.options, "finished encoders"
+    run = field.options[0]
+    app = choose(app, training__start=run)
+    assert f"--set=training.start={run}" in command(app)
+    own = RunStore(runs).read(run).config
+    fields = {each.key: each.placeholder for each in app.text_input}
+    assert fields[f"{state.SETTING}model.width"] == str(own.model.width)
+    assert fields[f"{state.SETTING}text.min_freq"] == str(own.text.min_freq)

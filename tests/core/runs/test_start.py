@@ -1,0 +1,94 @@
+"""A training that starts from a finished run, from the settings to the record."""
+
+import pytest
+
+from core.config import compose, flat
+from core.exceptions import ConfigError, InputError
+from core.runs.load import load_run
+from core.runs.record import CANCEL
+from core.runs.start import with_start
+from core.runs.worker import execute
+from core.verbs.training import started
+
+
+@pytest.fixture
+def first(store, tiny):
+    """A finished run of plain attention."""
+    run = store.create(tiny("vanilla-swiglu", **{"training.epochs": 1}), "vanilla-swiglu", "first").run
+    execute(store, run)
+    return run
+
+
+def begun(store, tiny, preset, start, **settings):
+    given = with_start({"training.start": start, **settings}, store)
+    return store.create(tiny(preset, **given), preset).run
+
+
+def test_reading_and_body_come_along_and_what_is_set_stays(store, first):
+    known = with_start({"training.start": first, "model.layers": 1}, store)
+    assert known["model.layers"] == 1 and known["model.norm"] == "rms" and known["model.width"] == 8
+    assert known["text.min_freq"] == 1 and "text.max_length" not in known and "model.dropout" not in known
+    assert with_start({"training.lr": 1.0}, store) == {"training.lr": 1.0}
+    assert flat(compose("ndt-01-n3", known))["model.attention.components"] == 3
+
+
+def test_an_ndt_starts_from_plain_attention_with_its_words_and_layers(store, tiny, first):
+    run = begun(store, tiny, "ndt-01-n3", first, **{"training.lr": 1e-9, "training.epochs": 1})
+    record = execute(store, run)
+    assert record.status == "done", record.reason
+    start = record.results["start"]
+    assert start["run"] == first and start["words"] == 0 and 0 < start["numbers"] < start["of"] == record.parameters
+    assert {name.split(".")[-2] for name in start["partly"]} == {"query", "key"}
+    source, target = (load_run(store, each).model.state_dict() for each in (first, run))
+    assert target["embedding.weight"].sub(source["embedding.weight"]).abs().max() < 1e-6
+    assert (
+        load_run(store, run).tokenizer.encode("good bad").ids == load_run(store, first).tokenizer.encode("good bad").ids
+    )
+    said = started(start)
+    assert said.startswith(f"'{first}': ") and "of the numbers copied; new, in whole or in part: query, key" in said
+
+
+def test_what_is_frozen_stays(store, tiny, first):
+    run = begun(store, tiny, "vanilla-swiglu", first, **{"training.frozen": 2, "training.epochs": 1})
+    execute(store, run)
+    source, target = (load_run(store, each).model.state_dict() for each in (first, run))
+    same = {name for name in source if source[name].equal(target[name])}
+    assert same == {name for name in source if name.startswith(("embedding.", "layers.0."))}
+
+
+def test_it_goes_on_without_the_run_that_it_started_from(store, tiny, first):
+    run = begun(store, tiny, "vanilla-swiglu", first)
+
+    def cancel(event):
+        if event["kind"] == "step" and event["step"] == 9:
+            (store.path(run) / CANCEL).touch()
+
+    assert execute(store, run, on_event=cancel).status == "cancelled"
+    store.remove(first)
+    record = execute(store, run)
+    assert record.status == "done" and record.results["start"]["run"] == first
+
+
+def test_what_nothing_can_start_from_is_told(store, tiny):
+    baseline = store.create(tiny("cnn"), "cnn", "cnn").run
+    with pytest.raises(InputError, match="a cnn has no layers to start from"):
+        with_start({"training.start": baseline}, store)
+    queued = store.create(tiny("vanilla"), "vanilla", "new").run
+    with pytest.raises(InputError, match="this run is queued; choose a finished one"):
+        with_start({"training.start": queued}, store)
+    with pytest.raises(InputError, match="nobody"):
+        with_start({"training.start": "nobody"}, store)
+
+
+@pytest.mark.parametrize(
+    ("preset", "settings", "said"),
+    [
+        ("cnn", {"training.start": "x"}, r"training\.start=x: only an encoder has layers"),
+        ("vanilla", {"training.frozen": 1}, r"training\.frozen=1: of a training that starts from another run"),
+        ("vanilla", {"text.grown": 5}, r"text\.grown=5: of a training that starts"),
+        ("vanilla", {"training.start": "x", "training.frozen": 4}, r"the words and 2 layers, so 3 at most"),
+    ],
+)
+def test_settings_that_need_a_start(preset, settings, said):
+    with pytest.raises(ConfigError, match=said):
+        compose(preset, settings)

@@ -1,0 +1,79 @@
+"""A tokenizer that another run fitted, for new texts: its ids stay, frequent words become tokens."""
+
+import dataclasses
+
+import pytest
+
+from core.exceptions import ConfigError
+from core.text.config import TextConfig
+from core.text.ids import UNKNOWN
+from core.text.tokenizers import adopt_tokenizer, fit_tokenizer, tokenizer_from_json
+
+FILMS = ["a great film , so great", "a dull film", "great acting in a dull film"] * 3
+MARKET = ["bullish on $tsla bullish film", "bearish bearish bearish film bullish", "bearish film once"]
+WORDS = TextConfig(min_freq=2, max_length=8)
+PIECES = TextConfig(tokenizer="bpe", max_vocab=280, min_freq=2, max_length=20)
+
+
+def grown(config, count):
+    return adopt_tokenizer(fit_tokenizer(FILMS, config), MARKET, dataclasses.replace(config, grown=count))
+
+
+@pytest.mark.parametrize("config", [WORDS, PIECES])
+def test_as_it_is_it_reads_as_before(config):
+    known = fit_tokenizer(FILMS, config)
+    adopted, origins = adopt_tokenizer(known, MARKET, config)
+    assert origins == [] and adopted.size == known.size
+    assert [adopted.encode(text).ids for text in FILMS + MARKET] == [known.encode(text).ids for text in FILMS + MARKET]
+
+
+def test_the_most_frequent_unknown_words_come_behind_the_known_ones():
+    known = fit_tokenizer(FILMS, WORDS)
+    tokenizer, origins = grown(WORDS, 1)
+    assert tokenizer.size == known.size + 1 and origins == [[]]
+    assert tokenizer.name(known.size) == "bearish"
+    assert tokenizer.encode("bearish film bullish").ids == [known.size, known.encode("film").ids[0], UNKNOWN]
+    assert grown(WORDS, 99).tokenizer.size == known.size + 2, "what is rarer than text.min_freq stays unknown"
+
+
+def test_a_word_in_pieces_becomes_one_token_and_knows_its_pieces():
+    known = fit_tokenizer(FILMS, PIECES)
+    pieces = known.encode("bearish").ids
+    assert len(pieces) > 3
+    tokenizer, origins = grown(PIECES, 1)
+    (token,) = tokenizer.encode("bearish").ids
+    assert origins[token - known.size] == pieces
+    assert tokenizer.encode("bearish").tokens == ["bearish"]
+    assert tokenizer.name(token).strip() == "bearish"
+    assert len(origins) == tokenizer.size - known.size
+    for text in FILMS:
+        assert tokenizer.encode(text).ids == known.encode(text).ids, "what was known is read as before"
+
+
+def test_words_that_share_pieces_all_become_tokens():
+    tokenizer, _ = grown(PIECES, 2)
+    assert [len(tokenizer.encode(word).ids) for word in ("bearish", "bullish")] == [1, 1]
+    assert tokenizer.encode("bearish bullish film").tokens == ["bearish", "bullish", "film"]
+
+
+@pytest.mark.parametrize("config", [WORDS, PIECES])
+def test_a_grown_tokenizer_is_saved_and_read(config):
+    tokenizer, _ = grown(config, 2)
+    again = tokenizer_from_json(tokenizer.to_json())
+    assert [again.encode(text) for text in MARKET] == [tokenizer.encode(text) for text in MARKET]
+    assert again.encode_batch(MARKET) == [tokenizer.encode(text).ids for text in MARKET]
+
+
+def test_the_length_is_that_of_the_new_texts():
+    known = fit_tokenizer(FILMS, WORDS)
+    assert (
+        adopt_tokenizer(known, ["film " * 60] * 3, dataclasses.replace(WORDS, max_length=0)).tokenizer.max_length == 64
+    )
+    assert known.max_length == 8, "the other run's own is left alone"
+
+
+def test_texts_read_in_another_way_are_refused():
+    with pytest.raises(
+        ConfigError, match=r"text\.normaliser=tweet: the run that this training starts from reads with lo"
+    ):
+        adopt_tokenizer(fit_tokenizer(FILMS, WORDS), MARKET, dataclasses.replace(WORDS, normaliser="tweet"))
