@@ -7,6 +7,7 @@ is believed that `msgspec` has not checked against a type, its ranges included.
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import json
 import math
 import re
@@ -224,9 +225,18 @@ def _malformed(content: bytes | str, reason: str) -> str:
 def _flaw(value: Any, kind: Any, said: str) -> Flaw:
     reason, _, place = said.partition(" - at `")
     steps = _named(value, kind, said, _steps(place))
+    if unknown := re.fullmatch(r"Object contains unknown field `(.*)`", reason):
+        return Flaw("", None, f"there is no field {_dotted((*steps, unknown[1]))}{_near(unknown[1], kind, steps)}")
     if missing := re.fullmatch(r"Object missing required field `(.*)`", reason):
         return Flaw("", None, f"the field {_dotted((*steps, missing[1]))} is missing")
     return Flaw(_dotted(steps), _at(value, steps), _in_words(reason, kind, steps))
+
+
+def _near(word: str, kind: Any, steps: tuple[Step, ...]) -> str:
+    """The fields that there are."""
+    known = [field.name for field in msgspec.structs.fields(_hint(kind, steps))]
+    near = difflib.get_close_matches(word, known, n=1)
+    return f"; is {near[0]} meant?" if near else f"; there are {', '.join(known)}"
 
 
 def _steps(place: str) -> tuple[Step, ...]:
@@ -270,6 +280,8 @@ def _with(value: Any, steps: tuple[Step, ...], part: Any) -> Any:
 
 def _in_words(reason: str, kind: Any, steps: tuple[Step, ...]) -> str:
     if found := re.match(r"Expected `(\w+)` of length (>=|<=)? ?(\d+)", reason):
+        if found.groups()[1:] == (">=", "1"):
+            return "it must not be empty"
         bound = f"{_BOUNDS[found[2]]} " if found[2] else ""
         return f"{_WORDS.get(found[1], found[1])} of length {bound}{found[3]}"
     if found := re.match(r"Expected `\w+` (>=|<=|<|>) (.+)", reason):
@@ -277,11 +289,19 @@ def _in_words(reason: str, kind: Any, steps: tuple[Step, ...]) -> str:
     if found := re.match(r"Expected `([^`]+)`, got", reason):
         return " or ".join(_WORDS.get(word, word) for word in found[1].split(" | "))
     if reason.startswith("Invalid enum value"):
-        choices = typing.get_args(_hint(kind, steps))
+        choices = _choices(_hint(kind, steps))
         return f"one of {', '.join(str(each) for each in choices if each not in ('', None))}"
     if "matching regex" in reason:
         return "in another form than is written here"
     return "a number that 64 bits hold" if "out of range" in reason else reason[:1].lower() + reason[1:]
+
+
+def _choices(kind: Any) -> tuple[Any, ...]:
+    """The words of a literal, or of those in a union."""
+    inside = typing.get_args(kind)
+    if typing.get_origin(kind) is typing.Literal:
+        return inside
+    return tuple(dict.fromkeys(word for each in inside for word in _choices(each)))
 
 
 def _hint(kind: Any, steps: tuple[Step, ...]) -> Any:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from core.behaviour.edits import EDITS, Edit
 from core.behaviour.fill import Words, combinations, draw, filled, filling, slots_of
-from core.behaviour.suite import Case, Polarity, SuiteTest
+from core.behaviour.suite import MOST_CASES, Case, Polarity, SuiteTest
 from core.behaviour.written import Slots, WrittenTest
+from core.numbers import count
 from core.stored import Flaw
 
 Make = Callable[[Mapping[str, str]], list[Case]]
@@ -44,6 +45,8 @@ def build(written: WrittenTest, shared: Slots) -> SuiteTest:
         for drawn in draw(size, written.most, f"{written.seed} {number}"):
             for case in form.make(filling(form.slots, form.words, drawn)):
                 found.setdefault((*case.texts, case.group), replace(case, template=template))
+        if len(found) > MOST_CASES:  # before all of a monster is made
+            raise Flaw("most", written.most, f"lower it: the test comes to more than {count(MOST_CASES)} cases")
     if not found:
         raise Flaw("edits", list(written.edits), "an edit that changes at least one of the texts")
     return SuiteTest(

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from core.behaviour.build import build
-from core.behaviour.suite import Suite, SuiteTest, whole
+from core.behaviour.suite import Suite, SuiteTest, refuse_too_many, whole
 from core.behaviour.written import WrittenSuite, WrittenTest
 from core.exceptions import DataError
 from core.paths import TooLarge, regular_bytes, resolve
@@ -69,8 +69,12 @@ def parse(content: bytes, file: str) -> Suite:
         written = convert(found, WrittenSuite)
     except Flaw as flaw:
         raise DataError(str(flaw), file=file) from None
-    tests = tuple(_test(each, number, written, file) for number, each in enumerate(written.tests, 1))
-    return whole(Suite(written.name, tests, written.about), file=file)
+    tests, cases = list[SuiteTest](), 0
+    for number, each in enumerate(written.tests, 1):
+        tests.append(_test(each, number, written, file))
+        cases += len(tests[-1].cases)
+        refuse_too_many(cases, file=file)  # before all of a monster is made
+    return whole(Suite(written.name, tuple(tests), written.about), file=file)
 
 
 def _test(found: dict[str, Any], number: int, suite: WrittenSuite, file: str) -> SuiteTest:

@@ -103,7 +103,16 @@ def whole(suite: Suite, *, file: str) -> Suite:
         if test.name in names:
             raise DataError(f"two tests are called '{test.name}'; give each a name of its own", file=file)
         names.add(test.name)
-    if suite.size > MOST_CASES:
-        said = f"it comes to {count(suite.size)} cases, at most {count(MOST_CASES)} are asked; lower `most`"
-        raise DataError(said, file=file)
+    refuse_too_many(suite.size, file=file)
     return suite
+
+
+def refuse_too_many(cases: int, *, file: str) -> None:
+    """Refuse what a model would be asked for too long.
+
+    Raises:
+        DataError: there are too many cases.
+    """
+    if cases > MOST_CASES:
+        said = f"it comes to more than {count(MOST_CASES)} cases; take some tests out, or lower their `most`"
+        raise DataError(said, file=file)

@@ -35,8 +35,9 @@ def suite_of(frame: pd.DataFrame, file: str) -> Suite:
     names = {str(name).strip().lower(): name for name in frame.columns}
     missing = [name for name in COLUMNS if name not in names]
     if missing or not any(name in names for name in ANSWERS):
-        wanted = ", ".join((*COLUMNS, "expected or group"))
-        raise DataError(f"a suite as a table has the columns {wanted}; found {', '.join(names)}", file=file)
+        wanted = f"{', '.join(COLUMNS)} and {' or '.join(ANSWERS)}"
+        found = "no row that names its columns" if all(map(str.isdecimal, names)) else ", ".join(names)
+        raise DataError(f"a suite as a table has rows below the column names {wanted}; found {found}", file=file)
     rows = [
         {
             name: "" if cell is None or cell != cell else str(cell).strip()

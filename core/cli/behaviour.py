@@ -9,6 +9,7 @@ import typer
 
 from core import verbs
 from core.cli.printing import Json, emit, pairs, say, tabulate
+from core.data.findings import plural
 
 RENAMED = "--map: write CLASS=POLARITY, a class of a run and negative, neutral, positive or none"
 
@@ -29,7 +30,8 @@ def behave(
 
 def _show(result: dict[str, Any]) -> None:
     suite, names = result["suite"], [each["run"] for each in result["runs"]]
-    said = f"{suite['tests']} tests of {suite['capabilities']} capabilities, {suite['cases']} cases"
+    of = "1 capability" if suite["capabilities"] == 1 else f"{suite['capabilities']} capabilities"
+    said = f"{plural(suite['tests'], 'test')} of {of}, {plural(suite['cases'], 'case')}"
     say(f"{suite['name']}: {said}. Failure rate and 95 % interval:")
     rows = [
         {

@@ -48,7 +48,7 @@ def data_check(
 def _show_check(result: dict[str, Any]) -> None:
     """A sentence for everything that is known; the problem itself follows as the error."""
     for file in result["files"]:
-        _show_file(file)
+        _show_file(file, result["problem"])
     if not result["ok"]:
         return
     splits = ", ".join(f"{name} {count(rows)}" for name, rows in result["splits"].items())
@@ -59,7 +59,7 @@ def _show_check(result: dict[str, Any]) -> None:
             say(f"Note: {note}.")
 
 
-def _show_file(file: Mapping[str, Any]) -> None:
+def _show_file(file: Mapping[str, Any], problem: str) -> None:
     if "kind" in file:
         written = ", ".join(
             each for each in (file["encoding"], file["delimiter"] and f"columns divided by {file['delimiter']}") if each
@@ -79,5 +79,5 @@ def _show_file(file: Mapping[str, Any]) -> None:
             )
         for found in file["findings"]:
             say(f"{found['level'].capitalize()}: {found['message']}.")
-    if file["problem"]:
-        say(f"{file['file']} cannot be used: {file['problem']}.")
+    if file["problem"] and file["problem"] != problem:  # that one follows as the error
+        say(f"{file['problem']}.")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.decode import without_surrogates
-from core.data.findings import shown
+from core.data.findings import plural, shown
 from core.data.limits import refusal
 from core.exceptions import DataError
 from core.numbers import count
@@ -27,6 +27,8 @@ MOST_NESTED = 20
 """Levels of lists and objects in a cell."""
 MOST_GUESSED = 50
 """A column with more distinct values is not guessed to be the label."""
+ALONE = "holds a single row; if that is a header, the rows below it are missing"
+"""What is said of a table that may be a header and no more."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +77,13 @@ def choose(
     """
     if len(columns) == 1 and not (text and label):
         raise DataError(
-            f"{count(rows)} rows with one column and no labels; if each file holds the texts of one class, put them in "
-            "one folder as CLASS.txt (or NAME.CLASS) and give the folder, else name the delimiter with data.delimiter",
+            f"{plural(rows, 'row')} with one column and no labels; if each file holds the texts of one class, put them "
+            "in one folder as CLASS.txt (or NAME.CLASS) and give the folder, else name the delimiter with "
+            "data.delimiter",
             file=file,
         )
     if rows == 1 and not label and columns[0].name == "0":  # numbered: no header was found
-        raise DataError("holds a single row; if that is a header, the rows below it are missing", file=file)
+        raise DataError(ALONE, file=file)
     named_text = _named(columns, text, "text", file) if text else None
     named_label = _named(columns, label, "label", file) if label else None
     text_column = named_text or _guess_text([c for c in columns if c is not named_label])

@@ -139,6 +139,8 @@ def _by_class(
     one_stem = len(paths) > 1 and len({path.stem for path in paths}) == 1
     names = {(path.suffix.lstrip(".") if one_stem else path.stem): path for path in paths}
     plain = one_stem or all(path.suffix.casefold() in _PLAIN or path.suffix not in SUFFIXES for path in paths)
+    if not paths:
+        raise DataError("there is no data file in this folder", file=str(folder))
     if len(names) < least or not plain:
         raise DataError(
             "no train file (train.csv, .tsv, .jsonl, .parquet …) and no text files named after classes "

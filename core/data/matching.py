@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,9 @@ from core.exceptions import InputError
 
 DROPPED = ""
 """What a label is called whose rows are to be left out."""
+UNSAID = "CLASS"
+"""Stands in a suggested command where a person must write a class."""
+_CODE = re.compile(r"-?[0-9]{1,18}")
 
 Command = Callable[[Mapping[str, str]], str]
 """Renamed labels → what a person types to have them read so."""
@@ -68,8 +72,9 @@ def match(
     meant = _meant(rows, classes, rename, whose)
     unknown = {word: count for word, count in sorted(rows.items()) if word not in meant}
     if unknown:
-        suggested = {**rename, **suggestions(list(unknown), classes, others=len(unknown) < len(rows))}
-        raise Unmatched(_ask(unknown, classes, suggested, whose, command), unknown)
+        found = suggestions(list(unknown), classes, others=len(unknown) < len(rows))
+        likely = {word: UNSAID if name is None else name for word, name in found.items()}
+        raise Unmatched(_ask(unknown, classes, {**rename, **likely}, whose, command), unknown)
     place = {name: number for number, name in enumerate(classes)}
     numbers = [tuple(sorted({place[meant[word]] for word in row if meant[word] != DROPPED})) for row in labels]
     kept = np.array([bool(new) or not old for new, old in zip(numbers, labels, strict=True)], bool)
@@ -98,16 +103,18 @@ def likely(word: str, classes: Sequence[str]) -> str:
     return begun[0] if len(begun) == 1 else plain[near[0]] if near else DROPPED
 
 
-def suggestions(words: Sequence[str], classes: Sequence[str], *, others: bool = False) -> dict[str, str]:
+def suggestions(words: Sequence[str], classes: Sequence[str], *, others: bool = False) -> dict[str, str | None]:
     """What labels are likely to mean: as many codes as there are classes are taken in their order.
 
-    Without `others`, labels that are known, not all of them are left out.
+    −1 is a code where the count comes out with it alone. None where nothing can be guessed of any label; with `others`,
+    labels that are known, those that nothing is near to are left out.
     """
-    codes = sorted(filter(str.isdecimal, words), key=int)
-    if len(codes) == len(classes):
-        return dict.fromkeys(words, DROPPED) | dict(zip(codes, classes, strict=True))
+    codes = sorted(filter(_CODE.fullmatch, words), key=int)
+    for taken in ([word for word in codes if word != WITHHELD], codes):
+        if len(taken) == len(classes):
+            return dict.fromkeys(words, DROPPED) | dict(zip(taken, classes, strict=True))
     found = {word: likely(word, classes) for word in words}
-    return found if others or any(found.values()) else found | dict(zip(words[:1], classes[:1], strict=True))
+    return {**found} if others or any(found.values()) else dict.fromkeys(words, None)
 
 
 def _meant(rows: Mapping[str, int], classes: Sequence[str], rename: Mapping[str, str], whose: str) -> dict[str, str]:
@@ -128,10 +135,11 @@ def _ask(
     """Every label that is no class, and what to type."""
     named = ", ".join(f"'{shown(word)}' ({plural(count, 'row')})" for word, count in list(unknown.items())[:20])
     more = f" and {len(unknown) - 20} more" if len(unknown) > 20 else ""
-    what = "no class" if len(unknown) == 1 else "no classes"
-    said = f"{named}{more}: {what} of {whose} ({', '.join(classes)}). "
+    what = "is no class" if len(unknown) == 1 else "are no classes"
+    said = f"{named}{more} {what} of {whose} ({', '.join(classes)}). "
     if WITHHELD not in unknown:
         return f"{said}Say what each means, or nothing to leave its rows out: {command(suggested)}"
-    asked = [command({**suggested, WITHHELD: name}) for name in (DROPPED, classes[0])]
+    meant = suggested[WITHHELD] if suggested[WITHHELD] in classes else classes[0]
+    asked = [command({**suggested, WITHHELD: name}) for name in (DROPPED, meant)]
     why = f"{WITHHELD} often marks rows without a label"
     return f"{said}{why}; leave them out: {asked[0]} or say what it means: {asked[1]}"

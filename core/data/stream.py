@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from core.data import limits
-from core.data.columns import as_word, as_words, cell_of, choose_text, describe
+from core.data.columns import ALONE, as_word, as_words, cell_of, choose_text, describe
 from core.data.decode import decode, without_surrogates
 from core.data.delimited import parse, rows_like, unique
 from core.data.files import read_table
@@ -169,6 +169,8 @@ def _lines(decoded: _Decoded) -> Rows:
 
 def _delimited(decoded: _Decoded, text: str, delimiter: str, header: str, file: str) -> Rows:
     like = parse(decoded.sample(), delimiter, header, file=file)
+    if len(like.rows) == 1 < len(like.columns) and not (like.header or header or text):
+        raise DataError(ALONE, file=file)
     frame = pd.DataFrame(like.rows[:SAMPLE_ROWS], columns=list(like.columns), dtype=object)
     column = choose_text(describe(frame.replace("", None)), text, file=file)
     schema = pa.schema({name: pa.string() for name in like.columns})

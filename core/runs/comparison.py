@@ -19,6 +19,7 @@ from core.evaluation.scores import Scores
 from core.evaluation.significance import Both, Draws, Run
 from core.exceptions import InputError
 from core.metrics import USUAL, named, refuse_unknown
+from core.numbers import count
 from core.runs.answers import Answers, aligned, ask, both, read_answers, taken
 from core.runs.judged import Wanted
 from core.runs.predictions import evaluated_splits
@@ -96,7 +97,8 @@ def read_sides(
     names = list(dict.fromkeys(runs))
     records = [store.read(name) for name in names]
     if len(records) < 2:
-        raise InputError("a comparison needs two runs or more: `sentiscope compare A B`")
+        twice = f"'{names[0]}' cannot be compared with itself; " if len(runs) > 1 else ""
+        raise InputError(f"{twice}a comparison needs two runs or more: `sentiscope compare A B`")
     if unfinished := [record for record in records if record.status != "done"]:
         raise InputError(f"run '{unfinished[0].run}' is {unfinished[0].status}: only finished runs are compared")
     models = folded(records)
@@ -353,7 +355,7 @@ def _values(answers: Answers, column: str) -> dict[str, np.ndarray]:
         raise InputError(f"--by {column}: these rows have no such column; they have {there}")
     values = sorted(set(found))
     if len(values) > MOST_VALUES:
-        raise InputError(f"--by {column}: {len(values)} values; name a column with at most {MOST_VALUES}")
+        raise InputError(f"--by {column}: {count(len(values))} values; name a column with at most {MOST_VALUES}")
     return {value: np.flatnonzero(found == value) for value in values}
 
 

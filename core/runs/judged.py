@@ -49,6 +49,8 @@ class Wanted:
     """Rows at most, seeded and stratified; 0: all."""
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """How other data are read and split: `{"data.label": "stars"}`."""
+    asked: tuple[str, ...] = ()
+    """What a person types before the options, for commands that are suggested; empty: `evaluate` and the run."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def offered(record: RunRecord, wanted: Wanted) -> Offered:
         if (name := said.get(word, alike(word, record.classes))) is not None:
             known[word] = name
     asked = sorted(set(rows) - set(known), key=natural)
-    guessed: dict[str, str | None] = {**suggestions(asked, record.classes, others=bool(known)), **known}
+    guessed = {**suggestions(asked, record.classes, others=bool(known)), **known}
     if WITHHELD in asked:
         guessed[WITHHELD] = None
     ordered = sorted(rows, key=natural)
@@ -138,6 +140,9 @@ def judged(record: RunRecord, wanted: Wanted) -> Judged:
     if found.dropped:
         left = ", ".join(f"'{word}' ({plural(number, 'row')})" for word, number in found.dropped.items())
         notes = (*notes, f"left out: label {left}")
+    there = {word for row in labels for word in row}
+    if idle := [old for old in wanted.rename if alike(old, list(there)) is None]:
+        notes = (*notes, f"no row has the label {', '.join(map(repr, idle))}, which is to be renamed or left out")
     if wanted.limit and wanted.limit < len(rows):
         notes = (*notes, f"{count(wanted.limit)} of {plural(len(rows), 'row')}, stratified, seed 0")
         rows = _limited(rows, record, wanted.limit)
@@ -151,7 +156,7 @@ def predictions_of(loaded: LoadedRun, rows: pd.DataFrame) -> Predictions:
 
 def command(run: str, wanted: Wanted) -> str:
     """What a person types to have a run measured on this."""
-    words = ["sentiscope", "evaluate", run]
+    words = ["sentiscope", *(wanted.asked or ("evaluate", run))]
     for name, value in (("--data", wanted.data), ("--split", wanted.split), ("--limit-test", str(wanted.limit or ""))):
         words += [name, value] if value else []
     words += [part for name, value in wanted.settings.items() for part in ("--set", f"{name}={value}")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from core.exceptions import InputError
 from core.runs.store import RunStore
 
 
@@ -40,11 +41,14 @@ def compare(
         As `core.runs.comparison.compare`.
 
     Raises:
-        InputError: no such run, data, split, column or metric, or runs that have other rows or classes.
+        InputError: no such run, data, split, column or metric, runs that have other rows or classes, or labels to
+            rename without data.
     """
     from core.runs import comparison
     from core.runs.judged import Wanted
 
-    wanted = Wanted(data, split, rename or {}) if data else None
+    if rename and not data:
+        raise InputError("--map belongs to --data: on their own data runs have the labels that they were trained with")
+    wanted = Wanted(data, split, rename or {}, asked=("compare", run, *others)) if data else None
     sides = comparison.read_sides(store or RunStore(), [run, *others], split=split, wanted=wanted)
     return comparison.compare(sides, metrics=metrics, by=by)

@@ -22,8 +22,8 @@ SIGNS = {
 }
 """Names of classes that are known to be a scale."""
 HOW = (
-    "Two labels with one class are merged; without a class a label's rows are left out. Place: 1 is the worst class; "
-    "places give classes their colours, and three or more their measures of a scale."
+    "Labels of the same class are merged; the rows of a label without a class are left out. Place puts the classes in "
+    "order, 1 being the worst: it decides their colours and, from three classes on, whether a scale is measured."
 )
 
 

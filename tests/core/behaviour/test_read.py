@@ -16,7 +16,7 @@ ONE = "  - {name: one, capability: c, kind: minimum, expected: positive, texts: 
         (b"", "a suite has a name and tests"),
         (b"- a\n- b\n", "a suite has a name and tests"),
         (b"tests: [{}]", "the field name is missing"),
-        (b"name: a\ntests: []", "tests is []: a list of length at least 1"),
+        (b"name: a\ntests: []", "tests is []: it must not be empty"),
         (b"name: a\nname: b\ntests: []", "line 2: name stands here twice"),
         (b"name: a\n\ttests: []", "line 2:"),
         (b"name: [a\n", "line 2:"),
@@ -25,7 +25,7 @@ ONE = "  - {name: one, capability: c, kind: minimum, expected: positive, texts: 
         (b"name: \xff\n", "it is not UTF-8"),
         (f"name: a\ntests:\n{ONE}{ONE}".encode(), "two tests are called 'one'"),
         (b"name: a\ntests:\n  - {capability: c}\n", "test 1: the field name is missing"),
-        (b"name: a\nother: b\ntests:\n  - {}\n", "unknown field `other`"),
+        (b"name: a\nother: b\ntests:\n  - {}\n", "there is no field other; there are name, tests, about, slots"),
         (b"name: " + b"[" * 2000 + b"]" * 2000, "nested more than 64 deep"),
     ],
 )
@@ -38,8 +38,38 @@ def test_what_is_no_suite_is_refused_with_its_file_and_place(content, said):
 def test_a_suite_of_too_many_cases_is_refused_before_it_is_asked(monkeypatch):
     monkeypatch.setattr("core.behaviour.suite.MOST_CASES", 1)
     two = ONE.replace("texts: [x]", "texts: [x, y]")
-    with pytest.raises(DataError, match="it comes to 2 cases, at most 1 are asked; lower `most`"):
+    with pytest.raises(DataError, match="it comes to more than 1 cases; take some tests out, or lower their `most`"):
         parse(f"name: a\ntests:\n{two}".encode(), "my.yaml")
+
+
+def test_a_few_lines_that_come_to_millions_of_sentences_are_refused_before_these_are_made(monkeypatch):
+    """Of each test at most `most` × texts are made, and no test after the one with which it is too much."""
+    made = []
+    monkeypatch.setattr("core.behaviour.build.filled", lambda text, chosen: made.append(1) or f"{text} {chosen}")
+    words = f"[{', '.join(map(str, [f'w{n}' for n in range(200)]))}]"
+    one = "{name: t%d, capability: c, kind: minimum, expected: positive, most: 1000, texts: ['{a} {b} {c}', '{c} {b}']}"
+    many = "\n".join(f"  - {one % number}" for number in range(500))
+    with pytest.raises(DataError, match=r"it comes to more than 20\s000 cases"):
+        parse(f"name: a\nslots: {{a: {words}, b: {words}, c: {words}}}\ntests:\n{many}".encode(), "my.yaml")
+    assert len(made) < 23_000
+    texts = ", ".join(f"'{n} {{a}}'" for n in range(300))
+    alone = f"  - {{name: t, capability: c, kind: minimum, expected: positive, most: 1000, texts: [{texts}]}}"
+    with pytest.raises(DataError, match=r"test 't': most is 1000: lower it: the test comes to more than 20\s000 cases"):
+        parse(f"name: a\nslots: {{a: {words}}}\ntests:\n{alone}".encode(), "my.yaml")
+
+
+def test_an_answer_that_is_none_is_told_with_those_that_there_are():
+    written = ONE.replace("expected: positive", "expected: happy")
+    with pytest.raises(DataError, match="test 'one': expected is 'happy': one of negative, neutral, positive"):
+        parse(f"name: a\ntests:\n{written}".encode(), "my.yaml")
+    near = ONE.replace("expected:", "expect:")
+    with pytest.raises(DataError, match=r"test 'one': there is no field expect; is expected meant\?"):
+        parse(f"name: a\ntests:\n{near}".encode(), "my.yaml")
+
+
+def test_a_table_without_rows_is_no_suite(tmp_path):
+    with pytest.raises(DataError, match=r"rows below the column names .* found no row that names its columns"):
+        table(tmp_path, [])
 
 
 def test_a_file_is_read_by_its_ending(tmp_path):
@@ -107,6 +137,6 @@ def test_a_row_that_cannot_be_asked_is_named(tmp_path, rows, said):
 
 def test_a_table_of_another_kind_is_refused_with_the_columns_that_a_suite_has(tmp_path):
     with pytest.raises(
-        DataError, match=r"has the columns text, test, capability, expected or group; found text, label"
+        DataError, match=r"below the column names text, test, capability and expected or group; found text, label"
     ):
         table(tmp_path, ["x,1", "y,0"], "text,label")

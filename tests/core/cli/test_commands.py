@@ -162,7 +162,9 @@ def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained,
 def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
     (place / "other.csv").write_text("text,label\n" + "word1 good,1\nword2 bad,0\n" * 12)
     code, _, err = cli("evaluate", "first", "--data", "other.csv", "--json")
-    assert code == 2 and "'0' (12 rows), '1' (12 rows): no classes of run 'first'" in err and "--map 0=negative" in err
+    assert (
+        code == 2 and "'0' (12 rows), '1' (12 rows) are no classes of run 'first'" in err and "--map 0=negative" in err
+    )
     mapped = load(
         cli("evaluate", "first", "--data", "other.csv", "--map", "0=negative", "--map", "1=positive", "--json")
     )

@@ -20,7 +20,9 @@ def place(tmp_path_factory):
             [("good", "positive", "plain"), ("not good", "negative", "negated")] * 20
         )
     ]
-    (folder / "own.csv").write_text("text,label,kind\n" + "\n".join(rows) + "\n")
+    own = "text,label,kind\n" + "\n".join(rows) + "\n"
+    (folder / "own.csv").write_text(own)
+    (folder / "codes.csv").write_text(own.replace(",negative,", ",0,").replace(",positive,", ",1,"))
     return folder
 
 
@@ -83,11 +85,33 @@ def test_other_data_are_asked_of_the_models(asked):
         ([*STARTERS[:2], "--metric", "boldness"], "no metric 'boldness'"),
         ([*STARTERS[:2], "--by", "colour"], "--by colour: these rows have no such column; they have"),
         ([*STARTERS[:2], "--data", "nowhere.csv"], "nowhere.csv"),
+        ([STARTERS[0]] * 2, "'starter-vanilla' cannot be compared with itself; a comparison needs two runs or more"),
+        ([*STARTERS[:2], "--map", "pos=positive"], "--map belongs to --data"),
+        (
+            [*STARTERS[:2], "--data", "codes.csv"],
+            f"sentiscope compare {' '.join(STARTERS[:2])} --data codes.csv --map 0=negative --map 1=positive",
+        ),
+        ([*STARTERS[:2], "--data", "codes.csv", "--map", "0=bad", "--map", "1="], "--map 0=bad: the classes of run"),
     ],
 )
 def test_wrong_input_ends_with_2_and_a_sentence(asked, words, reason):
     code, out, err = asked("compare", *words)
-    assert code == 2 and out == "" and reason in err and "Traceback" not in err
+    assert code == 2 and out == "" and reason in " ".join(err.split()) and "Traceback" not in err
+
+
+def test_labels_of_other_data_are_renamed_left_out_and_merged(asked):
+    """Codes come to the same as the words, and rows of a label that is left out are not counted."""
+    options = ["--map", "0=negative", "--map", "1=positive"]
+    code, out, err = asked("compare", *STARTERS[:2], "--data", "codes.csv", *options, "--json")
+    assert code == 0, err
+    words = json.loads(asked("compare", *STARTERS[:2], "--data", "own.csv", "--json")[1])
+    assert json.loads(out)["pairs"] == words["pairs"]
+    half = json.loads(
+        asked("compare", *STARTERS[:2], "--data", "codes.csv", "--map", "0=", "--map", "1=positive", "--json")[1]
+    )
+    assert half["n"] == 20
+    merged = asked("compare", *STARTERS[:2], "--data", "codes.csv", "--map", "0=positive", "--map", "1=positive")[1]
+    assert "n = 40" in merged
 
 
 def test_python_gives_the_same(found, monkeypatch):

@@ -83,6 +83,9 @@ def test_a_label_unknown_to_labels_json_is_refused(tmp_path):
 
 
 def test_folders_without_splits_or_without_train_are_refused(tmp_path):
+    with pytest.raises(DataError, match="no data file in this folder"):
+        read_folder(tmp_path)
+    frame(4).to_csv(tmp_path / "other.csv", index=False)
     with pytest.raises(DataError, match="no train file"):
         read_folder(tmp_path)
     frame(4).to_csv(tmp_path / "test.csv", index=False)

@@ -52,7 +52,7 @@ def test_all_unknown_labels_are_told_at_once_with_a_command_that_does_it():
     assert raised.value.rows == {"neutral": 1, "pos": 2, "positivo": 1}
     message = str(raised.value)
     assert (
-        "'neutral' (1 row), 'pos' (2 rows), 'positivo' (1 row): no classes of run 'first' (negative, positive)"
+        "'neutral' (1 row), 'pos' (2 rows), 'positivo' (1 row) are no classes of run 'first' (negative, positive)"
         in message
     )
     assert message.endswith("--map=good=positive --map=neutral= --map=pos=positive --map=positivo=positive")
@@ -77,9 +77,32 @@ def test_what_a_label_is_likely_short_for(word, name):
     assert likely(word, CLASSES) == name
 
 
-def test_suggestions_take_codes_in_their_order_and_never_leave_everything_out():
+def test_what_nobody_can_guess_is_left_to_the_person():
+    with pytest.raises(Unmatched) as raised:
+        matched(["1", "2", "3", "4", "5"])
+    assert str(raised.value).endswith("--map=1=CLASS --map=2=CLASS --map=3=CLASS --map=4=CLASS --map=5=CLASS")
+    with pytest.raises(InputError, match="the classes of run 'first' are negative, positive"):
+        matched(["1"], {"1": "CLASS"})
+
+
+@pytest.mark.parametrize(
+    ("codes", "left", "meant"),
+    [
+        (["-1", "1"], "--map=-1= --map=1=positive", "--map=-1=negative --map=1=positive"),
+        (["-1", "0", "1"], "--map=-1= --map=0=negative --map=1=positive", "--map=-1=negative"),
+    ],
+)
+def test_minus_one_counts_as_a_code_where_the_others_are_too_few(codes, left, meant):
+    with pytest.raises(Unmatched) as raised:
+        matched(codes)
+    assert f"leave them out: {left} or say what it means: {meant}" in str(raised.value)
+
+
+def test_suggestions_take_codes_in_their_order_and_guess_nothing_of_other_numbers():
     assert suggestions(["10", "2", "meh"], CLASSES) == {"2": "negative", "10": "positive", "meh": ""}
-    assert suggestions(["1", "2", "3"], CLASSES) == {"1": "negative", "2": "", "3": ""}
+    assert suggestions(["1", "2", "3"], CLASSES) == {"1": None, "2": None, "3": None}
+    assert suggestions(["-1", "0", "1"], ("bad", "so", "good")) == {"-1": "bad", "0": "so", "1": "good"}
+    assert suggestions(["anger"], CLASSES) == {"anger": None}, "a guess at random would be taken for one"
     assert suggestions(["meh"], CLASSES, others=True) == {"meh": ""}
     assert suggestions(["pos", "1"], CLASSES) == {"pos": "positive", "1": ""}
 

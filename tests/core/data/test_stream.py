@@ -26,6 +26,15 @@ def test_a_delimited_file_gives_every_column_as_words(tmp_path):
     ]
 
 
+def test_a_header_alone_is_no_text_to_predict(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("text,label\n")
+    with pytest.raises(DataError, match="holds a single row; if that is a header, the rows below it are missing"):
+        found(path)
+    path.write_text("a good film,positive\n")
+    assert found(path, header="no")[1] == [{"0": "a good film", "1": "positive"}], "unless a person says that it is one"
+
+
 @pytest.mark.parametrize(("setting", "column"), [("", "note"), ("1", "title"), ("title", "title")])
 def test_the_column_of_texts_is_guessed_or_named(tmp_path, setting, column):
     path = tmp_path / "a.csv"

@@ -58,6 +58,11 @@ def test_rows_of_a_label_are_left_out_and_told(given):
         given(["neutral"] * 2, rename={"neutral": ""})
 
 
+def test_a_label_that_no_row_has_is_told_where_it_is_renamed(given):
+    found = given(["positive", "bad"], rename={"bda": "negative", "bad": "negative"})
+    assert found.notes[-1] == "no row has the label 'bda', which is to be renamed or left out"
+
+
 def test_unknown_labels_come_with_the_command_that_reads_them(given, tmp_path):
     with pytest.raises(Unmatched) as raised:
         given(["pos", "-1", "meh"], limit=2)
