@@ -113,8 +113,8 @@ def suggestions(words: Sequence[str], classes: Sequence[str], *, others: bool = 
     for taken in ([word for word in codes if word != WITHHELD], codes):
         if len(taken) == len(classes):
             return dict.fromkeys(words, DROPPED) | dict(zip(taken, classes, strict=True))
-    found = {word: likely(word, classes) for word in words}
-    return {**found} if others or any(found.values()) else dict.fromkeys(words, None)
+    found: dict[str, str | None] = {word: likely(word, classes) for word in words}
+    return found if others or any(found.values()) else dict.fromkeys(words, None)
 
 
 def _meant(rows: Mapping[str, int], classes: Sequence[str], rename: Mapping[str, str], whose: str) -> dict[str, str]:

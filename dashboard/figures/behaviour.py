@@ -72,12 +72,12 @@ def finding(behaved: Behaved) -> tuple[str, str]:
     }
     fails = [each["capability"] for each in kinds["fails"]]
     said = f"{run} passes {len(kinds['passes'])} of {len(asked)} capabilities"
-    said += f", but fails {listed(fails)}." if fails else " and fails none for sure."
+    said += f", but fails {listed(fails)}." if fails else " and clearly fails none."
     rates = [number(_rate(each["rates"][run]), 2) for each in kinds["fails"][:NAMED]]
     behind = [f"{'Failure rates there' if len(rates) > 1 else 'Failure rate there'}: {listed(rates)}."] if rates else []
     if still_open := len(kinds["open"]):
-        intervals = "its interval holds" if still_open == 1 else "their intervals hold"
-        behind.append(f"{count(still_open)} cannot be told: {intervals} {TOLERATED:g}.")
+        are = "is undecided: its interval includes" if still_open == 1 else "are undecided: their intervals include"
+        behind.append(f"{count(still_open)} {are} {TOLERATED:g}.")
     return said, " ".join([*behind, *_differences(behaved)])
 
 
@@ -110,7 +110,7 @@ def rates_marks(behaved: Behaved, tokens: Tokens) -> Marks:
     """A row for each capability, which unfolds to its tests; marks and numbers of each run."""
     columns = [
         Column("capability", "Capability", "15rem"),
-        Column("must", "the answer …", "8.6rem", soft=True, opt=True),
+        Column("must", "the answer …", "11rem", soft=True, opt=True),
     ]
     columns.append(Column("cases", "cases", "3.8rem", number=True, soft=True, opt=True))
     for name in behaved.runs:
@@ -179,8 +179,8 @@ RATES = Figure(
     "Failure rate",
     lambda source: Behaved({source.record.run: source.reader.behaviour(source.record)}, source.record.run),
     _draw,
-    note=lambda behaved: f"worst of {behaved.run} first; bold: surely above {TOLERATED:g}",
-    reading="Bar: 95 % interval. A ring cannot be told from 0.3, up to which the ground is shaded.",
+    note=lambda behaved: f"where {behaved.run} fails most first; bold: clearly above {TOLERATED:g}",
+    reading="Bar: 95 % interval. A ring: not to be told apart from 0.3, where the shaded part ends.",
     how="A case fails where the answer is not the expected one (*must be*), where the answers to its texts differ "
     "(*must not change*), or where the probability of the expected side falls, or does not rise, by more than the "
     "stated tolerance. n sentences of one template count as n / (1 + (m − 1) ρ) independent ones, with ρ from an "

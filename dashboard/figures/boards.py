@@ -212,5 +212,12 @@ def against_yardstick(board: Board) -> str:
     best = signed(values[0] - limit, 3)
     if len(values) == 1:
         return f"TF-IDF reaches {number(limit)}; the difference is {best}."
-    how_many = "Every model is" if better == len(values) else f"{better or 'None'} of {len(values)} models are"
-    return f"{how_many} {'above' if board.best_high else 'below'} TF-IDF ({number(limit)}); the best by {best}."
+    side = f"{'above' if board.best_high else 'below'} TF-IDF ({number(limit)})"
+    if not better:
+        return f"None of the {len(values)} models is {side}."
+    how_many = "Every model is" if better == len(values) else f"{better} of {len(values)} models {_are(better)}"
+    return f"{how_many} {side}; the best by {best}."
+
+
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"

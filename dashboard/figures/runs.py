@@ -19,6 +19,8 @@ STATUS = {"done": "not on test"}
 """What stands in place of a number; else the status itself."""
 HEIGHT = 2.1
 """Of a row, in rem."""
+LOPSIDED = " to "
+"""Stands between the ends of an interval that is no plus or minus (`dashboard.figures.numbers.plus_minus`)."""
 
 
 def models_table(board: Board, curves: Mapping[str, Curves], groups: Sequence[Sequence[str]], tokens: Tokens) -> Marks:
@@ -41,10 +43,11 @@ def models_table(board: Board, curves: Mapping[str, Curves], groups: Sequence[Se
 
 def _columns(board: Board, shared: Axis, *, ties: bool, courses: bool) -> tuple[Column, ...]:
     several = any(len(entry.values) > 1 for entry in board.measured)
+    both_ends = any(LOPSIDED in str(_value(entry)) for entry in board.measured)
     wanted = (
         Column("model", "Model", "13.5rem" if board.measured else ""),
         Column("not to be told apart", "", ties=True) if ties else None,
-        Column("value", f"{board.title}, test", "8.4rem", number=True),
+        Column("value", f"{board.title}, test", "12rem" if both_ends else "8.4rem", number=True),
         Column("mark", f"95 % interval{', dots are runs' if several else ''}", axis=shared) if board.measured else None,
         Column("course", "λ", "4.8rem", opt=True) if courses else None,
         Column("seeds", "Seeds", "3.6rem", number=True) if several else None,

@@ -111,7 +111,8 @@ def _match(record: RunRecord, chosen: Asked) -> None:
         lacking = [label for label, name in meant.items() if name is None]
         start = st.button("Evaluate", type="primary", key="elsewhere-start", disabled=bool(lacking))
     if lacking:
-        caption(f"Say first what {', '.join(map(repr, lacking))} means, or leave its rows out.")
+        means, its = ("means", "its") if len(lacking) == 1 else ("mean", "their")
+        caption(f"Say first what {', '.join(map(repr, lacking))} {means}, or leave {its} rows out.")
     if start:
         _measure(wanted)
 

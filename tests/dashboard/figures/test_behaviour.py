@@ -73,10 +73,10 @@ def test_the_finding_counts_names_and_says_where_runs_differ(behaved):
     said, behind = finding(behaved)
     assert said == "deep passes 1 of 3 capabilities, but fails negation."
     assert behind == (
-        "Failure rate there: 1.00. 1 cannot be told: its interval holds 0.3. It differs from bag on words."
+        "Failure rate there: 1.00. 1 is undecided: its interval includes 0.3. It differs from bag on words."
     )
     alone = Behaved({"good": judged("good", set())}, "good")
-    assert finding(alone)[0] == "good passes 2 of 3 capabilities and fails none for sure."
+    assert finding(alone)[0] == "good passes 2 of 3 capabilities and clearly fails none."
 
 
 @pytest.mark.parametrize(

@@ -104,4 +104,6 @@ def test_one_model_is_not_called_the_best():
 
 def test_the_yardstick_is_told_with_how_many_are_better():
     (board,) = boards([run(name, value, training__lr=value) for name, value in (("a", 0.9), ("b", 0.6))])
-    assert against_yardstick(board) == "1 of 2 models are above TF-IDF (0.700); the best by +0.200."
+    assert against_yardstick(board) == "1 of 2 models is above TF-IDF (0.700); the best by +0.200."
+    (board,) = boards([run(name, value, training__lr=value) for name, value in (("a", 0.7), ("b", 0.6))])
+    assert against_yardstick(board) == "None of the 2 models is above TF-IDF (0.700)."

@@ -82,3 +82,12 @@ def test_sizes_fit_into_a_narrow_column():
     assert [size(each) for each in (6, 999, 153_912, 2_100_000)] == ["6", "999", "154\u202fk", "2.1\u202fM"]
     assert [milliseconds(each) for each in (0.5, 12.34, 250.0)] == ["0.50\u202fms", "12.3\u202fms", "250\u202fms"]
     assert [megabytes(each) for each in (250_000, 123_456_789)] == ["0.2\u202fMB", "123\u202fMB"]
+
+
+def test_an_interval_with_both_its_ends_has_the_room_that_it_takes():
+    even, lopsided = run("a", 0.9), run("a", 0.9)
+    lopsided.results["intervals"]["test"]["accuracy"] = [0.7, 0.95]
+    narrow, wide = made([even]), made([lopsided])
+    assert wide.rows[0].cells["value"] == "0.900 (0.700 to 0.950)"
+    widths = [next(column.width for column in table.columns if column.key == "value") for table in (wide, narrow)]
+    assert widths == ["12rem", "8.4rem"]

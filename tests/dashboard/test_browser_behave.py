@@ -1,0 +1,35 @@
+"""Behave in a browser: a capability is picked by the keyboard, a failing sentence leads to Sentence, axe is content."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browsing import settle, visit
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_picked_capability_lists_its_sentences_and_one_of_them_is_looked_into(browser, server, theme):
+    page, complaints = visit(browser, server, theme)
+    page.goto(f"{server}/behave?run=finished&against=baseline")
+    table = page.get_by_role("treegrid", name="Failure rates by capability and run")
+    expect(table).to_be_visible(timeout=120_000)
+    settle(page)
+    table.locator("tr[data-id='capability emoji']").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Failing: emoji")).to_be_visible(timeout=30_000)
+    assert parse_qs(urlsplit(page.url).query)["capability"] == ["capability emoji"]
+    found = Axe().run(page).response["violations"]
+    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
+    settle(page)
+    page.get_by_test_id("stDataFrame").last.click(position={"x": 20, "y": 56})  # the box before the first row
+    page.get_by_role("button", name="Look inside this sentence").click(timeout=30_000)
+    expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible(timeout=60_000)
+    settle(page)
+    asked = parse_qs(urlsplit(page.url).query)
+    assert asked["run"] == ["finished"] and asked["text"][0]
+    assert complaints == []
