@@ -112,7 +112,7 @@ def suggestions(words: Sequence[str], classes: Sequence[str], *, others: bool = 
     codes = sorted(filter(_CODE.fullmatch, words), key=int)
     for taken in ([word for word in codes if word != WITHHELD], codes):
         if len(taken) == len(classes):
-            return dict.fromkeys(words, DROPPED) | dict(zip(taken, classes, strict=True))
+            return {**dict.fromkeys(words, DROPPED), **dict(zip(taken, classes, strict=True))}
     found: dict[str, str | None] = {word: likely(word, classes) for word in words}
     return found if others or any(found.values()) else dict.fromkeys(words, None)
 
