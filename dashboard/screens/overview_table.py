@@ -100,7 +100,7 @@ def _order(metrics: Mapping[str, str]) -> None:
                 list(metrics),
                 key=state.METRIC,
                 bind="query-params",
-                width=215,
+                width=250,
                 label_visibility="collapsed",
             )
 
