@@ -7,16 +7,17 @@ sign, and a draw of rows adds chance to chance: where gaps are near 0 a bootstra
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from core.evaluation.intervals import RESAMPLES
+from core.evaluation.intervals import LEVEL, RESAMPLES
 
 _CELLS = 1_000_000
 """Signs held at once."""
-_UNLIKE = 0.05
-"""Two models whose gaps differ more than in all but this share of the swaps are not interchangeable."""
+
+_NORMAL = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
 
 Parts = Sequence[np.ndarray]
 """(n, K) of each seed: what every row adds to n times each gap. The metric is the sum of the absolute means."""
@@ -27,7 +28,7 @@ def swapped_variance(first: Parts, second: Parts, seed: int = 0) -> float | None
 
     The paired randomisation of Fisher (1935): of equally good models each row's answers, of all seeds at once, belong
     to either with the same chance. That is more than an equal metric says: one may be too sure where the other is too
-    timid. So the gaps of the two are compared first, each with its own spread under the same swaps.
+    timid. So the gaps of the two are compared first: less alike than in every one of 1,000 swaps, they are not swapped.
 
     Args:
         first: of one model, a table for each seed.
@@ -35,6 +36,8 @@ def swapped_variance(first: Parts, second: Parts, seed: int = 0) -> float | None
         seed: of the swaps.
 
     Returns:
+        That of the normal distribution which 5 % of the swaps leave as well: their own has shorter tails, since no gap
+        can shrink below nothing, so that at 5 % the test is the randomisation itself and beyond rather careful.
         None where the gaps are not alike: then the swaps would mix what does not mix, and rows must be drawn.
     """
     rows = len(first[0])
@@ -49,9 +52,9 @@ def swapped_variance(first: Parts, second: Parts, seed: int = 0) -> float | None
         unlike.append(((moved / spread) ** 2).sum(1))
         gaps = moved.reshape(len(moved), *centre.shape) / rows
         found.append((np.abs(centre + gaps) - np.abs(centre - gaps)).sum(2).mean(1))
-    if ((half.sum(0) / spread) ** 2).sum() > np.quantile(np.concatenate(unlike), 1 - _UNLIKE):
+    if ((half.sum(0) / spread) ** 2).sum() > np.concatenate(unlike).max():
         return None
-    return float(np.mean(np.concatenate(found) ** 2))  # around 0: every swap has its opposite
+    return float(np.quantile(np.abs(np.concatenate(found)), LEVEL) / _NORMAL) ** 2
 
 
 def _signs(rows: int, seed: int) -> Iterator[np.ndarray]:
