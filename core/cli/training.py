@@ -70,5 +70,7 @@ def _show_training(result: dict[str, Any]) -> None:
     tabulate(
         [{key: cell_text(value) for key, value in row.items()} for row in rows], tuple(rows[0]) if rows else ("split",)
     )
+    for sentence in result["shortened"]:
+        say(sentence, head="Note: ")
     if result["status"] == "done":
         say(f'Look inside: sentiscope inspect {result["run"]} "not bad at all"')

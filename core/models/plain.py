@@ -12,6 +12,8 @@ class Plain(nn.Module):
     """A classifier with the input and output of every other, and no head, component or lambda."""
 
     provides: frozenset[str]
+    scale = 1.0
+    """Of the embedding, where there is one."""
 
     def lambdas(self) -> list[Tensor | None]:
         """None of the layers has one: an empty list."""

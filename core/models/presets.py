@@ -339,3 +339,8 @@ PRESETS: dict[str, Preset] = {
         {"text.lexicon": "vader", "text.min_freq": 1, "text.max_vocab": 5_000_000},
     ),
 }
+
+
+def paper_of(preset: str) -> str:
+    """The key of the paper that a preset is from; empty for a name that is no preset."""
+    return PRESETS[preset].paper if preset in PRESETS else ""

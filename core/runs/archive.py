@@ -32,6 +32,7 @@ from core.runs.folders import STARTER
 from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore, slug
 from core.text.lexicon_files import VADER
+from core.training.config import TFIDF
 
 LIMIT = 512 * 1024**2
 """Bytes that a run may take on the disk: ten times the largest one that this program makes by default."""
@@ -224,13 +225,16 @@ def _landing(store: RunStore, name: str) -> Iterator[Path]:
 def _bound(config: RunConfig) -> RunConfig:
     """The settings without any path: what an archive names on this machine is none of its business.
 
-    Names of data sets and of the lexicon that comes along are no paths; an archive holds no data of its own.
+    Names of data sets and of the lexicon that comes along are no paths; an archive holds no data of its own. A run that
+    taught is another one than a run of its name here.
     """
-    data, lexicon = config.data.name, config.text.lexicon
+    data, lexicon, teacher = config.data.name, config.text.lexicon, config.training.teacher
     if not named(data):
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=_elsewhere(data)))
     if lexicon not in ("", VADER):
         config = dataclasses.replace(config, text=dataclasses.replace(config.text, lexicon=_elsewhere(lexicon)))
+    if teacher not in ("", TFIDF):
+        config = dataclasses.replace(config, training=dataclasses.replace(config.training, teacher=_elsewhere(teacher)))
     return config
 
 

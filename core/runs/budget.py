@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from core.config import RunConfig, compose
+from core.data.findings import plural
 from core.models.config import ModelConfig
 from core.models.describe import parameters
+from core.numbers import count
 from core.runs import queue
 from core.runs.record import RunRecord
 from core.runs.store import this_machine
 from core.text.config import TextConfig
+from core.training.config import TFIDF
 
 LENGTHS: dict[str, dict[str, Any]] = {
     "short": {"training.epochs": 4, "data.limit": 16_000},
@@ -33,6 +36,10 @@ DENSE = 256
 """Up to this length a window saves nothing; as in core.models.attention, which needs torch (a test compares them)."""
 SIMILAR = 4.0
 """Runs that cost at most so many times more or less for each step can be compared."""
+
+
+LESSON_SECONDS, READ_SECONDS = 8e-5, 2e-6
+"""For each text of the training split and each token of the longest: five fits of TF-IDF, or one pass of a run."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,35 @@ def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None
     else:
         threads = config.training.threads or queue.threads()
         each = GUESS_SECONDS * cost / _cost(compose(GUESS_MODEL), GUESS_LENGTH) * max(1.0, 2 / threads)
-    return Estimate(steps, START_SECONDS + steps * each, len(nearest))
+    return Estimate(steps, START_SECONDS + _lessons(config, rows, length) + steps * each, len(nearest))
+
+
+def _lessons(config: RunConfig, rows: int, length: int) -> float:
+    """Seconds until the teacher has said of every text what it thinks of it."""
+    teacher = config.training.teacher
+    return rows * length * LESSON_SECONDS if teacher == TFIDF else rows * length * READ_SECONDS if teacher else 0.0
+
+
+def shortened(preset: str, config: RunConfig, rows: int | None = None) -> Iterator[str]:
+    """What it costs to train for less than the preset does, a sentence each; nothing where it is no less.
+
+    Args:
+        preset: of the run.
+        config: of the run.
+        rows: training rows that there are without its limit, where that is known.
+    """
+    own, chosen, limit = compose(preset).training, config.training, config.data.limit
+    if config.model.by_steps and chosen.epochs < own.epochs:
+        epochs = f"{plural(chosen.epochs, 'epoch')} in place of the {count(own.epochs)} of {preset}"
+        if chosen.lr > own.lr:
+            yield f"{epochs}, at a higher learning rate: fewer epochs can do with that, compare on validation."
+        else:
+            yield (
+                f"{epochs}: learning rate and epochs belong together, and {chosen.lr:g} was chosen for {own.epochs}. "
+                f"Try training.lr={2 * chosen.lr:g} or {4 * chosen.lr:g} as well, and choose on validation."
+            )
+    if limit and (rows is None or rows > limit):
+        yield f"At most {count(limit)} training rows: fewer known words, and a lower score than all of them would give."
 
 
 @dataclass(frozen=True)
@@ -141,16 +176,22 @@ def _head_cost(model: ModelConfig, length: int) -> int:
 
 
 def _rows(config: RunConfig, records: Sequence[RunRecord]) -> int | None:
-    """Training texts: those of the corpus or of an earlier run on the same data, cut to the limit."""
+    """Training texts, cut to the limit."""
+    known, limit = uncut_rows(config, records), config.data.limit
+    if known is None:
+        return limit or None
+    return min(known, limit) if limit else known
+
+
+def uncut_rows(config: RunConfig, records: Sequence[RunRecord]) -> int | None:
+    """Training texts that there are: of the corpus or of an earlier run on the same data; None: nobody knows."""
     data = config.data
     known = _built_in(data.classes) if data.name == "built-in" and not (data.split or data.folds) else None
     for record in records:
         rows = _trained_on(record)
         if known is None and rows and _uncut(record) and _same_data(record, config):
             known = rows
-    if known is None:
-        return data.limit or None
-    return min(known, data.limit) if data.limit else known
+    return known
 
 
 def _built_in(classes: int) -> int:

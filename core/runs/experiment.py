@@ -7,6 +7,7 @@ import platform
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.models.build import Model, build
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
-from core.runs import queue
+from core.runs import queue, taught
 from core.runs.record import CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS, MaskedWords
 from core.runs.results import Evaluated, write_split
 from core.runs.start import Start
@@ -46,7 +47,9 @@ from core.training.inside import read_gates, read_inside
 from core.training.lexicon import fit_lexicon
 from core.training.linear import fit_linear
 from core.training.loop import PROBE, Events, Training
+from core.training.loss import taught_targets
 from core.training.masked import Masking
+from core.training.ppmi import start_from, word_vectors
 from core.training.temperature import validation_temperature
 
 Tell = Callable[[dict[str, Any]], None]
@@ -79,6 +82,7 @@ class Experiment(Events):
             self._add_results(yardstick={"left_out": str(error)})
         # A run that is done is never resumed, and a checkpoint is four times as large as the weights.
         shutil.rmtree(self.folder / CHECKPOINT, ignore_errors=True)
+        (self.folder / taught.FILE).unlink(missing_ok=True)
 
     def _settle(self) -> torch.device:
         """Device and threads of this process."""
@@ -110,6 +114,7 @@ class Experiment(Events):
     def _by_steps(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
         self._note("tokenizer")
         tokenizer, start = self._tokenizer(dataset)
+        examples = self._taught(dataset, _examples(dataset, TRAIN, tokenizer))
         torch.manual_seed(self.config.training.seed)
         model = build(
             self.config.model,
@@ -119,6 +124,7 @@ class Experiment(Events):
         )
         if start is not None:
             self._add_results(start=start.into(model, dataset.classes))
+        self._start(model, examples, tokenizer)
         model = model.to(device)
         self._update(
             vocabulary=tokenizer.size,
@@ -126,7 +132,6 @@ class Experiment(Events):
             parameters=parameter_count(model),
             data_notes=(*dataset.notes, *tokenizer.notes),
         )
-        examples = _examples(dataset, TRAIN, tokenizer)
         before = self._guess_masked_words(model, examples.tokens, device)
         training = Training(
             model=model,
@@ -150,6 +155,23 @@ class Experiment(Events):
         self._update(seconds=before + outcome.seconds)
         self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
         return model, tokenizer
+
+    def _taught(self, dataset: Dataset, examples: Examples) -> Examples:
+        """With what a teacher says of the texts, where there is one."""
+        training = self.config.training
+        if not training.teacher:
+            return examples
+        self._note("teacher")
+        said = taught.taught(self.store, self.folder, self.config, dataset, self._pause)
+        return replace(examples, targets=taught_targets(examples.labels, said, training.teacher_weight))
+
+    def _start(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
+        """Word vectors in place of drawn ones; a training that goes on has its own."""
+        training = self.config.training
+        if training.vectors == "ppmi" and not (self.folder / CHECKPOINT).is_dir():
+            self._note("vectors")
+            width = self.config.model.width
+            start_from(model, *word_vectors(examples.tokens, size=tokenizer.size, width=width, seed=training.seed))
 
     def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
         """The stage before the labels, where one is asked for; the seconds that it took."""
@@ -297,10 +319,14 @@ class Experiment(Events):
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
         write_bytes(self.folder / WEIGHTS, safetensors.torch.save(weights))
 
-    def _note(self, kind: str, **more: Any) -> None:
-        """Tell what begins now; a good moment to stop."""
+    def _pause(self) -> None:
+        """A good moment to stop."""
         if self._stopped():
             raise Cancelled("cancelled")
+
+    def _note(self, kind: str, **more: Any) -> None:
+        """Tell what begins now."""
+        self._pause()
         self.tell({"kind": kind, **more})
 
     def _add_results(self, **results: Any) -> None:

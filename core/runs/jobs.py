@@ -16,6 +16,7 @@ from core.exceptions import InputError, SentiscopeError
 from core.runs import leftovers, queue
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, Process, RunRecord
 from core.runs.store import RunStore, alive, resume_hint, this_process
+from core.runs.teacher import teacher_of
 
 DYING_SECONDS = 5.0
 """A killed process counts as dead before its last thread has let go of the run's lock."""
@@ -25,9 +26,10 @@ def submit(store: RunStore, config: RunConfig, preset: str, name: str = "") -> R
     """Create a run and start its process, which waits in the queue until a slot is free.
 
     Raises:
-        InputError: as many wait as this server allows; nothing was created.
+        InputError: as many wait as this server allows, or its teacher is no finished run; nothing was created.
     """
     queue.check_room(store.folder)
+    teacher_of(config, store)
     return start(store, store.create(config, preset, name).run)
 
 

@@ -246,12 +246,13 @@ class RunRecord:
     @property
     def unbound(self) -> str:
         """Why a run that came from another machine cannot be trained on here, and what to do; empty: it can."""
-        data, lexicon = self.config.data.name, self.config.text.lexicon
-        files = [name.removeprefix(ELSEWHERE) for name in (data, lexicon) if name.startswith(ELSEWHERE)]
+        data, lexicon, teacher = self.config.data.name, self.config.text.lexicon, self.config.training.teacher
+        files = [name.removeprefix(ELSEWHERE) for name in (data, lexicon, teacher) if name.startswith(ELSEWHERE)]
         if not files:
             return ""
         own = f"--data {'FILE' if data.startswith(ELSEWHERE) else data}"
         own += " --set text.lexicon=FILE" if lexicon.startswith(ELSEWHERE) else ""
+        own += " --set training.teacher=RUN" if teacher.startswith(ELSEWHERE) else ""
         return (
             f"run '{self.run}' was made with {' and '.join(map(repr, files))} of the machine that it comes from, which "
             "did not come with it: it can be looked at and not be trained here. With a copy of your own train it anew: "

@@ -21,10 +21,12 @@ from core.atomic import storage_errors, write_text
 from core.config import RunConfig, compose
 from core.data.sources import named, suited
 from core.exceptions import ConfigError, InputError, RunDamaged
+from core.models.presets import paper_of
 from core.numbers import count
 from core.runs.folders import refuse_reserved
 from core.runs.record import RunRecord
 from core.runs.store import RunStore, alive, slug
+from core.runs.teacher import teacher_of
 
 FOLDER = ".sweeps"
 SCHEMA = 1
@@ -145,7 +147,7 @@ def _config(plan: Plan, cell: Cell, seed: int, fold: int) -> RunConfig:
     cut = {"data.folds": plan.folds, "data.fold": fold} if fold >= 0 else {}
     own = {"data.name": cell.data, "training.seed": seed, **cut}
     try:
-        return compose(cell.model, {**plan.settings, **cell.grid, **own}, suited(cell.data))
+        return compose(cell.model, {**plan.settings, **cell.grid, **own}, suited(cell.data, paper_of(cell.model)))
     except ConfigError as error:
         raise ConfigError(f"{cell.label}: {error}") from error
 
@@ -171,7 +173,7 @@ def save(store: RunStore, plan: Plan) -> Plan:
 
     Raises:
         InputError: a sweep of this name has another plan, or a run that is none of its own has a name of its runs.
-        ConfigError: a cell is not valid.
+        ConfigError: a cell is not valid, or its teacher is no finished run.
     """
     plan = dataclasses.replace(plan, data=tuple(_anywhere(name) for name in plan.data))
     if exists(store, plan.name):
@@ -184,6 +186,7 @@ def save(store: RunStore, plan: Plan) -> Plan:
         return known
     for member in members(plan):
         refuse_reserved(member.run)
+        teacher_of(member.config, store)
         if (store.folder / member.run).exists() and store.read(member.run).parent != plan.name:
             raise InputError(f"there is a run '{member.run}' that is not of this sweep; choose another name")
     plan = dataclasses.replace(plan, created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"))

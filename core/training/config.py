@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Literal
 from core.data.table import Task
 from core.exceptions import ConfigError
 from core.metrics import METRICS
-from core.settings import LARGEST_SEED, Range, check_ranges, setting
+from core.paths import ELSEWHERE
+from core.settings import LARGEST_SEED, Need, Range, check_needs, check_ranges, setting
 
 UNASKED: dict[Task, str] = {"single": "accuracy", "multi": "f1_macro"}
 """What `auto` is."""
+TFIDF = "tfidf"
+"""The teacher that is no run."""
+_RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 if TYPE_CHECKING:
     MetricName = str
 else:  # the names stand in the table of metrics alone
@@ -97,6 +101,24 @@ class TrainingConfig:
         "reads unknown ones better. Never in validation or prediction; 0: none.",
         within=Range(0, 1, "high", "a share of the words"),
     )
+    vectors: Literal["random", "ppmi"] = setting(
+        "random",
+        "word vectors at the start",
+        help="ppmi: from the company that words keep in the training texts (positive pointwise mutual information, "
+        "truncated SVD).",
+    )
+    teacher: str = setting(
+        "",
+        help="Whose probabilities are learned beside the labels: tfidf = TF-IDF of words and character n-grams, each "
+        "row taught by a fit that has not seen it · the name of a finished run with the same classes · empty: none.",
+    )
+    teacher_weight: float = setting(
+        0.6,
+        "weight of the teacher",
+        help="Share of the teacher in what is learned, the labels have the rest.",
+        within=Range(0, 1, "low"),
+        needs=(Need(lambda training: bool(training.teacher), "there is no teacher; choose training.teacher=tfidf"),),
+    )
     label_smoothing: float = setting(0.0, within=Range(0, 1, "high"))
     class_weights: Literal["none", "balanced"] = setting(
         "none",
@@ -132,5 +154,8 @@ class TrainingConfig:
 
     def __post_init__(self) -> None:
         check_ranges(self, "training")
+        check_needs(self, "training")
+        if self.teacher and not _RUN.fullmatch(self.teacher.removeprefix(ELSEWHERE)):
+            raise ConfigError(f"training.teacher={self.teacher!r:.60}: tfidf, or the name of a run")
         if not re.fullmatch(r"auto|cpu|mps|cuda(:[0-9]{1,3})?", self.device):
             raise ConfigError(f"training.device={self.device!r:.60}: auto, cpu, cuda, cuda:1 or mps")

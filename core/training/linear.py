@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ def fit_linear(
     config: TextConfig,
     classes: int,
     family: Family,
+    chosen: float | None = None,
 ) -> LinearFit:
     """A baseline of a data set: n-grams and idf from the training split, its one setting from the validation split.
 
@@ -60,20 +61,22 @@ def fit_linear(
         config: only the normalising, `min_freq` (texts that hold an n-gram), `max_vocab` and `char_ngrams` matter.
         classes: C.
         family: one of `SOLVERS`.
+        chosen: its setting, where it is known; None: chosen on the validation split.
 
     Raises:
         DataError: as `core.training.solvers.choose`.
     """
+    solver = SOLVERS[family] if chosen is None else replace(SOLVERS[family], values=(chosen,))
     tokenizer = NGramTokenizer.fit(texts, config)
     counts = _counts(tokenizer, texts)
     idf = balanced(counts, inverse_document_frequency(counts), tokenizer.characters)
     held = tfidf(_counts(tokenizer, validation_texts), idf)
     # The first ids are no n-grams: naive Bayes would keep some probability for them.
     train, held = tfidf(counts, idf)[:, FIRST:], held[:, FIRST:]
-    chosen = choose(SOLVERS[family], train, labels, held, validation_labels, classes=classes)
+    best = choose(solver, train, labels, held, validation_labels, classes=classes)
     model = BagOfNgrams(vocabulary=tokenizer.size, classes=classes)
-    copy_weights(model, idf, chosen.columns)
-    return LinearFit(tokenizer, model.eval(), chosen.settings, chosen.score)
+    copy_weights(model, idf, best.columns)
+    return LinearFit(tokenizer, model.eval(), best.settings, best.score)
 
 
 def _counts(tokenizer: Tokenizer, texts: Sequence[str]) -> csr_array:

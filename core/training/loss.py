@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -68,3 +69,18 @@ def _class_weights(labels: Tensor, classes: int) -> Tensor:
 def _label_weights(labels: Tensor, classes: int) -> Tensor:
     counts = labels.sum(0, dtype=torch.float32)
     return torch.where(counts > 0, (len(labels) - counts) / counts.clamp(min=1), torch.ones(classes))
+
+
+def taught_targets(labels: np.ndarray, taught: np.ndarray, weight: float) -> np.ndarray:
+    """(n, C) float32: what is learned of labels and of a teacher, (1 - weight) of the labels and weight of the teacher.
+
+    Cross-entropy is linear in its targets, so its loss is (1 - w) CE(labels) + w CE(teacher) (Hinton, Vinyals and Dean,
+    2015, "Distilling the knowledge in a neural network", at temperature 1), for each label's sigmoid too.
+
+    Args:
+        labels: (n,) int64 class numbers, or for several labels per text (n, C) zeros and ones.
+        taught: (n, C), the teacher's probabilities.
+        weight: w.
+    """
+    known = np.eye(taught.shape[1])[labels] if labels.ndim == 1 else labels
+    return ((1 - weight) * known + weight * taught).astype(np.float32)

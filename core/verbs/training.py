@@ -10,13 +10,15 @@ from core.config import RunConfig, compose
 from core.data.config import DataConfig
 from core.data.sources import named, suited
 from core.exceptions import InputError
+from core.models.presets import paper_of
 from core.numbers import count, whole_percent
 from core.papers.reported import counterpart
-from core.runs.budget import LENGTHS
+from core.runs.budget import LENGTHS, shortened, uncut_rows
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
 from core.runs.start import START, with_start
 from core.runs.store import RunStore
+from core.runs.teacher import teacher_of
 
 
 def configure(
@@ -37,7 +39,8 @@ def configure(
         from core.data.load import load
 
         load(DataConfig(name=data))  # raises with the nearest name
-    return compose(model, {"data.name": data, **with_start(settings or {}, store or RunStore())}, suited(data))
+    asked = with_start(settings or {}, store or RunStore())
+    return compose(model, {"data.name": data, **asked}, suited(data, paper_of(model)))
 
 
 def train(  # noqa: PLR0913 - what a training is chosen by, by name
@@ -70,14 +73,15 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
         on_event: called with what happens; see `core.runs.worker.OnEvent`.
 
     Raises:
-        InputError: no such data, preset, setting or length; a run has this `name` already; as many runs wait as
-            this machine allows.
+        InputError: no such data, preset, setting or length; a run has this `name` already; the teacher is no
+            finished run; as many runs wait as this machine allows.
     """
     store = store or RunStore()
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
     given = {name: value for name, value in short.items() if value is not None} | ({START: start} if start else {})
     config = configure(data, model, {**_of_length(length), **(settings or {}), **given}, store=store)
     check_room(store.folder)
+    teacher_of(config, store)
     record = store.create(config, model, name, exactly=True)
     return resume(record.run, store=store, on_event=on_event)
 
@@ -100,8 +104,9 @@ def resume(
 def summary(record: RunRecord) -> dict[str, Any]:
     """What a training run reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
 
-    `interval_method` says in words what an interval is. `reported` is what the paper reports for the same preset and
-    data set, with a note where splits differ; else null.
+    `interval_method` says in words what an interval is, `shortened` what it cost to train for less than the preset
+    does. `reported` is what the paper reports for the same preset and data set, with a note where splits differ; else
+    null.
     """
     from core.evaluation.intervals import METHOD
 
@@ -127,6 +132,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
             "lambda": [list(layer) for layer in paper.lambdas],
             "note": paper.note,
         },
+        "shortened": list(shortened(record.preset, record.config, uncut_rows(record.config, [record]))),
         "seconds": record.seconds,
     }
 

@@ -12,7 +12,7 @@ from core.config import RunConfig, compose, inputs
 from core.exceptions import SentiscopeError
 from core.models.presets import PRESETS
 from core.runs import jobs
-from core.runs.budget import LENGTHS, estimate, size
+from core.runs.budget import LENGTHS, estimate, shortened, size, uncut_rows
 from core.runs.start import START
 from core.verbs import configure
 from dashboard import access, data, state
@@ -78,6 +78,8 @@ def train_form() -> None:
     large = size(draft.config, records)
     cost = f"{size_phrase(large)}. {time_text(estimate(draft.config, records), draft.config)}.".replace("..", ".")
     caption(f"{line} {cost}")
+    for sentence in shortened(draft.model, draft.config, uncut_rows(draft.config, records)):
+        caption(sentence)
     command = command_line(access.written(draft.source), draft.model, draft.settings, state.draft(state.NAME, ""))
     words = f"{summary(draft.config, state.typed(state.SETTING), draft.along)} {cost}"
     defaults = _defaults(draft.along)

@@ -51,6 +51,9 @@ class Registered:
     """Share of train that becomes validation where none is given."""
     settings: dict[str, Any] = field(default_factory=dict)
     """Dotted settings that suit this data set, such as `text.max_length`; what a preset itself sets wins over them."""
+    reported: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By paper (`core.models.presets.Preset.paper`), what its presets take besides, so that they are what it reports of
+    this data set."""
     note: str = ""
     """What to know before comparing scores."""
 

@@ -11,7 +11,7 @@ from core.models import attention
 from core.models.describe import parameters
 from core.models.presets import PRESETS
 from core.runs import queue
-from core.runs.budget import DENSE, GUESS_SECONDS, LENGTHS, START_SECONDS, Size, estimate, size
+from core.runs.budget import DENSE, GUESS_SECONDS, LENGTHS, START_SECONDS, Size, estimate, shortened, size, uncut_rows
 from core.runs.record import RunRecord
 from core.runs.store import this_machine
 
@@ -152,3 +152,27 @@ def test_n_grams_that_nobody_has_counted_have_no_size():
 
 def test_no_length_promises_a_time_that_another_machine_would_not_keep():
     assert not [name for name in LENGTHS if any(word in name for word in ("second", "minute", "hour", *"0123456789"))]
+
+
+def test_a_shortened_training_says_what_it_costs():
+    short = compose("vanilla", LENGTHS["short"])
+    assert list(shortened("vanilla", short)) == [
+        "4 epochs in place of the 10 of vanilla: learning rate and epochs belong together, and 0.0005 was chosen for "
+        "10. Try training.lr=0.001 or 0.002 as well, and choose on validation.",
+        "At most 16\u202f000 training rows: fewer known words, and a lower score than all of them would give.",
+    ]
+    faster = compose("vanilla", {**LENGTHS["short"], "training.lr": 1e-3})
+    assert next(shortened("vanilla", faster)).startswith("4 epochs in place of the 10 of vanilla, at a higher learning")
+
+
+def test_what_is_not_shortened_costs_nothing():
+    assert not list(shortened("vanilla", compose("vanilla")))
+    assert not list(shortened("vanilla", compose("vanilla", {"training.epochs": 30, "data.limit": 500}), rows=500))
+    assert not list(shortened("tfidf-logreg", compose("tfidf-logreg", {"training.epochs": 1})))
+
+
+def test_rows_without_the_limit_are_known_of_the_corpus_and_of_earlier_runs():
+    assert uncut_rows(PLAN, []) == 16_000
+    file = compose("vanilla", {"data.name": "/a.csv", "data.limit": 100})
+    assert uncut_rows(file, []) is None
+    assert uncut_rows(file, [run(compose("vanilla", {"data.name": "/a.csv"}), rows=700)]) == 700

@@ -3,6 +3,7 @@
 import math
 import typing
 
+import numpy as np
 import pytest
 import torch
 from torch.nn import functional as F
@@ -10,7 +11,7 @@ from torch.nn import functional as F
 from core.exceptions import ConfigError
 from core.metrics import METRICS, metrics_of
 from core.training.config import TrainingConfig, metric_for
-from core.training.loss import Loss, training_loss
+from core.training.loss import Loss, taught_targets, training_loss
 
 CPU = torch.device("cpu")
 LOGITS = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
@@ -103,3 +104,25 @@ def test_a_measure_of_a_scale_needs_classes_in_an_order():
         metric_for("mae", "single")
     with pytest.raises(ConfigError, match="mae: not defined for several labels"):
         metric_for("mae", "multi", ordered=True)
+
+
+@pytest.mark.parametrize("task", ["single", "multi"])
+def test_a_taught_loss_is_that_of_the_labels_and_of_the_teacher_in_their_shares(task):
+    labels = torch.tensor([2, 0]) if task == "single" else SEVERAL
+    taught = torch.tensor([[0.2, 0.1, 0.7], [0.3, 0.6, 0.1]])
+    logits, loss = LOGITS.clone().requires_grad_(), Loss(task)
+    targets = torch.from_numpy(taught_targets(labels.numpy(), taught.numpy(), 0.6))
+    found = loss(logits, targets)
+    assert found.item() == pytest.approx(0.4 * loss(LOGITS, labels).item() + 0.6 * loss(LOGITS, taught).item())
+    # By each logit it rises with what is said minus what is to be said: p - (0.4 y + 0.6 q), over the rows.
+    found.backward()
+    known = F.one_hot(labels, 3) if task == "single" else labels
+    said = LOGITS.softmax(1) if task == "single" else LOGITS.sigmoid()
+    expected = (said - 0.4 * known - 0.6 * taught) / (2 if task == "single" else 6)
+    assert logits.grad.numpy() == pytest.approx(expected.numpy())
+
+
+def test_a_teacher_without_rival_is_all_there_is_to_learn():
+    taught = np.array([[0.25, 0.75]])
+    assert taught_targets(np.array([0]), taught, 1.0).tolist() == taught.tolist()
+    assert taught_targets(np.array([0]), taught, 0.5).tolist() == [[0.625, 0.375]]

@@ -1,0 +1,129 @@
+"""Whose probabilities a training learns beside the labels: a cross-fitted TF-IDF, or a finished run."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from core.atomic import write_bytes
+from core.config import RunConfig, compose
+from core.data.table import TRAIN, VALIDATION, Dataset
+from core.evaluation.predict import predict_texts
+from core.runs.load import load_run
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+from core.runs.teacher import check_classes, teacher_of
+from core.text.config import TextConfig
+from core.text.reading import as_read
+from core.training.linear import fit_linear
+
+FOLDS = 5
+PRESET = "tfidf-logreg-chars"
+FILE = "teacher.npy"
+"""In the directory of a run while it trains: a run that goes on is taught the same, also where its teacher is gone."""
+
+
+def taught(store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
+    """(n, C) float32: the teacher's probabilities of the training texts, kept in the folder of the run.
+
+    Args:
+        store: where a run that teaches lies.
+        folder: of the run that learns.
+        config: of the run that learns.
+        dataset: its data.
+        pause: called where the work may be left off.
+
+    Raises:
+        ConfigError: the teacher is not there, or has other classes.
+        DataError: TF-IDF cannot learn from these data.
+    """
+    path = folder / FILE
+    if path.is_file():
+        kept: np.ndarray = np.load(path, allow_pickle=False)
+        return kept
+    run = teacher_of(config, store)
+    found = (
+        cross_fitted(dataset, config.text, config.training.seed, pause) if run is None else _of_run(store, run, dataset)
+    )
+    stream = io.BytesIO()
+    np.save(stream, found)
+    write_bytes(path, stream.getvalue())
+    return found
+
+
+def _of_run(store: RunStore, run: RunRecord, dataset: Dataset) -> np.ndarray:
+    """What a finished run says of the training texts, in the order of our classes."""
+    check_classes(run, dataset.classes, dataset.task)
+    said = load_run(store, run.run).predict(_texts(dataset, TRAIN)).probabilities
+    return said[:, [run.classes.index(name) for name in dataset.classes]]
+
+
+def cross_fitted(dataset: Dataset, text: TextConfig, seed: int, pause: Callable[[], None]) -> np.ndarray:
+    """(n, C): of each training text what TF-IDF says that was fitted on the other folds.
+
+    Its C is the one that the first of these fits chooses on the validation split.
+
+    Args:
+        dataset: the texts.
+        text: how the model that learns reads them: what is a repeat.
+        seed: of the folds.
+        pause: called between the fits.
+    """
+    config, chosen = compose(PRESET), None
+    texts, labels = np.array(_texts(dataset, TRAIN), object), dataset.targets(TRAIN)
+    held = _texts(dataset, VALIDATION), dataset.targets(VALIDATION)
+    places = folds(texts.tolist(), labels, (text, config.text), seed)
+    found = np.zeros((len(texts), len(dataset.classes)), np.float32)
+    for fold in np.unique(places):
+        pause()
+        ours = places == fold
+        fit = fit_linear(
+            texts[~ours].tolist(),
+            labels[~ours],
+            *held,
+            config=config.text,
+            classes=len(dataset.classes),
+            family=config.model.family,
+            chosen=chosen,
+        )
+        chosen = fit.settings["C"]
+        found[ours] = predict_texts(fit.model, fit.tokenizer, texts[ours].tolist(), task=dataset.task).probabilities
+    return found
+
+
+def folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:
+    """(n,) int: the fold of each row, texts that any of `configs` reads alike in the same one.
+
+    Seeded, and stratified by the label (or set of labels) of the first of such texts.
+    """
+    repeats = _groups(texts, configs)
+    _, kinds = np.unique(labels, axis=0, return_inverse=True)
+    _, first = np.unique(repeats, return_index=True)
+    order = np.lexsort((np.random.default_rng(seed).permutation(len(first)), kinds[first]))
+    fold = np.empty(len(first), np.int64)
+    fold[order] = np.arange(len(first)) % FOLDS
+    return fold[repeats]
+
+
+def _groups(texts: Sequence[str], configs: Sequence[TextConfig]) -> np.ndarray:
+    """(n,) int from 0 on: equal for texts that are alike, also by way of a third one."""
+    rows, links = np.arange(len(texts)), len(texts)
+    pairs = []
+    for config in configs:
+        keys, which = np.unique(np.array(as_read(texts, config), object), return_inverse=True)
+        pairs.append((rows, links + which))
+        links += len(keys)
+    from_, to = (np.concatenate(side) for side in zip(*pairs, strict=True))
+    graph = coo_array((np.ones(len(to), bool), (from_, to)), shape=(links, links))
+    _, found = connected_components(graph, directed=False)
+    return np.unique(found[: len(texts)], return_inverse=True)[1]
+
+
+def _texts(dataset: Dataset, split: str) -> list[str]:
+    texts: list[str] = dataset.splits[split]["text"].tolist()
+    return texts

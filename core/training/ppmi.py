@@ -1,0 +1,92 @@
+"""Word vectors from the company that words keep: a truncated SVD of positive pointwise mutual information.
+
+Levy, Goldberg and Dagan (2015), "Improving distributional similarity with lessons learned from word embeddings": a
+dynamic window, context distribution smoothing (section 3.2), and U S^p with p = 1/2 (section 3.3).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from scipy.sparse import coo_array, csr_array
+from scipy.sparse.linalg import svds
+
+from core.models.build import Model
+from core.text.ids import FIRST
+from core.text.token_table import TokenTable
+
+WINDOW = 4
+"""Words on each side that count, each 1 / distance."""
+SMOOTHING = 0.75
+"""Power of how often a context is seen: rare ones tell less."""
+
+
+def cooccurrences(tokens: TokenTable, size: int) -> csr_array:
+    """(size, size) float64, symmetric: 1 / distance for every two words of a text at most `WINDOW` apart.
+
+    Entries that are no words (unknown ones) keep their place in the text, and have no counts.
+    """
+    flat = tokens.flat.astype(np.int64)
+    text = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    total = csr_array((size, size), dtype=np.float64)
+    for distance in range(1, WINDOW + 1):
+        first, second = flat[:-distance], flat[distance:]
+        near = (text[:-distance] == text[distance:]) & (first >= FIRST) & (second >= FIRST)
+        weights = np.full(int(near.sum()), 1 / distance)
+        total += coo_array((weights, (first[near], second[near])), shape=(size, size)).tocsr()
+    return csr_array(total + total.T)
+
+
+def ppmi(counts: csr_array) -> csr_array:
+    """max(0, ln(P(w, c) / (P(w) P(c)))) of each pair, P(c) in proportion to the context's count to the power 0.75."""
+    seen = np.asarray(counts.sum(1)).ravel()
+    smoothed = seen**SMOOTHING
+    pairs = counts.tocoo()
+    ratio = pairs.data * smoothed.sum() / (seen[pairs.row] * smoothed[pairs.col])
+    found = csr_array((np.log(np.maximum(ratio, 1)), (pairs.row, pairs.col)), shape=counts.shape)
+    found.eliminate_zeros()
+    return found
+
+
+def word_vectors(tokens: TokenTable, *, size: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """U √S of the first `width` singular vectors, each word's row with length 1.
+
+    Args:
+        tokens: the training texts.
+        size: token ids.
+        width: d; where there are fewer words the further columns are 0.
+        seed: of the vector that the decomposition starts from; the same arguments give the same vectors.
+
+    Returns:
+        (size, d) float32, and (size,) bool: which entries have a vector. The others, special ones and words that stand
+        in no company, have zeros.
+    """
+    found = ppmi(cooccurrences(tokens, size))
+    known = np.diff(found.indptr) > 0
+    left, singular = _decomposed(found[known], width, seed)
+    rows = left * np.sqrt(singular)
+    vectors = np.zeros((size, width), np.float32)
+    vectors[known, : rows.shape[1]] = rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(min=1e-30)
+    return vectors, known
+
+
+def _decomposed(rows: csr_array, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest singular values of (n, size) with their left vectors (n, at most width)."""
+    if len(rows.indptr) - 1 <= width:
+        left, singular, _ = np.linalg.svd(rows.toarray(), full_matrices=False)
+        return left, singular
+    # Exact, and as quick as a randomised one, which is far from it where the values fall as slowly as these.
+    start = np.random.default_rng(seed).standard_normal(rows.shape[0])
+    left, singular, _ = svds(rows, width, v0=start, return_singular_vectors="u")
+    return left, singular
+
+
+def start_from(model: Model, vectors: np.ndarray, known: np.ndarray) -> None:
+    """Put vectors in place of the drawn rows of the embedding, as long as those are; other rows keep their draw."""
+    weight = model.get_parameter("embedding.weight")
+    long = math.sqrt(weight.shape[1]) / model.scale  # of a row drawn from N(0, 1/scale²)
+    with torch.no_grad():
+        rows = torch.from_numpy(vectors[known]).to(weight)
+        weight[torch.from_numpy(known).to(weight.device)] = rows * long

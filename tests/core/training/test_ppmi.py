@@ -1,0 +1,86 @@
+"""Word vectors from company, against the same computed with dense matrices and loops."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from core.config import compose
+from core.exceptions import ConfigError
+from core.models.build import build
+from core.text.ids import FIRST, UNKNOWN
+from core.text.token_table import TokenTable
+from core.training.ppmi import cooccurrences, ppmi, start_from, word_vectors
+
+RANDOM = np.random.default_rng(0)
+WEIGHTS = 1 / np.arange(1, 29) / (1 / np.arange(1, 29)).sum()
+TEXTS = [RANDOM.choice(np.arange(1, 29), RANDOM.integers(0, 14), p=WEIGHTS).tolist() for _ in range(60)]
+SIZE = 30
+"""Ids 28 and 29 stand nowhere or hardly anywhere; 1 is the unknown word."""
+
+
+def dense(texts, size):
+    """The definition, pair by pair."""
+    counts = np.zeros((size, size))
+    for text in texts:
+        for i, word in enumerate(text):
+            for j, context in enumerate(text):
+                if 0 < abs(i - j) <= 4 and min(word, context) >= FIRST:
+                    counts[word, context] += 1 / abs(i - j)
+    chance = counts.sum(0) ** 0.75 / (counts.sum(0) ** 0.75).sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mutual = np.log(counts / counts.sum(1, keepdims=True) / chance)
+    return counts, np.where(counts > 0, np.maximum(mutual, 0), 0)
+
+
+def test_counts_and_mutual_information_are_those_of_the_definition():
+    counts, expected = dense(TEXTS, SIZE)
+    found = cooccurrences(TokenTable.of(TEXTS), SIZE)
+    assert found.toarray() == pytest.approx(counts)
+    assert ppmi(found).toarray() == pytest.approx(expected)
+    assert not counts[UNKNOWN].any() and counts.any()
+
+
+@pytest.mark.parametrize("width", [6, 64])
+def test_vectors_are_those_of_the_dense_decomposition(width):
+    """Up to the sign of a column, which cosines do not see; of fewer words than columns the last ones are 0."""
+    found, known = word_vectors(TokenTable.of(TEXTS), size=SIZE, width=width, seed=3)
+    _, expected = dense(TEXTS, SIZE)
+    left, singular, _ = np.linalg.svd(expected)
+    rows = left[:, :width] * np.sqrt(singular[:width])
+    rows = rows[known] / np.linalg.norm(rows[known], axis=1, keepdims=True)
+    assert known.tolist() == expected.any(1).tolist()
+    assert found.shape == (SIZE, width)
+    assert found[known] @ found[known].T == pytest.approx(rows @ rows.T, abs=1e-5)
+    assert not found[~known].any() and not found[:, SIZE:].any()
+
+
+def test_the_same_seed_gives_the_same_bits():
+    table = TokenTable.of(TEXTS)
+    first, again = (word_vectors(table, size=SIZE, width=6, seed=7)[0] for _ in range(2))
+    assert np.array_equal(first, again)
+
+
+def test_without_a_pair_of_words_there_are_no_vectors():
+    for texts in ([], [[]], [[5], [UNKNOWN, 6]]):
+        vectors, known = word_vectors(TokenTable.of(texts), size=SIZE, width=6, seed=0)
+        assert not vectors.any() and not known.any()
+
+
+@pytest.mark.parametrize(("preset", "long"), [("vanilla", 1), ("tweet-v1-p1", math.sqrt(128)), ("cnn", math.sqrt(300))])
+def test_rows_are_as_long_as_drawn_ones_and_rows_without_counts_keep_their_draw(preset, long):
+    torch.manual_seed(0)
+    model = build(compose(preset).model, vocabulary=SIZE, classes=2, max_length=8)
+    drawn = model.embedding.weight.detach().clone()
+    vectors, known = word_vectors(TokenTable.of(TEXTS), size=SIZE, width=drawn.shape[1], seed=0)
+    start_from(model, vectors, known)
+    rows = model.embedding.weight.detach()
+    assert rows[known].norm(dim=1).numpy() == pytest.approx(long, rel=1e-5)
+    assert torch.equal(rows[~known], drawn[~known]) and not known[:FIRST].any()
+    assert drawn.norm(dim=1).mean().item() == pytest.approx(long, rel=0.1)
+
+
+def test_a_model_without_vectors_of_words_refuses_them():
+    with pytest.raises(ConfigError, match=r"training\.vectors=ppmi: this model is solved in one go"):
+        compose("lexicon", {"training.vectors": "ppmi"})
