@@ -54,6 +54,11 @@ class RunConfig:
                 raise ConfigError(
                     f"{name}={value}: of a training that starts from another run; name it, training.start=RUN"
                 )
+        if self.training.start and self.training.vectors != "random":
+            raise ConfigError(
+                f"training.vectors={self.training.vectors}: the words of a training that starts from another run are "
+                "that run's; choose training.vectors=random"
+            )
         most = self.model.layers + 1
         if self.training.frozen > most:
             raise ConfigError(

@@ -87,6 +87,7 @@ def test_what_nothing_can_start_from_is_told(store, tiny):
         ("vanilla", {"training.frozen": 1}, r"training\.frozen=1: of a training that starts from another run"),
         ("vanilla", {"text.grown": 5}, r"text\.grown=5: of a training that starts"),
         ("vanilla", {"training.start": "x", "training.frozen": 4}, r"the words and 2 layers, so 3 at most"),
+        ("vanilla", {"training.start": "x", "training.vectors": "ppmi"}, r"training\.vectors=ppmi: the words of a"),
     ],
 )
 def test_settings_that_need_a_start(preset, settings, said):
