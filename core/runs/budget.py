@@ -16,7 +16,7 @@ from core.runs import queue
 from core.runs.record import RunRecord
 from core.runs.store import this_machine
 from core.text.config import TextConfig
-from core.training.config import TFIDF
+from core.training.config import TFIDF, made_up
 
 LENGTHS: dict[str, dict[str, Any]] = {
     "short": {"training.epochs": 4, "data.limit": 16_000},
@@ -57,7 +57,8 @@ def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None
     rows = _rows(config, records)
     if rows is None or not config.model.by_steps:
         return None
-    steps = config.training.epochs * -(-rows // config.training.batch_size)
+    learned = rows + made_up(rows, config.training.nonsense)
+    steps = config.training.epochs * -(-learned // config.training.batch_size)
     length = _length(config, records)
     cost = _cost(config, length)
     near = [pair for record in records if (pair := _measured(record)) and 1 / SIMILAR <= pair[0] / cost <= SIMILAR]

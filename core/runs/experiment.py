@@ -42,6 +42,7 @@ from core.training.batches import Examples
 from core.training.checkpoint import FILE, Progress
 from core.training.config import metric_for
 from core.training.device import choose_device, keep_freed_memory
+from core.training.doubt import with_nonsense
 from core.training.history import Row, finite, read_history
 from core.training.inside import read_gates, read_inside
 from core.training.lexicon import fit_lexicon
@@ -135,7 +136,7 @@ class Experiment(Events):
         before = self._guess_masked_words(model, examples.tokens, device)
         training = Training(
             model=model,
-            training=examples,
+            training=self._doubted(dataset, examples, tokenizer),
             validation=_examples(dataset, VALIDATION, tokenizer),
             config=self.config.training,
             classes=len(dataset.classes),
@@ -164,6 +165,12 @@ class Experiment(Events):
         self._note("teacher")
         said = taught.taught(self.store, self.folder, self.config, dataset, self._pause)
         return replace(examples, targets=taught_targets(examples.labels, said, training.teacher_weight))
+
+    def _doubted(self, dataset: Dataset, examples: Examples, tokenizer: Tokenizer) -> Examples:
+        """With texts of made-up words, where some are asked for."""
+        share, seed = self.config.training.nonsense, self.config.training.seed
+        texts, classes = _texts(dataset, TRAIN), len(dataset.classes)
+        return with_nonsense(examples, texts, tokenizer, classes=classes, share=share, seed=seed)
 
     def _start(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
         """Word vectors in place of drawn ones; a training that goes on has its own."""

@@ -41,6 +41,11 @@ def metric_for(metric: str, task: Task, *, ordered: bool = False) -> str:
     return metric
 
 
+def made_up(rows: int, share: float) -> int:
+    """How many texts of made-up words `nonsense` adds to so many rows."""
+    return max(1, round(share * rows)) if share else 0
+
+
 @dataclass(frozen=True)
 class TrainingConfig:
     """AdamW with lambda in a group of its own (no decay), a warm-up, early stopping on a validation metric."""
@@ -118,6 +123,14 @@ class TrainingConfig:
         help="Share of the teacher in what is learned, the labels have the rest.",
         within=Range(0, 1, "low"),
         needs=(Need(lambda training: bool(training.teacher), "there is no teacher; choose training.teacher=tfidf"),),
+    )
+    nonsense: float = setting(
+        0.0,
+        "share of made-up texts",
+        help="How many further training texts of made-up words there are, as a share of the rows; what is learned of "
+        "them is how frequent each class is, so that a text of unknown words only is answered with doubt. 0: none; "
+        "try 0.02.",
+        within=(0, 1),
     )
     label_smoothing: float = setting(0.0, within=Range(0, 1, "high"))
     class_weights: Literal["none", "balanced"] = setting(

@@ -176,3 +176,8 @@ def test_rows_without_the_limit_are_known_of_the_corpus_and_of_earlier_runs():
     file = compose("vanilla", {"data.name": "/a.csv", "data.limit": 100})
     assert uncut_rows(file, []) is None
     assert uncut_rows(file, [run(compose("vanilla", {"data.name": "/a.csv"}), rows=700)]) == 700
+
+
+def test_made_up_texts_are_steps_too():
+    plan = dataclasses.replace(PLAN, training=dataclasses.replace(PLAN.training, nonsense=0.02))
+    assert estimate(plan, []).steps == 4 * (16_000 + 320) // 64

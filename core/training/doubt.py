@@ -1,0 +1,41 @@
+"""Doubt is taught: further training texts of made-up words, whose right answer is how frequent each class is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.text.nonsense import nonsense
+from core.text.token_table import token_table
+from core.text.tokenizer import Tokenizer
+from core.training.batches import Examples
+from core.training.config import made_up
+
+
+def with_nonsense(
+    examples: Examples, texts: Sequence[str], tokenizer: Tokenizer, *, classes: int, share: float, seed: int
+) -> Examples:
+    """Examples with made-up texts behind their own, read by the same tokenizer; nothing else changes.
+
+    The target of those is the class prior: the share of rows of each class, or with each label. Where the loss weighs
+    classes, it weighs this target too.
+
+    Args:
+        examples: of the training split.
+        texts: of the training split.
+        tokenizer: of the run.
+        classes: C.
+        share: of the rows, how many are added; 0: none.
+        seed: of the run.
+    """
+    labels = examples.labels
+    if not share:
+        return examples
+    added = nonsense(texts, made_up(len(labels), share), seed)
+    known = np.eye(classes, dtype=np.float32)[labels] if labels.ndim == 1 else labels.astype(np.float32)
+    own = known if examples.targets is None else examples.targets
+    prior = np.broadcast_to(known.mean(0), (len(added), classes))
+    tokens = token_table(tokenizer, [*texts, *added])
+    return dataclasses.replace(examples, tokens=tokens, targets=np.concatenate([own, prior]).astype(np.float32))
