@@ -27,6 +27,7 @@ from core.fingerprint import file_fingerprint, file_version, fingerprint
 from core.runs import efficiency as costs
 from core.runs import jobs, projections, sweep
 from core.runs.efficiency import Efficiency
+from core.runs.predictions import lacks_texts as lacking
 from core.runs.record import CHECKPOINT, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import Plan
@@ -345,6 +346,11 @@ def _store(folder: str) -> RunStore:
 def evaluated_splits(run: str) -> list[str]:
     """Splits with saved predictions, in the order train, validation, test, others."""
     return Files(store()).evaluated_splits(run)
+
+
+def lacks_texts(record: RunRecord) -> str:
+    """Why the texts of a run cannot be shown here, and what to do; empty: they can."""
+    return lacking(store().path(record.run), record)
 
 
 def report(record: RunRecord, split: str) -> Report:

@@ -28,6 +28,9 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed.")] = None,
     limit: Annotated[int | None, typer.Option(help="Training rows, seeded and stratified; other splits whole.")] = None,
     name: Annotated[str, typer.Option(help="Name of the run; default: data, model, seed and time.")] = "",
+    no_texts: Annotated[
+        bool, typer.Option("--no-texts", help="Keep no text in the run: --set data.texts=false.")
+    ] = False,
     resume: Annotated[str, typer.Option(metavar="RUN", help="Resume this run, with its own settings, instead.")] = "",
     as_json: Json = False,
 ) -> None:
@@ -41,7 +44,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
             result = verbs.train(
                 data,
                 model,
-                parse_settings(settings or []),
+                parse_settings(settings or []) | ({"data.texts": False} if no_texts else {}),
                 start=start,
                 length=length,
                 epochs=epochs,

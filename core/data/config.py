@@ -71,6 +71,11 @@ class DataConfig:
         "",
         help="Registered data sets, with commas between, whose texts beyond train are left out of the training split.",
     )
+    texts: bool = setting(
+        True,
+        help="Keep the texts and columns of the splits in the run; false: no file of it holds one, and pages read them "
+        "again where the data set is.",
+    )
     folds: int = setting(
         0,
         help="Cross-validation: train and validation pooled and cut into so many stratified parts; 0: the splits as "

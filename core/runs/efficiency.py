@@ -129,13 +129,15 @@ def measure_apart(store: RunStore, runs: Sequence[str]) -> None:
 def _measured(store: RunStore, run: str) -> dict[str, object]:
     from core.evaluation.efficiency import inference  # torch, pandas
     from core.runs.load import load_run
-    from core.runs.predictions import evaluated_splits, read_predictions
+    from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
     from core.text.token_table import token_table
 
     folder = store.path(run)
     splits = evaluated_splits(folder)
     if not splits:
         raise InputError(f"run '{run}' is {store.read(run).status} and has no predictions: nothing can be measured yet")
+    if why := lacks_texts(folder, store.read(run)):
+        raise NotAvailable(f"speed and memory cannot be measured: {why[:1].lower()}{why[1:]}")
     split = "test" if "test" in splits else splits[-1]
     texts = read_predictions(folder / EVALUATION / split / PREDICTIONS)["text"].tolist()
     loaded = load_run(store, run)

@@ -288,7 +288,7 @@ class Experiment(Events):
         )
         self._note("intervals")
         for each in evaluated:
-            write_split(self.folder, each)
+            write_split(self.folder, each, texts=self.config.data.texts)
         self._add_results(
             intervals={each.split: each.intervals for each in evaluated},
             silhouette={each.split: each.silhouette for each in evaluated},

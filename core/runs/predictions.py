@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.exceptions import DataError, RunDamaged
-from core.runs.record import EVALUATION, PREDICTIONS
+from core.exceptions import DataError, NotAvailable, RunDamaged, RunNotFound
+from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,12 +21,65 @@ def evaluated_splits(run: Path) -> list[str]:
 def read_predictions(path: Path) -> pd.DataFrame:
     """The table that `core.runs.results.write_split` has written.
 
+    Where the run keeps no texts they are joined again from its data set; where that is not here, each text says so.
+
     Raises:
         RunDamaged: it cannot be read, or is larger than any that is written here; the message names it.
     """
     from core.data.parquet import read_parquet
 
     try:
-        return read_parquet(path)
+        table = read_parquet(path)
     except DataError as error:
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
+    if "text" in table:
+        return table
+    try:
+        return _joined(path, table)
+    except (NotAvailable, RunNotFound):
+        absent = [f"(row {row} of {path.parent.name}: its text is not kept with this run)" for row in range(len(table))]
+        table.insert(min(1, len(table.columns)), "text", absent)
+        return table
+
+
+def lacks_texts(folder: Path, record: RunRecord) -> str:
+    """Why the texts of a run cannot be shown here, and what to do; empty: they can."""
+    if record.config.data.texts:
+        return ""
+    try:
+        for split in evaluated_splits(folder):
+            _texts(folder, split)
+    except (NotAvailable, RunNotFound) as error:
+        return f"It was made without its texts, and {error}; with the data set here they are shown again"
+    return ""
+
+
+def _joined(path: Path, table: pd.DataFrame) -> pd.DataFrame:
+    """The table with texts and own columns, as a run that keeps them has it.
+
+    Raises:
+        NotAvailable: the data set is not here, or no longer what it was.
+    """
+    from core.runs.results import own_columns
+
+    rows = _texts(path.parents[2], path.parent.name)
+    if len(rows) != len(table):
+        raise NotAvailable(f"{path}: {len(table)} predictions, but {len(rows)} rows in the data set")
+    table.insert(1, "text", rows["text"].to_numpy())
+    return table.assign(**own_columns(rows, set(table.columns)))
+
+
+@functools.lru_cache(maxsize=8)
+def _texts(folder: Path, split: str) -> pd.DataFrame:
+    """The rows of a split of a run's data set.
+
+    Raises:
+        NotAvailable: they are not here.
+    """
+    from core.runs.seen import trained_on
+    from core.runs.store import RunStore
+
+    splits = trained_on(RunStore(folder.parent).read(folder.name)).splits
+    if split not in splits:
+        raise NotAvailable(f"the data set has no split '{split}'")
+    return splits[split]

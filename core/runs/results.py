@@ -3,6 +3,7 @@
 evaluation/<split>/predictions.parquet   row, text, label, predicted, a column `probability:CLASS` each, and the
                                          data's own further columns (phenomenon, domain …); of a multi-label task label
                                          and predicted name all labels, `label:CLASS` is 1 where the text has one
+                                         of a run without texts (`data.texts`) neither text nor further columns
 evaluation/<split>/embeddings.npy        (n, d) float32: what the head read, in the order of the rows
 evaluation/<split>/metrics.json          metrics, temperature, intervals, silhouette, per_class, confusion, calibration,
                                          left_out; of a multi-label task no calibration, confusion 2 × 2 by label, and
@@ -14,7 +15,7 @@ from __future__ import annotations
 import functools
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,9 @@ from core.evaluation.scores import HALF
 from core.metrics import thresholded
 from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, METRICS, PREDICTIONS, PROBABILITY
 from core.training.history import finite
+
+ANSWERS = ("row", "label", "predicted")
+"""Columns of a prediction table that a run without texts keeps, besides those of labels and probabilities."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,8 @@ class Evaluated:
         return silhouette(self.predictions.pooled, self.labels, self.classes).summary()
 
 
-def write_split(run: Path, evaluated: Evaluated) -> None:
-    """Write the three files of a split.
+def write_split(run: Path, evaluated: Evaluated, *, texts: bool = True) -> None:
+    """Write the three files of a split, with `texts` or without.
 
     Raises:
         StorageError: the disk is full or read-only.
@@ -98,9 +102,8 @@ def write_split(run: Path, evaluated: Evaluated) -> None:
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
     table, vectors = io.BytesIO(), io.BytesIO()
-    prediction_table(
-        evaluated.frame, evaluated.predictions.probabilities, evaluated.classes, evaluated.task
-    ).to_parquet(table, index=False)
+    found = prediction_table(evaluated.frame, evaluated.predictions.probabilities, evaluated.classes, evaluated.task)
+    (found if texts else without_texts(found)).to_parquet(table, index=False)
     np.save(vectors, evaluated.predictions.pooled, allow_pickle=False)
     write_bytes(folder / PREDICTIONS, table.getvalue())
     write_bytes(folder / EMBEDDINGS, vectors.getvalue())
@@ -130,12 +133,22 @@ def prediction_table(
         **bits,
         **{f"{PROBABILITY}{name}": probabilities[:, number] for number, name in enumerate(classes)},
     }
-    theirs = {
+    return pd.DataFrame({**ours, **own_columns(frame, set(ours))})
+
+
+def own_columns(frame: pd.DataFrame, ours: Collection[str]) -> dict[str, pd.Series]:
+    """The data's own columns as a prediction table has them, beside those of the names `ours`."""
+    return {
         f"data:{name}" if name in ours else str(name): column.map(_storable) if column.dtype == object else column
         for name, column in frame.items()
         if name not in ("text", "label")
     }
-    return pd.DataFrame({**ours, **theirs})
+
+
+def without_texts(table: pd.DataFrame) -> pd.DataFrame:
+    """A prediction table with row, label, prediction and probabilities only: a column of the data may be a text too."""
+    ours = [name for name in table if name in ANSWERS or str(name).startswith((LABEL, PROBABILITY))]
+    return table[ours]
 
 
 def _figures(evaluated: Evaluated) -> dict[str, Any]:

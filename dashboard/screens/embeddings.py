@@ -71,6 +71,8 @@ def page() -> None:
     points, files = data.points(record, source.split), data.map_files(record.run, source.split, map_config(source))
     with head:
         header("Embeddings", QUESTION, facts(record, (f"n = {count(len(points))}", f"{source.split} sentences")))
+    if why := data.lacks_texts(record):
+        finding("There are no texts to read", f"{why}.")
     if len(points) < FEW:
         few = "A map of fewer than 30 examples says little; look at the sentences themselves."
         finding(f"Only {len(points)} sentences", few)

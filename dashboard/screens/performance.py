@@ -85,6 +85,8 @@ def page() -> None:
     n = len(report.examples)
     with head:
         header("Performance", QUESTION, facts(record, (f"n = {count(n)}", f"{split} sentences")))
+    if why := data.lacks_texts(record):
+        finding("There are no texts to read", f"{why}.")
     if n < FEW:
         finding(
             f"Only {n} sentences", "Figures on fewer than 30 examples say little; look at the sentences themselves."
