@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from core.data.inspect import FileReport
     from core.data.table import Dataset
     from core.interpret.sentence import SentenceView
-    from core.runs.comparison import Sides
     from core.runs.judged import Offered
     from core.runs.load import LoadedRun
+    from core.runs.sides import Sides
     from core.text.tokenizer import Tokenizer
     from dashboard.figures.boards import Board
     from dashboard.figures.curves import Curves, Line, NumberLine, Place

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from core.data.table import TEST
 from core.evaluation.comparison import better
-from core.runs.comparison import compare, read_sides
+from core.runs.comparison import compare
+from core.runs.sides import read_sides
 from core.runs.store import RunStore
 
 

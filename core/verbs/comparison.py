@@ -44,11 +44,12 @@ def compare(
         InputError: no such run, data, split, column or metric, runs that have other rows or classes, or labels to
             rename without data.
     """
-    from core.runs import comparison
+    from core.runs.comparison import compare as compared
     from core.runs.judged import Wanted
+    from core.runs.sides import read_sides
 
     if rename and not data:
         raise InputError("--map belongs to --data: on their own data runs have the labels that they were trained with")
     wanted = Wanted(data, split, rename or {}, asked=("compare", run, *others)) if data else None
-    sides = comparison.read_sides(store or RunStore(), [run, *others], split=split, wanted=wanted)
-    return comparison.compare(sides, metrics=metrics, by=by)
+    sides = read_sides(store or RunStore(), [run, *others], split=split, wanted=wanted)
+    return compared(sides, metrics=metrics, by=by)

@@ -76,7 +76,8 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
 def _against(store: RunStore, run: str, other: str, wanted: Wanted) -> dict[str, Any]:
     """The usual first metric of two runs on the same rows: McNemar's exact test for accuracy."""
     from core.evaluation.comparison import verdict
-    from core.runs import comparison
+    from core.runs.comparison import compare
+    from core.runs.sides import read_sides
 
-    (pair,) = comparison.compare(comparison.read_sides(store, [run, other], wanted=wanted))["pairs"]
+    (pair,) = compare(read_sides(store, [run, other], wanted=wanted))["pairs"]
     return {**pair, "verdict": verdict(pair)}

@@ -25,7 +25,7 @@ from dashboard.figures.theme import Look, spread
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.comparison import Side
+    from core.runs.sides import Side
 
 CLASS = Option(
     "class",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.evaluation.multilabel import label_names
 from core.runs.answers import Answers
-from core.runs.comparison import paired
+from core.runs.sides import paired
 from dashboard.figures.cells import square
 from dashboard.figures.comparing import METRIC, PAIR, chosen_pair, colour, letter_of
 from dashboard.figures.figure import Figure

@@ -21,7 +21,7 @@ from dashboard.figures.theme import Look
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.comparison import Side
+    from core.runs.sides import Side
 
 MOST = 6
 """Models that are compared at once: so many colours can be told apart."""

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from core.behaviour.judge import Judged
     from core.interpret.sentence import SentenceView
-    from core.runs.comparison import Sides
     from core.runs.load import LoadedRun
+    from core.runs.sides import Sides
 
 ORDER = {"train": 0, "validation": 1, "test": 2}
 """Splits as they are listed, others behind them."""
@@ -156,7 +156,7 @@ class Files:
         Raises:
             InputError: they have other rows or classes, or one is not finished.
         """
-        from core.runs.comparison import read_sides  # pandas
+        from core.runs.sides import read_sides  # pandas
 
         return read_sides(self.store, runs, split=split)
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from core.behaviour.judge import Judged
     from core.evaluation.projection import Projection, ProjectionConfig
     from core.interpret.sentence import SentenceView
-    from core.runs.comparison import Sides
     from core.runs.efficiency import Efficiency
     from core.runs.projections import MapFiles
+    from core.runs.sides import Sides
     from dashboard.figures.curves import Curves, Line, NumberLine, Place
     from dashboard.figures.decisions import Report
 

@@ -11,7 +11,8 @@ from sklearn.metrics import f1_score
 from core.evaluation.comparison import verdict
 from core.exceptions import InputError
 from core.runs.answers import read_answers
-from core.runs.comparison import compare, read_sides
+from core.runs.comparison import compare
+from core.runs.sides import read_sides
 
 ROWS = 200
 LABELS = np.arange(ROWS) % 2

@@ -1,0 +1,171 @@
+"""Runs on rows that they share: seeds and folds as one model, each with what it says of these rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from core.data.table import TEST
+from core.evaluation.significance import Run
+from core.exceptions import InputError
+from core.runs.answers import Answers, aligned, ask, read_answers
+from core.runs.judged import Wanted
+from core.runs.predictions import evaluated_splits
+from core.runs.record import RunRecord
+from core.runs.seeds import WHOLE, Model, folded
+from core.runs.store import RunStore
+
+MOST_VALUES = 50
+"""Of a column to compare by: beyond, each would rest on few rows and Holm would find nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A model with what each of its runs says; on rows that all sides share, fold by fold."""
+
+    model: Model
+    answers: Mapping[Run, Answers]
+    """By seed and fold."""
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+        return self.model.name
+
+    @property
+    def steady(self) -> bool:
+        """Trained without chance, so that it stands beside every seed of another."""
+        return len(self.answers) == 1 and not self.model.records[0].config.model.by_steps
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """What is compared."""
+
+    sides: tuple[Side, ...]
+    data: str
+    split: str
+
+    @property
+    def rows(self) -> int:
+        """Of all folds together."""
+        folds = {fold: len(answers) for (_, fold), answers in self.sides[0].answers.items()}
+        return sum(folds.values())
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """What the rows can be split by: columns of the data with few values, and the label where there is one."""
+        first = next(iter(self.sides[0].answers.values()))
+        few = [str(name) for name, column in first.columns.items() if 2 <= column.nunique() <= MOST_VALUES]
+        return few + ["label"] * (first.labels.ndim == 1)
+
+
+def read_sides(
+    store: RunStore,
+    runs: Sequence[str],
+    *,
+    split: str = "",
+    wanted: Wanted | None = None,
+    read: Callable[[RunRecord, str], Answers] | None = None,
+) -> Sides:
+    """Runs with what they say of the same rows: from disk, or asked of the models anew.
+
+    Runs that differ in nothing but seed and fold are one model; unless there is no other: then each stands for itself.
+
+    Args:
+        store: where the runs are.
+        runs: their names, two at least.
+        split: of their own data; empty: test, or the last that all were evaluated on.
+        wanted: other data, which the models are asked about now.
+        read: what reads predictions; without it they are read from disk.
+
+    Raises:
+        InputError: fewer than two runs, one that is not finished, or runs without common rows; the message says why.
+    """
+    names = list(dict.fromkeys(runs))
+    records = [store.read(name) for name in names]
+    if len(records) < 2:
+        twice = f"'{names[0]}' cannot be compared with itself; " if len(runs) > 1 else ""
+        raise InputError(f"{twice}a comparison needs two runs or more: `sentiscope compare A B`")
+    if unfinished := [record for record in records if record.status != "done"]:
+        raise InputError(f"run '{unfinished[0].run}' is {unfinished[0].status}: only finished runs are compared")
+    models = folded(records)
+    if len(models) == 1:
+        models = [Model(record.run, (record,)) for record in records]
+    if wanted is not None:
+        asked = {record.run: ask(store, record, wanted) for model in models for record in model.runs.values()}
+        answers, split = {run: found for run, (found, _) in asked.items()}, next(iter(asked.values()))[1]
+        data = wanted.data or records[0].config.data.name
+    else:
+        split = _common_split(store, records, split)
+        data = records[0].config.data.name
+        read = read or (lambda record, split: read_answers(store, record, split))
+        answers = {record.run: read(record, split) for model in models for record in model.runs.values()}
+    whole = wanted is not None  # then folds share their rows
+    return Sides(tuple(_aligned(models, answers, whole)), data, split)
+
+
+def _common_split(store: RunStore, records: Sequence[RunRecord], split: str) -> str:
+    found = [evaluated_splits(store.path(record.run)) for record in records]
+    common = [each for each in found[0] if all(each in other for other in found)]
+    if split and split not in common:
+        lacking = next(record.run for record, each in zip(records, found, strict=True) if split not in each)
+        own = ", ".join(found[[record.run for record in records].index(lacking)]) or "none"
+        raise InputError(f"run '{lacking}' has no predictions of a split '{split}'; it has {own}")
+    if not common:
+        has = "; ".join(f"'{one.run}': {', '.join(each) or 'none'}" for one, each in zip(records, found, strict=True))
+        raise InputError(f"no split was evaluated by all of these runs ({has}). Compare them with --data FILE")
+    return split or (TEST if TEST in common else common[-1])
+
+
+def _aligned(models: Sequence[Model], answers: Mapping[str, Answers], whole: bool) -> Iterator[Side]:
+    """Every fold's rows in one order."""
+    runs = {
+        model.name: {(seed, WHOLE if whole else fold): record for (seed, fold), record in model.runs.items()}
+        for model in models
+    }
+    folds = {name: {fold for _, fold in found} for name, found in runs.items()}
+    first, *others = models
+    for other in others:
+        if folds[other.name] != folds[first.name]:
+            raise InputError(
+                f"'{first.name}' and '{other.name}' do not have the same folds "
+                f"({_folds(folds[first.name])} and {_folds(folds[other.name])}), and so not the same rows"
+            )
+    fitted: dict[str, Answers] = {}
+    for fold in folds[first.name]:
+        names = [record.run for found in runs.values() for run, record in found.items() if run[1] == fold]
+        fitted |= dict(zip(names, aligned([answers[name] for name in names]), strict=True))
+    for model in models:
+        yield Side(model, {run: fitted[record.run] for run, record in runs[model.name].items()})
+
+
+def _folds(folds: set[int]) -> str:
+    return "none" if folds == {WHOLE} else ", ".join(map(str, sorted(folds)))
+
+
+def paired(first: Side, second: Side) -> Iterator[tuple[Run, Run, Run]]:
+    """Which runs of two models stand side by side: the pair's name, and the run of each.
+
+    The same seed with the same; what is trained without chance with every seed of the other; and where no seed is
+    common, in order: a seed means nothing but itself to another architecture.
+    """
+    ours, theirs = sorted(first.answers), sorted(second.answers)
+    if common := [run for run in ours if run in second.answers]:
+        steady = first.steady or second.steady
+        if not steady:
+            return iter([(run, run, run) for run in common])
+    if first.steady or second.steady:
+        many = theirs if first.steady else ours
+        return iter([(run, ours[0] if first.steady else run, theirs[0] if second.steady else run) for run in many])
+    folds = sorted({fold for _, fold in ours})
+    return iter(
+        [
+            ((number, fold), one, other)
+            for fold in folds
+            for number, (one, other) in enumerate(
+                zip([run for run in ours if run[1] == fold], [run for run in theirs if run[1] == fold], strict=False)
+            )
+        ]
+    )
