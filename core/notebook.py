@@ -62,8 +62,11 @@ def sentence(view: SentenceView, answer: str) -> str:
         f'<td style="text-align:left;min-width:10em">{_BAR.format(width=10 * value)}</td></tr>'
         for name, value in view.probabilities.items()
     )
+    from core.interpret.unknown import unknown_note
+
+    note = unknown_note(view.unknown_words)
     return (
-        f"<div><q>{escape(view.text)}</q><br><strong>{escape(answer)}</strong>"
+        f"<div><q>{escape(view.text)}</q><br>{f'<em>{note}</em><br>' if note else ''}<strong>{escape(answer)}</strong>"
         f"<table><tbody>{chances}</tbody></table>{_inside(view)}</div>"
     )
 

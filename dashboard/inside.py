@@ -11,6 +11,7 @@ from typing import Any
 
 from core.exceptions import InputError
 from core.interpret.sentence import SentenceView, padding_name, without_maps
+from core.interpret.unknown import unknown_note
 from core.runs.record import RunRecord
 from dashboard.figures.drawing import fragment
 from dashboard.figures.figure import Figure
@@ -55,7 +56,8 @@ def page(view: SentenceView, *, run: str, model: str, minus: bool = False, answe
     said = answer or view.label
     chances = "".join(f"<li>P({escape(name)}) = {value:.3f}</li>" for name, value in view.probabilities.items())
     tokens = " ".join(_token(*pair) for pair in zip(view.tokens, view.unknown, strict=True))
-    why = without_maps(view)
+    why, note = without_maps(view), unknown_note(view.unknown_words)
+    doubt = f'<p class="note">{note}</p>' if note else ""
     inside = f'<p class="note">{why}</p>' if why or not view.tokens else _figures(view, minus)
     padding = f'<p class="note">{_padding(view)}</p>' if view.filled else ""
     cut = f'<p class="note">{view.truncated} tokens were cut off at the end.</p>' if view.truncated else ""
@@ -63,6 +65,7 @@ def page(view: SentenceView, *, run: str, model: str, minus: bool = False, answe
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(run)}: {escape(said)}</title><style>{_STYLE}</style></head><body>"
+        f"{doubt}"
         f"<h1>{escape(said)}</h1><p>{escape(view.text)}</p><ul>{chances}</ul>"
         f'<p>Read as: {tokens}</p>{cut}{padding}<p class="note">Run {escape(run)}, model {escape(model)}. '
         "A weight shows where a head looks; it is not an explanation of the prediction.</p>"

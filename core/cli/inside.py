@@ -82,6 +82,8 @@ def _show_figures(result: dict[str, Any]) -> None:
 
 def _show_inside(result: dict[str, Any]) -> None:
     prediction = result["prediction"]
+    if result["note"]:
+        say(result["note"])
     say(verbs.answer_line(prediction))
     say("tokens: " + " | ".join(result["tokens"]))
     for number, layer in enumerate(result["layers"], start=1):

@@ -10,7 +10,12 @@ import typer
 from core import verbs
 from core.cli.printing import Json, Run, Set, emit, say, tabulate, teller
 from core.config import parse_settings
+from core.data.findings import plural
+from core.interpret.unknown import mostly_unknown, unknown_note
 from core.numbers import count
+
+NAMED = 10
+"""Rows with many unknown words that are named."""
 
 
 def predict(
@@ -32,7 +37,20 @@ def predict(
     emit(found, as_json, _show_predictions)
 
 
+def _show_unknown(predictions: list[dict[str, Any]]) -> None:
+    """Before the answers: which of them rest on few words."""
+    found = [each for each in predictions if mostly_unknown(each["unknown"])]
+    if len(predictions) == 1:
+        for each in found:
+            say(unknown_note(each["unknown"]))
+    elif found:
+        rows = ", ".join(count(each["row"]) for each in found[:NAMED]) + (" …" if len(found) > NAMED else "")
+        many = f"{plural(len(found), 'text')} of {count(len(predictions))}"
+        say(f"Half of the words or more are unknown to the run in {many}: rows {rows}")
+
+
 def _show_predictions(result: dict[str, Any]) -> None:
+    _show_unknown(result.get("predictions", []))
     if "to" in result:
         say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
     elif result["task"] == "multi":

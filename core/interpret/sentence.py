@@ -67,6 +67,8 @@ class SentenceView:
     padding where the model reads it (`padding_name`)."""
     unknown: tuple[bool, ...]
     """True where the vocabulary lacks the token, so that the model saw only `<unk>`."""
+    unknown_words: float | None
+    """Share of the words that the tokenizer does not know; None where that does not apply (byte pairs)."""
     truncated: int
     """Tokens cut off at the end."""
     cut: str
@@ -153,6 +155,7 @@ def inspect_text(
         read_as=encoding.text,
         tokens=tuple(tokens),
         unknown=tuple(unknown),
+        unknown_words=tokenizer.unknown_share(text),
         truncated=encoding.truncated,
         cut=encoding.text[encoding.offsets[-1][1] :].strip() if encoding.truncated else "",
         label=classes[int(np.argmax(chances))],

@@ -15,6 +15,7 @@ from core.evaluation.intervals import intervals, per_class_intervals
 from core.evaluation.scores import HALF
 from core.evaluation.yardstick import YARDSTICKS, yardstick, yardstick_answers
 from core.exceptions import NotAvailable
+from core.interpret.unknown import mostly_unknown
 from core.metrics import METRICS
 from core.numbers import count, whole_percent
 from core.runs import seen
@@ -61,6 +62,7 @@ def report(
     on_progress("intervals", 0.5)
     measured = {**_about(record, given), **measure(record, labels, found)}
     measured |= {"seen_in_training": _seen(known), "truncated": _truncated(loaded, reading)}
+    measured["unknown_words"] = _unknown(loaded, rows["text"].tolist())
     measured["calibration"] = _calibration(record, labels, found, measured["metrics"])
     measured["unseen"] = _unseen(record, labels, found, known)
     if lines:
@@ -127,6 +129,9 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
         rows = f"{plural(cut['rows'], 'text')} ({_share(cut['share'])})"
         is_longer = "is" if cut["rows"] == 1 else "are"
         found.append(f"{rows} {is_longer} longer than {count(cut['most'])} tokens; the run reads the beginning only.")
+    if unknown := measured["unknown_words"]["rows"]:
+        rows = f"{plural(unknown, 'text')} ({_share(measured['unknown_words']['share'])})"
+        found.append(f"{rows} {'has' if unknown == 1 else 'have'} half of the words or more unknown to the run.")
     if folded := measured.get("by", {}).get("folded_values"):
         rows = plural(measured["by"]["folded_rows"], "row")
         found.append(f"{count(folded)} values of '{measured['by']['column']}' with few rows ({rows}) stand together.")
@@ -231,6 +236,16 @@ def _unseen(
         return None
     thresholds, _ = at_best(record)
     return {"n": int((~known).sum()), **_values(record, thresholds, labels[~known], probabilities[~known])}
+
+
+def _unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:
+    """Texts with half of their words unknown, or more."""
+    shares = [loaded.tokenizer.unknown_share(text) for text in texts]
+    if None in shares:
+        why = "byte pairs read every word from known pieces"
+        return {"rows": None, "share": None, "left_out": why}
+    rows = sum(map(mostly_unknown, shares))
+    return {"rows": rows, "share": rows / len(texts)}
 
 
 def _truncated(loaded: LoadedRun, reading: seen.Reading) -> dict[str, Any]:

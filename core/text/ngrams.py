@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -58,6 +58,11 @@ class NGramTokenizer(Tokenizer):
     def characters(self) -> np.ndarray:
         """(size,) bool: the ids of character n-grams."""
         return np.array([False] * FIRST + [gram.startswith(INSIDE) for gram in self._grams])
+
+    @property
+    def known_words(self) -> Container[str]:
+        """Its vocabulary; pairs and parts of words have a blank in them, which no word has."""
+        return self._ids
 
     def name(self, token: int) -> str:
         """The n-gram of an id."""

@@ -6,7 +6,7 @@ import dataclasses
 import json
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
@@ -24,7 +24,7 @@ from core.text.lexicon_files import Counts
 from core.text.normalise import prepare, prepare_all
 from core.text.tag_cache import tag_texts
 from core.text.tags import Tagger
-from core.text.words import is_bare_mark
+from core.text.words import is_bare_mark, split_words
 
 VERSION = 1
 
@@ -152,6 +152,22 @@ class Tokenizer(ABC):
         polarity = annotate.polarity_of(self, [reading], [found.ids])
         triples = None if polarity is None else [(first, second, third) for first, second, third in polarity.tolist()]
         return found._replace(tags=None if tags is None else tags[0], polarity=triples)
+
+    @property
+    def known_words(self) -> Container[str] | None:
+        """The words that it knows; None where it reads any word from pieces and keeps no list of them."""
+        return None
+
+    def unknown_share(self, text: str) -> float | None:
+        """Share of the words of a text, punctuation aside, that it does not know; 0 of a text without words.
+
+        None for byte pairs: each of their words is made of known pieces, and which words were in training is not kept.
+        """
+        known = self.known_words
+        if known is None:
+            return None
+        words = [word for word in split_words(prepare(text, self.config)) if not is_bare_mark(word)]
+        return sum(word not in known for word in words) / len(words) if words else 0.0
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """The ids of many texts, cut at `max_length`; the same ids as `encode`, faster."""

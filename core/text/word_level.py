@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 from core.text.config import TextConfig
@@ -42,6 +42,11 @@ class WordTokenizer(Tokenizer):
     def size(self) -> int:
         """Number of ids, the two special ones included."""
         return FIRST + len(self._words)
+
+    @property
+    def known_words(self) -> Container[str]:
+        """Its vocabulary."""
+        return self._ids
 
     def name(self, token: int) -> str:
         """The word of an id."""

@@ -48,8 +48,9 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         `calibrated` and `as_trained`; `left_out` (metrics that these rows do not define, with the reason),
         `per_class`, `confusion`; `seen_in_training`: `rows` and `share` that the model reads exactly as a text it was
         trained on, and `unseen`: the metrics without these; `truncated`: `rows` and `share` that are longer than it
-        reads; `yardsticks`: both TF-IDF models, fitted on what the run was trained on; `against`: a pair as `compare`
-        has it, with a `verdict` in words; `dropped` and `renamed` labels; `by`; `warnings`, a sentence each.
+        reads; `unknown_words`: `rows` and `share` with half of their words unknown or more; `yardsticks`: both TF-IDF
+        models, fitted on what the run was trained on; `against`: a pair as `compare` has it, with a `verdict` in words;
+        `dropped` and `renamed` labels; `by`; `warnings`, a sentence each.
 
         With several labels per text metrics are those at 0.5, `tuned` has the same at the thresholds that were chosen
         on validation, and `confusion` is 2 × 2 for each label; `unseen` and `by` are at tuned ones if there are any.

@@ -34,6 +34,7 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
     """
     from core.evaluation.multilabel import NOTHING
     from core.interpret.sentence import inside
+    from core.interpret.unknown import unknown_note
 
     store = store or RunStore()
     view, record = sentence(run, text, store), store.read(run)
@@ -48,6 +49,8 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
         "read_as": view.read_as,
         "tokens": list(view.tokens),
         "unknown": list(view.unknown),
+        "unknown_words": view.unknown_words,
+        "note": unknown_note(view.unknown_words),
         "truncated": view.truncated,
         "prediction": said,
         **inside(view),

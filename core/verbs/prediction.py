@@ -55,6 +55,7 @@ def predict(
 
     Returns:
         `run`, `task`, of a file also `text` (its column) and `predictions`; with `to` in their place `rows` and `to`.
+        `unknown` of a prediction is the share of its words that the run does not know; None for byte pairs.
 
     Raises:
         InputError: no such run, no text, or a file that cannot be read or written; nothing is written then.
@@ -119,7 +120,8 @@ def _listed(loaded: LoadedRun, texts: list[str], first: int) -> list[dict[str, A
     predictions = []
     for row, (text, chances) in enumerate(zip(texts, found.probabilities, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
-        predictions.append({"row": row, "text": text, **answer(record, probabilities)})
+        unknown = loaded.tokenizer.unknown_share(text)
+        predictions.append({"row": row, "text": text, "unknown": unknown, **answer(record, probabilities)})
     return predictions
 
 

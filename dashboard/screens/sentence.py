@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import RunDamaged, SentiscopeError
+from core.interpret.unknown import unknown_note
 from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import data, state
@@ -80,6 +81,8 @@ def _below(record: RunRecord, others: Mapping[str, RunRecord]) -> None:
 def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> None:
     trained, minus = data.sentence(record.run, text), subtracts(record)
     columns, tables = {"probability": trained.probabilities}, dict[str, Table]()
+    if note := unknown_note(trained.unknown_words):
+        finding("Few of these words are known", note)
     deep = bool(trained.layers and trained.tokens and not trained.too_long)
     if deep:
         edits, parts, view = changed(record, text, trained)

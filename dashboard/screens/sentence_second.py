@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.interpret.unknown import unknown_note
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.attention import MapRow, full_colour
@@ -88,6 +89,8 @@ def _rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapRow]:
 def _reading(record: RunRecord, view: SentenceView, rows: list[MapRow], top: float, place: str, changed: str) -> None:
     about = f"{record.preset} on {data_name(record.config.data.name)}" + (f"; {changed}" if changed else "")
     st.html(f'<p class="s-who"><b>{escape(record.run)}</b> {escape(about)}</p>')
+    if note := unknown_note(view.unknown_words):
+        caption(note)
     answer(record, view, look(), small=True)
     if not rows:
         caption("No attention to look into: only the answer can be compared.")

@@ -193,3 +193,9 @@ def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, t
     said = markup(opened(app, run=preset))
     assert f"{preset} has no attention to look into" in said
     assert [title for title in ("Polarity of each token", "Convolutions") if title in said] == [shows] * bool(shows)
+
+
+def test_a_text_of_unknown_words_says_so_before_the_answer(app, runs):
+    opened(app, text="zzz qqq www")
+    shown = markup(app)
+    assert -1 < shown.find("The run knows no word of this text") < shown.find("s-bar")

@@ -183,6 +183,20 @@ def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, 
     assert load(cli("predict", "first", "--file", "lines.txt", "--json"))["predictions"] == shown["predictions"]
 
 
+def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
+    said = load(cli("predict", "first", "good", "good zzz", "zzz qqq www", "--json"))["predictions"]
+    assert [each["unknown"] for each in said] == [0, 0.5, 1]
+    for command in ("predict", "inspect"):
+        out = cli(command, "first", "zzz qqq www")[1].replace("\n", " ")
+        note = out.find("The run knows no word of this text: its answer is a guess.")
+        assert -1 < note < max(out.find("positive"), out.find("negative"))
+        assert "unknown" not in cli(command, "first", "good")[1]
+    out = cli("predict", "first", "good", "good zzz", "zzz qqq www")[1]
+    assert out.startswith("Half of the words or more are unknown to the run in 2 texts of 3: rows 1, 2")
+    inside = load(cli("inspect", "first", "zzz qqq www", "--json"))
+    assert inside["unknown_words"] == 1 and inside["note"].startswith("The run knows no word")
+
+
 def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(cli, trained, place):
     lines = (place / "reviews.csv").read_text().splitlines()[1:7]
     rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]

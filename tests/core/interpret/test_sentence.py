@@ -12,6 +12,7 @@ from small_models import make, small
 
 from core.exceptions import InputError
 from core.interpret.sentence import CLASS_TOKEN, inspect_text
+from core.interpret.unknown import mostly_unknown, unknown_note
 from core.models.linear import BagOfNgrams
 from core.models.presets import PRESETS
 from core.models.trace import Batch, Intervention
@@ -47,6 +48,27 @@ def test_unknown_and_cut_tokens_are_told():
     assert view.tokens[:5] == ("a", "<", "unk", ">", "zebra")
     assert view.unknown[:5] == (False, True, True, True, True)
     assert len(view.tokens) == 8 and view.truncated == 15 - 8
+    assert view.unknown_words == 2 / 13  # of all words, the cut ones too, without the marks
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (None, ""),
+        (0.49, ""),
+        (0.5, "50 % of the words are unknown to the run: its answer rests on the others."),
+        (1.0, "The run knows no word of this text: its answer is a guess."),
+    ],
+)
+def test_a_text_with_half_its_words_unknown_says_so(share, said):
+    assert unknown_note(share) == said and mostly_unknown(share) == bool(said)
+
+
+def test_the_written_page_says_it_before_the_answer():
+    view = inspect_text(model(), TOKENIZER, CLASSES, "zzz qqq film")
+    shown = page(view, run="r", model="m")
+    assert -1 < shown.find("67 % of the words are unknown to the run") < shown.find("<h1>")
+    assert "are unknown" not in page(inspect_text(model(), TOKENIZER, CLASSES, "a film"), run="r", model="m")
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\t"])

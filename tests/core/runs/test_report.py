@@ -57,6 +57,14 @@ def test_both_calibration_errors_are_told(loaded):
     assert found["metrics"]["accuracy"] == before["metrics"]["accuracy"] and found["confusion"] == before["confusion"]
 
 
+def test_texts_with_half_their_words_unknown_are_counted(loaded, tmp_path):
+    texts = ["good word1 word2", "zzz bad", "zzz qqq www", "word1 bad zzz"]
+    wanted = write(tmp_path / "a.csv", texts, ["positive", "negative", "positive", "negative"])
+    found = report(loaded, judged(loaded.record, wanted))
+    assert found["unknown_words"] == {"rows": 2, "share": 0.5}
+    assert "2 texts (50 %) have half of the words or more unknown to the run." in found["warnings"]
+
+
 def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(own, loaded, finished):
     seen, unseen = own["seen_in_training"], own["unseen"]
     assert seen["rows"] >= 96 and seen["share"] == seen["rows"] / 120 and unseen["n"] == 120 - seen["rows"]
@@ -147,4 +155,5 @@ def test_progress_is_told_and_may_stop_it(loaded):
 
 def test_nothing_to_warn_of_is_no_warning():
     quiet = {"n": 500, "seen_in_training": {"rows": 0, "share": 0.0}, "unseen": None, "truncated": {"rows": 0}}
+    quiet["unknown_words"] = {"rows": 0}
     assert warnings({**quiet, "task": "single", "metrics": {}}) == []

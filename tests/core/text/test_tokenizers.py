@@ -171,3 +171,21 @@ def test_stored_settings_are_checked(change):
 def test_stored_merges_are_checked(merges):
     with pytest.raises(RunDamaged):
         tokenizer_from_json(json.dumps({**json.loads(BPE.to_json()), "merges": merges}))
+
+
+@pytest.mark.parametrize("tokenizer", [WORD, NGramTokenizer.fit(TEXTS, TextConfig(min_freq=1, char_ngrams=4))])
+def test_the_share_of_unknown_words_is_of_words_and_not_of_punctuation(tokenizer):
+    for text, share in [
+        ("A good film.", 0.0),
+        ("zzz qqq www", 1.0),
+        ("good zzz!!! ...", 0.5),
+        ("Don't zzz, \U0001f600", 2 / 3),
+        ("", 0.0),
+        ("?!", 0.0),
+        ("good oo oo ood", 0.75),  # parts of words that are known are no known words
+    ]:
+        assert tokenizer.unknown_share(text) == pytest.approx(share)
+
+
+def test_byte_pairs_know_every_word_by_its_pieces():
+    assert BPE.known_words is None and BPE.unknown_share("zzz qqq") is None

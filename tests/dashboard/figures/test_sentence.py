@@ -37,6 +37,7 @@ def view(tokens=("not", "bad"), unknown=(False, False), positive=0.7, truncated=
         read_as=" ".join(tokens),
         tokens=tuple(tokens),
         unknown=tuple(unknown),
+        unknown_words=sum(unknown) / len(unknown) if unknown else 0.0,
         truncated=truncated,
         cut="",
         label="positive" if positive > 0.5 else "negative",
