@@ -129,6 +129,14 @@ def _draw(shape: Reliability, look: Look) -> go.Figure:
     return draw_calibration(shape.bins, shape.decision.threshold, shape.decision.score_name, look)
 
 
+HOW = (
+    "Ten bins of the probability; the whisker is the 95 % interval (Wilson), the number above is n. Pale bars rest on "
+    "fewer than 30 sentences."
+)
+TEMPERATURE = (
+    "All logits of the run are divided by the temperature, fitted on validation, which changes no answer; the "
+    "calibration error has 15 bins of the top probability."
+)
 CALIBRATION = Figure(
     "calibration",
     "performance",
@@ -139,11 +147,7 @@ CALIBRATION = Figure(
     reading=(
         "Of the sentences to which the model gives 0.8, eight in ten should be so: bars should end on the dotted line."
     ),
-    how=(
-        "Ten bins of the probability; the whisker is the 95 % interval (Wilson), the number above is n. Pale bars "
-        "rest on fewer than 30 sentences. The temperature divides all logits of the run; it was fitted on validation "
-        "(least cross-entropy) and changes no answer. The calibration error has 15 bins of the top probability."
-    ),
+    how=lambda shape: f"{HOW} {TEMPERATURE}" if shape.temperature else HOW,
     options=(*answers.OPTIONS, PROBABILITIES),
     tables=lambda shape: {"Calibration": bin_table(shape.bins)},
     sizes=lambda shape: {f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in shape.bins},

@@ -399,3 +399,25 @@ def test_clear_forgets_a_selection_that_the_browser_still_sends(app, runs):
     app.session_state[f"{state.CELL}-1"] = chosen
     app.run()
     assert "of 16 sentences" in text_of(app)
+
+
+def test_calibration_shows_both_where_a_run_has_a_temperature(app, runs):
+    def switches(app):
+        return [each for each in app.segmented_control if each.key == "probabilities"]
+
+    def drawn(app):
+        return [each.proto.spec for each in app.get("plotly_chart")]
+
+    opened(app, "performance", run="finished")
+    assert "temperature" not in text_of(app) and not switches(app)
+    path = runs / "finished" / "run.json"
+    record = json.loads(path.read_text())
+    record["results"]["temperature"] = {"value": 2.0, "rows": 500, "as_trained": {}}
+    path.write_text(json.dumps(record))
+    opened(app, "performance", run="finished")
+    told = re.search(r"temperature 2\.00: calibration error (\S+), as trained ([\d.]+)", text_of(app))
+    assert told and told[1] != told[2]
+    [switch], calibrated = switches(app), drawn(app)
+    switch.set_value("as trained").run()
+    assert not app.exception and told[0] in text_of(app)
+    assert len(set(calibrated) ^ set(drawn(app))) == 2  # of all charts this one alone is another
