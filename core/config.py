@@ -41,6 +41,11 @@ class RunConfig:
             value, usual = valued(self, name), SETTINGS[name].default
             if need.refused and value != usual and not need.met(self.model):
                 raise ConfigError(f"{name}={value}: {need.unmet}")
+        if self.model.ngram_buckets and self.text.tokenizer != "word":
+            raise ConfigError(
+                f"model.ngram_buckets={self.model.ngram_buckets}: byte pairs are pieces of words already; choose "
+                "text.tokenizer=word, or model.ngram_buckets=0"
+            )
         if self.training.diversity and self.model.attention.window and self.text.max_length > DENSE_TRACE:
             raise ConfigError(
                 f"training.diversity={self.training.diversity}: needs maps, and with a window there are none beyond "

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
 
-def train(
+def train(  # noqa: PLR0913 - what a training is chosen by, by name
     data: str = "built-in",
     model: str = "ndt-01-n3",
     settings: Mapping[str, Any] | None = None,
     *,
     start: str = "",
+    recipe: str = "",
     length: str = "",
     epochs: int | None = None,
     seed: int | None = None,
@@ -47,6 +48,8 @@ def train(
         model: A preset; `presets` has all.
         settings: Dotted settings on top of it, e.g. `{"training.lr": 1e-3, "model.width": 64}`.
         start: Short for `training.start`: a finished run whose tokenizer, words and layers this one starts from.
+        recipe: Settings that make small models better, over the preset's and under `settings`: `strong`. What the model
+            cannot take is left out, and said.
         length: Epochs and training rows at most: `short`, `medium` or `full`; `settings` override it.
         epochs: Short for `training.epochs`.
         seed: Short for `training.seed`.
@@ -58,13 +61,13 @@ def train(
         The run: done, or cancelled by the interrupt.
 
     Raises:
-        InputError: Data, preset, setting or length cannot be used, a run has this name already, or as many runs wait
-            as this machine allows.
+        InputError: Data, preset, recipe, setting or length cannot be used, a run has this name already, or as many runs
+            wait as this machine allows.
         SentiscopeError: Training failed; the run says why.
     """
     store = RunStore()
-    short: dict[str, Any] = {"start": start, "length": length, "epochs": epochs, "seed": seed, "limit": limit}
-    short["name"] = name
+    short: dict[str, Any] = {"start": start, "recipe": recipe, "length": length, "epochs": epochs, "seed": seed}
+    short |= {"limit": limit, "name": name}
     with _told(on_event) as tell:
         return Run(verbs.train(data, model, settings, **short, store=store, on_event=tell)["run"], store)
 

@@ -50,6 +50,9 @@ class TrainingProgress:
             self._begin(kind, event["steps"])
         elif kind == "queued":
             self.console.print(f"run {event['run']}")
+        elif kind == "recipe":
+            for setting, why in event["left_out"].items():
+                self.console.print(f"recipe {event['recipe']}, without {setting}: {why}", soft_wrap=True)
         else:
             self.console.print(kind)
 

@@ -12,6 +12,7 @@ from core.cli.printing import Json, Set, emit, err, say, tabulate
 from core.cli.progress import TrainingProgress
 from core.config import parse_settings
 from core.exceptions import InputError
+from core.recipes import RECIPES
 from core.runs.budget import LENGTHS
 
 
@@ -23,6 +24,9 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
         str, typer.Option("--from", metavar="RUN", help="Start from what this finished run has learned.")
     ] = "",
     settings: Set = None,
+    recipe: Annotated[
+        str, typer.Option(help=f"Settings that make small models better, under those of --set: {', '.join(RECIPES)}.")
+    ] = "",
     length: Annotated[str, typer.Option(help=f"Epochs and rows at most: {', '.join(LENGTHS)}.")] = "",
     epochs: Annotated[int | None, typer.Option(help="Short for --set training.epochs.")] = None,
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed.")] = None,
@@ -46,6 +50,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
                 model,
                 parse_settings(settings or []) | ({"data.texts": False} if no_texts else {}),
                 start=start,
+                recipe=recipe,
                 length=length,
                 epochs=epochs,
                 seed=seed,

@@ -17,6 +17,7 @@ from core.models.head import Head
 from core.models.lexicon import LexiconClassifier
 from core.models.linear import BagOfNgrams
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
+from core.models.ngrams import CharacterNGrams
 from core.models.plain import Plain
 from core.models.positions import PolarityAware, Sinusoidal
 from core.models.provides import provides
@@ -60,6 +61,7 @@ def build(config: ModelConfig, *, vocabulary: int, classes: int, max_length: int
         head=_head(config, classes),
         fill=fill,
         dropout=config.dropout,
+        ngrams=CharacterNGrams(buckets=config.ngram_buckets, width=config.width) if config.ngram_buckets else None,
         provides=provides(config),
     )
     if config.initial == "xavier":
@@ -211,6 +213,8 @@ def _initialise(model: EncoderClassifier) -> None:
     """Xavier-uniform weights, each component's projection on its own; zero biases; embedding N(0, 1/d)."""
     width = model.embedding.embedding_dim
     nn.init.normal_(model.embedding.weight, std=1 / math.sqrt(width))
+    if model.ngrams is not None:
+        nn.init.normal_(model.ngrams.table.weight, std=1 / math.sqrt(width))
     if model.class_token is not None:
         nn.init.normal_(model.class_token, std=1 / math.sqrt(width))
     for module in model.modules():

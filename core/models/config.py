@@ -127,6 +127,14 @@ class ModelConfig:
     )
     width: int = setting(128, "width", LAYERS, within=(2, 8192))
     layers: int = setting(2, "layers", LAYERS, within=(1, 128))
+    ngram_buckets: int = setting(
+        0,
+        "buckets for character n-grams",
+        LAYERS,
+        "Rows for the 3- to 5-grams of a word's letters, which share them by their hash; their mean is added to the "
+        "word's row, so that an unknown word has a vector of its own. 0: none; try 20000.",
+        within=(0, 10_000_000),
+    )
     attention: AttentionConfig = field(default_factory=AttentionConfig)
     position: Position = setting(
         "sinusoidal",

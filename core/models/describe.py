@@ -32,8 +32,8 @@ class Part:
     """One step from the text to the answer."""
 
     key: str
-    """embedding, positions, attention, norm, feedforward, recurrence, convolutions, largest, head-attention, pooling,
-    dense, classifier, counts, valences."""
+    """embedding, ngrams, positions, attention, norm, feedforward, recurrence, convolutions, largest, head-attention,
+    pooling, dense, classifier, counts, valences."""
     title: str
     detail: str
     parameters: int = 0
@@ -85,14 +85,28 @@ def _encoder(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Par
 def _input(config: ModelConfig, vocabulary: int) -> Iterator[Part]:
     d, first = config.width, config.pooling == "cls"
     detail = f"{_spaced(vocabulary)} tokens × {d}{', a class token in front' if first else ''}"
-    embedded = rf"x_i = \sqrt{{{d}}}\,E_i" if config.initial == "xavier" else "x_i = E_i"
+    row = r"\big(E_i + \overline{G}_i\big)" if config.ngram_buckets else "E_i"
+    embedded = rf"x_i = \sqrt{{{d}}}\,{row}" if config.initial == "xavier" else f"x_i = {row}"
     alone = (Line(embedded, "What enters the first layer."),) if config.position == "none" else ()
     yield Part("embedding", "Embedding", detail, (vocabulary + first) * d, lines=alone)
+    if config.ngram_buckets:
+        yield _ngrams(config)
     if config.position == "sinusoidal":
         line = Line(rf"{embedded} + p^{{\sin}}_i", "What enters the first layer: the token and its place.")
         yield Part("positions", "Positions", "sinusoids, nothing learned", lines=(line,))
     if config.position == "polarity-aware":
         yield _polarity_aware(config, embedded)
+
+
+def _ngrams(config: ModelConfig) -> Part:
+    """What the letters of a word add to its row."""
+    mean = Line(
+        r"\overline{G}_i = \tfrac{1}{K_i}\textstyle\sum_k G_{h(g_{ik})}",
+        "The mean over the 3- to 5-grams of the word, each with the row of its bucket.",
+    )
+    rows = config.ngram_buckets
+    detail = f"of 3 to 5 letters, {_spaced(rows)} buckets × {config.width}, their mean added"
+    return Part("ngrams", "Character n-grams", detail, rows * config.width, mark="character n-grams", lines=(mean,))
 
 
 def _polarity_aware(config: ModelConfig, embedded: str) -> Part:

@@ -14,6 +14,7 @@ from core.exceptions import InputError
 from core.models.attention import Attention
 from core.models.dropout import Dropout
 from core.models.head import Head
+from core.models.ngrams import CharacterNGrams, silenced
 from core.models.positions import CLASS_TAG, PolarityAware, Sinusoidal
 from core.models.terms import NEUTRAL, Reading
 from core.models.trace import Batch, Intervention, LayerTrace, Output, Trace
@@ -73,10 +74,11 @@ class EncoderClassifier(nn.Module):
         fill: every text is filled up to so many tokens and nothing is masked, as the released code of 7ess-Xin does;
             0: padding is masked and adds nothing.
         dropout: after the embedding.
+        ngrams: gives what the character n-grams of a word add to its row; None: nothing.
         provides: what this model can show; pages ask this and never the class.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a part that a configuration chooses
         self,
         *,
         vocabulary: int,
@@ -88,10 +90,12 @@ class EncoderClassifier(nn.Module):
         head: Head,
         fill: int,
         dropout: float,
+        ngrams: CharacterNGrams | None,
         provides: frozenset[str],
     ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, width)
+        self.ngrams = ngrams
         self.class_token = nn.Parameter(torch.zeros(width)) if head.first else None
         self.positions = positions
         self.layers = nn.ModuleList(layers)
@@ -125,8 +129,9 @@ class EncoderClassifier(nn.Module):
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
         batch, keep = self._complete(batch)
         if intervene is not None:
-            self._check(intervene, batch.ids.shape[1])
-        embedded = self._embed(batch)
+            self._check(intervene, batch)
+        off = intervene.pieces_off if intervene else frozenset()
+        embedded = self._embed(batch, off)
         x, seen = self._read(embedded, batch, trace=trace or similarity, intervene=intervene)
         read = self.head(x, batch.keep, trace=trace)
         shown = None
@@ -139,6 +144,7 @@ class EncoderClassifier(nn.Module):
                 tags=batch.tags,
                 polarity=batch.polarity,
                 head=read.trace,
+                grams=None if self.ngrams is None or batch.grams is None else silenced(batch.grams, off),
             )
         alike = map_similarity(seen, batch.keep) if similarity else None
         return Output(logits=read.logits, pooled=read.pooled, trace=shown, similarity=alike)
@@ -185,14 +191,16 @@ class EncoderClassifier(nn.Module):
         """The batch as the layers read it, and which of its positions are real tokens (B, L)."""
         if self.fill and batch.ids.shape[1] < self.fill:
             more = self.fill - batch.ids.shape[1]
-            batch = batch._replace(ids=F.pad(batch.ids, (0, more)), keep=F.pad(batch.keep, (0, more)))
+            grams = None if batch.grams is None else F.pad(batch.grams, (0, 0, 0, more))
+            batch = batch._replace(ids=F.pad(batch.ids, (0, more)), keep=F.pad(batch.keep, (0, more)), grams=grams)
         if self.class_token is not None:
-            tags, polarity = batch.tags, batch.polarity
+            tags, polarity, grams = batch.tags, batch.polarity, batch.grams
             batch = Batch(
                 F.pad(batch.ids, (1, 0)),
                 F.pad(batch.keep, (1, 0), value=True),
                 None if tags is None else F.pad(tags, (1, 0), value=CLASS_TAG),
                 None if polarity is None else F.pad(polarity, (0, 0, 1, 0), value=NEUTRAL),
+                None if grams is None else F.pad(grams, (0, 0, 1, 0)),
             )
         real = batch.keep
         return (batch._replace(keep=torch.ones_like(real)) if self.fill else batch), real
@@ -208,17 +216,22 @@ class EncoderClassifier(nn.Module):
             seen.append(shown)
         return self.final_norm(x), seen
 
-    def _embed(self, batch: Batch) -> Tensor:
+    def _embed(self, batch: Batch, off: frozenset[tuple[int, int]] = frozenset()) -> Tensor:
         """(B, L, d)."""
-        x = self.embedding(batch.ids) * self.scale
+        x = self.embedding(batch.ids)
+        if self.ngrams is not None:
+            x = x + self.ngrams(batch.grams, off)
+        x = x * self.scale
         if self.class_token is not None:
             x = torch.cat([self.class_token.expand(len(x), 1, -1), x[:, 1:]], 1)
         if self.positions is not None:
             x = x + self.positions(x, batch.keep, batch.tags)
         return self.dropout(x)
 
-    def _check(self, intervene: Intervention, length: int) -> None:
-        attention = self._attentions[0]
+    def _check(self, intervene: Intervention, batch: Batch) -> None:
+        attention, length = self._attentions[0], batch.ids.shape[1]
+        if intervene.pieces_off:
+            self._check_pieces(intervene, batch)
         limits = (
             ("component", attention.components, [(layer, i) for layer, i, _ in intervene.lambdas]),
             ("component", attention.components, intervene.components_off),
@@ -240,6 +253,17 @@ class EncoderClassifier(nn.Module):
             raise InputError("intervention on a gate: a value between 0 and 1")
         if intervene.lexical_scale != 1 and (attention.terms.lexical is None or attention.terms.lexical.kind != "add"):
             raise InputError("intervention on the lexical term: this model adds none to its scores")
+
+    def _check_pieces(self, intervene: Intervention, batch: Batch) -> None:
+        if self.ngrams is None or batch.grams is None:
+            raise InputError("intervention on an n-gram: this model reads no character n-grams of words")
+        _, length, most = batch.grams.shape
+        for token, gram in intervene.pieces_off:
+            if not (0 <= token < length and 0 <= gram < most):
+                raise InputError(
+                    f"intervention on token {token}, n-gram {gram}: this text has tokens 0 to {length - 1} and n-grams "
+                    f"0 to {most - 1}"
+                )
 
 
 def map_similarity(layers: Sequence[LayerTrace], keep: Tensor) -> Tensor:

@@ -19,7 +19,7 @@ def provides(config: ModelConfig) -> frozenset[str]:
     """Names of what is there.
 
     maps, hidden (vectors of tokens), pooled (of texts), lambda, token-lambda, gates, lexical, temperature, support,
-    positions, tags, polarity, branches, head-maps.
+    positions, tags, polarity, branches, head-maps, ngrams (character n-grams of words).
     """
     if config.family != "encoder":
         return BASELINES[config.family]
@@ -39,5 +39,6 @@ def provides(config: ModelConfig) -> frozenset[str]:
         "polarity": config.needs_lexicon,
         "branches": bool(config.head.kernels),
         "head-maps": config.head.attention_heads > 0,
+        "ngrams": config.ngram_buckets > 0,
     }
     return frozenset(name for name, has in names.items() if has)

@@ -25,6 +25,9 @@ class Batch(NamedTuple):
     polarity: Tensor | None = None
     """(B, L, 3): how positive, neutral and negative a lexicon holds each token, sum 1; thirds where it knows nothing
     and where padded. None: no lexicon was asked."""
+    grams: Tensor | None = None
+    """(B, L, K) int64: the bucket of each of a token's character n-grams, counted from 1; 0 where there is none. None:
+    they are not read."""
 
     @classmethod
     def of(cls, arrays: Iterable[Any]) -> Batch:
@@ -101,6 +104,8 @@ class Trace:
     polarity: Tensor | None = None
     """(B, L, 3): positive, neutral, negative, as the model read them."""
     head: HeadTrace | None = None
+    grams: Tensor | None = None
+    """(B, L, K): the buckets of each token's character n-grams as the model read them, silenced ones 0."""
 
 
 class Output(NamedTuple):
@@ -130,5 +135,7 @@ class Intervention:
     """(layer, component): this component's coefficient is 0."""
     gates: tuple[tuple[int, int, float], ...] = ()
     """(layer, token, value in [0, 1]): use this gate in place of the learned one; 0 hides the token as padding is."""
+    pieces_off: frozenset[tuple[int, int]] = frozenset()
+    """(token, n-gram): this character n-gram adds 0 to the vector of the token; the others weigh as before."""
     lexical_scale: float = 1.0
     """Factor on the added lexical term of every layer; 0 switches it off."""

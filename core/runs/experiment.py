@@ -123,9 +123,9 @@ class Experiment(Events):
             classes=len(dataset.classes),
             max_length=tokenizer.max_length,
         )
+        self._place_vectors(model, examples, tokenizer)
         if start is not None:
             self._add_results(start=start.into(model, dataset.classes))
-        self._start(model, examples, tokenizer)
         model = model.to(device)
         self._update(
             vocabulary=tokenizer.size,
@@ -172,7 +172,7 @@ class Experiment(Events):
         texts, classes = _texts(dataset, TRAIN), len(dataset.classes)
         return with_nonsense(examples, texts, tokenizer, classes=classes, share=share, seed=seed)
 
-    def _start(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
+    def _place_vectors(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
         """Word vectors in place of drawn ones; a training that goes on has its own."""
         training = self.config.training
         if training.vectors == "ppmi" and not (self.folder / CHECKPOINT).is_dir():
@@ -217,6 +217,7 @@ class Experiment(Events):
         if config.training.start:
             start = Start.of(self.store, config.training.start, texts, config.text)
         tokenizer = start.tokenizer if start else fit_tokenizer(texts, config.text)
+        tokenizer.buckets = config.model.ngram_buckets
         write_text(path, tokenizer.to_json())
         return tokenizer, start
 

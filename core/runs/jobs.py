@@ -13,6 +13,7 @@ import psutil
 from core.atomic import storage_errors
 from core.config import RunConfig
 from core.exceptions import InputError, SentiscopeError
+from core.recipes import NO_RECIPE, Applied
 from core.runs import leftovers, queue
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, Process, RunRecord
 from core.runs.store import RunStore, alive, resume_hint, this_process
@@ -22,15 +23,15 @@ DYING_SECONDS = 5.0
 """A killed process counts as dead before its last thread has let go of the run's lock."""
 
 
-def submit(store: RunStore, config: RunConfig, preset: str, name: str = "") -> RunRecord:
-    """Create a run and start its process, which waits in the queue until a slot is free.
+def submit(store: RunStore, config: RunConfig, preset: str, name: str = "", recipe: Applied = NO_RECIPE) -> RunRecord:
+    """Create a run and start its process, which waits in the queue until a slot is free; see `RunStore.create`.
 
     Raises:
         InputError: as many wait as this server allows, or its teacher is no finished run; nothing was created.
     """
     queue.check_room(store.folder)
     teacher_of(config, store)
-    return start(store, store.create(config, preset, name).run)
+    return start(store, store.create(config, preset, name, recipe=recipe).run)
 
 
 def start(store: RunStore, run: str) -> RunRecord:

@@ -204,6 +204,7 @@ class RunRecord:
     run: str
     """Directory name; letters, digits, dot, dash, underscore."""
     preset: str
+    """What its settings began with."""
     status: Status
     config: RunConfig
     created: Time
@@ -228,6 +229,10 @@ class RunRecord:
     versions: dict[str, str] = field(default_factory=dict)
     progress: Position = field(default_factory=Position)
     results: Results = field(default_factory=Results)
+    recipe: str = ""
+    """The recipe whose settings stand on top of the preset (`core.recipes`); empty: none."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Setting of the recipe → why this model did not take it."""
     parent: str = ""
     """The sweep this run belongs to."""
     newer: dict[str, Any] = field(default_factory=dict)

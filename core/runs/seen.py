@@ -6,6 +6,7 @@ import copy
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -50,9 +51,12 @@ def read(tokenizer: Tokenizer, texts: Sequence[str]) -> Reading:
     uncut = copy.copy(tokenizer)
     uncut.max_length = 0
     most, keys, cut = tokenizer.max_length, [], np.zeros(len(texts), bool)
-    for row, ids in enumerate(uncut.encode_batch(texts)):
-        cut[row] = 0 < most < len(ids)
-        seen = np.array(ids[: most or None], np.int32).tobytes()
+    # A model that reads the letters of words tells unknown ones apart.
+    spelt = uncut.split_batch(texts) if tokenizer.buckets else None
+    tokens: Sequence[Sequence[Any]] = uncut.encode_batch(texts) if spelt is None else spelt
+    for row, each in enumerate(tokens):
+        cut[row] = 0 < most < len(each)
+        seen = repr(each[: most or None]).encode("utf-8", "surrogatepass")
         keys.append(hashlib.blake2b(seen, digest_size=16).digest())
     return Reading(keys, cut)
 

@@ -28,6 +28,7 @@ from core.data.config import DataConfig
 from core.data.sources import named
 from core.exceptions import ConfigError, InputError, RunDamaged, RunNotFound
 from core.fingerprint import fingerprint
+from core.recipes import NO_RECIPE, Applied
 from core.runs.folders import STARTER, is_starter, refuse_reserved, runs_dir, starters, starters_dir
 from core.runs.record import CANCEL, RECORD, Process, RunRecord
 
@@ -44,7 +45,14 @@ class RunStore:
         self.starters = folder is None
 
     def create(
-        self, config: RunConfig, preset: str, name: str = "", parent: str = "", *, exactly: bool = False
+        self,
+        config: RunConfig,
+        preset: str,
+        name: str = "",
+        parent: str = "",
+        *,
+        exactly: bool = False,
+        recipe: Applied = NO_RECIPE,
     ) -> RunRecord:
         """A new queued run, of the sweep `parent` if any; a `name` that is taken gets a number behind it.
 
@@ -54,6 +62,7 @@ class RunStore:
             name: what it shall be called; empty: data, model, seed and time.
             parent: its sweep.
             exactly: a name that is taken is refused instead: whoever goes on with it by that name means this run.
+            recipe: what its settings were made with, if any.
 
         Raises:
             InputError: the name is one that only a starter run can have, is taken, or has no letter or digit.
@@ -74,7 +83,8 @@ class RunStore:
                     break
                 if exactly and name:
                     raise InputError(_taken(run))
-        record = RunRecord(run, preset, "queued", config, now.isoformat(timespec="microseconds"), parent=parent)
+        when, used = now.isoformat(timespec="microseconds"), recipe.name
+        record = RunRecord(run, preset, "queued", config, when, recipe=used, left_out=recipe.left_out, parent=parent)
         self.write(record)
         return record
 

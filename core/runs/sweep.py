@@ -23,6 +23,7 @@ from core.data.sources import named, suited
 from core.exceptions import ConfigError, InputError, RunDamaged
 from core.models.presets import paper_of
 from core.numbers import count
+from core.recipes import Applied, apply
 from core.runs.folders import refuse_reserved
 from core.runs.record import RunRecord
 from core.runs.store import RunStore, alive, slug
@@ -54,6 +55,8 @@ class Plan:
     seeds: tuple[int, ...] = (0,)
     folds: int = 0
     """Parts of a cross-validation, each the test split once; 0: the splits as they are."""
+    recipe: str = ""
+    """On top of every preset, see `core.recipes`; empty: none."""
     created: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -107,6 +110,7 @@ class Member:
     fold: int
     """Counted from 0; -1 without cross-validation."""
     config: RunConfig
+    recipe: Applied
 
 
 def cells(plan: Plan) -> tuple[Cell, ...]:
@@ -139,15 +143,17 @@ def members(plan: Plan) -> tuple[Member, ...]:
     for number, (seed, fold, cell) in enumerate(itertools.product(plan.seeds, folds, cells(plan)), start=1):
         part = f"-f{fold}" if fold >= 0 else ""
         run = slug(f"{plan.name}-{number:04d}-s{seed}{part}-{cell.model}")
-        found.append(Member(run, cell, seed, fold, _config(plan, cell, seed, fold)))
+        found.append(Member(run, cell, seed, fold, *_config(plan, cell, seed, fold)))
     return tuple(found)
 
 
-def _config(plan: Plan, cell: Cell, seed: int, fold: int) -> RunConfig:
+def _config(plan: Plan, cell: Cell, seed: int, fold: int) -> tuple[RunConfig, Applied]:
     cut = {"data.folds": plan.folds, "data.fold": fold} if fold >= 0 else {}
     own = {"data.name": cell.data, "training.seed": seed, **cut}
     try:
-        return compose(cell.model, {**plan.settings, **cell.grid, **own}, suited(cell.data, paper_of(cell.model)))
+        fits = suited(cell.data, paper_of(cell.model))
+        found = apply(plan.recipe, cell.model, {**plan.settings, **cell.grid, **own}, fits)
+        return compose(cell.model, found.settings, fits), found
     except ConfigError as error:
         raise ConfigError(f"{cell.label}: {error}") from error
 
@@ -213,7 +219,7 @@ def read(store: RunStore, name: str) -> Plan:
     if not file.is_file():
         raise InputError(f"no sweep '{name}' in {folder(store)}; `sentiscope sweeps list` shows all")
     tree = stored.of_schema(stored.read_tree(file), SCHEMA, file=file)
-    if missing := [each.name for each in dataclasses.fields(Plan) if each.name not in ("name", *tree)]:
+    if missing := [each.name for each in dataclasses.fields(Plan) if each.name not in ("name", "recipe", *tree)]:
         raise RunDamaged(f"{file}: cannot be read: the field {missing[0]} is missing")
     try:
         return stored.check({**tree, "name": name}, Plan, file=file)

@@ -230,7 +230,8 @@ class _Driver:
         member, record = waiting[0]
         self.begun.add(member.run)
         if record is None:
-            self.store.create(member.config, member.cell.model, member.run, parent=self.plan.name)
+            about = member.config, member.cell.model, member.run
+            self.store.create(*about, parent=self.plan.name, recipe=member.recipe)
         with contextlib.suppress(InputError, RunDamaged):  # started by somebody else just now; a damaged one stays so
             jobs.start(self.store, member.run)
         return True

@@ -29,8 +29,9 @@ on two cores with one other busy program a step then takes up to 20 times as lon
 """
 
 OnEvent = Callable[[dict[str, Any]], None]
-"""Told what begins, {"kind": "queued" | "running" | "data" | "tokenizer" | "teacher" | "vectors" | "training" |
-"evaluation" | "intervals" | "yardstick", …}, and every row of the history, {"kind": "step" | "epoch", …}."""
+"""Told what a recipe leaves out, {"kind": "recipe", …}, what begins, {"kind": "queued" | "running" | "data" |
+"tokenizer" | "teacher" | "vectors" | "masked words" | "training" | "evaluation" | "intervals" | "yardstick", …}, and
+every row of the history, {"kind": "step" | "epoch", …}."""
 
 
 def execute(store: RunStore, run: str, *, on_event: OnEvent | None = None) -> RunRecord:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from core.text.lexicon import NEUTRAL, neutral_share
+from core.text.pieces import buckets
 from core.text.tokenizer import Encoding, Tokenizer
 
 
@@ -24,6 +25,8 @@ class Padded(NamedTuple):
     """(B, L) int64, 0 where padded; None without a tagger."""
     polarity: np.ndarray | None
     """(B, L, 3) float32, thirds where padded; None without a lexicon."""
+    grams: np.ndarray | None
+    """(B, L, K) int64: the bucket of each character n-gram, counted from 1, 0 where there is none; None: not read."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,10 @@ class TokenTable:
     """(all tokens,) uint8: parts of speech, where the tokenizer has a tagger."""
     polarity: np.ndarray | None = None
     """(all tokens, 3) float32, where the tokenizer has a lexicon."""
+    forms: np.ndarray | None = None
+    """(all tokens,) int32: which of `spelt` each token is, where the model reads character n-grams."""
+    spelt: TokenTable | None = None
+    """The buckets of the n-grams of each different token."""
 
     @classmethod
     def of(cls, texts: Sequence[Sequence[int]]) -> TokenTable:
@@ -78,7 +85,12 @@ class TokenTable:
         if self.polarity is not None:
             polarity = np.full((*keep.shape, 3), NEUTRAL, np.float32)
             polarity[keep] = self.polarity[places]
-        return Padded(ids, keep, tags, polarity)
+        grams = None
+        if self.forms is not None and self.spelt is not None:
+            found = self.spelt.padded(self.forms[places]).ids
+            grams = np.zeros((*keep.shape, found.shape[1]), np.int64)
+            grams[keep] = found
+        return Padded(ids, keep, tags, polarity, grams)
 
     @property
     def neutral_share(self) -> float:
@@ -93,18 +105,30 @@ class TokenTable:
 def token_table(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
     """Texts as a model reads them: token ids, and what the tokenizer knows of each token."""
     if tokenizer.tagger is None and tokenizer.lexicon is None:
-        return TokenTable.of(tokenizer.encode_batch(texts))
-    ids, tags, polarity = tokenizer.annotate_batch(texts)
-    return dataclasses.replace(TokenTable.of(ids), tags=tags, polarity=polarity)
+        table = TokenTable.of(tokenizer.encode_batch(texts))
+    else:
+        ids, tags, polarity = tokenizer.annotate_batch(texts)
+        table = dataclasses.replace(TokenTable.of(ids), tags=tags, polarity=polarity)
+    return _spelt(table, tokenizer, texts) if tokenizer.buckets else table
+
+
+def _spelt(table: TokenTable, tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:
+    """With the n-grams of each token: those of a word are looked up once."""
+    numbers: dict[str, int] = {}
+    forms = [numbers.setdefault(word, len(numbers)) for words in tokenizer.split_batch(texts) for word in words]
+    spelt = TokenTable.of([buckets(word, tokenizer.buckets) for word in numbers])
+    return dataclasses.replace(table, forms=np.array(forms, np.int32), spelt=spelt)
 
 
 def one_text(encoding: Encoding) -> Padded:
     """A text that was encoded for a page."""
-    tags, polarity = encoding.tags, encoding.polarity
+    tags, polarity, grams = encoding.tags, encoding.polarity, encoding.grams
     table = dataclasses.replace(
         TokenTable.of([encoding.ids]),
         tags=None if tags is None else np.array(tags, np.uint8),
         polarity=None if polarity is None else np.array(polarity, np.float32).reshape(-1, 3),
+        forms=None if grams is None else np.arange(len(grams), dtype=np.int32),
+        spelt=None if grams is None else TokenTable.of(grams),
     )
     return table.whole()
 

@@ -22,6 +22,7 @@ from core.text.ids import FIRST
 from core.text.lexicon import Lexicon
 from core.text.lexicon_files import Counts
 from core.text.normalise import prepare, prepare_all
+from core.text.pieces import buckets
 from core.text.tag_cache import tag_texts
 from core.text.tags import Tagger
 from core.text.words import is_bare_mark, split_words
@@ -45,6 +46,8 @@ class Encoding(NamedTuple):
     """Part of speech of each token's word (ids of `core.text.tags.TAGS`, 0: none); None without a tagger."""
     polarity: list[tuple[float, float, float]] | None = None
     """(positive, neutral, negative) of each token; None without a lexicon."""
+    grams: list[list[int]] | None = None
+    """The bucket of each character n-gram of each token; None where the model reads none."""
 
 
 class Grown(NamedTuple):
@@ -83,6 +86,7 @@ class State(msgspec.Struct):
     """Of BPE; older versions of the library write a merge as one text."""
     tagger: KnownTagger | None = None
     lexicon: dict[str, Counts] | None = None
+    buckets: Count = 0
     notes: tuple[str, ...] = ()
 
 
@@ -96,6 +100,8 @@ class Tokenizer(ABC):
     tagger: Tagger | None = None
     lexicon: Lexicon | None = None
     counts: np.ndarray | None = None
+    buckets: int = 0
+    """For the character n-grams of words, where the model reads them beside the words (`core.text.pieces`); 0: none."""
     notes: tuple[str, ...] = ()
     """What a person should know of how this tokenizer came to be."""
 
@@ -144,7 +150,8 @@ class Tokenizer(ABC):
         ids, offsets = self._pieces(text)
         keep = self.max_length or len(ids)
         tokens = [text[start:end] for start, end in offsets[:keep]]
-        found = Encoding(ids[:keep], tokens, offsets[:keep], len(ids) - len(tokens), text)
+        grams = [buckets(token, self.buckets) for token in tokens] if self.buckets else None
+        found = Encoding(ids[:keep], tokens, offsets[:keep], len(ids) - len(tokens), text, grams=grams)
         if self.tagger is None and self.lexicon is None:
             return found
         reading = annotate.read(self, raw, text, found.offsets)
@@ -172,6 +179,11 @@ class Tokenizer(ABC):
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """The ids of many texts, cut at `max_length`; the same ids as `encode`, faster."""
         return [ids[: self.max_length or None] for ids in self._batch(prepare_all(texts, self.config))]
+
+    def split_batch(self, texts: Iterable[str]) -> list[list[str]]:
+        """The tokens of many texts as they are spelt, cut at `max_length`: those of `encode`."""
+        places = ((text, self._pieces(text)[1][: self.max_length or None]) for text in prepare_all(texts, self.config))
+        return [[text[start:end] for start, end in offsets] for text, offsets in places]
 
     def annotate_batch(self, texts: Sequence[str]) -> Annotated:
         """Ids, tags and polarities of many texts, cut at `max_length`; the same as `encode`. Tags are kept on disk."""
@@ -217,12 +229,14 @@ class Tokenizer(ABC):
         )
 
     def _knowledge(self) -> dict[str, Any]:
-        """What is known besides the ids; nothing for a tokenizer without tagger and lexicon."""
+        """What is known besides the ids; nothing for a tokenizer without tagger, lexicon and n-grams."""
         known: dict[str, Any] = {}
         if self.tagger is not None:
             known["tagger"] = {"language": self.tagger.language, "version": self.tagger.version}
         if self.lexicon is not None:
             known["lexicon"] = self.lexicon.state()
+        if self.buckets:
+            known["buckets"] = self.buckets
         return {**known, "notes": list(self.notes)} if self.notes else known
 
     def save(self, path: Path) -> None:

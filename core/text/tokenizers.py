@@ -129,4 +129,4 @@ def _restore_knowledge(tokenizer: Tokenizer, state: State) -> None:
             log.warning("tags may differ: %s here, %s when it was trained", tokenizer.tagger.version, known.version)
     if state.lexicon is not None:
         tokenizer.take_lexicon(Lexicon.restored(state.lexicon))
-    tokenizer.notes = state.notes
+    tokenizer.notes, tokenizer.buckets = state.notes, state.buckets

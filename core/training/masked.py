@@ -55,10 +55,12 @@ def mask(batch: Batch, vocabulary: int) -> Masked:
     hidden, swapped = places & (fate < HIDDEN), places & (fate >= 1 - RANDOM)
     drawn = torch.randint(FIRST, max(vocabulary, FIRST + 1), ids.shape)
     read = torch.where(hidden, UNKNOWN, torch.where(swapped, drawn, ids))
-    polarity = batch.polarity
+    polarity, grams = batch.polarity, batch.grams
     if polarity is not None:
         polarity = torch.where((hidden | swapped)[..., None], NEUTRAL, polarity)
-    return Masked(batch._replace(ids=read, polarity=polarity), places)
+    if grams is not None:  # letters would give the word away
+        grams = grams.masked_fill((hidden | swapped)[..., None], 0)
+    return Masked(batch._replace(ids=read, polarity=polarity, grams=grams), places)
 
 
 class Guess(nn.Module):

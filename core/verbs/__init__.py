@@ -27,7 +27,7 @@ from core.verbs.runs import (
     runs_table,
 )
 from core.verbs.sweeps import sweep, sweeps_cancel, sweeps_list, sweeps_remove, sweeps_show
-from core.verbs.training import configure, resume, scores, started, summary, train
+from core.verbs.training import configure, configured, resume, scores, started, summary, train
 
 __all__ = [
     "answer",
@@ -35,6 +35,7 @@ __all__ = [
     "behave",
     "compare",
     "configure",
+    "configured",
     "data_card",
     "data_check",
     "data_list",

@@ -21,6 +21,7 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     settings: Mapping[str, Any] | None = None,
     seeds: Sequence[int] = (),
     folds: int = 0,
+    recipe: str = "",
     dry_run: bool = False,
     detach: bool = False,
     store: RunStore | None = None,
@@ -37,6 +38,7 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
         settings: what all runs share.
         seeds: of the training.
         folds: parts of a cross-validation, see `data.folds`; 0: the splits as they are.
+        recipe: on top of every preset, as in `train`.
         dry_run: only say what would be trained and how long that takes.
         detach: return at once; a separate process continues.
         store: where runs live.
@@ -56,12 +58,12 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
 
     store, asked = store or RunStore(), stopped or (lambda: False)
     tell = on_event or (lambda event: None)
-    if models or data or grid or settings or seeds or folds:
+    if models or data or grid or settings or seeds or folds or recipe:
         default = planned.Plan(name)
         values = {setting: tuple(map(str, each)) for setting, each in (grid or {}).items()}
         fixed = {setting: str(value) for setting, value in with_start(settings or {}, store).items()}
         chosen = tuple(models) or default.models, tuple(data) or default.data
-        plan = planned.Plan(name, *chosen, values, fixed, tuple(seeds) or default.seeds, folds)
+        plan = planned.Plan(name, *chosen, values, fixed, tuple(seeds) or default.seeds, folds, recipe)
         for each in plan.data:
             configure(each, plan.models[0])  # raises with the nearest name
         planned.members(plan)  # raises where a cell is not valid

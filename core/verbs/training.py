@@ -13,6 +13,7 @@ from core.exceptions import InputError
 from core.models.presets import paper_of
 from core.numbers import count, whole_percent
 from core.papers.reported import counterpart
+from core.recipes import RECIPES, Applied, apply
 from core.runs.budget import LENGTHS, shortened, uncut_rows
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
@@ -25,22 +26,34 @@ def configure(
     data: str = "built-in",
     model: str = "ndt-01-n3",
     settings: Mapping[str, Any] | None = None,
+    recipe: str = "",
     *,
     store: RunStore | None = None,
 ) -> RunConfig:
-    """The complete settings of a run: what suits the data set, over it the preset's own, over them `settings`.
+    """The complete settings of a run: what suits the data set, the preset's own, a recipe's, and on top `settings`.
 
     With `training.start` the tokenizer and the body of the model are those of that run, of `store`, unless set.
 
     Raises:
-        InputError: unknown preset, setting, data set or path.
+        InputError: unknown preset, setting, recipe, data set or path.
     """
+    return configured(data, model, settings, recipe, store=store)[0]
+
+
+def configured(
+    data: str, model: str, settings: Mapping[str, Any] | None, recipe: str, *, store: RunStore | None = None
+) -> tuple[RunConfig, Applied]:
+    """`configure`, and what the recipe came to."""
     if not named(data) and not os.path.exists(os.path.expanduser(data)):  # Path would raise for one too long
         from core.data.load import load
 
         load(DataConfig(name=data))  # raises with the nearest name
-    asked = with_start(settings or {}, store or RunStore())
-    return compose(model, {"data.name": data, **asked}, suited(data, paper_of(model)))
+    given, fits = with_start(settings or {}, store or RunStore()), suited(data, paper_of(model))
+    found = apply(recipe, model, {"data.name": data, **given}, fits)
+    if recipe:
+        ours = [name for name in RECIPES[recipe].settings if name in given and name not in (settings or {})]
+        found.left_out.update(dict.fromkeys(ours, "the run that this training starts from has its own"))
+    return compose(model, found.settings, fits), found
 
 
 def train(  # noqa: PLR0913 - what a training is chosen by, by name
@@ -49,6 +62,7 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
     settings: Mapping[str, Any] | None = None,
     *,
     start: str = "",
+    recipe: str = "",
     length: str = "",
     epochs: int | None = None,
     seed: int | None = None,
@@ -64,6 +78,8 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
         model: a preset.
         settings: dotted settings on top of it, e.g. `{"training.lr": 1e-3}`.
         start: short for `training.start`, a finished run whose tokenizer, words and layers this one starts from.
+        recipe: settings that make small models better, over the preset's and under `settings`: `strong`. What the model
+            cannot take is left out, and told by an event `recipe` and in the record.
         length: epochs and training rows at most: `short`, `medium` or `full`; `settings` override it.
         epochs: short for `training.epochs`.
         seed: short for `training.seed`.
@@ -73,16 +89,18 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
         on_event: called with what happens; see `core.runs.worker.OnEvent`.
 
     Raises:
-        InputError: no such data, preset, setting or length; a run has this `name` already; the teacher is no
+        InputError: no such data, preset, recipe, setting or length; a run has this `name` already; the teacher is no
             finished run; as many runs wait as this machine allows.
     """
     store = store or RunStore()
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
     given = {name: value for name, value in short.items() if value is not None} | ({START: start} if start else {})
-    config = configure(data, model, {**_of_length(length), **(settings or {}), **given}, store=store)
+    config, used = configured(data, model, {**_of_length(length), **(settings or {}), **given}, recipe, store=store)
     check_room(store.folder)
     teacher_of(config, store)
-    record = store.create(config, model, name, exactly=True)
+    record = store.create(config, model, name, exactly=True, recipe=used)
+    if on_event and used.left_out:
+        on_event({"kind": "recipe", "recipe": recipe, "left_out": used.left_out})
     return resume(record.run, store=store, on_event=on_event)
 
 
@@ -116,6 +134,8 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "status": record.status,
         "reason": record.reason,
         "model": record.preset,
+        "recipe": record.recipe,
+        "left_out": record.left_out,
         "data": record.config.data.name,
         "task": record.task,
         "metrics": results.get("metrics", {}),

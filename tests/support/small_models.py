@@ -54,7 +54,7 @@ def longer(batch: Batch, more: int) -> Batch:
 
 def rows(batch: Batch, part: slice, length: int) -> Batch:
     """Some of the texts, cut to a length."""
-    return Batch(*(each[part, :length] for each in batch))
+    return Batch(*(None if each is None else each[part, :length] for each in batch))
 
 
 def make(config: ModelConfig, dtype: torch.dtype = torch.float64) -> torch.nn.Module:

@@ -102,6 +102,15 @@ def test_what_a_lexicon_knows_of_a_hidden_word_is_hidden_too():
     assert torch.equal(masked.batch.polarity[~masked.places], polarity[~masked.places])
 
 
+def test_the_letters_of_a_hidden_word_are_hidden_too():
+    ids = torch.randint(2, 30, (50, 20))
+    batch = Batch(ids, torch.ones_like(ids, dtype=torch.bool), grams=torch.ones(50, 20, 3, dtype=torch.long))
+    masked = mask(batch, 30)
+    changed = masked.batch.ids != ids
+    assert not masked.batch.grams[changed].any() and changed.any()
+    assert masked.batch.grams[~masked.places].all()
+
+
 def test_the_loss_is_the_cross_entropy_of_the_hidden_words(make):
     job, rows = make(), np.arange(16)
     job.model.eval()

@@ -1,0 +1,93 @@
+"""Recipes: named settings that make small models better, for every preset. Imports nothing heavy.
+
+A recipe stands above what suits the data and what a preset sets, and below what a person sets. What a model cannot take
+is left out, and said.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from core.config import compose
+from core.exceptions import ConfigError
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Settings under a name."""
+
+    line: str
+    """What it is for, in a sentence."""
+    settings: Mapping[str, Any]
+    """Dotted; what needs another one stands behind it."""
+
+
+RECIPES: dict[str, Recipe] = {
+    "strong": Recipe(
+        "For texts of real people: letters of unknown words are read, words start from the company they keep, and a "
+        "TF-IDF model teaches.",
+        {
+            "text.min_freq": 2,
+            "model.ngram_buckets": 20_000,
+            "model.dropout": 0.3,
+            "training.vectors": "ppmi",
+            "training.teacher": "tfidf",
+            "training.teacher_weight": 0.6,
+            "training.word_dropout": 0.05,
+            "training.lr": 1e-3,
+            "training.batch_size": 128,
+        },
+    )
+}
+
+
+class Applied(NamedTuple):
+    """What a recipe comes to with a preset."""
+
+    name: str
+    """Of the recipe; empty: none."""
+    settings: dict[str, Any]
+    """Those of the recipe that the model takes, under those given."""
+    left_out: dict[str, str]
+    """Setting of the recipe → why this model does not take it."""
+
+
+NO_RECIPE = Applied("", {}, {})
+
+
+def apply(
+    name: str, preset: str, given: Mapping[str, Any] | None = None, suited: Mapping[str, Any] | None = None
+) -> Applied:
+    """The settings of a recipe under those given.
+
+    Args:
+        name: of a recipe; empty: none.
+        preset: what they are set on.
+        given: by a person; they stand above the recipe's.
+        suited: to the data set, see `core.config.compose`.
+
+    Raises:
+        ConfigError: an unknown recipe; or preset and given settings do not fit together.
+    """
+    given = dict(given or {})
+    if not name:
+        return Applied("", given, {})
+    if name not in RECIPES:
+        near = difflib.get_close_matches(name, RECIPES, n=1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        raise ConfigError(f"unknown recipe '{name}'{hint}; there is {', '.join(RECIPES)}")
+    wanted = {key: value for key, value in RECIPES[name].settings.items() if key not in given}
+    if not compose(preset, given, suited).model.by_steps:
+        return Applied(name, given, dict.fromkeys(wanted, "this model is solved in one go, without steps"))
+    taken: dict[str, Any] = {}
+    left_out: dict[str, str] = {}
+    for key, value in wanted.items():
+        try:
+            compose(preset, {**taken, key: value, **given}, suited)
+            taken[key] = value
+        except ConfigError as error:
+            left_out[key] = str(error)
+    return Applied(name, {**taken, **given}, left_out)

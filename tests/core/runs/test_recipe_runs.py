@@ -1,0 +1,63 @@
+"""A recipe from the command to the record."""
+
+import io
+
+from rich.console import Console
+
+from core.cli.progress import TrainingProgress
+from core.data.load import load
+from core.data.table import TRAIN
+from core.runs.load import load_run
+from core.runs.seen import read
+from core.runs.sweep import Plan, members
+from core.verbs import training
+from core.verbs.training import train
+
+SMALL = {
+    "model.width": 8,
+    "model.ff_width": 8,
+    "model.ngram_buckets": 50,
+    "training.epochs": 1,
+    "training.threads": 1,
+    "data.limit": 60,
+}
+
+
+def test_a_run_knows_its_recipe_and_reads_the_letters_of_unknown_words(store, table, monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SENTISCOPE_JOBS", "1")
+    settings = {**SMALL, "training.teacher": ""}
+    done = train(str(table), "vanilla", settings, recipe="strong", name="mine", store=store)
+    record = store.read("mine")
+    assert (done["recipe"], record.recipe, record.left_out) == ("strong", "strong", {})
+    assert record.config.training.vectors == "ppmi" and record.config.model.ngram_buckets == 50
+    run = load_run(store, "mine")
+    assert record.parameters == sum(each.numel() for each in run.model.parameters())
+    first, second = run.predict(["good zzzzqq", "good xxyyww"]).logits  # one to a model that knows <unk> alone
+    assert abs(first - second).max() > 1e-6
+    keys = read(run.tokenizer, ["good zzzzqq", "good xxyyww", "GOOD  zzzzqq"]).keys
+    assert keys[0] != keys[1] and keys[0] == keys[2]
+    view = run.inspect("good zzzzqq")
+    assert view.probabilities.keys() == {"negative", "positive"}
+    assert len(load(record.config.data).splits[TRAIN]) == 60
+
+
+def test_a_sweep_has_a_recipe_for_every_preset():
+    found = members(Plan("study", ("vanilla", "tweet-v1-p1", "tfidf-logreg"), recipe="strong"))
+    assert [each.config.model.ngram_buckets for each in found] == [20_000, 0, 0]
+    assert [len(each.recipe.left_out) for each in found] == [0, 1, 9]
+    assert Plan("study").recipe == ""
+
+
+def test_what_a_preset_does_not_take_is_told_and_recorded(store, table, monkeypatch):
+    monkeypatch.setattr(training, "resume", lambda run, **how: how["on_event"])
+    told = []
+    training.train(str(table), "tweet-v1-p1", recipe="strong", name="mine", store=store, on_event=told.append)
+    left_out = store.read("mine").left_out
+    assert list(left_out) == ["model.ngram_buckets"]
+    assert told == [{"kind": "recipe", "recipe": "strong", "left_out": left_out}]
+    shown = Console(file=io.StringIO(), width=40)
+    TrainingProgress(shown).tell(told[0])
+    assert shown.file.getvalue().startswith(
+        "recipe strong, without model.ngram_buckets: model.ngram_buckets=20000: byte"
+    )

@@ -1,0 +1,56 @@
+"""Recipes: settings above data and preset, below a person's."""
+
+import pytest
+
+from core.config import compose, flat
+from core.exceptions import ConfigError
+from core.models.presets import PRESETS
+from core.recipes import RECIPES, apply
+from core.verbs.training import configure
+
+STRONG = RECIPES["strong"].settings
+
+
+def test_it_stands_above_data_and_preset_and_below_a_person():
+    found = apply("strong", "vanilla", {"training.lr": 3e-4}, {"text.min_freq": 5, "text.normaliser": "tweet"})
+    values = flat(compose("vanilla", found.settings, {"text.min_freq": 5, "text.normaliser": "tweet"}))
+    assert {name: values[name] for name in STRONG} == {**STRONG, "training.lr": 3e-4}
+    assert values["text.normaliser"] == "tweet"
+    assert not found.left_out
+
+
+def test_without_a_recipe_nothing_is_set():
+    assert apply("", "vanilla", {"training.lr": 1}) == ("", {"training.lr": 1}, {})
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_takes_what_it_can_and_the_rest_is_told(preset):
+    found = apply("strong", preset)
+    compose(preset, found.settings)
+    assert found.settings.keys() | found.left_out.keys() == STRONG.keys()
+    assert not found.settings.keys() & found.left_out.keys()
+    model = PRESETS[preset].model
+    if not model.by_steps:
+        assert not found.settings
+    elif preset.startswith("tweet"):
+        assert list(found.left_out) == ["model.ngram_buckets"] and "byte pairs" in found.left_out["model.ngram_buckets"]
+    else:
+        assert list(found.left_out) == ([] if model.family == "encoder" else ["model.ngram_buckets"])
+
+
+def test_what_a_person_sets_decides_what_fits():
+    found = apply("strong", "vanilla", {"text.tokenizer": "bpe", "training.teacher": ""})
+    assert list(found.left_out) == ["model.ngram_buckets"]
+    assert compose("vanilla", found.settings).training.teacher == ""
+
+
+def test_an_unknown_recipe_is_answered_with_the_nearest():
+    with pytest.raises(ConfigError, match=r"unknown recipe 'stronger' \(did you mean 'strong'\?\)"):
+        apply("stronger", "vanilla")
+    with pytest.raises(ConfigError, match="unknown model preset"):
+        apply("strong", "vanila")
+
+
+def test_configure_takes_a_recipe():
+    config = configure("built-in", "vanilla", {"training.epochs": 1}, recipe="strong")
+    assert config.model.ngram_buckets == 20_000 and config.training.epochs == 1
