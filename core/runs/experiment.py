@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import safetensors.torch
 import torch
 from torch import nn
 
@@ -34,6 +33,7 @@ from core.runs.record import CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS, Ma
 from core.runs.results import Evaluated, write_split
 from core.runs.start import Start
 from core.runs.store import RunStore, this_machine
+from core.runs.weights import packed, read_weights
 from core.text.config import TextConfig
 from core.text.token_table import TokenTable, token_table
 from core.text.tokenizer import Tokenizer
@@ -153,6 +153,7 @@ class Experiment(Events):
         self._note("training", steps=training.steps)
         outcome = training.run()
         self._write_weights(model)
+        read_weights(model, self.folder / WEIGHTS)  # what is measured is what is kept
         self._update(seconds=before + outcome.seconds)
         self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
         return model, tokenizer
@@ -324,8 +325,7 @@ class Experiment(Events):
         self._update(progress={"stage": "masked", **done}, seconds=progress.seconds)
 
     def _write_weights(self, model: nn.Module) -> None:
-        weights = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
-        write_bytes(self.folder / WEIGHTS, safetensors.torch.save(weights))
+        write_bytes(self.folder / WEIGHTS, packed(model, self.config.training.weights))
 
     def _pause(self) -> None:
         """A good moment to stop."""

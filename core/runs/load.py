@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-
-import safetensors
-import safetensors.torch
 
 from core.evaluation.predict import Predictions, predict_texts
 from core.exceptions import RunDamaged
@@ -16,6 +12,7 @@ from core.models.build import Model, build
 from core.models.trace import Intervention
 from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
+from core.runs.weights import read_weights
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import load_tokenizer
 
@@ -67,18 +64,6 @@ def load_run(store: RunStore, run: str) -> LoadedRun:
     model = build(record.config.model, vocabulary=size, classes=len(record.classes), max_length=length)
     read_weights(model, folder / WEIGHTS)
     return LoadedRun(record, model.requires_grad_(False).eval(), tokenizer)
-
-
-def read_weights(model: Model, path: Path) -> None:
-    """Fill a model from a safetensors file.
-
-    Raises:
-        RunDamaged: the file is cut off, or belongs to another model.
-    """
-    try:
-        model.load_state_dict(safetensors.torch.load_file(path))
-    except (safetensors.SafetensorError, OSError, RuntimeError) as error:
-        raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error
 
 
 def _until(record: RunRecord) -> str:

@@ -157,6 +157,11 @@ class TrainingConfig:
     precision: Literal["float32", "bfloat16"] = setting(
         "float32", help="bfloat16 is refused on a CPU that would be slower with it."
     )
+    weights: Literal["float32", "float16", "int8"] = setting(
+        "float32",
+        help="How the weights are kept on disk, and evaluated: whole · float16: half the space · int8: a quarter, a "
+        "byte for each number of a matrix and a scale for each of its rows.",
+    )
     device: str = setting("auto", help="auto (CUDA, then MPS, then CPU), cpu, cuda, cuda:1, mps.")
     threads: int = setting(
         0,

@@ -1,0 +1,69 @@
+"""A model's weights on disk: whole, as half-precision numbers, or as bytes with a scale for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import Tensor, nn
+
+from core.exceptions import RunDamaged
+
+Kept = Literal["float32", "float16", "int8"]
+SCALE = ":scale"
+"""Behind the name of a tensor that is kept as bytes, the name of what its rows are multiplied with."""
+LARGEST = 127
+
+
+def packed(model: nn.Module, kept: Kept) -> bytes:
+    """The weights as a safetensors file.
+
+    float16: every tensor of floating point numbers. int8: those of two dimensions or more as bytes, row by row, the
+    largest of a row being 127; the others as float16. What is rounded stays within half a step: 2^-11 of a number in
+    float16, and 1/254 of the largest of its row in int8.
+    """
+    stored: dict[str, Tensor] = {}
+    for name, tensor in model.state_dict().items():
+        whole = tensor.detach().cpu().contiguous()
+        if kept == "float32" or not whole.is_floating_point():
+            stored[name] = whole
+        elif kept == "int8" and whole.ndim > 1:
+            stored[name], stored[name + SCALE] = _bytes(whole)
+        else:
+            stored[name] = whole.half()
+    return safetensors.torch.save(stored)
+
+
+def _bytes(tensor: Tensor) -> tuple[Tensor, Tensor]:
+    """(rows, …) → int8 of that shape, and (rows,) float32 scales; a row of zeros has scale 0."""
+    rows = tensor.reshape(len(tensor), -1)
+    scale = rows.abs().amax(1) / LARGEST
+    steps = torch.where(scale > 0, scale, 1.0)[:, None]
+    return (rows / steps).round().to(torch.int8).reshape(tensor.shape), scale
+
+
+def unpacked(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """What `packed` has written as a model takes it."""
+    return {
+        name: tensor.float() * stored[name + SCALE].reshape(-1, *(1,) * (tensor.ndim - 1))
+        if name + SCALE in stored
+        else tensor
+        for name, tensor in stored.items()
+        if not name.endswith(SCALE)
+    }
+
+
+def read_weights(model: nn.Module, path: Path) -> None:
+    """Fill a model from its file.
+
+    Raises:
+        RunDamaged: the file is cut off, or belongs to another model.
+    """
+    try:
+        model.load_state_dict(unpacked(safetensors.torch.load_file(path)))
+    except (safetensors.SafetensorError, OSError, RuntimeError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error

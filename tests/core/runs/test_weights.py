@@ -1,0 +1,76 @@
+"""Weights on disk: what is rounded, by how much, and that a run is judged with what it keeps."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import safetensors.torch
+import torch
+
+from core.config import compose
+from core.evaluation.predict import predict_texts
+from core.exceptions import RunDamaged
+from core.models.build import build
+from core.runs.load import load_run
+from core.runs.weights import SCALE, packed, read_weights, unpacked
+from core.runs.worker import execute
+
+
+@pytest.fixture
+def model():
+    torch.manual_seed(0)
+    return build(compose("ndt-01-n3").model, vocabulary=50, classes=2)
+
+
+def test_whole_weights_are_those_of_the_model(model):
+    found = unpacked(safetensors.torch.load(packed(model, "float32")))
+    assert found.keys() == model.state_dict().keys()
+    assert all(torch.equal(found[name], tensor) for name, tensor in model.state_dict().items())
+
+
+@pytest.mark.parametrize(("kept", "share"), [("float16", 0.5), ("int8", 0.28)])
+def test_rounded_weights_are_smaller_and_within_half_a_step(model, kept, share):
+    whole = packed(model, "float32")
+    small = packed(model, kept)
+    assert len(small) < share * len(whole) + 3_000
+    for name, found in unpacked(safetensors.torch.load(small)).items():
+        true = model.state_dict()[name]
+        assert found.shape == true.shape
+        half = true.abs() * 2**-11 + 2**-25
+        if kept == "int8" and true.ndim > 1:
+            half = true.abs().flatten(1).amax(1).reshape(-1, *(1,) * (true.ndim - 1)) / 254 * 1.0001
+        assert ((found.float() - true).abs() <= half).all(), name
+
+
+def test_a_row_of_zeros_stays_zero_and_vectors_have_no_scale(model):
+    with torch.no_grad():
+        model.embedding.weight[3] = 0
+    stored = safetensors.torch.load(packed(model, "int8"))
+    assert stored["embedding.weight"].dtype == torch.int8 and stored["embedding.weight" + SCALE][3] == 0
+    assert not unpacked(stored)["embedding.weight"][3].any()
+    assert stored["final_norm.weight"].dtype == torch.float16 and "final_norm.weight" + SCALE not in stored
+
+
+def test_what_is_rounded_twice_is_rounded_once(model, tmp_path):
+    (tmp_path / "w").write_bytes(packed(model, "int8"))
+    read_weights(model, tmp_path / "w")
+    first, second = (
+        unpacked(safetensors.torch.load(each)) for each in ((tmp_path / "w").read_bytes(), packed(model, "int8"))
+    )
+    assert all(torch.allclose(first[name].float(), second[name].float(), rtol=1e-6, atol=0) for name in first)
+
+
+def test_a_file_of_another_model_is_refused(model, tmp_path):
+    (tmp_path / "w").write_bytes(packed(model, "int8"))
+    with pytest.raises(RunDamaged, match="w: cannot be read"):
+        read_weights(build(compose("vanilla").model, vocabulary=50, classes=2), tmp_path / "w")
+
+
+@pytest.mark.parametrize("kept", ["float16", "int8"])
+def test_a_run_is_judged_with_the_weights_that_it_keeps(store, tiny, kept):
+    run = store.create(tiny("vanilla", **{"training.weights": kept}), "vanilla").run
+    assert execute(store, run).status == "done"
+    loaded = load_run(store, run)
+    assert all(parameter.dtype == torch.float32 for parameter in loaded.model.parameters())
+    table = pd.read_parquet(store.path(run) / "evaluation" / "test" / "predictions.parquet")
+    logits = predict_texts(loaded.model, loaded.tokenizer, table["text"].tolist()).logits
+    assert np.array_equal(logits.argmax(1), [loaded.record.classes.index(name) for name in table["predicted"]])
