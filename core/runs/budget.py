@@ -32,6 +32,8 @@ START_SECONDS = 10.0
 GUESS_MODEL, GUESS_SECONDS = "ndt-01-n3", 0.045
 """One step of that model on 64 texts of the built-in corpus on two cores takes 0.03 s; said with caution."""
 GUESS_LENGTH, UNKNOWN_LENGTH = 24, 64
+MASKED_SHARE = 0.15
+"""Of the tokens; as in core.training.masked, which needs torch (a test compares them)."""
 DENSE = 256
 """Up to this length a window saves nothing; as in core.models.attention, which needs torch (a test compares them)."""
 SIMILAR = 4.0
@@ -68,7 +70,18 @@ def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None
     else:
         threads = config.training.threads or queue.threads()
         each = GUESS_SECONDS * cost / _cost(compose(GUESS_MODEL), GUESS_LENGTH) * max(1.0, 2 / threads)
-    return Estimate(steps, START_SECONDS + _lessons(config, rows, length) + steps * each, len(nearest))
+    before = _lessons(config, rows, length) + _masked_steps(config, rows) * each * _masked_cost(config, length) / cost
+    return Estimate(steps, START_SECONDS + before + steps * each, len(nearest))
+
+
+def _masked_steps(config: RunConfig, rows: int) -> int:
+    return config.training.masked_epochs * -(-rows // config.training.batch_size)
+
+
+def _masked_cost(config: RunConfig, length: int) -> float:
+    """Of one step that guesses masked words: besides, each of them is compared with the whole vocabulary."""
+    guessed = config.training.batch_size * length * MASKED_SHARE
+    return _cost(config, length) + guessed * config.text.max_vocab * config.model.width
 
 
 def _lessons(config: RunConfig, rows: int, length: int) -> float:
@@ -142,9 +155,9 @@ def _measured(record: RunRecord) -> tuple[float, float] | None:
     here = record.progress.get("machine") == this_machine() and record.threads == queue.threads()
     if record.status != "done" or not here or not steps or not record.seconds:
         return None
-    return _cost(
-        record.config, _filled(record.config, record.max_length, _typical(record.config, ()))
-    ), record.seconds / steps
+    length = _filled(record.config, record.max_length, _typical(record.config, ()))
+    seconds = record.seconds - record.results.get("masked", {}).get("seconds", 0.0)
+    return _cost(record.config, length), seconds / steps
 
 
 def _cost(config: RunConfig, length: int) -> float:

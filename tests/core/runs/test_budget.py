@@ -11,9 +11,21 @@ from core.models import attention
 from core.models.describe import parameters
 from core.models.presets import PRESETS
 from core.runs import queue
-from core.runs.budget import DENSE, GUESS_SECONDS, LENGTHS, START_SECONDS, Size, estimate, shortened, size, uncut_rows
+from core.runs.budget import (
+    DENSE,
+    GUESS_SECONDS,
+    LENGTHS,
+    MASKED_SHARE,
+    START_SECONDS,
+    Size,
+    estimate,
+    shortened,
+    size,
+    uncut_rows,
+)
 from core.runs.record import RunRecord
 from core.runs.store import this_machine
+from core.training import masked
 
 PLAN = compose("ndt-01-n3", LENGTHS["short"])
 
@@ -181,3 +193,17 @@ def test_rows_without_the_limit_are_known_of_the_corpus_and_of_earlier_runs():
 def test_made_up_texts_are_steps_too():
     plan = dataclasses.replace(PLAN, training=dataclasses.replace(PLAN.training, nonsense=0.02))
     assert estimate(plan, []).steps == 4 * (16_000 + 320) // 64
+
+
+def test_masked_words_come_on_top_and_are_not_taken_for_steps_of_the_labels():
+    plan = compose("ndt-01-n3", {**LENGTHS["short"], "training.masked_epochs": 4, "text.max_vocab": 5_000})
+    both = estimate(plan, [run()])
+    assert both.steps == 1000, "of the labels"
+    assert both.seconds > START_SECONDS + 40, "as many steps again, each of which costs more"
+    known = run(plan, seconds=100.0)
+    known.results["masked"] = {"seconds": 80.0}
+    assert estimate(PLAN, [known]).seconds == pytest.approx(START_SECONDS + 20)
+
+
+def test_the_share_of_masked_words_is_that_of_the_training():
+    assert masked.SHARE == MASKED_SHARE
