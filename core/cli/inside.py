@@ -12,17 +12,23 @@ from core.cells import decimals
 from core.cli.printing import Json, Run, emit, pairs, say, tabulate, teller
 from core.data.findings import plural
 
+WITHOUT = "--without: write word=piece, e.g. unwatchable=<unw"
 OPTIONS = "--with: write name=value, e.g. threshold=0.7"
 
 
 def inspect(
     run: Run,
     text: Annotated[str, typer.Argument(help="One text.")],
+    without: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WORD=PIECE", help="Silence a piece of a word, where the model reads pieces; repeat."),
+    ] = None,
     html: Annotated[Path | None, typer.Option(help="Also write a page with every map.")] = None,
     as_json: Json = False,
 ) -> None:
     """Tokens, prediction and every attention map of one text."""
-    emit(verbs.inspect(run, text, html=html), as_json, _show_inside)
+    pieces = tuple(pairs(without or [], WITHOUT).items())
+    emit(verbs.inspect(run, text, without=pieces, html=html), as_json, _show_inside)
 
 
 def project(
@@ -86,6 +92,9 @@ def _show_inside(result: dict[str, Any]) -> None:
         say(result["note"])
     say(verbs.answer_line(prediction))
     say("tokens: " + " | ".join(result["tokens"]))
+    for token, unknown, pieces in zip(result["tokens"], result["unknown"], result["pieces"] or (), strict=False):
+        if unknown:
+            say(f"{token} is not in the vocabulary, its pieces: {' '.join(pieces)}")
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])
         maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"

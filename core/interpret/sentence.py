@@ -16,6 +16,7 @@ from core.models.build import Model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, LayerTrace, Trace
 from core.text.ids import UNKNOWN
+from core.text.pieces import pieces
 from core.text.token_table import one_text
 from core.text.tokenizer import Tokenizer
 
@@ -93,6 +94,9 @@ class SentenceView:
     filled: int | None = None
     """Places of padding that the model read as text (`pad_mode` as_released), folded into the last token; None where
     padding is masked."""
+    pieces: tuple[tuple[str, ...], ...] | None = None
+    """Of each token the character n-grams that the model reads beside it, none of one that is no word of the text; None
+    where it reads none."""
 
     @property
     def places(self) -> np.ndarray:
@@ -144,12 +148,13 @@ def inspect_text(
     filled = None
     if isinstance(model, EncoderClassifier) and model.class_token is not None:
         tokens, unknown = [CLASS_TOKEN, *tokens], [False, *unknown]
+    before, behind = len(tokens) - len(encoding.tokens), 0
     fold = Fold(len(tokens), 0)
     if isinstance(model, EncoderClassifier) and model.fill:
         filled = model.fill - len(tokens)
         fold = Fold(len(tokens), filled)
         if filled:
-            tokens, unknown = [*tokens, padding_name(filled)], [*unknown, False]
+            tokens, unknown, behind = [*tokens, padding_name(filled)], [*unknown, False], 1
     return SentenceView(
         text=text,
         read_as=encoding.text,
@@ -164,6 +169,9 @@ def inspect_text(
         layers=() if output.trace is None else tuple(_layer(layer, fold) for layer in output.trace.layers),
         **_beside(output.trace, fold),
         filled=filled,
+        pieces=((),) * before + tuple(tuple(pieces(token)) for token in encoding.tokens) + ((),) * behind
+        if tokenizer.buckets
+        else None,
     )
 
 
@@ -241,6 +249,7 @@ def inside(view: SentenceView) -> dict[str, Any]:
         "padding": None if view.filled is None else {"places": view.filled, "weight": weights},
         "tags": None if view.tags is None else list(view.tags),
         "polarity": plain(view.polarity),
+        "pieces": None if view.pieces is None else [list(each) for each in view.pieces],
         "positions": view.positions,
         "branches": {str(width): plain(values) for width, values in view.branches.items()},
         "head_maps": plain(view.head_maps),

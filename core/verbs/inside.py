@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from core.exceptions import NotAvailable, RunDamaged
+from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.runs.store import RunStore
 from core.verbs.prediction import answer
 
@@ -27,10 +27,28 @@ def sentence(run: str, text: str, store: RunStore | None = None) -> SentenceView
     return load_run(store or RunStore(), run).inspect(text)
 
 
-def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | None = None) -> dict[str, Any]:
-    """One text with its tokens, prediction and everything inside the model; `html` also writes a page of it.
+def inspect(
+    run: str,
+    text: str,
+    *,
+    without: Sequence[tuple[str, str]] = (),
+    html: Path | None = None,
+    store: RunStore | None = None,
+) -> dict[str, Any]:
+    """One text with its tokens, prediction and everything inside the model.
 
     The inside is that of `core.interpret.sentence.inside`.
+
+    Args:
+        run: its name.
+        text: any.
+        without: (word, piece) to silence, wherever they stand: character n-grams, of a model that reads them.
+        html: also write a page of it.
+        store: where runs live.
+
+    Raises:
+        InputError: no such run; or no such word or piece in the text.
+        RunDamaged: a file of the run is missing or cannot be read.
     """
     from core.evaluation.multilabel import NOTHING
     from core.interpret.sentence import inside
@@ -38,6 +56,8 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
 
     store = store or RunStore()
     view, record = sentence(run, text, store), store.read(run)
+    if without:
+        view = _silenced(run, view, without, store)
     said = answer(record, view.probabilities)
     if html is not None:
         labels = said.get("labels_tuned", said.get("labels"))
@@ -55,6 +75,25 @@ def inspect(run: str, text: str, *, html: Path | None = None, store: RunStore | 
         "prediction": said,
         **inside(view),
     }
+
+
+def _silenced(run: str, view: SentenceView, without: Sequence[tuple[str, str]], store: RunStore) -> SentenceView:
+    """The same text without some pieces of its words."""
+    from core.models.trace import Intervention
+    from core.runs.load import load_run
+
+    if view.pieces is None:
+        raise InputError(f"run '{run}' reads no pieces of words, so there is none to silence")
+    off: set[tuple[int, int]] = set()
+    for word, piece in without:
+        places = [place for place, token in enumerate(view.tokens) if token == word and view.pieces[place]]
+        if not places:
+            raise InputError(f"no word {word!r:.80} in the text; it is read as: {view.read_as:.200}")
+        found = [(place, each) for place in places for each, name in enumerate(view.pieces[place]) if name == piece]
+        if not found:
+            raise InputError(f"{word!r:.80} has no piece {piece!r:.80}; it has {' '.join(view.pieces[places[0]]):.200}")
+        off.update(found)
+    return load_run(store, run).inspect(view.text, Intervention(pieces_off=frozenset(off)))
 
 
 def figures(

@@ -1,7 +1,8 @@
 """What a person changed inside a model: as data, as the `edit` of a link, and in words.
 
-A link says `l2c1:0.5` for λ₁ of layer 2 at 0.50, `h1.2` for head 2 of layer 1 off, `c2.1` for A₁ of layer 2 off.
-Layers and heads count from 1 there, as on the page; components count from 0, as A₀, A₁ … do.
+A link says `l2c1:0.5` for λ₁ of layer 2 at 0.50, `h1.2` for head 2 of layer 1 off, `c2.1` for A₁ of layer 2 off,
+`n3.2` for the second piece of the third token silenced. Layers, heads, tokens and pieces count from 1 there, as on the
+page; components count from 0, as A₀, A₁ … do.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ STEP = 0.01
 """Of a λ slider, and so the precision of a λ in a link."""
 LONGEST = 4_000
 """Characters of a link's `edit` that are looked at: more than any model has parts to change."""
-_PART = re.compile(r"l(\d{1,3})c(\d{1,3}):(-?\d{1,2}(?:\.\d{1,4})?)|([hc])(\d{1,3})\.(\d{1,3})", re.ASCII)
+_PART = re.compile(r"l(\d{1,3})c(\d{1,3}):(-?\d{1,2}(?:\.\d{1,4})?)|([hcn])(\d{1,3})\.(\d{1,3})", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -37,10 +38,12 @@ class Edits:
     """(layer, head)."""
     components_off: tuple[tuple[int, int], ...] = ()
     """(layer, component)."""
+    pieces_off: tuple[tuple[int, int], ...] = ()
+    """(token, character n-gram)."""
 
     def __bool__(self) -> bool:
         """Is anything changed?"""
-        return bool(self.lambdas or self.heads_off or self.components_off)
+        return bool(self.lambdas or self.heads_off or self.components_off or self.pieces_off)
 
     def value(self, layer: int, component: int) -> float | None:
         """The λ set here; None where it is the learned one."""
@@ -60,6 +63,10 @@ class Edits:
         """The same with exactly these components of a layer off."""
         return replace(self, components_off=_switched(self.components_off, layer, off))
 
+    def with_pieces(self, token: int, off: Sequence[int]) -> Edits:
+        """The same with exactly these pieces of a token silenced."""
+        return replace(self, pieces_off=_switched(self.pieces_off, token, off))
+
     def encode(self) -> str:
         """As it stands in a link; empty where nothing is changed."""
         return ",".join(
@@ -67,6 +74,7 @@ class Edits:
                 *(f"l{layer + 1}c{component}:{value:g}" for layer, component, value in self.lambdas),
                 *(f"h{layer + 1}.{head + 1}" for layer, head in self.heads_off),
                 *(f"c{layer + 1}.{component}" for layer, component in self.components_off),
+                *(f"n{token + 1}.{piece + 1}" for token, piece in self.pieces_off),
             ]
         )
 
@@ -80,6 +88,7 @@ class Edits:
                     f"λ{subscript(component)} of layer {layer + 1} = {number(value, 2)}"
                     for layer, component, value in self.lambdas
                 ),
+                *(f"piece {piece + 1} of token {token + 1} silenced" for token, piece in self.pieces_off),
             ]
         )
 
@@ -96,6 +105,8 @@ class Editable:
     components: int
     low: float
     high: float
+    pieces: tuple[int, ...] = ()
+    """How many each token of the text has; empty where the model reads none."""
 
     def read(self, text: str) -> tuple[Edits, int]:
         """The changes that a link asks for, and how many of its parts this model cannot follow (they are left out)."""
@@ -114,6 +125,11 @@ class Editable:
             known = 0 <= layer < self.layers and 1 <= component < self.components
             return edits.with_lambda(layer, component, value) if known and self.low <= value <= self.high else None
         layer, index = int(match[5]) - 1, int(match[6])
+        if match[4] == "n":
+            token, piece = layer, index - 1
+            if not (0 <= token < len(self.pieces) and 0 <= piece < self.pieces[token]):
+                return None
+            return edits.with_pieces(token, [*(i for at, i in edits.pieces_off if at == token), piece])
         if match[4] == "h":
             head = index - 1
             if not (0 <= layer < self.layers and 0 <= head < self.heads):

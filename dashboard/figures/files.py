@@ -175,5 +175,10 @@ def look_inside(loaded: LoadedRun, text: str, edits: Edits) -> SentenceView:
     """One text as a loaded model reads it, with changes inside where there are any."""
     from core.models.trace import Intervention  # torch
 
-    change = Intervention(edits.lambdas, frozenset(edits.heads_off), frozenset(edits.components_off))
+    change = Intervention(
+        edits.lambdas,
+        frozenset(edits.heads_off),
+        frozenset(edits.components_off),
+        pieces_off=frozenset(edits.pieces_off),
+    )
     return loaded.inspect(text, change if edits else None)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.config import RunConfig, to_dict
+from core.recipes import RECIPES, Applied
 from core.runs.budget import Estimate
 from dashboard.figures.numbers import count, duration
 
@@ -32,11 +33,22 @@ def _rounded(seconds: float) -> float:
     return max(unit, unit * round(seconds / unit))
 
 
-def command_line(data: str, model: str, settings: Mapping[str, Any], name: str) -> str:
+def recipe_text(found: Applied, given: Mapping[str, Any]) -> str:
+    """What a recipe sets, what a person's own settings keep from it, and what the model does not take."""
+    changes = ", ".join(f"{key} = {value}" for key, value in found.settings.items() if key not in given)
+    parts = [f"The recipe sets {changes}." if changes else "The recipe sets nothing here."]
+    if own := [key for key in RECIPES[found.name].settings if key in given]:
+        parts.append(f"Your own value stands: {', '.join(own)}.")
+    parts += [f"Without {key}: {why}." for key, why in found.left_out.items()]
+    return " ".join(parts)
+
+
+def command_line(data: str, model: str, settings: Mapping[str, Any], name: str, recipe: str = "") -> str:
     """The same training as a person types it."""
     pairs = [f"--set={key}={value}" for key, value in settings.items() if key not in NOT_LISTED]
     named = [f"--name={name}"] if name else []
-    return shlex.join(["sentiscope", "train", f"--data={data}", f"--model={model}", *pairs, *named])
+    by = [f"--recipe={recipe}"] if recipe else []
+    return shlex.join(["sentiscope", "train", f"--data={data}", f"--model={model}", *by, *pairs, *named])
 
 
 def leaf(config: RunConfig, name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import finding, selection_note
 from dashboard.widgets.style import look
+from dashboard.widgets.tokens import literal
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -30,6 +32,10 @@ HOW = (
     "act as in training, and later layers read what the changed ones give."
 )
 BACK = "Back to the model as trained"
+PIECES = "Words that are not in the vocabulary are read by their pieces. Switch one off to silence it."
+PIECES_HELP = "Character n-grams of the word, < and > its ends. A piece that is off adds nothing to the word's vector."
+MOST_WORDS = 6
+"""Unknown words whose pieces are shown."""
 PER_ROW = 3
 """Layers side by side."""
 
@@ -46,6 +52,7 @@ def _reset() -> None:
 def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
     """What the link changes in this model, what could be changed, and the reading that follows; says all of it."""
     parts = editable(record.config.model, learned(trained, subtracts(record)))
+    parts = replace(parts, pieces=tuple(map(len, trained.pieces or ())))
     edits, left_out = parts.read(state.carried(state.EDIT))
     view = data.sentence(record.run, text, edits)
     answer(record, view, look(), before=trained if edits else None)
@@ -58,7 +65,39 @@ def changed(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits,
         with st.container(key="selection", horizontal=True, vertical_alignment="center", gap="medium"):
             selection_note("Changed by hand", f"{edits.words()}. {difference(trained, view, _what(record))}")
             st.button(BACK, on_click=_reset, type="tertiary", key="edit-reset-top")
+    _unknown_words(edits, trained)
     return edits, parts, view
+
+
+def _unknown_words(edits: Edits, trained: SentenceView) -> None:
+    """The pieces by which the model reads each word that it does not know; one that is not marked is silenced."""
+    if trained.pieces is None or not any(trained.unknown):
+        return
+    there = [place for place, missing in enumerate(trained.unknown) if missing]
+    caption(PIECES)
+    for place in there[:MOST_WORDS]:
+        off = {piece for at, piece in edits.pieces_off if at == place}
+        # A piece may be there twice (aaaa): its place keeps them apart.
+        names = trained.pieces[place]
+        key = f"edit-n{place}"
+        state.put(key, [piece for piece in range(len(names)) if piece not in off])
+        st.pills(
+            literal(trained.tokens[place]),
+            range(len(names)),
+            format_func=[literal(name) for name in names].__getitem__,
+            selection_mode="multi",
+            key=key,
+            on_change=_silenced,
+            args=(edits, place, len(names), key),
+            help=PIECES_HELP,
+        )
+    if len(there) > MOST_WORDS:
+        caption(f"And {len(there) - MOST_WORDS} more words that are not in the vocabulary.")
+
+
+def _silenced(edits: Edits, place: int, count: int, key: str) -> None:
+    on = state.draft(key, [])
+    state.carry(state.EDIT, edits.with_pieces(place, [piece for piece in range(count) if piece not in on]).encode())
 
 
 def what_if(

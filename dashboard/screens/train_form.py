@@ -11,13 +11,14 @@ import streamlit as st
 from core.config import RunConfig, compose, inputs
 from core.exceptions import SentiscopeError
 from core.models.presets import PRESETS
+from core.recipes import RECIPES, Applied
 from core.runs import jobs
 from core.runs.budget import LENGTHS, estimate, shortened, size, uncut_rows
 from core.runs.start import START
-from core.verbs import configure
+from core.verbs import configure, configured
 from dashboard import access, data, state
 from dashboard.figures.composing import size_phrase, summary
-from dashboard.figures.planning import command_line, time_text
+from dashboard.figures.planning import command_line, recipe_text, time_text
 from dashboard.screens.train_composer import composed, composer
 from dashboard.screens.train_settings import setting_fields
 from dashboard.widgets.data_picker import data_picker
@@ -30,6 +31,8 @@ LENGTH_HELP = (
     "Short: 4 epochs on at most 16\u202f000 sentences · medium: 10 on at most 64\u202f000 · full: up to 30 on all of "
     "them, until nothing improves. How long that takes here stands below."
 )
+STRONG = "strong"
+RECIPE_HELP = f"{RECIPES[STRONG].line} What it sets stands below; a field that you fill stands above it."
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,7 @@ class Draft:
     along: dict[str, Any]
     """These last."""
     config: RunConfig
+    recipe: Applied
 
 
 def train_form() -> None:
@@ -60,6 +64,7 @@ def train_form() -> None:
             help=LENGTH_HELP,
         )
         _start_from()
+        st.toggle("Strong recipe", key=state.RECIPE, bind="query-params", help=RECIPE_HELP)
         st.button("Start training", type="primary", on_click=_start, key="start")
     line = PRESETS[state.draft(state.PRESET, MODEL)].line
     if text := state.take(state.PROBLEM):
@@ -80,7 +85,10 @@ def train_form() -> None:
     caption(f"{line} {cost}")
     for sentence in shortened(draft.model, draft.config, uncut_rows(draft.config, records)):
         caption(sentence)
-    command = command_line(access.written(draft.source), draft.model, draft.settings, state.draft(state.NAME, ""))
+    if draft.recipe.name:
+        caption(recipe_text(draft.recipe, draft.settings))
+    name = state.draft(state.NAME, "")
+    command = command_line(access.written(draft.source), draft.model, draft.settings, name, draft.recipe.name)
     words = f"{summary(draft.config, state.typed(state.SETTING), draft.along)} {cost}"
     defaults = _defaults(draft.along)
     composer(defaults, draft.config.model, partial(composed, draft.config, large, words, command))
@@ -114,13 +122,8 @@ def _draft() -> Draft:
     settings = {**_given(chosen["data.name"]), **chosen, **typed}
     along = inputs(model, settings)
     settings |= along
-    return Draft(
-        model,
-        settings["data.name"],
-        settings,
-        along,
-        configure(settings["data.name"], model, settings, store=data.store()),
-    )
+    found = configured(settings["data.name"], model, settings, _recipe(), store=data.store())
+    return Draft(model, settings["data.name"], settings, along, *found)
 
 
 def _defaults(along: dict[str, Any]) -> RunConfig:
@@ -130,9 +133,14 @@ def _defaults(along: dict[str, Any]) -> RunConfig:
         chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
         source = chosen["data.name"]
         start = {START: state.typed(state.SETTING).get(START, "")}
-        return configure(source, model, {**_given(source), **chosen, **along, **start}, store=data.store())
+        given = {**_given(source), **chosen, **along, **start}
+        return configure(source, model, given, _recipe(), store=data.store())
     except SentiscopeError:  # the data cannot be had, which the page says anyway
         return compose(model, along)
+
+
+def _recipe() -> str:
+    return STRONG if state.draft(state.RECIPE, False) else ""
 
 
 def _given(source: str) -> dict[str, Any]:
@@ -144,7 +152,7 @@ def _start() -> None:
     """Button: make the run, start its process, and choose it."""
     try:
         draft = _draft()
-        record = jobs.submit(data.store(), draft.config, draft.model, state.draft(state.NAME, ""))
+        record = jobs.submit(data.store(), draft.config, draft.model, state.draft(state.NAME, ""), draft.recipe)
     except SentiscopeError as error:
         state.put(state.PROBLEM, str(error))
         return

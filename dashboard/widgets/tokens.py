@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import accumulate
@@ -13,8 +14,14 @@ from dashboard.figures.theme import Look, class_colours, readable, shade
 
 ROOMY = 0.3
 """Share of a bar from which its words fit in, also where the page is narrow; else all of them stand below."""
+_MARKS = re.compile(r"[!-/:-@\[-`{-~]")
 CUT = 30
 """Words of a cut-off end that are shown; the rest is counted."""
+
+
+def literal(text: str) -> str:
+    """A person's text as the label of a widget: labels are markdown, and nothing in this one is a mark."""
+    return _MARKS.sub(r"\\\g<0>", text)
 
 
 def token_strip(

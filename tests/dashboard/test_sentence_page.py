@@ -199,3 +199,33 @@ def test_a_text_of_unknown_words_says_so_before_the_answer(app, runs):
     opened(app, text="zzz qqq www")
     shown = markup(app)
     assert -1 < shown.find("The run knows no word of this text") < shown.find("s-bar")
+
+
+@pytest.fixture
+def spelling(runs, table, tiny):
+    """A run that reads the pieces of words."""
+    settings = {**tiny, "model.ngram_buckets": 40}
+    verbs.train(str(table), "ndt-01-n3", settings, name="spelling", store=RunStore(runs))
+
+
+def test_the_pieces_of_an_unknown_word_are_shown_and_can_be_silenced(app, runs, spelling):
+    text = "good qqzzx film"
+    opened(app, run="spelling", text=text)
+    assert not app.exception
+    assert "Words that are not in the vocabulary are read by their pieces" in markup(app)
+    own = switches(app, "edit-n1")
+    assert own.options[:2] == [r"\<qq", "qqz"]
+    assert not [each for each in app.get("button_group") if each.key in ("edit-n0", "edit-n2")]
+    own.set_value([place for place in range(len(own.options)) if place != 1]).run()
+    assert not app.exception
+    assert link(app) == "n2.2"
+    before, after = asked(runs, text, "spelling"), asked(runs, text, "spelling", pieces_off=frozenset({(1, 1)}))
+    assert before != after
+    assert shown(app)[0] == f"{said(after)}; as trained {said(before)}"
+    assert "piece 2 of token 2 silenced" in markup(app)
+
+
+def test_a_link_that_silences_pieces_is_answered_where_a_run_reads_none(app, runs):
+    opened(app, text="good qqzzx film", edit="n2.2")
+    assert "One change of the link cannot be made here" in markup(app)
+    assert not [each for each in app.get("button_group") if each.key == "edit-n1"]

@@ -323,6 +323,28 @@ def test_project_keeps_a_map_and_says_what_it_is_worth(cli, trained):
     assert code == 2 and "it has test, validation" in err
 
 
+def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, trained, tmp_path):
+    table = tmp_path / "few.csv"
+    rows = (
+        f"so {word} {other},{word}" for word in ("good", "bad") for other in ("film", "plot", "cast", "end", "song")
+    )
+    table.write_text("text,label\n" + "\n".join(rows) + "\n")
+    small = ("model.width=8", "model.ngram_buckets=40", "training.epochs=1", "text.min_freq=1", "data.split=.6/.2/.2")
+    cli("train", "--data", table, "--model", "vanilla", "--name", "spelling", *(x for s in small for x in ("--set", s)))
+    asked = "inspect", "spelling", "so qqzz"
+    shown = load(cli(*asked, "--json"))
+    assert shown["pieces"][1] == ["<qq", "qqz", "qzz", "zz>", "<qqz", "qqzz", "qzz>", "<qqzz", "qqzz>"]
+    assert "qqzz is not in the vocabulary, its pieces: <qq qqz qzz" in cli(*asked)[1]
+    silent = load(cli(*asked, "--without", "qqzz=<qq", "--json"))
+    assert silent["prediction"]["probabilities"] != shown["prediction"]["probabilities"]
+    assert load(cli(*asked, "--without", "so=<so", "--json"))["prediction"] != shown["prediction"]
+    for without, why in (("qqzz=abc", "has no piece 'abc'"), ("film=<fi", "no word 'film' in the text")):
+        code, _, told = cli(*asked, "--without", without)
+        assert code == 2 and why in told
+    code, _, told = cli("inspect", "first", "so qqzz", "--without", "qqzz=<qq")
+    assert code == 2 and "reads no pieces of words" in told
+
+
 def test_inspect_of_an_empty_text_is_an_answer(cli, trained):
     shown = load(cli("inspect", "first", "", "--json"))
     assert shown["tokens"] == [] and sum(shown["prediction"]["probabilities"].values()) == pytest.approx(1)

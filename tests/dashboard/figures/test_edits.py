@@ -127,3 +127,14 @@ def test_the_range_suits_the_constraint_and_holds_what_was_learned(preset, own, 
 def test_plain_attention_has_heads_and_one_component():
     model = ModelConfig(layers=3, attention=AttentionConfig(heads=4))
     assert editable(model, Learned((), False)) == Editable(3, 4, 1, 0.0, 1.5)
+
+
+def test_pieces_are_silenced_by_their_place_in_the_text_and_only_where_there_are_any():
+    parts = dataclasses.replace(PARTS, pieces=(0, 6, 9))
+    edits = UNCHANGED.with_pieces(1, [5, 0]).with_pieces(2, [3])
+    assert edits.encode() == "n2.1,n2.6,n3.4"
+    assert parts.read(edits.encode()) == (edits, 0)
+    assert edits.words() == "piece 1 of token 2 silenced, piece 6 of token 2 silenced, piece 4 of token 3 silenced"
+    assert edits and edits.with_pieces(1, []).pieces_off == ((2, 3),)
+    assert parts.read("n1.1,n2.7,n2.0,n4.1,n0.1") == (UNCHANGED, 5)
+    assert PARTS.read("n2.1") == (UNCHANGED, 1)

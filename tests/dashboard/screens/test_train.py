@@ -137,3 +137,25 @@ def test_a_training_starts_from_a_finished_run_with_its_tokenizer_and_body(opene
     fields = {each.key: each.placeholder for each in app.text_input}
     assert fields[f"{state.SETTING}model.width"] == str(own.model.width)
     assert fields[f"{state.SETTING}text.min_freq"] == str(own.text.min_freq)
+
+
+def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs, monkeypatch):
+    monkeypatch.setattr("core.runs.jobs.start", lambda store, run: store.read(run))
+    app = opened(model="vanilla")
+    assert "The recipe sets" not in words(app)
+    app.toggle(key=state.RECIPE).set_value(True).run()
+    app = choose(app, training__lr="0.002")
+    shown = words(app)
+    assert "The recipe sets text.min_freq = 2, model.ngram_buckets = 20000, model.dropout = 0.3" in shown
+    assert "training.word_dropout = 0.05, training.batch_size = 128." in shown
+    assert "Your own value stands: training.lr." in shown
+    assert app.text_input(key=f"{state.SETTING}model.ngram_buckets").placeholder == "20000"
+    assert "--recipe=strong" in command(app) and "--set=training.lr=0.002" in command(app)
+    app.button(key="start").click().run()
+    record = next(each for each in RunStore(runs).list() if each.status == "queued")
+    assert (record.recipe, record.config.model.ngram_buckets, record.config.training.lr) == ("strong", 20_000, 0.002)
+
+
+def test_what_a_preset_does_not_take_of_the_recipe_is_said(opened):
+    app = opened(model="tweet-v1-p1", recipe="true")
+    assert "Without model.ngram_buckets: " in words(app) and "byte pairs are pieces of words already" in words(app)
