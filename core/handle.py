@@ -30,7 +30,7 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
     model: str = "ndt-01-n3",
     settings: Mapping[str, Any] | None = None,
     *,
-    start: str = "",
+    start: str | Run = "",
     recipe: str = "",
     length: str = "",
     epochs: int | None = None,
@@ -66,10 +66,54 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
         SentiscopeError: Training failed; the run says why.
     """
     store = RunStore()
-    short: dict[str, Any] = {"start": start, "recipe": recipe, "length": length, "epochs": epochs, "seed": seed}
+    short: dict[str, Any] = {"start": _name(start), "recipe": recipe, "length": length, "epochs": epochs, "seed": seed}
     short |= {"limit": limit, "name": name}
     with _told(on_event) as tell:
         return Run(verbs.train(data, model, settings, **short, store=store, on_event=tell)["run"], store)
+
+
+def pretrain(
+    data: Sequence[str],
+    model: str = "vanilla-swiglu",
+    settings: Mapping[str, Any] | None = None,
+    *,
+    apart: Sequence[str] = (),
+    start: str | Run = "",
+    seed: int | None = None,
+    limit: int | None = None,
+    name: str = "",
+    on_event: OnEvent | None = None,
+) -> Run:
+    """Train an encoder that others start from: masked words first, then the labels of several data sets at once.
+
+    The same as `train` with the recipe `pretrain` on a mixture (`"sst2+imdb"`).
+
+    Args:
+        data: Registered names; `data.rename` in `settings` makes their classes one.
+        model: A preset of an encoder.
+        settings: Dotted settings on top of preset and recipe.
+        apart: Registered names of further data sets whose texts beyond train are kept out of the training.
+        start: A finished run to start from.
+        seed: Short for `training.seed`.
+        limit: Short for `data.limit`.
+        name: Of the run; empty: data, model, seed and time.
+        on_event: As of `train`.
+
+    Returns:
+        The run: done, or cancelled by the interrupt.
+
+    Raises:
+        InputError: As of `train`; or a name that is no registered data set.
+        SentiscopeError: Training failed; the run says why.
+    """
+    store = RunStore()
+    short: dict[str, Any] = {"apart": apart, "start": _name(start), "seed": seed, "limit": limit, "name": name}
+    with _told(on_event) as tell:
+        return Run(verbs.pretrain(data, model, settings, **short, store=store, on_event=tell)["run"], store)
+
+
+def _name(run: str | Run) -> str:
+    return run.name if isinstance(run, Run) else run
 
 
 def run(name: str) -> Run:
@@ -143,7 +187,7 @@ def behave(
 def _named(*runs: str | Run) -> tuple[list[str], RunStore]:
     """The names of runs, and where they live."""
     store = next((each.store for each in runs if isinstance(each, Run)), RunStore())
-    return [each.name if isinstance(each, Run) else each for each in runs], store
+    return [_name(each) for each in runs], store
 
 
 @dataclass(frozen=True, repr=False)

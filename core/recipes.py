@@ -40,7 +40,23 @@ RECIPES: dict[str, Recipe] = {
             "training.lr": 1e-3,
             "training.batch_size": 128,
         },
-    )
+    ),
+    "pretrain": Recipe(
+        "For an encoder that others start from: every text is made of known pieces, and masked words come before the "
+        "labels.",
+        {
+            "text.normaliser": "tweet",
+            "text.tokenizer": "bpe",
+            "text.max_vocab": 16_000,
+            "text.max_length": 64,
+            "training.masked_epochs": 4,
+            "training.epochs": 4,
+            "training.nonsense": 0.02,
+            "training.lr": 1e-3,
+            "training.batch_size": 128,
+            "training.patience": 0,
+        },
+    ),
 }
 
 

@@ -21,13 +21,14 @@ from core.cli.models import presets
 from core.cli.prediction import predict
 from core.cli.printing import err, say
 from core.cli.sweeps import sweep
-from core.cli.training import train
+from core.cli.training import pretrain, train
 from core.exceptions import SentiscopeError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Train small sentiment classifiers, look inside.")
 for command in (
     sweep,
     train,
+    pretrain,
     evaluate,
     compare,
     behave,

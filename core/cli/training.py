@@ -63,6 +63,44 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
         raise typer.Exit(1)
 
 
+def pretrain(
+    data: Annotated[list[str], typer.Option(help="A registered data set; repeat for more.")],
+    model: Annotated[str, typer.Option(help="A preset of an encoder.")] = "vanilla-swiglu",
+    apart: Annotated[
+        list[str] | None,
+        typer.Option(help="A data set whose texts beyond train are kept out of the training; repeat for more."),
+    ] = None,
+    start: Annotated[str, typer.Option("--from", metavar="RUN", help="Start from this finished run.")] = "",
+    settings: Set = None,
+    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Training rows, seeded and stratified; other splits whole.")] = None,
+    name: Annotated[str, typer.Option(help="Name of the run; default: data, model, seed and time.")] = "",
+    no_texts: Annotated[
+        bool, typer.Option("--no-texts", help="Keep no text in the run: --set data.texts=false.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Train an encoder that others start from: masked words, then the labels of several data sets at once.
+
+    As `train --recipe pretrain` on the data sets with + between; `train --resume` continues it.
+    """
+    with TrainingProgress(err) as progress:
+        result = verbs.pretrain(
+            data,
+            model,
+            parse_settings(settings or []) | ({"data.texts": False} if no_texts else {}),
+            apart=apart or [],
+            start=start,
+            seed=seed,
+            limit=limit,
+            name=name,
+            on_event=progress.tell,
+        )
+    emit(result, as_json, _show_training)
+    if result["status"] != "done":
+        raise typer.Exit(1)
+
+
 def _given(context: typer.Context) -> set[str]:
     """The options that were typed, not those that have their default."""
     sources = {name: context.get_parameter_source(name) for name in context.params}

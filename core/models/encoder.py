@@ -179,7 +179,7 @@ class EncoderClassifier(nn.Module):
 
     def depth(self, name: str) -> int:
         """How far up the parameter of this name stands: 0 the words, then the layers from 1, above them the head."""
-        if name.startswith(("embedding.", "positions.")) or name == "class_token":
+        if name.startswith(("embedding.", "ngrams.", "positions.")) or name == "class_token":
             return 0
         return int(name.split(".")[1]) + 1 if name.startswith("layers.") else len(self.layers) + 1
 

@@ -55,6 +55,8 @@ def start_from(
                 taken[name] = 0
             elif name == WORDS:
                 taken[name] = _words(target, known * (source.scale / model.scale), origins)
+            elif name.startswith("ngrams."):
+                taken[name] = _whole(target, known * (source.scale / model.scale))
             elif name.split(".")[-2] in ("query", "key"):
                 taken[name] = _components(target, known, model, source)
             else:

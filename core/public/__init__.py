@@ -15,7 +15,7 @@ first needed.
 
 from core import __version__
 from core.exceptions import InputError, SentiscopeError
-from core.handle import Run, Runs, Sentence, behave, compare, run, runs, train
+from core.handle import Run, Runs, Sentence, behave, compare, pretrain, run, runs, train
 from core.verbs import (
     data_card,
     data_check,
@@ -46,6 +46,7 @@ __all__ = [
     "doctor",
     "presets",
     "presets_show",
+    "pretrain",
     "run",
     "runs",
     "runs_import",

@@ -50,7 +50,7 @@ from core.training.linear import fit_linear
 from core.training.loop import PROBE, Events, Training
 from core.training.loss import taught_targets
 from core.training.masked import Masking
-from core.training.ppmi import start_from, word_vectors
+from core.training.ppmi import place, word_vectors
 from core.training.temperature import validation_temperature
 
 Tell = Callable[[dict[str, Any]], None]
@@ -179,7 +179,7 @@ class Experiment(Events):
         if training.vectors == "ppmi" and not (self.folder / CHECKPOINT).is_dir():
             self._note("vectors")
             width = self.config.model.width
-            start_from(model, *word_vectors(examples.tokens, size=tokenizer.size, width=width, seed=training.seed))
+            place(model, *word_vectors(examples.tokens, size=tokenizer.size, width=width, seed=training.seed))
 
     def _guess_masked_words(self, model: Model, tokens: TokenTable, device: torch.device) -> float:
         """The stage before the labels, where one is asked for; the seconds that it took."""

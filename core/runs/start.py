@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 START = "training.start"
 BODY = (
     *("width", "ngram_buckets", "layers", "ff_width", "feedforward", "norm", "norm_place", "initial"),
+    "ngram_buckets",
     *("attention.heads", "attention.qk_width", "attention.rotary", "attention.qk_norm"),
 )
 """Settings of the model that what was learned depends on; what a preset stands for is not among them."""

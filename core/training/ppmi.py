@@ -83,7 +83,7 @@ def _decomposed(rows: csr_array, width: int, seed: int) -> tuple[np.ndarray, np.
     return left, singular
 
 
-def start_from(model: Model, vectors: np.ndarray, known: np.ndarray) -> None:
+def place(model: Model, vectors: np.ndarray, known: np.ndarray) -> None:
     """Put vectors in place of the drawn rows of the embedding, as long as those are; other rows keep their draw."""
     weight = model.get_parameter("embedding.weight")
     long = math.sqrt(weight.shape[1]) / model.scale  # of a row drawn from N(0, 1/scale²)

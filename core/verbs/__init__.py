@@ -27,7 +27,7 @@ from core.verbs.runs import (
     runs_table,
 )
 from core.verbs.sweeps import sweep, sweeps_cancel, sweeps_list, sweeps_remove, sweeps_show
-from core.verbs.training import configure, configured, resume, scores, started, summary, train
+from core.verbs.training import configure, configured, pretrain, resume, scores, started, summary, train
 
 __all__ = [
     "answer",
@@ -47,6 +47,7 @@ __all__ = [
     "predict",
     "presets",
     "presets_show",
+    "pretrain",
     "project",
     "resume",
     "runs_cancel",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.config import RunConfig, compose
-from core.data.config import DataConfig
-from core.data.sources import named, suited
+from core.data.config import DataConfig, listed
+from core.data.sources import SOURCES, named, suited
 from core.exceptions import InputError
 from core.models.presets import paper_of
 from core.numbers import count, whole_percent
@@ -102,6 +102,56 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
     if on_event and used.left_out:
         on_event({"kind": "recipe", "recipe": recipe, "left_out": used.left_out})
     return resume(record.run, store=store, on_event=on_event)
+
+
+def pretrain(
+    data: Sequence[str],
+    model: str = "vanilla-swiglu",
+    settings: Mapping[str, Any] | None = None,
+    *,
+    apart: Sequence[str] = (),
+    start: str = "",
+    seed: int | None = None,
+    limit: int | None = None,
+    name: str = "",
+    store: RunStore | None = None,
+    on_event: Callable[[dict[str, Any]], None] | None = None,
+) -> dict[str, Any]:
+    """Train an encoder that others start from: masked words first, then the labels of several data sets at once.
+
+    The same as `train` on the mixture of `data` with the recipe `pretrain`; `resume` continues it.
+
+    Args:
+        data: registered names of one task; `data.rename` makes their classes one.
+        model: a preset of an encoder.
+        settings: dotted settings on top of preset and recipe.
+        apart: registered names of further data sets whose texts beyond train are kept out of the training split; those
+            of `data` always are.
+        start: a finished run to start from.
+        seed: short for `training.seed`.
+        limit: short for `data.limit`.
+        name: of the run; empty: data, model, seed and time.
+        store: where runs live.
+        on_event: called with what happens.
+
+    Raises:
+        InputError: as `train`; or a name that is no registered data set.
+    """
+    if strange := [each for each in (*data, *apart) if each not in SOURCES]:
+        raise InputError(f"--data {strange[0]}: a registered data set; `sentiscope data list` shows all")
+    kept = {"data.apart": listed(apart)} if apart else {}
+    return train(
+        "+".join(data),
+        model,
+        {**kept, **(settings or {})},
+        start=start,
+        recipe="pretrain",
+        seed=seed,
+        limit=limit,
+        name=name,
+        store=store,
+        on_event=on_event,
+    )
 
 
 def _of_length(name: str) -> dict[str, Any]:

@@ -519,3 +519,23 @@ def test_data_check_says_what_it_found_in_sentences(cli, place):
     (place / "few.csv").write_text("text,label\n" + "so good,fine\n" * 20)
     code, out, err = cli("data", "check", "few.csv")
     assert code == 2 and "every row has the label 'fine'" in err and "can be used: " not in out
+
+
+@pytest.mark.slow
+def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
+    small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
+    fast = ("--set", "training.epochs=1", "--set", "training.threads=1", "--limit", 300)
+    first = load(cli("pretrain", "--data", "built-in", *small, *fast, "--name", "first", "--no-texts", "--json"))
+    shown = load(cli("runs", "show", "first", "--json"))
+    assert (first["status"], first["recipe"]) == ("done", "pretrain") and shown["results"]["masked"]["epochs"] == 1
+    assert shown["config"]["text"]["tokenizer"] == "bpe" and not shown["config"]["data"]["texts"]
+    code, out, _ = cli("train", "--from", "first", "--model", "ndt-01-n2", *fast, "--name", "second")
+    assert code == 0
+    assert "Started from 'first': " in out and "new, in whole or in part: query, key" in out
+    started = load(cli("runs", "show", "second", "--json"))
+    assert started["config"]["text"]["tokenizer"] == "bpe" and started["config"]["model"]["width"] == 8
+
+
+def test_only_registered_data_sets_are_mixed(cli):
+    code, _, err = cli("pretrain", "--data", "sst2", "--apart", "mine.csv")
+    assert code == 2 and "--data mine.csv: a registered data set" in " ".join(err.split())

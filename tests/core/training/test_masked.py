@@ -92,14 +92,16 @@ def test_padding_and_unknown_words_are_never_guessed():
     assert not masked.places.any() and torch.equal(masked.batch.ids, ids)
 
 
-def test_what_a_lexicon_knows_of_a_hidden_word_is_hidden_too():
+def test_what_is_known_of_a_hidden_word_is_hidden_too():
     torch.manual_seed(1)
     ids = torch.full((50, 20), 5)
-    polarity = torch.tensor([1.0, 0, 0]).expand(50, 20, 3)
-    masked = mask(Batch(ids, torch.ones_like(ids, dtype=torch.bool), polarity=polarity), 30)
+    polarity, grams = torch.tensor([1.0, 0, 0]).expand(50, 20, 3), torch.tensor([7, 9]).expand(50, 20, 2)
+    masked = mask(Batch(ids, torch.ones_like(ids, dtype=torch.bool), polarity=polarity, grams=grams), 30)
     hidden = masked.batch.ids == UNKNOWN
     assert torch.equal(masked.batch.polarity[hidden], torch.full((int(hidden.sum()), 3), 1 / 3))
     assert torch.equal(masked.batch.polarity[~masked.places], polarity[~masked.places])
+    assert not masked.batch.grams[hidden].any()
+    assert torch.equal(masked.batch.grams[~masked.places], grams[~masked.places])
 
 
 def test_the_letters_of_a_hidden_word_are_hidden_too():

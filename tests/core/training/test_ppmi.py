@@ -11,7 +11,7 @@ from core.exceptions import ConfigError
 from core.models.build import build
 from core.text.ids import FIRST, UNKNOWN
 from core.text.token_table import TokenTable
-from core.training.ppmi import cooccurrences, ppmi, start_from, word_vectors
+from core.training.ppmi import cooccurrences, place, ppmi, word_vectors
 
 RANDOM = np.random.default_rng(0)
 WEIGHTS = 1 / np.arange(1, 29) / (1 / np.arange(1, 29)).sum()
@@ -74,7 +74,7 @@ def test_rows_are_as_long_as_drawn_ones_and_rows_without_counts_keep_their_draw(
     model = build(compose(preset).model, vocabulary=SIZE, classes=2, max_length=8)
     drawn = model.embedding.weight.detach().clone()
     vectors, known = word_vectors(TokenTable.of(TEXTS), size=SIZE, width=drawn.shape[1], seed=0)
-    start_from(model, vectors, known)
+    place(model, vectors, known)
     rows = model.embedding.weight.detach()
     assert rows[known].norm(dim=1).numpy() == pytest.approx(long, rel=1e-5)
     assert torch.equal(rows[~known], drawn[~known]) and not known[:FIRST].any()
