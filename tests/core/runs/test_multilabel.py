@@ -120,7 +120,7 @@ def test_evaluate_gives_both_thresholds_and_takes_other_data(trained, file, tmp_
     whole = verbs.evaluate("several", data=str(other), store=trained)
     assert whole["n"] == 105 and whole["metrics"]["recall_micro"] > 0.9  # 15 rows say nothing of their labels
     other.write_text(other.read_text().replace("warm", "mild"))
-    with pytest.raises(InputError, match=r"'mild' \(\d+ rows\): no class of run 'several'.* --map mild=$"):
+    with pytest.raises(InputError, match=r"'mild' \(\d+ rows\) is no class of run 'several'.* --map mild=$"):
         verbs.evaluate("several", data=str(other), store=trained)
     assert verbs.evaluate("several", data=str(other), rename={"mild": "warm"}, store=trained)["n"] == 105
 
@@ -149,7 +149,7 @@ def test_a_run_of_one_label_refuses_rows_with_several(trained, file, tmp_path, m
     single = tmp_path / "single.csv"
     single.write_text("text,label\n" + "".join(f"word{n % 9} {LABELS[n % 2]},{LABELS[n % 2]}\n" for n in range(60)))
     verbs.train(str(single), "vanilla", {**SETTINGS, "training.epochs": 1}, name="single", store=trained)
-    with pytest.raises(InputError, match=r"'warm' \(80 rows\): no class of run 'single'"):
+    with pytest.raises(InputError, match=r"'warm' \(80 rows\) is no class of run 'single'"):
         verbs.evaluate("single", data=str(file), store=trained)
     with pytest.raises(InputError, match=r"several labels or none \(row \d+: \d\); run 'single' gives each text one"):
         verbs.evaluate("single", data=str(file), rename={"warm": "loud"}, store=trained)
