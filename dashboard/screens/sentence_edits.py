@@ -76,28 +76,28 @@ def _unknown_words(edits: Edits, trained: SentenceView) -> None:
     there = [place for place, missing in enumerate(trained.unknown) if missing]
     caption(PIECES)
     for place in there[:MOST_WORDS]:
-        off = {piece for at, piece in edits.pieces_off if at == place}
-        # A piece may be there twice (aaaa): its place keeps them apart.
-        names = trained.pieces[place]
-        key = f"edit-n{place}"
-        state.put(key, [piece for piece in range(len(names)) if piece not in off])
+        names, key = trained.pieces[place], f"edit-n{place}"
+        off = {names[piece] for at, piece in edits.pieces_off if at == place}
+        distinct = list(dict.fromkeys(names))  # one that is there twice (aaaa) is one switch
+        state.put(key, [name for name in distinct if name not in off])
         st.pills(
             literal(trained.tokens[place]),
-            range(len(names)),
-            format_func=[literal(name) for name in names].__getitem__,
+            distinct,
+            format_func=literal,
             selection_mode="multi",
             key=key,
             on_change=_silenced,
-            args=(edits, place, len(names), key),
+            args=(edits, place, names, key),
             help=PIECES_HELP,
         )
     if len(there) > MOST_WORDS:
         caption(f"And {len(there) - MOST_WORDS} more words that are not in the vocabulary.")
 
 
-def _silenced(edits: Edits, place: int, count: int, key: str) -> None:
+def _silenced(edits: Edits, place: int, names: Sequence[str], key: str) -> None:
     on = state.draft(key, [])
-    state.carry(state.EDIT, edits.with_pieces(place, [piece for piece in range(count) if piece not in on]).encode())
+    off = [piece for piece, name in enumerate(names) if name not in on]
+    state.carry(state.EDIT, edits.with_pieces(place, off).encode())
 
 
 def what_if(

@@ -216,13 +216,22 @@ def test_the_pieces_of_an_unknown_word_are_shown_and_can_be_silenced(app, runs, 
     own = switches(app, "edit-n1")
     assert own.options[:2] == [r"\<qq", "qqz"]
     assert not [each for each in app.get("button_group") if each.key in ("edit-n0", "edit-n2")]
-    own.set_value([place for place in range(len(own.options)) if place != 1]).run()
+    own.set_value([piece for piece in own.value if piece != "qqz"]).run()
     assert not app.exception
     assert link(app) == "n2.2"
     before, after = asked(runs, text, "spelling"), asked(runs, text, "spelling", pieces_off=frozenset({(1, 1)}))
     assert before != after
     assert shown(app)[0] == f"{said(after)}; as trained {said(before)}"
     assert "piece 2 of token 2 silenced" in markup(app)
+
+
+def test_a_piece_that_is_there_twice_is_one_switch(app, runs, spelling):
+    opened(app, run="spelling", text="zaaaa")
+    own = switches(app, "edit-n0")
+    assert own.options.count("aaa") == 1 and len(own.value) == len(own.options) == 11
+    own.set_value([piece for piece in own.value if piece != "aaa"]).run()
+    assert not app.exception
+    assert link(app) == "n1.3,n1.4"
 
 
 def test_a_link_that_silences_pieces_is_answered_where_a_run_reads_none(app, runs):
