@@ -14,7 +14,7 @@ from core.data.config import DataConfig
 from core.exceptions import ConfigError
 from core.models.config import DENSE_TRACE, ModelConfig, rests
 from core.models.presets import PRESETS
-from core.settings import Need, declared, valued
+from core.settings import Need, declared, valued, written
 from core.stored import Flaw, convert, leaves, refuse_monsters
 from core.text.config import TextConfig
 from core.training.config import TrainingConfig
@@ -40,7 +40,7 @@ class RunConfig:
         for name, need in ACROSS.items():
             value, usual = valued(self, name), SETTINGS[name].default
             if need.refused and value != usual and not need.met(self.model):
-                raise ConfigError(f"{name}={value}: {need.unmet}")
+                raise ConfigError(f"{written(name, value)}: {need.unmet}")
         if self.model.ngram_buckets and self.text.tokenizer != "word":
             raise ConfigError(
                 f"model.ngram_buckets={self.model.ngram_buckets}: byte pairs are pieces of words already; choose "

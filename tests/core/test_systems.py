@@ -8,6 +8,7 @@ from core import systems
 from core.config import compose, flat, parse_settings
 from core.exceptions import InputError
 from core.models.presets import PAPERS, PRESETS
+from core.recipes import RECIPES
 
 
 @pytest.mark.parametrize(
@@ -57,10 +58,11 @@ def test_one_whole_adds_up_and_names_its_relative():
 
 
 def test_every_setting_of_the_model_is_there_for_something():
-    """A preset changes it, a departure from a paper rests on it, or it is worth trying on some preset."""
+    """A preset or a recipe changes it, a departure from a paper rests on it, or it is worth trying on some preset."""
     usual = flat(compose("vanilla"))
     used = {name for preset in PRESETS for name, value in systems.settings()[preset].items() if value != usual[name]}
     used |= {each.setting for preset in PRESETS.values() for each in preset.departures}
+    used |= {name for recipe in RECIPES.values() for name in recipe.settings}
     used |= {
         name for preset in PRESETS for each in systems.trials(preset) for name in parse_settings(each["set"].split())
     }
