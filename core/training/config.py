@@ -175,5 +175,7 @@ class TrainingConfig:
         check_needs(self, "training")
         if self.teacher and not _RUN.fullmatch(self.teacher.removeprefix(ELSEWHERE)):
             raise ConfigError(f"training.teacher={self.teacher!r:.60}: tfidf, or the name of a run")
+        if self.start and not _RUN.fullmatch(self.start.removeprefix(ELSEWHERE)):
+            raise ConfigError(f"training.start={self.start!r:.60}: the name of a run")
         if not re.fullmatch(r"auto|cpu|mps|cuda(:[0-9]{1,3})?", self.device):
             raise ConfigError(f"training.device={self.device!r:.60}: auto, cpu, cuda, cuda:1 or mps")
