@@ -50,7 +50,7 @@ class Draft:
 
 
 def train_form() -> None:
-    """Three choices, one button; every setting below, folded."""
+    """Three choices and one button, under them what it begins with; every setting below, folded."""
     with st.container(key="train-form", horizontal=True, vertical_alignment="bottom", gap="small"):
         preset_picker(MODEL, help="The Models page shows what each is made of")
         data_picker(more="; the Data page shows what is in it")
@@ -63,9 +63,10 @@ def train_form() -> None:
             required=True,
             help=LENGTH_HELP,
         )
+        st.button("Start training", type="primary", on_click=_start, key="start")
+    with st.container(key="train-begins", horizontal=True, vertical_alignment="bottom", gap="small"):
         _start_from()
         st.toggle("Strong recipe", key=state.RECIPE, bind="query-params", help=RECIPE_HELP)
-        st.button("Start training", type="primary", on_click=_start, key="start")
     line = PRESETS[state.draft(state.PRESET, MODEL)].line
     if text := state.take(state.PROBLEM):
         problem("This training cannot start", text)
