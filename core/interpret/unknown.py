@@ -18,5 +18,5 @@ def unknown_note(share: float | None) -> str:
     if share is None or share < HALF:
         return ""
     if share == 1:
-        return "The run knows no word of this text: its answer is a guess."
-    return f"{whole_percent(share)} of the words are unknown to the run: its answer rests on the others."
+        return "The run knows no word of this text."
+    return f"{whole_percent(share)} of the words are unknown to the run."

@@ -56,8 +56,8 @@ def test_unknown_and_cut_tokens_are_told():
     [
         (None, ""),
         (0.49, ""),
-        (0.5, "50 % of the words are unknown to the run: its answer rests on the others."),
-        (1.0, "The run knows no word of this text: its answer is a guess."),
+        (0.5, "50 % of the words are unknown to the run."),
+        (1.0, "The run knows no word of this text."),
     ],
 )
 def test_a_text_with_half_its_words_unknown_says_so(share, said):
