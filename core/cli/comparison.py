@@ -63,6 +63,8 @@ def _show(result: dict[str, Any]) -> None:
         own = [row for row in result["by"] if row["column"] == column]
         _show_tests(own, letters, (*(("metric",) if len(metrics) > 1 else ()), "value", "n"))
     say("")
+    for note in result["notes"]:
+        say(f"Note: {note}")
     say(METHOD)
 
 

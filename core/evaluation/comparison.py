@@ -149,7 +149,7 @@ def finding(pairs: Sequence[Mapping[str, Any]]) -> str:
         two = f"{pair['first']} and {pair['second']}"
         return f"{two} are {verdict(pair)}." if same(pair) else f"{two} {verdict(pair)}."
     if not wins:
-        return f"None of the {len(models(pairs))} models can be told apart."
+        return f"No two of the {len(models(pairs))} models can be told apart."
     best = max(wins, key=lambda name: wins[name])
     beaten = [pair["second" if pair["first"] == best else "first"] for pair in pairs if better(pair) == best]
     rest = f"; {len(open_pairs)} of {len(pairs)} pairs cannot be told apart" if open_pairs else ""

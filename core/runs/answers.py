@@ -23,7 +23,7 @@ from core.runs.store import RunStore
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.runs.judged import Wanted
+    from core.runs.judged import Judged, Wanted
 
 OURS = ("row", "text", "label", "predicted")
 """Columns of predictions that are not the data's own; besides those of labels and probabilities."""
@@ -96,8 +96,8 @@ def _labels(frame: pd.DataFrame, record: RunRecord) -> np.ndarray:
     return frame["label"].map(place).to_numpy(np.int64)
 
 
-def ask(store: RunStore, record: RunRecord, wanted: Wanted) -> tuple[Answers, str]:
-    """What a run says of other rows, asked now; and the name of their split.
+def ask(store: RunStore, record: RunRecord, wanted: Wanted) -> tuple[Answers, Judged]:
+    """What a run says of other rows, asked now; and how these were judged.
 
     Raises:
         InputError: no such data, or labels that are no class of the run.
@@ -111,7 +111,7 @@ def ask(store: RunStore, record: RunRecord, wanted: Wanted) -> tuple[Answers, st
     labels = targets(given.rows, len(record.classes), record.task)
     columns = given.rows.drop(columns=["text", "label"])
     texts, limits = given.rows["text"].tolist(), record.tuned_thresholds
-    return Answers(record, texts, labels, found.probabilities, columns, limits), given.split
+    return Answers(record, texts, labels, found.probabilities, columns, limits), given
 
 
 def aligned(several: Sequence[Answers]) -> list[Answers]:

@@ -108,7 +108,9 @@ def shortened(preset: str, config: RunConfig, rows: int | None = None) -> Iterat
                 f"{epochs}: learning rate and epochs belong together, and {chosen.lr:g} was chosen for {own.epochs}. "
                 f"Try training.lr={2 * chosen.lr:g} or {4 * chosen.lr:g} as well, and choose on validation."
             )
-    if limit and (rows is None or rows > limit):
+    if limit and rows is None:
+        yield f"Of more than {count(limit)} training rows the rest is left out, which costs known words and score."
+    elif limit and rows is not None and rows > limit:
         yield f"At most {count(limit)} training rows: fewer known words, and a lower score than all of them would give."
 
 

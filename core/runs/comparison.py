@@ -36,7 +36,7 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
         few for it), `test`, `p`, `p_holm`, `effect` (see `core.evaluation.comparison.Tested`), `only_first_right`,
         `only_second_right` (rows, summed over pairs of runs), `rows_needed` (for 80 % power; null where none would do);
         of a row of `by` also `column`, `value`, `n`, and the metric of each (`first_value`,
-        `second_value`).
+        `second_value`); `notes` on other data, such as labels that were left out.
 
     Raises:
         InputError: no such metric or column, or the metric is not defined here.
@@ -52,6 +52,7 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
         "n": sides.rows,
         "pairs": family([found for each in measured for found in each.pairs()]),
         "by": family([found for column in by for each in measured for found in each.by(column)]),
+        "notes": list(sides.notes),
     }
 
 

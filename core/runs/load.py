@@ -58,7 +58,7 @@ def load_run(store: RunStore, run: str) -> LoadedRun:
     record, folder = store.read(run), store.path(run)
     for name in (TOKENIZER, WEIGHTS):
         if not (folder / name).is_file():
-            raise RunDamaged(f"{folder / name}: missing; run '{run}' is {record.status}{_until(record)}")
+            raise RunDamaged(f"{folder / name}: not there; {_why(record)}")
     tokenizer = load_tokenizer(folder / TOKENIZER)
     size, length = tokenizer.size, tokenizer.max_length
     model = build(record.config.model, vocabulary=size, classes=len(record.classes), max_length=length)
@@ -66,5 +66,10 @@ def load_run(store: RunStore, run: str) -> LoadedRun:
     return LoadedRun(record, model.requires_grad_(False).eval(), tokenizer)
 
 
-def _until(record: RunRecord) -> str:
-    return "; it appears after the first epoch" if record.status in ("queued", "running") else ""
+def _why(record: RunRecord) -> str:
+    """Of a file that is not there: when it comes, or what to do."""
+    if record.status in ("queued", "running"):
+        return f"run '{record.run}' is {record.status} and writes it after the first epoch"
+    if record.status == "done":
+        return f"run '{record.run}' had written it, so it was removed later: train or import the run again"
+    return f"run '{record.run}' {'was' if record.status == 'cancelled' else 'has'} {record.status}: resume or remove it"

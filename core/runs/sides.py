@@ -46,6 +46,8 @@ class Sides:
     sides: tuple[Side, ...]
     data: str
     split: str
+    notes: tuple[str, ...] = ()
+    """What a person should know of other data, such as labels that were left out."""
 
     @property
     def rows(self) -> int:
@@ -90,12 +92,13 @@ def read_sides(
         raise InputError(f"{twice}a comparison needs two runs or more: `sentiscope compare A B`")
     if unfinished := [record for record in records if record.status != "done"]:
         raise InputError(f"run '{unfinished[0].run}' is {unfinished[0].status}: only finished runs are compared")
-    models = folded(records)
+    models, notes = folded(records), tuple[str, ...]()
     if len(models) == 1:
         models = [Model(record.run, (record,)) for record in records]
     if wanted is not None:
         asked = {record.run: ask(store, record, wanted) for model in models for record in model.runs.values()}
-        answers, split = {run: found for run, (found, _) in asked.items()}, next(iter(asked.values()))[1]
+        answers, split = {run: found for run, (found, _) in asked.items()}, next(iter(asked.values()))[1].split
+        notes = tuple(dict.fromkeys(note for _, given in asked.values() for note in given.notes))
         data = wanted.data or records[0].config.data.name
     else:
         split = _common_split(store, records, split)
@@ -103,7 +106,7 @@ def read_sides(
         read = read or (lambda record, split: read_answers(store, record, split))
         answers = {record.run: read(record, split) for model in models for record in model.runs.values()}
     whole = wanted is not None  # then folds share their rows
-    return Sides(tuple(_aligned(models, answers, whole)), data, split)
+    return Sides(tuple(_aligned(models, answers, whole)), data, split, notes)
 
 
 def _common_split(store: RunStore, records: Sequence[RunRecord], split: str) -> str:

@@ -26,7 +26,7 @@ class Entry:
 
     model: Model
     values: tuple[float, ...] = ()
-    """Of its runs that were measured, by seed and fold."""
+    """Of its finished runs that were measured, by seed and fold."""
     low: float | None = None
     high: float | None = None
     """The 95 % interval of their mean: over draws of the test texts, and over seeds where there are several."""
@@ -130,7 +130,8 @@ def _metric(metric: str, task: Task) -> str:
 
 
 def _entry(model: Model, metric: str) -> Entry:
-    found = [(reached(record, metric), _range(record, metric)) for record in model.runs.values()]
+    done = [record for record in model.runs.values() if record.status == "done"]  # nobody can compare the others
+    found = [(reached(record, metric), _range(record, metric)) for record in done]
     values = tuple(value for value, _ in found if value is not None)
     ranges = [ends for value, ends in found if value is not None and ends is not None]
     yardstick = reached_by_yardstick(model.records[0], metric)
@@ -185,18 +186,20 @@ def metric_names(records: Iterable[RunRecord]) -> dict[str, str]:
 
 
 def finding(board: Board, groups: Sequence[Sequence[str]] | None) -> str:
-    """What the order says, in a sentence; `groups` are rows that cannot be told apart, None before they are tested."""
+    """What the order says, in a sentence; `groups` are rows that cannot be told apart, None while that is not known."""
     measured = board.measured
     if not measured:
         return ""
     best = measured[0].model.name
     if len(measured) == 1:
         return f"{best} is the only model that was tested."
-    tied = next((len(group) for group in groups or () if measured[0].id in group), 1)
+    if groups is None:
+        return f"{best} comes first of {len(measured)}."
+    tied = next((len(group) for group in groups if measured[0].id in group), 1)
     if tied == len(measured) == 2:
         return f"{best} and {measured[1].model.name} cannot be told apart."
     if tied == len(measured):
-        return f"None of the {tied} models can be told from the others."
+        return f"No two of the {tied} models can be told apart."
     rest = f", but the first {tied} cannot be told apart" if tied > 1 else ""
     return f"{best} is best of {len(measured)}{rest}."
 

@@ -55,8 +55,8 @@ class Matrix:
 
     @property
     def told_by_label(self) -> bool:
-        """Whether label and cell say what each of the two says: of two classes, and right or wrong."""
-        return self.about_right and len(self.answers[0].record.classes) == 2 and self.answers[0].labels.ndim == 1
+        """Whether cell and label say what each of the two says: the cell alone, or, of two classes, the label too."""
+        return not self.about_right or (len(self.answers[0].record.classes) == 2 and self.answers[0].labels.ndim == 1)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -200,7 +200,7 @@ MATRIX = Figure(
     draw_matrix,
     note=_note,
     reading=lambda shape: (
-        "Where one alone is right the two can be told apart; McNemar's test counts these rows and no others."
+        "Only where one alone is right do the two differ: McNemar's test counts these rows and no others."
         if shape.about_right
         else "Rows: what the first says, columns: what the second says."
     ),

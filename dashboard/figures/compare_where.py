@@ -90,7 +90,7 @@ def _draw(shape: Where, look: Look) -> Component:
 
 def _reading(shape: Where) -> str:
     sure = sum(bool(better(test)) for test in shape.tests)
-    words = f"{sure or 'None'} of {len(shape.tests)} values {'is' if sure == 1 else 'are'} told apart"
+    words = f"{shape.letters[0]} and {shape.letters[1]} differ on {sure or 'none'} of {len(shape.tests)} values"
     return f"{words} after Holm's correction; a ring on grey is a tie."
 
 

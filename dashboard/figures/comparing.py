@@ -147,9 +147,9 @@ def models_table(shape: Comparison, look: Look) -> Marks:
         )
     folds = any(model["folds"] for model in shape.models)
     columns = (
-        Column("model", "Model"),
+        Column("model", "Model", "42%"),
         Column("value", title(shape.metric), "7.6rem", number=True),
-        Column("interval", "", "7rem", axis=axis(marks, leaves_out="low")),
+        Column("interval", "", axis=axis(marks, leaves_out="low")),
         Column("seeds", "Folds" if folds else "Seeds", "6rem", number=True, soft=True, opt=True),
     )
     several = any(len(model["runs"]) > 1 for model in shape.models)

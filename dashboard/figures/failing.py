@@ -16,8 +16,10 @@ from dashboard.figures.theme import Look
 if TYPE_CHECKING:
     import pandas as pd
 
-SENTENCE = 430
-"""Pixels of the column of texts: the runs stand beside it without scrolling at 1440."""
+WIDTHS = {"sentence": 300, "test": 130, "must": 100}
+"""Pixels: two runs stand beside them without scrolling at 1024, and what is wider is shared out."""
+RUN = 90
+"""Pixels of a probability."""
 TO = " → "
 """Between the texts of a case, and between what is said of them."""
 
@@ -92,8 +94,9 @@ def _told(answer: Answer, case: Case) -> str:
 def _draw(found: Failing, look: Look) -> Table:
     table = failing_table(found).drop(columns="text")
     several = len({test.name for test, _ in found.cases}) > 1
-    columns = {"sentence": Column("Sentence", width=SENTENCE), "test": Column("Test"), "must": Column("Must")}
-    columns |= {run: Column(decimals=2 if found.single else None) for run in found.behaved.runs}
+    columns = {name: Column(name.capitalize(), width=width) for name, width in WIDTHS.items()}
+    own = Column(decimals=2, width=RUN) if found.single else Column()
+    columns |= dict.fromkeys(found.behaved.runs, own)
     return Table(table if several else table.drop(columns="test"), columns)
 
 
@@ -104,6 +107,6 @@ FAILING = Figure(
     None,
     _draw,
     note=lambda found: f"{count(len(found.cases))} of {count(found.asked)} fail for {found.run}",
-    reading="Below each run: its probability of what is expected; where no answer must change, its answers.",
+    reading="Under each run: how likely it finds the expected answer; where the answer must not change, its answers.",
     tables=lambda found: {"Failing": failing_table(found).drop(columns="text")},
 )

@@ -41,7 +41,7 @@ def board_table(board: Board, metrics: Mapping[str, str], *, alone: bool) -> Non
     tested = data.ties(board)
     ids = [entry.id for entry in board.measured]
     groups = [[ids[place] for place in group] for group in tested.groups or ()]
-    said = finding(board, groups if tested.groups is not None else None)
+    said = finding(board, None if tested.groups is None or tested.reason else groups)
     if said and alone:
         opening(said, against_yardstick(board))
     compare = _head(board, metrics, alone=alone)

@@ -47,7 +47,7 @@ def found(asked):
 
 
 def test_json_has_runs_pairs_and_values(found):
-    assert list(found) == ["runs", "data", "split", "n", "pairs", "by"]
+    assert list(found) == ["runs", "data", "split", "n", "pairs", "by", "notes"]
     assert (found["data"], found["split"], found["n"], len(found["pairs"])) == ("built-in", "test", 3202, 3)
     assert {row["value"] for row in found["by"]} >= {"negation", "irony"} and len(found["by"]) % 3 == 0
 
@@ -112,6 +112,15 @@ def test_labels_of_other_data_are_renamed_left_out_and_merged(asked):
     assert half["n"] == 20
     merged = asked("compare", *STARTERS[:2], "--data", "codes.csv", "--map", "0=positive", "--map", "1=positive")[1]
     assert "n = 40" in merged
+
+
+def test_a_label_that_no_row_has_is_told(asked):
+    code, out, err = asked(
+        "compare", *STARTERS[:2], "--data", "own.csv", "--map", "postive=positive", "--map", "negative="
+    )
+    assert code == 0, err
+    assert "Note: no row has the label 'postive', which is to be renamed or left out" in out
+    assert "Note: left out: label 'negative' (20 rows)" in out
 
 
 def test_python_gives_the_same(found, monkeypatch):

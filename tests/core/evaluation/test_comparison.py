@@ -138,7 +138,7 @@ def test_several_pairs_are_told_in_one_sentence():
     pairs = [PAIR, PAIR | {"second": "Z"}, TIE | {"first": "Y", "second": "Z"}]
     assert finding(pairs) == "X is better than Y and Z; 1 of 3 pairs cannot be told apart."
     assert finding([TIE | {"first": one, "second": two} for one, two in ("XY", "XZ", "YZ")]) == (
-        "None of the 3 models can be told apart."
+        "No two of the 3 models can be told apart."
     )
 
 

@@ -171,7 +171,7 @@ def test_a_shortened_training_says_what_it_costs():
     assert list(shortened("vanilla", short)) == [
         "4 epochs in place of the 10 of vanilla: learning rate and epochs belong together, and 0.0005 was chosen for "
         "10. Try training.lr=0.001 or 0.002 as well, and choose on validation.",
-        "At most 16\u202f000 training rows: fewer known words, and a lower score than all of them would give.",
+        "Of more than 16\u202f000 training rows the rest is left out, which costs known words and score.",
     ]
     faster = compose("vanilla", {**LENGTHS["short"], "training.lr": 1e-3})
     assert next(shortened("vanilla", faster)).startswith("4 epochs in place of the 10 of vanilla, at a higher learning")

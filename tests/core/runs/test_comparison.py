@@ -37,7 +37,7 @@ def compared(store, *runs, metrics=(), by=(), **given):
 
 def test_every_pair_is_tested_by_mcnemar_with_p_after_holm(store, three):
     found = compared(store, *three)
-    assert list(found) == ["runs", "data", "split", "n", "pairs", "by"]
+    assert list(found) == ["runs", "data", "split", "n", "pairs", "by", "notes"]
     assert (found["split"], found["n"], found["by"]) == ("test", ROWS, [])
     assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == [
         ("good", "fair"),

@@ -43,8 +43,23 @@ def test_weights_of_another_model_are_told(store, run, tiny):
 
 
 def test_a_run_that_has_not_begun_says_when_there_will_be_weights(store, created):
-    with pytest.raises(RunDamaged, match="missing; run 'first' is queued; it appears after the first epoch"):
+    with pytest.raises(RunDamaged, match="not there; run 'first' is queued and writes it after the first epoch"):
         load_run(store, "first")
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        ("done", "had written it, so it was removed later: train or import the run again"),
+        ("cancelled", "was cancelled: resume or remove it"),
+        ("failed", "has failed: resume or remove it"),
+    ],
+)
+def test_a_run_that_has_ended_says_why_there_are_no_weights(store, run, status, why):
+    store.update(run, status=status)
+    (store.path(run) / WEIGHTS).unlink()
+    with pytest.raises(RunDamaged, match=f"{WEIGHTS}: not there; run 'mine' {why}"):
+        load_run(store, run)
 
 
 def test_a_run_that_is_not_there_is_told(store):

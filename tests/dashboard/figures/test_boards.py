@@ -24,6 +24,12 @@ def test_the_best_comes_first_and_what_has_no_result_last():
     assert [entry.value for entry in board.entries] == pytest.approx([0.1, 0.4])
 
 
+def test_a_run_that_has_not_finished_has_no_place_in_the_order_whatever_it_has_measured():
+    (board,) = boards([run("low", 0.6, training__lr=1e-3), run("high", 0.7), run("ahead", 0.9, status="running")])
+    assert [entry.model.name for entry in board.measured] == ["high", "low"]
+    assert rows(board)[-1] == "ahead"
+
+
 def test_each_data_set_has_its_board_and_other_test_rows_are_other_data():
     found = boards(
         [
@@ -81,11 +87,11 @@ def test_what_can_be_chosen_begins_with_the_usual():
 @pytest.mark.parametrize(
     ("tied", "said"),
     [
-        (None, "a is best of 3."),
+        (None, "a comes first of 3."),
         ([], "a is best of 3."),
         ([["b", "c"]], "a is best of 3."),
         ([["a", "b"]], "a is best of 3, but the first 2 cannot be told apart."),
-        ([["a", "b", "c"]], "None of the 3 models can be told from the others."),
+        ([["a", "b", "c"]], "No two of the 3 models can be told apart."),
     ],
 )
 def test_the_finding_says_who_is_best_and_how_sure_that_is(tied, said):
