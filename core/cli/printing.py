@@ -9,7 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console
+from rich.measure import Measurement
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +22,9 @@ from core.numbers import NARROW, whole_percent
 # What is printed stands there as it is: a run may be called :x:, and a text may hold [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
 
+
+UNBOUND = 100_000
+"""Columns of a terminal on which everything fits."""
 
 out, err = Console(**PLAIN), Console(stderr=True, **PLAIN)
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, logs on stderr.")]
@@ -57,15 +63,41 @@ def teller() -> Callable[[str, float | None], None]:
 def tabulate(rows: list[dict[str, Any]], columns: tuple[str, ...], whole: str = "run") -> None:
     """Rows by column name; lists with commas, what is not there as nothing.
 
-    Nothing is cut short: what is too long for its column goes on below, that of the column `whole` last.
+    Nothing is cut short and no word is broken while there is room: what is too long for its column goes on below, and
+    where the words of a row do not fit beside each other, each row is a paragraph that begins with its column `whole`.
     """
+    cells = [[_cell(row.get(column, "")) for column in columns] for row in rows]
+    cells = [[_cell(row.get(column, "")) for column in columns] for row in rows]
+    table = _table(cells, columns, whole, words_whole=True)
+    if Measurement.get(out, out.options.update(width=UNBOUND), table).minimum <= out.width:
+        out.print(table)
+    elif whole in columns:
+        _paragraphs(cells, columns, columns.index(whole))
+    else:
+        out.print(_table(cells, columns, whole, words_whole=False))
+
+
+def _table(cells: Sequence[Sequence[str]], columns: Sequence[str], whole: str, *, words_whole: bool) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for column in columns:
-        table.add_column(visible(column), no_wrap=column == whole, overflow="fold")
-    for row in rows:
-        cells = (row.get(column, "") for column in columns)
-        table.add_row(*(visible(", ".join(cell) if isinstance(cell, list) else str(cell)) for cell in cells))
-    out.print(table)
+    for place, column in enumerate(columns):
+        words = [word for text in (visible(column), *(row[place] for row in cells)) for word in text.split()]
+        least = max(map(cell_len, words), default=0) if words_whole else None
+        table.add_column(visible(column), no_wrap=column == whole, overflow="fold", min_width=least)
+    for row in cells:
+        table.add_row(*row)
+    return table
+
+
+def _paragraphs(cells: Sequence[Sequence[str]], columns: Sequence[str], first: int) -> None:
+    for row in cells:
+        out.print(Text(row[first], "bold"), soft_wrap=True)
+        rest = [f"{visible(columns[place])} {text}" for place, text in enumerate(row) if text and place != first]
+        if rest:
+            out.print(Padding(Text(" · ".join(rest), overflow="fold"), (0, 0, 0, 2)))
+
+
+def _cell(cell: Any) -> str:
+    return visible(", ".join(cell) if isinstance(cell, list) else str(cell))
 
 
 def pairs(texts: Sequence[str], wrong: str) -> dict[str, str]:

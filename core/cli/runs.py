@@ -83,6 +83,9 @@ def _cost(run: str, found: dict[str, Any]) -> dict[str, str]:
 
 
 def _show_runs(result: dict[str, Any]) -> None:
-    columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", "reason")
     rows = [{key: cell_text(value) for key, value in row.items()} for row in verbs.runs_table(result)]
+    for row in rows:
+        row["data"] = Path(row["data"]).name  # `runs show` has the whole path
+    columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro")
+    columns += ("reason",) if any(row["reason"] for row in rows) else ()
     tabulate(rows, columns, whole="run")  # every other command wants the name

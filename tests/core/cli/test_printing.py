@@ -76,3 +76,23 @@ def test_no_word_of_a_table_is_cut_and_a_run_stands_on_one_line(monkeypatch):
     assert name in shown and "…" not in shown
     joined = shown.splitlines()
     assert all(len(line) <= 40 for line in joined)
+
+
+def test_where_words_do_not_fit_beside_each_other_each_row_is_a_paragraph(monkeypatch):
+    narrow = Console(width=40, file=io.StringIO(), **printing.PLAIN)
+    monkeypatch.setattr(printing, "out", narrow)
+    row = {"run": "words-0001-s0-inceptive-16", "model": "tfidf-logreg-chars", "data": "built-in", "reason": ""}
+    printing.tabulate([row], tuple(row))
+    assert [line.rstrip() for line in narrow.file.getvalue().splitlines()] == [
+        "words-0001-s0-inceptive-16",
+        "  model tfidf-logreg-chars · data",
+        "  built-in",
+    ]
+
+
+def test_no_word_is_broken_while_there_is_room(monkeypatch):
+    narrow = Console(width=40, file=io.StringIO(), **printing.PLAIN)
+    monkeypatch.setattr(printing, "out", narrow)
+    row = {"run": "a-name-of-twenty-one-", "model": "bilstm", "reason": "stopped by hand"}
+    printing.tabulate([row], tuple(row))
+    assert narrow.file.getvalue().split() == ["run", "model", "reason", row["run"], "bilstm", "stopped", "by", "hand"]
