@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -31,6 +32,10 @@ COSTS = {
 SCALE = {"memory": 1e-6}
 FEWEST = 2
 """Models with a known cost that make a panel."""
+SERIES = (tuple(range(1, 10)), (1, 2, 3, 5), (1, 2, 5), (1, 3), (1,))
+MOST_TICKS = 5
+BEYOND = 1.1
+"""By which factor an axis goes on beyond its points."""
 
 
 @dataclass(frozen=True)
@@ -148,9 +153,28 @@ def draw_costs(shape: Costs, look: Look) -> go.Figure:
                 name,
                 look,
             )
-        figure.update_xaxes(**at, title=f"{COSTS[name]} (log)", type="log", nticks=5, showgrid=False)
+        ticks = log_ticks([point.costs[name] for point in shape.points if point.costs.get(name)])
+        words = {"tickvals": ticks, "ticktext": [_short(tick) for tick in ticks]}
+        figure.update_xaxes(**at, title=f"{COSTS[name]} (log)", type="log", **words, showgrid=False)
         figure.update_yaxes(**at, title=escape(title(shape.metric)) if column == 1 else "", nticks=5)
     return figure.drawn()
+
+
+def log_ticks(values: Sequence[float]) -> list[float]:
+    """Round numbers along a logarithmic axis, at most `MOST_TICKS`: as fine a series as that leaves."""
+    low, high = min(values) / BEYOND, max(values) * BEYOND
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for digits in SERIES:
+        every = [round(digit * 10.0**power, 9) for power in powers for digit in digits]
+        if len(ticks := [tick for tick in every if low <= tick <= high]) <= MOST_TICKS:
+            return ticks
+    return [ticks[0], ticks[-1]]
+
+
+def _short(value: float) -> str:
+    """`50k`, `1M`."""
+    scale, unit = next((each for each in ((1e6, "M"), (1e3, "k")) if value >= each[0]), (1.0, ""))
+    return f"{value / scale:g}{unit}"
 
 
 def _points(figure: Panels, at: dict[str, int], points: Sequence[Point], name: str, look: Look) -> None:

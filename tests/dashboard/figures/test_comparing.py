@@ -10,7 +10,7 @@ from core import verbs
 from core.evaluation.comparison import better
 from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
-from dashboard.figures.compare_cost import COST
+from dashboard.figures.compare_cost import COST, MOST_TICKS, log_ticks
 from dashboard.figures.compare_curves import CALIBRATION, LAMBDAS, ROC
 from dashboard.figures.compare_maps import MAPS
 from dashboard.figures.compare_matrix import MATRIX, differing, sentences
@@ -114,6 +114,21 @@ def test_only_models_with_a_lambda_have_one(source):
     assert [name for _, name, _ in LAMBDAS.shape(source()).models] == ["A good"]
     with pytest.raises(NotAvailable, match="none of these models has a lambda"):
         LAMBDAS.shape(source("fair", "poor"))
+
+
+@pytest.mark.parametrize(
+    ("values", "ticks"),
+    [
+        ([52_000, 162_000], [50_000, 100_000]),
+        ([52_000, 406_000], [50_000, 100_000, 200_000, 300_000]),
+        ([0.5, 3.8], [0.5, 1, 2, 3]),
+        ([17, 240], [20, 30, 50, 100, 200]),
+        ([2, 90_000], [10, 100, 1_000, 10_000]),
+        ([100], [100]),
+    ],
+)
+def test_a_logarithmic_axis_has_few_round_numbers(values, ticks):
+    assert log_ticks(values) == ticks and len(ticks) <= MOST_TICKS
 
 
 def test_costs_join_what_no_other_beats(source, store):
