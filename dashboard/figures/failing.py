@@ -16,8 +16,8 @@ from dashboard.figures.theme import Look
 if TYPE_CHECKING:
     import pandas as pd
 
-WIDTHS = {"sentence": 300, "test": 130, "must": 100}
-"""Pixels: two runs stand beside them without scrolling at 1024, and what is wider is shared out."""
+WIDTHS = {"sentence": 380, "must": 95, "test": 150}
+"""Pixels: sentence, what it must be and two runs are seen without scrolling at 1024; the test stands last."""
 RUN = 90
 """Pixels of a probability."""
 TO = " → "
@@ -92,12 +92,12 @@ def _told(answer: Answer, case: Case) -> str:
 
 
 def _draw(found: Failing, look: Look) -> Table:
-    table = failing_table(found).drop(columns="text")
     several = len({test.name for test, _ in found.cases}) > 1
+    shown = ["sentence", "must", *found.behaved.runs, *(["test"] if several else [])]
     columns = {name: Column(name.capitalize(), width=width) for name, width in WIDTHS.items()}
     own = Column(decimals=2, width=RUN) if found.single else Column()
     columns |= dict.fromkeys(found.behaved.runs, own)
-    return Table(table if several else table.drop(columns="test"), columns)
+    return Table(failing_table(found)[shown], columns)
 
 
 FAILING = Figure(

@@ -55,5 +55,6 @@ def test_what_is_passed_leaves_an_empty_table(behaved):
 
 def test_the_test_is_named_only_where_there_are_several(behaved):
     look = Look(dark=False, projector=False)
-    assert "test" in FAILING.draw(failing(behaved, "capability words", "one"), look).rows
+    shown = FAILING.draw(failing(behaved, "capability words", "one"), look).rows
+    assert list(shown) == ["sentence", "must", "one", "two", "test"], "narrow pages cut off the last"
     assert "test" not in FAILING.draw(failing(behaved, "test plain", "one"), look).rows
