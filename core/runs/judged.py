@@ -139,7 +139,7 @@ def judged(record: RunRecord, wanted: Wanted) -> Judged:
         raise InputError(f"{_name(record, wanted)}, {split}: nothing is left of {plural(len(words), 'row')}")
     if found.dropped:
         left = ", ".join(f"'{word}' ({plural(number, 'row')})" for word, number in found.dropped.items())
-        notes = (*notes, f"left out: label {left}")
+        notes = (*notes, f"left out: {'label' if len(found.dropped) == 1 else 'labels'} {left}")
     there = {word for row in labels for word in row}
     if idle := [old for old in wanted.rename if alike(old, list(there)) is None]:
         notes = (*notes, f"no row has the label {', '.join(map(repr, idle))}, which is to be renamed or left out")

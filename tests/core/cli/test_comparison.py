@@ -116,10 +116,10 @@ def test_labels_of_other_data_are_renamed_left_out_and_merged(asked):
 
 def test_a_label_that_no_row_has_is_told(asked):
     code, out, err = asked(
-        "compare", *STARTERS[:2], "--data", "own.csv", "--map", "postive=positive", "--map", "negative="
+        "compare", *STARTERS[:2], "--data", "own.csv", "--map", "good=positive", "--map", "negative="
     )
     assert code == 0, err
-    assert "Note: no row has the label 'postive', which is to be renamed or left out" in out
+    assert "Note: no row has the label 'good', which is to be renamed or left out" in out
     assert "Note: left out: label 'negative' (20 rows)" in out
 
 
