@@ -86,6 +86,6 @@ def _show_runs(result: dict[str, Any]) -> None:
     rows = [{key: cell_text(value) for key, value in row.items()} for row in verbs.runs_table(result)]
     for row in rows:
         row["data"] = Path(row["data"]).name  # `runs show` has the whole path
-    columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro")
-    columns += ("reason",) if any(row["reason"] for row in rows) else ()
+    reason = ("reason",) if any(row["reason"] for row in rows) else ()
+    columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", *reason)
     tabulate(rows, columns, whole="run")  # every other command wants the name

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
@@ -154,7 +154,7 @@ def draw_costs(shape: Costs, look: Look) -> go.Figure:
                 look,
             )
         ticks = log_ticks([point.costs[name] for point in shape.points if point.costs.get(name)])
-        words = {"tickvals": ticks, "ticktext": [_short(tick) for tick in ticks]}
+        words: dict[str, Any] = {"tickvals": ticks, "ticktext": [_short(tick) for tick in ticks]}
         figure.update_xaxes(**at, title=f"{COSTS[name]} (log)", type="log", **words, showgrid=False)
         figure.update_yaxes(**at, title=escape(title(shape.metric)) if column == 1 else "", nticks=5)
     return figure.drawn()
