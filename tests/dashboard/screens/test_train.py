@@ -147,7 +147,7 @@ def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs
     app = choose(app, training__lr="0.002")
     shown = words(app)
     assert "The recipe sets text.min_freq = 2, model.ngram_buckets = 20000, model.dropout = 0.3" in shown
-    assert "training.word_dropout = 0.05, training.batch_size = 128." in shown
+    assert "training.word_dropout = 0.05, training.nonsense = 0.02, training.batch_size = 128." in shown
     assert "Your own value stands: training.lr." in shown
     assert app.text_input(key=f"{state.SETTING}model.ngram_buckets").placeholder == "20000"
     assert "--recipe=strong" in command(app) and "--set=training.lr=0.002" in command(app)
