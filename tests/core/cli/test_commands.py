@@ -525,14 +525,14 @@ def test_data_check_says_what_it_found_in_sentences(cli, place):
 def test_an_encoder_is_pretrained_and_another_training_starts_from_it(cli):
     small = ("--set", "model.width=8", "--set", "model.ff_width=8", "--set", "training.masked_epochs=1")
     fast = ("--set", "training.epochs=1", "--set", "training.threads=1", "--limit", 300)
-    first = load(cli("pretrain", "--data", "built-in", *small, *fast, "--name", "first", "--no-texts", "--json"))
-    shown = load(cli("runs", "show", "first", "--json"))
+    first = load(cli("pretrain", "--data", "built-in", *small, *fast, "--name", "general", "--no-texts", "--json"))
+    shown = load(cli("runs", "show", "general", "--json"))
     assert (first["status"], first["recipe"]) == ("done", "pretrain") and shown["results"]["masked"]["epochs"] == 1
     assert shown["config"]["text"]["tokenizer"] == "bpe" and not shown["config"]["data"]["texts"]
-    code, out, _ = cli("train", "--from", "first", "--model", "ndt-01-n2", *fast, "--name", "second")
+    code, out, _ = cli("train", "--from", "general", "--model", "ndt-01-n2", *fast, "--name", "special")
     assert code == 0
-    assert "Started from 'first': " in out and "new, in whole or in part: query, key" in out
-    started = load(cli("runs", "show", "second", "--json"))
+    assert "Started from 'general': " in out and "new, in whole or in part: query, key" in out
+    started = load(cli("runs", "show", "special", "--json"))
     assert started["config"]["text"]["tokenizer"] == "bpe" and started["config"]["model"]["width"] == 8
 
 
