@@ -334,9 +334,14 @@ class Run:
         view = verbs.sentence(self.name, text, self.store)
         return Sentence(self, view, verbs.answer(self.record, view.probabilities))
 
-    def inspect(self, text: str, *, html: str | Path | None = None) -> dict[str, Any]:
-        """The same as plain data for JSON; `html` also writes a page with every map, which needs no network."""
-        return verbs.inspect(self.name, text, html=_path(html), store=self.store)
+    def inspect(
+        self, text: str, *, without: Sequence[tuple[str, str]] = (), html: str | Path | None = None
+    ) -> dict[str, Any]:
+        """The same as plain data for JSON; `html` also writes a page with every map, which needs no network.
+
+        `without` silences character n-grams of words, (word, piece), in a model that reads them.
+        """
+        return verbs.inspect(self.name, text, without=without, html=_path(html), store=self.store)
 
     def figure(
         self,

@@ -66,7 +66,7 @@ def test_predict_and_inspect_name_every_label_with_its_probability(say):
 def test_runs_list_has_the_macro_f1_where_there_is_no_accuracy(say):
     lines = say("runs", "list").splitlines()
     assert "test F1 macro" in lines[0]
-    assert lines[1].split()[:4] == ["several", "ndt-01-n2", str(say.file), "done"]
+    assert lines[1].split()[:4] == ["several", "ndt-01-n2", say.file.name, "done"]
 
 
 def test_data_check_and_card_say_how_labels_are_written_and_how_many_there_are(say):
