@@ -87,7 +87,7 @@ with (here / "at-work").open("a") as log:
 time.sleep(0.05)
 with (here / "at-work").open("a") as log:
     log.write("-")
-words = {"model": "tfidf-logreg", "C": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
+words = {"model": "tfidf-logreg", "C": 1, "temperature": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
 print(json.dumps({"name": "x", "yardstick": words, "yardstick_chars": {**words, "model": "tfidf-logreg-chars"}}))
 """
 
@@ -100,7 +100,7 @@ def test_yardsticks_that_many_ask_for_are_measured_one_after_the_other(tmp_path,
     data = [types.SimpleNamespace(fingerprint=f"data {number}", classes=("a", "b")) for number in range(5)]
     with ThreadPoolExecutor(5) as people:
         found = list(people.map(lambda each: cards.yardsticks(each, {"data.name": "x"}), data))
-    words = {"model": "tfidf-logreg", "C": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
+    words = {"model": "tfidf-logreg", "C": 1, "temperature": 1, "splits": {}, "phenomena": {}, "seconds": 0.1}
     measured = {"yardstick": words, "yardstick_chars": {**words, "model": "tfidf-logreg-chars"}}
     assert found == [measured] * 5
     assert (tmp_path / "at-work").read_text() == "+-" * 5
