@@ -25,7 +25,7 @@ HOW = "An empty field keeps the value in grey. The names are those of sentiscope
 
 def setting_fields(defaults: RunConfig, command: str) -> None:
     """The name of the run and a field for each setting; `command` is the same training on the command line."""
-    with st.expander("Advanced settings"):
+    with st.expander("Advanced settings", key="advanced"):
         st.text_input(
             "Name of the run",
             key=state.NAME,
