@@ -323,6 +323,7 @@ def test_project_keeps_a_map_and_says_what_it_is_worth(cli, trained):
     assert code == 2 and "it has test, validation" in err
 
 
+@pytest.mark.slow
 def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, trained, tmp_path):
     table = tmp_path / "few.csv"
     rows = (

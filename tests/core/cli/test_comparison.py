@@ -99,6 +99,7 @@ def test_wrong_input_ends_with_2_and_a_sentence(asked, words, reason):
     assert code == 2 and out == "" and reason in " ".join(err.split()) and "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_labels_of_other_data_are_renamed_left_out_and_merged(asked):
     """Codes come to the same as the words, and rows of a label that is left out are not counted."""
     options = ["--map", "0=negative", "--map", "1=positive"]

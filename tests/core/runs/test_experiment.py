@@ -85,6 +85,7 @@ def test_what_was_written_is_what_the_loaded_run_says(store, tiny):
     assert np.allclose(said.pooled, embeddings, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_temperature_is_in_everything_that_a_run_says(store, tiny, monkeypatch):
     """Files, metrics, a loaded run: all at the temperature that is best for its own validation logits."""
     monkeypatch.setattr(temperature, "LEAST", 12)
@@ -364,6 +365,7 @@ def test_a_baseline_names_its_files_as_others_do(store, tiny):
     assert set(safetensors.torch.load_file(store.path(run) / WEIGHTS)) == {"idf", "weight", "bias"}
 
 
+@pytest.mark.slow
 def test_masked_words_come_before_the_labels_and_go_on_where_they_were_stopped(store, tiny):
     whole, cut = (store.create(tiny("vanilla", **{"training.masked_epochs": 2}), "vanilla").run for _ in "ab")
     told = []

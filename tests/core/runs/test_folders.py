@@ -139,6 +139,7 @@ def test_a_starter_that_is_exported_comes_back_as_a_run_of_ones_own(store, broug
     store.remove(run)
 
 
+@pytest.mark.slow
 def test_a_map_of_a_starter_is_kept_elsewhere_and_found_again(store, brought):
     before = content(brought)
     first = verbs.project("starter-small", method="pca", store=store)

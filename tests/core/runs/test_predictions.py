@@ -48,6 +48,7 @@ def test_no_file_of_the_run_holds_a_text(store, pair, secret):
     assert held(without) == []
 
 
+@pytest.mark.slow
 def test_where_the_data_are_the_texts_are_read_again(store, pair):
     kept, without = pair
     for split in evaluated_splits(store.path(kept)):
@@ -57,6 +58,7 @@ def test_where_the_data_are_the_texts_are_read_again(store, pair):
     assert lacks_texts(store.path(without), store.read(without)) == ""
 
 
+@pytest.mark.slow
 def test_where_the_data_are_not_every_text_says_so(store, pair, table):
     table.unlink()
     _, without = pair
@@ -70,6 +72,7 @@ def test_where_the_data_are_not_every_text_says_so(store, pair, table):
         efficiency._measured(store, without)
 
 
+@pytest.mark.slow
 def test_changed_data_are_not_taken_for_those_of_the_run(store, pair, table):
     _, without = pair
     rows = pd.read_csv(table)

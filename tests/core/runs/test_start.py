@@ -48,6 +48,7 @@ def test_an_ndt_starts_from_plain_attention_with_its_words_and_layers(store, tin
     assert said.startswith(f"'{first}': ") and "of the numbers copied; new, in whole or in part: query, key" in said
 
 
+@pytest.mark.slow
 def test_what_is_frozen_stays(store, tiny, first):
     run = begun(store, tiny, "vanilla-swiglu", first, **{"training.frozen": 2, "training.epochs": 1})
     execute(store, run)
@@ -56,6 +57,7 @@ def test_what_is_frozen_stays(store, tiny, first):
     assert same == {name for name in source if name.startswith(("embedding.", "layers.0."))}
 
 
+@pytest.mark.slow
 def test_it_goes_on_without_the_run_that_it_started_from(store, tiny, first):
     run = begun(store, tiny, "vanilla-swiglu", first)
 
@@ -69,6 +71,7 @@ def test_it_goes_on_without_the_run_that_it_started_from(store, tiny, first):
     assert record.status == "done" and record.results["start"]["run"] == first
 
 
+@pytest.mark.slow
 def test_what_nothing_can_start_from_is_told(store, tiny):
     baseline = store.create(tiny("cnn"), "cnn", "cnn").run
     with pytest.raises(InputError, match="a cnn has no layers to start from"):

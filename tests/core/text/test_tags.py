@@ -38,6 +38,7 @@ DIGESTS = {2: "75c6ffa0bbad557b"}
 """By `SCHEME`: of the tags of `FIXED`. A line is added, none is changed."""
 
 
+@pytest.mark.slow
 def test_words_are_never_tagged_otherwise_under_the_same_scheme():
     found = {language: named(words, language) for language, words in FIXED.items()}
     digest = hashlib.sha256(repr(found).encode()).hexdigest()[:16]

@@ -69,6 +69,7 @@ def test_a_small_task_is_learned(make):
     assert losses[-1] < losses[0] / 2
 
 
+@pytest.mark.slow
 def test_what_is_learned_can_differ_from_the_labels_and_have_rows_of_its_own(make):
     """Every text once more with the opposite as its target and half of the weight: the labels win, by as much."""
     job = make(epochs=12)

@@ -133,6 +133,7 @@ def test_the_loss_is_the_cross_entropy_of_the_hidden_words(make):
     assert count > 5 and loss.item() == pytest.approx(total / count, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_words_are_learned_from_those_around(make):
     job = make(masked_epochs=12, lr=2e-2)
     job.run()

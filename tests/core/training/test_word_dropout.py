@@ -49,6 +49,7 @@ class StopAfter(Events):
         return self.left < 0
 
 
+@pytest.mark.slow
 def test_a_training_that_forgets_words_resumes_to_the_bit_and_is_another_than_without(make):
     whole, without = make("whole", word_dropout=0.2), make("without")
     whole.run()
