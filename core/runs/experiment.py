@@ -47,10 +47,11 @@ from core.training.history import Row, finite, read_history
 from core.training.inside import read_gates, read_inside
 from core.training.lexicon import fit_lexicon
 from core.training.linear import fit_linear
-from core.training.loop import PROBE, Events, Training
+from core.training.loop import PROBE, Training
 from core.training.loss import taught_targets
 from core.training.masked import Masking
 from core.training.ppmi import place, word_vectors
+from core.training.stage import Events
 from core.training.temperature import validation_temperature
 
 Tell = Callable[[dict[str, Any]], None]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,47 +13,25 @@ import torch
 from torch import Tensor, nn
 
 from core.data.table import Task
-from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
+from core.exceptions import ConfigError
 from core.metrics import METRICS
 from core.models.trace import Batch
 from core.text.token_table import in_order
-from core.training.adamw import AdamW
-from core.training.batches import Examples, plan
-from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
+from core.training.batches import Examples
 from core.training.config import TrainingConfig, metric_for
-from core.training.device import check_precision, random_state, repeatable, restore_random_state
-from core.training.history import HistoryWriter, Row, truncate
+from core.training.device import check_precision, repeatable
+from core.training.history import HistoryWriter, Row
 from core.training.inside import read_gates, read_inside
 from core.training.loss import Loss, training_loss
 from core.training.parameters import freeze, parameter_groups
-from core.training.schedule import rate
+from core.training.stage import Events, Stage
 from core.training.word_dropout import forget_words
 
-CHECKPOINT_SECONDS = 15.0
-LOGGED_STEPS = 200
-"""About how many steps a long training logs, evenly; before the first of them also 1, 2, 4, 8, …: something to see."""
 PROBE = 64
 """Validation texts over which an input-dependent lambda is averaged."""
 
 Score = Callable[[np.ndarray, Tensor], Mapping[str, Any]]
 """(labels (n,) or (n, C), logits (n, C) float64) → metrics by name."""
-
-
-class Events:
-    """What others may do while a training runs; here every method does nothing."""
-
-    def stopped(self) -> bool:
-        """Asked before each update: should the training save and end?"""
-        return False
-
-    def row(self, row: Row) -> None:
-        """A row was written to the history."""
-
-    def best(self, model: nn.Module) -> None:
-        """The epoch that just ended is the best so far; `model` has its weights."""
-
-    def saved(self, progress: Progress, steps: int) -> None:
-        """A checkpoint is on disk; `steps` is the number of updates if nothing stops the training early."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +47,7 @@ class Outcome:
 
 
 @dataclass
-class Training:
+class Training(Stage):
     """One training: `run()` leaves `model` with the weights of its best epoch, from the start or from a checkpoint.
 
     Repeatable to the bit for the same fields, machine and thread count, also when killed and resumed: the global
@@ -107,12 +84,8 @@ class Training:
         self.loss = training_loss(config, known, classes=self.classes, task=self.task, device=self.device)
         freeze(self.model, config)
         groups = parameter_groups(self.model, config)
-        self.parameters = [parameter for group in groups for parameter in group["params"]]
-        self.optimizer = AdamW(groups)
-        self.epoch_steps = math.ceil(len(self.targets) / config.batch_size)
-        self.steps = self.epoch_steps * config.epochs
+        self._prepare(groups, self.training.tokens.lengths, config.epochs)
         self.probe = self._batch(self.validation, np.arange(min(PROBE, len(self.validation.labels))))
-        self.progress = Progress()
         self.best_weights: dict[str, Tensor] = {}
 
     def run(self) -> Outcome:
@@ -135,71 +108,23 @@ class Training:
         self.model.eval()
         return Outcome(self.progress.best_epoch, self.progress.best, self.progress.step, self._seconds())
 
-    def _start(self) -> None:
-        """From the checkpoint if there is one, else from the seed."""
-        self.began = self.saved = time.monotonic()
-        stored = load_checkpoint(self.checkpoint)
-        if stored is None:
-            torch.manual_seed(self.config.seed)
-        else:
-            self._restore(stored)
-        truncate(self.history, self.progress.step or -1)
+    def _learning(self) -> nn.Module:
+        return self.model
 
-    def _restore(self, stored: Checkpoint) -> None:
-        groups = stored.groups
-        try:
-            if stored.progress.step:
-                self.optimizer.restore(groups)
-            self.model.load_state_dict(groups["model"])
-            restore_random_state(groups["random"], self.device)
-        except (KeyError, RuntimeError) as error:
-            raise RunDamaged(
-                f"{self.checkpoint}: does not fit this run ({error}); delete it to train from the beginning"
-            ) from error
-        self.progress, self.best_weights = stored.progress, groups.get("best", {})
+    def _groups(self) -> dict[str, dict[str, Tensor]]:
+        return {"model": self.model.state_dict(), "best": self.best_weights}
+
+    def _take(self, groups: Mapping[str, dict[str, Tensor]]) -> None:
+        self.model.load_state_dict(groups["model"])
+        self.best_weights = groups.get("best", {})
+
+    def _inside(self) -> Row:
+        return read_inside(self.model, self.probe)
 
     def _finished(self) -> bool:
         patience = self.config.patience
         at_end = self.progress.step % self.epoch_steps == 0
         return self.progress.step >= self.steps or (at_end and 0 < patience <= self.progress.stale)
-
-    def _run_epoch(self) -> None:
-        """The rest of the epoch that is under way, then its validation."""
-        config, lengths = self.config, self.training.tokens.lengths
-        epoch, done = divmod(self.progress.step, self.epoch_steps)
-        batches = plan(lengths, batch_size=config.batch_size, seed=config.seed, epoch=epoch, batching=config.batching)
-        self.model.train()
-        for rows in batches[done:]:
-            if self.events.stopped():
-                self._save()
-                raise Cancelled("cancelled")
-            if time.monotonic() - self.saved > CHECKPOINT_SECONDS:
-                self._save()
-            self._update(rows, epoch)
-        self._validate(epoch)
-        self._save()
-
-    def _update(self, rows: np.ndarray, epoch: int) -> None:
-        """One step of AdamW on one batch."""
-        lr = self._lr()
-        loss = self._loss(rows)
-        self.optimizer.zero_grad()
-        loss.backward()
-        norm = nn.utils.clip_grad_norm_(self.parameters, self.config.clip or math.inf)
-        if not (math.isfinite(loss.item()) and math.isfinite(norm.item())):
-            raise SentiscopeError(
-                f"the loss is no longer finite at step {self.progress.step + 1} (epoch {epoch + 1}): "
-                "try a smaller training.lr, training.clip=1, or training.precision=float32"
-            )
-        self.optimizer.step(lr)
-        self.progress.step += 1
-        self.progress.loss_sum += loss.item() * len(rows)
-        if self._is_logged(self.progress.step):
-            self._log({"kind": "step", "loss": loss.item(), "lr": lr, "grad_norm": norm.item()}, epoch)
-
-    def _is_logged(self, step: int) -> bool:
-        distance = max(1, self.steps // LOGGED_STEPS)
-        return step % distance == 0 or (step < distance and step.bit_count() == 1)
 
     def _loss(self, rows: np.ndarray) -> Tensor:
         width = self.max_length if self.config.batching == "fixed" else 0
@@ -209,7 +134,7 @@ class Training:
         loss = self.loss(output.logits.float(), self.targets[rows].to(self.device))
         return loss + self.config.diversity * output.similarity if self.config.diversity else loss
 
-    def _validate(self, epoch: int) -> None:
+    def _end_epoch(self, epoch: int) -> None:
         """Judge the epoch: log it, keep its weights if it is the best."""
         progress, name = self.progress, self.metric
         logits, labels = self._predict(), self.validation.labels
@@ -231,9 +156,7 @@ class Training:
             progress.best, progress.best_epoch = value, epoch
             self.best_weights = {key: tensor.detach().cpu().clone() for key, tensor in self.model.state_dict().items()}
             self.events.best(self.model)
-        train_loss = progress.loss_sum / len(self.targets)
-        progress.loss_sum = 0.0
-        row = {"kind": "epoch", "train_loss": train_loss, "validation": metrics, "best": better}
+        row = {"kind": "epoch", "train_loss": self._mean_loss(), "validation": metrics, "best": better}
         self._log({**row, **read_gates(self.model, self.probe)}, epoch)
 
     def _predict(self) -> Tensor:
@@ -248,32 +171,6 @@ class Training:
 
     def _batch(self, examples: Examples, rows: np.ndarray) -> Batch:
         return _padded(examples, rows).to(self.device)
-
-    def _lr(self) -> float:
-        config = self.config
-        return config.lr * rate(self.progress.step, steps=self.steps, warmup=config.warmup, schedule=config.schedule)
-
-    def _seconds(self) -> float:
-        """Training time so far, with what was resumed."""
-        return self.progress.seconds + time.monotonic() - self.began
-
-    def _log(self, row: Row, epoch: int = 0) -> None:
-        place = {"kind": row["kind"], "step": self.progress.step, "epoch": epoch, "seconds": round(self._seconds(), 3)}
-        row = {**place, **row, **read_inside(self.model, self.probe)}
-        self.writer.write(row)
-        self.events.row(row)
-
-    def _save(self) -> None:
-        self.progress.seconds, self.began = self._seconds(), time.monotonic()
-        groups = {
-            "model": self.model.state_dict(),
-            "best": self.best_weights,
-            "random": random_state(self.device),
-            **self.optimizer.moments,
-        }
-        save_checkpoint(self.checkpoint, Checkpoint(self.progress, groups))
-        self.saved = time.monotonic()
-        self.events.saved(self.progress, self.steps)
 
 
 def _padded(examples: Examples, rows: np.ndarray, width: int = 0) -> Batch:

@@ -6,8 +6,7 @@ The objective of BERT (Devlin et al. 2019, section 3.1) without its second task:
 
 from __future__ import annotations
 
-import math
-import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -17,20 +16,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.exceptions import Cancelled, RunDamaged, SentiscopeError
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
 from core.text.ids import FIRST, UNKNOWN
 from core.text.token_table import TokenTable
-from core.training.adamw import AdamW
-from core.training.batches import plan
-from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
 from core.training.config import TrainingConfig
-from core.training.device import check_precision, random_state, repeatable, restore_random_state
-from core.training.history import HistoryWriter, truncate
-from core.training.loop import CHECKPOINT_SECONDS, LOGGED_STEPS, Events
+from core.training.device import check_precision, repeatable
+from core.training.history import HistoryWriter
 from core.training.parameters import parameter_groups
-from core.training.schedule import rate
+from core.training.stage import Events, Stage
 
 SHARE = 0.15
 """Of the tokens that are known, how many are to be guessed."""
@@ -83,7 +77,7 @@ class Guess(nn.Module):
 
 
 @dataclass
-class Masking:
+class Masking(Stage):
     """The stage of masked words: `run()` leaves `model` with what it learned; from a checkpoint the same to the bit."""
 
     model: EncoderClassifier
@@ -108,11 +102,7 @@ class Masking:
         guess = {f"guess.{name}": parameter for name, parameter in self.guess.named_parameters()}
         own = {"names": list(guess), "params": list(guess.values()), "weight_decay": config.weight_decay, "rate": 1.0}
         groups = [*parameter_groups(self.model, config), own]
-        self.parameters = [parameter for group in groups for parameter in group["params"]]
-        self.optimizer = AdamW(groups)
-        self.epoch_steps = math.ceil(len(self.tokens) / config.batch_size)
-        self.steps = self.epoch_steps * config.masked_epochs
-        self.progress = Progress()
+        self._prepare(groups, self.tokens.lengths, config.masked_epochs)
 
     def run(self) -> float:
         """Train to the end; the seconds that it took.
@@ -131,57 +121,17 @@ class Masking:
         self.model.eval()
         return self._seconds()
 
-    def _start(self) -> None:
-        self.began = self.saved = time.monotonic()
-        stored = load_checkpoint(self.checkpoint)
-        if stored is None:
-            torch.manual_seed(self.config.seed)
-        else:
-            try:
-                self.optimizer.restore(stored.groups)
-                self.both.load_state_dict(stored.groups["both"])
-                restore_random_state(stored.groups["random"], self.device)
-            except (KeyError, RuntimeError) as error:
-                raise RunDamaged(
-                    f"{self.checkpoint}: does not fit this run ({error}); delete it to train from the beginning"
-                ) from error
-            self.progress = stored.progress
-        truncate(self.history, self.progress.step or -1)
+    def _learning(self) -> nn.Module:
+        return self.both
 
-    def _run_epoch(self) -> None:
-        config = self.config
-        epoch, done = divmod(self.progress.step, self.epoch_steps)
-        lengths = self.tokens.lengths
-        batches = plan(lengths, batch_size=config.batch_size, seed=config.seed, epoch=epoch)
-        self.model.train()
-        for rows in batches[done:]:
-            if self.events.stopped():
-                self._save()
-                raise Cancelled("cancelled")
-            if time.monotonic() - self.saved > CHECKPOINT_SECONDS:
-                self._save()
-            self._update(rows, epoch)
-        mean, self.progress.loss_sum = self.progress.loss_sum / len(self.tokens), 0.0
-        self._log("epoch", epoch, train_loss=mean)
-        self._save()
+    def _groups(self) -> dict[str, dict[str, Tensor]]:
+        return {"both": self.both.state_dict()}
 
-    def _update(self, rows: np.ndarray, epoch: int) -> None:
-        config, progress = self.config, self.progress
-        lr = config.lr * rate(progress.step, steps=self.steps, warmup=config.warmup, schedule=config.schedule)
-        loss = self._loss(rows)
-        self.optimizer.zero_grad()
-        loss.backward()
-        norm = nn.utils.clip_grad_norm_(self.parameters, config.clip or math.inf)
-        if not (math.isfinite(loss.item()) and math.isfinite(norm.item())):
-            raise SentiscopeError(
-                f"the loss of the masked words is no longer finite at step {progress.step + 1}: "
-                "try a smaller training.lr, training.clip=1, or training.precision=float32"
-            )
-        self.optimizer.step(lr)
-        progress.step += 1
-        progress.loss_sum += loss.item() * len(rows)
-        if progress.step % max(1, self.steps // LOGGED_STEPS) == 0:
-            self._log("step", epoch, loss=loss.item(), lr=lr, grad_norm=norm.item())
+    def _take(self, groups: Mapping[str, dict[str, Tensor]]) -> None:
+        self.both.load_state_dict(groups["both"])
+
+    def _end_epoch(self, epoch: int) -> None:
+        self._log({"kind": "epoch", "train_loss": self._mean_loss()}, epoch)
 
     def _loss(self, rows: np.ndarray) -> Tensor:
         """Mean cross-entropy over the places to be guessed; 0 where a batch has none."""
@@ -193,18 +143,3 @@ class Masking:
             vectors = self.model.vectors(masked.batch.to(self.device))[places]
             scores = self.guess(vectors, self.model.embedding.weight)
         return F.cross_entropy(scores.float(), words, reduction="sum") / max(1, len(words))
-
-    def _seconds(self) -> float:
-        return self.progress.seconds + time.monotonic() - self.began
-
-    def _log(self, kind: str, epoch: int, **found: float) -> None:
-        row = {"kind": kind, "step": self.progress.step, "epoch": epoch, "seconds": round(self._seconds(), 3), **found}
-        self.writer.write(row)
-        self.events.row(row)
-
-    def _save(self) -> None:
-        self.progress.seconds, self.began = self._seconds(), time.monotonic()
-        groups = {"both": self.both.state_dict(), "random": random_state(self.device), **self.optimizer.moments}
-        save_checkpoint(self.checkpoint, Checkpoint(self.progress, groups))
-        self.saved = time.monotonic()
-        self.events.saved(self.progress, self.steps)

@@ -21,7 +21,7 @@ from core.runs.load import load_run
 from core.runs.record import CANCEL, CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS
 from core.runs.store import this_machine
 from core.runs.worker import execute
-from core.training import loop, temperature
+from core.training import stage, temperature
 from core.training.history import read_history
 from core.verbs.training import configure
 
@@ -351,7 +351,7 @@ def test_the_plan_is_in_the_record_before_the_first_step(store, tiny):
 
 @pytest.mark.slow
 def test_checkpoints_within_an_epoch_tell_the_record_how_far_it_is(store, tiny, monkeypatch):
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
     run = store.create(tiny(**{"training.epochs": 1}), "ndt-01-n3").run
     seen = []
     execute(store, run, on_event=lambda event: seen.append(store.read(run).progress.get("step")))

@@ -18,7 +18,7 @@ from core.runs.sweep import Plan, save
 from core.runs.teacher import check_classes, teacher_of
 from core.runs.worker import execute
 from core.text.config import TextConfig
-from core.training import loop
+from core.training import stage
 
 LOWER, CLEAN = TextConfig(), TextConfig(normaliser="tweet-clean")
 
@@ -148,7 +148,7 @@ def test_teachers_that_make_no_sense_are_refused_by_name(store, tiny):
 
 @pytest.mark.slow
 def test_a_taught_training_resumes_to_the_bit_and_leaves_no_lessons_behind(store, tiny, monkeypatch):
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
     config = tiny("vanilla", **{"training.teacher": "tfidf", "training.vectors": "ppmi", "training.word_dropout": 0.1})
     whole, cut = (store.create(config, "vanilla", name).run for name in ("whole", "cut"))
     told = []

@@ -12,7 +12,8 @@ from core.models.config import AttentionConfig, ModelConfig
 from core.text.token_table import TokenTable
 from core.training.batches import Examples
 from core.training.config import TrainingConfig
-from core.training.loop import Events, Training
+from core.training.loop import Training
+from core.training.stage import Events
 
 MODEL = ModelConfig(
     width=8,

@@ -10,28 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from stopping import StopAfter
 from torch.nn import functional as F
 
 from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
-from core.training import device, loop
+from core.training import device, stage
 from core.training.batches import Examples, plan
 from core.training.checkpoint import load_checkpoint
 from core.training.history import read_history
-from core.training.loop import Events
 from core.training.schedule import rate
-
-
-class StopAfter(Events):
-    """Wishes to stop before update `updates` + 1."""
-
-    def __init__(self, updates):
-        self.left = updates
-
-    def stopped(self):
-        self.left -= 1
-        return self.left < 0
+from core.training.stage import Events
 
 
 class Killed(BaseException):
@@ -124,7 +114,7 @@ def test_a_training_killed_between_checkpoints_resumes_to_the_bit(make, step):
 
 
 def test_checkpoints_come_by_the_clock_within_an_epoch(make, monkeypatch):
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
     saved = []
 
     class Seen(Events):
@@ -271,7 +261,7 @@ def test_the_history_begins_before_the_first_update_and_follows_the_schedule(mak
 
 @pytest.mark.slow
 def test_long_trainings_log_about_two_hundred_steps_and_more_of_the_first_ones(make, monkeypatch):
-    monkeypatch.setattr(loop, "LOGGED_STEPS", 3)
+    monkeypatch.setattr(stage, "LOGGED_STEPS", 3)
     job = make()
     job.run()
     assert [row["step"] for row in read_history(job.history).kind("step")] == [0, 1, 2, 4, 7, 14, 21]
@@ -342,9 +332,9 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import torch
 from conftest import training
-from core.training import loop
+from core.training import stage
 torch.set_num_threads(1)
-loop.CHECKPOINT_SECONDS = 0.05
+stage.CHECKPOINT_SECONDS = 0.05
 job = training(Path(sys.argv[2]), rows=2000, epochs=2)
 job.run()
 from safetensors.torch import save_file

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 import torch
+from stopping import StopAfter
 from torch.nn import functional as F
 
 from core.exceptions import Cancelled
@@ -15,8 +16,8 @@ from core.text.ids import FIRST, UNKNOWN
 from core.text.token_table import TokenTable
 from core.training.config import TrainingConfig
 from core.training.history import read_history
-from core.training.loop import Events
 from core.training.masked import Guess, Masking, mask
+from core.training.stage import Events
 
 MODEL = ModelConfig(
     width=8,
@@ -34,15 +35,6 @@ def texts(count=60):
     """Each text says one word eight times, so that a hidden one follows from those beside it."""
     random = np.random.default_rng(0)
     return TokenTable.of([[word] * 8 for word in random.integers(FIRST, WORDS, count)])
-
-
-class StopAfter(Events):
-    def __init__(self, updates):
-        self.left = updates
-
-    def stopped(self):
-        self.left -= 1
-        return self.left < 0
 
 
 @pytest.fixture

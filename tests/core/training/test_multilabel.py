@@ -57,7 +57,7 @@ def test_patience_begins_when_a_first_label_is_right(several, value, epochs):
 @pytest.mark.slow
 def test_a_training_of_several_labels_resumes_to_the_same_bits(several, tmp_path):
     from core.exceptions import Cancelled
-    from core.training.loop import Events
+    from core.training.stage import Events
 
     class Stop(Events):
         calls = 0

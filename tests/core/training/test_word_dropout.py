@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 import torch
+from stopping import StopAfter
 
 from core.config import compose
 from core.exceptions import Cancelled, ConfigError
@@ -11,7 +12,6 @@ from core.models.trace import Batch
 from core.text.ids import UNKNOWN
 from core.training import loop
 from core.training.history import read_history
-from core.training.loop import Events
 from core.training.word_dropout import forget_words
 
 
@@ -38,15 +38,6 @@ def test_without_it_nothing_is_drawn():
     before, state = batch(), torch.get_rng_state()
     assert forget_words(before, 0.0) is before
     assert torch.equal(torch.get_rng_state(), state)
-
-
-class StopAfter(Events):
-    def __init__(self, updates):
-        self.left = updates
-
-    def stopped(self):
-        self.left -= 1
-        return self.left < 0
 
 
 @pytest.mark.slow

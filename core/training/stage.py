@@ -1,0 +1,180 @@
+"""What every stage of a training does: batches, updates by a schedule, a checkpoint, a history that goes on."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.exceptions import Cancelled, RunDamaged, SentiscopeError
+from core.training.adamw import AdamW
+from core.training.batches import plan
+from core.training.checkpoint import Checkpoint, Progress, load_checkpoint, save_checkpoint
+from core.training.config import TrainingConfig
+from core.training.device import random_state, restore_random_state
+from core.training.history import HistoryWriter, Row, truncate
+from core.training.schedule import rate
+
+CHECKPOINT_SECONDS = 15.0
+LOGGED_STEPS = 200
+"""About how many steps a long training logs, evenly; before the first of them also 1, 2, 4, 8, …: something to see."""
+Tensors = dict[str, Tensor]
+
+
+class Events:
+    """What others may do while a training runs; here every method does nothing."""
+
+    def stopped(self) -> bool:
+        """Asked before each update: should the training save and end?"""
+        return False
+
+    def row(self, row: Row) -> None:
+        """A row was written to the history."""
+
+    def best(self, model: nn.Module) -> None:
+        """The epoch that just ended is the best so far; `model` has its weights."""
+
+    def saved(self, progress: Progress, steps: int) -> None:
+        """A checkpoint is on disk; `steps` is the number of updates if nothing stops the training early."""
+
+
+class Stage(ABC):
+    """Epochs of AdamW, repeatable to the bit, also when killed and resumed.
+
+    The global generator (dropout) is seeded or restored here, and the batches depend on (seed, epoch) only.
+    """
+
+    config: TrainingConfig
+    history: Path
+    checkpoint: Path
+    device: torch.device
+    events: Events
+    writer: HistoryWriter
+
+    def _prepare(self, groups: Sequence[Mapping[str, Any]], lengths: np.ndarray, epochs: int) -> None:
+        """Before the first step; `groups` as AdamW takes them, `lengths` (n,): tokens of each text."""
+        self.parameters = [parameter for group in groups for parameter in group["params"]]
+        self.optimizer = AdamW(groups)
+        self.lengths = lengths
+        self.epoch_steps = math.ceil(len(lengths) / self.config.batch_size)
+        self.steps = self.epoch_steps * epochs
+        self.progress = Progress()
+
+    @abstractmethod
+    def _learning(self) -> nn.Module:
+        """What learns."""
+
+    @abstractmethod
+    def _loss(self, rows: np.ndarray) -> Tensor:
+        """() of the texts of one batch."""
+
+    @abstractmethod
+    def _end_epoch(self, epoch: int) -> None:
+        """What follows the last batch of an epoch."""
+
+    @abstractmethod
+    def _groups(self) -> dict[str, Tensors]:
+        """What a checkpoint keeps, besides the generators and the moments of AdamW."""
+
+    @abstractmethod
+    def _take(self, groups: Mapping[str, Tensors]) -> None:
+        """Go on from what `_groups` gave."""
+
+    def _inside(self) -> Row:
+        """What every row of the history has besides."""
+        return {}
+
+    def _start(self) -> None:
+        """From the checkpoint if there is one, else from the seed."""
+        self.began = self.saved = time.monotonic()
+        stored = load_checkpoint(self.checkpoint)
+        if stored is None:
+            torch.manual_seed(self.config.seed)
+        else:
+            self._restore(stored)
+        truncate(self.history, self.progress.step or -1)
+
+    def _restore(self, stored: Checkpoint) -> None:
+        try:
+            if stored.progress.step:
+                self.optimizer.restore(stored.groups)
+            self._take(stored.groups)
+            restore_random_state(stored.groups["random"], self.device)
+        except (KeyError, RuntimeError) as error:
+            raise RunDamaged(
+                f"{self.checkpoint}: does not fit this run ({error}); delete it to train from the beginning"
+            ) from error
+        self.progress = stored.progress
+
+    def _run_epoch(self) -> None:
+        """The rest of the epoch that is under way, and what follows it."""
+        config = self.config
+        epoch, done = divmod(self.progress.step, self.epoch_steps)
+        batches = plan(
+            self.lengths, batch_size=config.batch_size, seed=config.seed, epoch=epoch, batching=config.batching
+        )
+        self._learning().train()
+        for rows in batches[done:]:
+            if self.events.stopped():
+                self._save()
+                raise Cancelled("cancelled")
+            if time.monotonic() - self.saved > CHECKPOINT_SECONDS:
+                self._save()
+            self._update(rows, epoch)
+        self._end_epoch(epoch)
+        self._save()
+
+    def _update(self, rows: np.ndarray, epoch: int) -> None:
+        """One step of AdamW on one batch."""
+        lr = self._lr()
+        loss = self._loss(rows)
+        self.optimizer.zero_grad()
+        loss.backward()
+        norm = nn.utils.clip_grad_norm_(self.parameters, self.config.clip or math.inf)
+        if not (math.isfinite(loss.item()) and math.isfinite(norm.item())):
+            raise SentiscopeError(
+                f"the loss is no longer finite at step {self.progress.step + 1} (epoch {epoch + 1}): "
+                "try a smaller training.lr, training.clip=1, or training.precision=float32"
+            )
+        self.optimizer.step(lr)
+        self.progress.step += 1
+        self.progress.loss_sum += loss.item() * len(rows)
+        if self._is_logged(self.progress.step):
+            self._log({"kind": "step", "loss": loss.item(), "lr": lr, "grad_norm": norm.item()}, epoch)
+
+    def _is_logged(self, step: int) -> bool:
+        distance = max(1, self.steps // LOGGED_STEPS)
+        return step % distance == 0 or (step < distance and step.bit_count() == 1)
+
+    def _mean_loss(self) -> float:
+        """Over the rows of the epoch that ends; the next one begins at 0."""
+        mean, self.progress.loss_sum = self.progress.loss_sum / len(self.lengths), 0.0
+        return mean
+
+    def _lr(self) -> float:
+        config = self.config
+        return config.lr * rate(self.progress.step, steps=self.steps, warmup=config.warmup, schedule=config.schedule)
+
+    def _seconds(self) -> float:
+        """Training time so far, with what was resumed."""
+        return self.progress.seconds + time.monotonic() - self.began
+
+    def _log(self, row: Row, epoch: int = 0) -> None:
+        place = {"kind": row["kind"], "step": self.progress.step, "epoch": epoch, "seconds": round(self._seconds(), 3)}
+        row = {**place, **row, **self._inside()}
+        self.writer.write(row)
+        self.events.row(row)
+
+    def _save(self) -> None:
+        self.progress.seconds, self.began = self._seconds(), time.monotonic()
+        groups = {**self._groups(), "random": random_state(self.device), **self.optimizer.moments}
+        save_checkpoint(self.checkpoint, Checkpoint(self.progress, groups))
+        self.saved = time.monotonic()
+        self.events.saved(self.progress, self.steps)
