@@ -15,6 +15,11 @@ from core.exceptions import InputError
 from core.recipes import RECIPES
 from core.runs.budget import LENGTHS
 
+Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed.")]
+Limit = Annotated[int | None, typer.Option(help="Training rows, seeded and stratified; other splits whole.")]
+Name = Annotated[str, typer.Option(help="Name of the run; default: data, model, seed and time.")]
+NoTexts = Annotated[bool, typer.Option("--no-texts", help="Keep no text in the run: --set data.texts=false.")]
+
 
 def train(  # noqa: PLR0913 - each is an option that a person types by name
     context: typer.Context,
@@ -29,12 +34,10 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     ] = "",
     length: Annotated[str, typer.Option(help=f"Epochs and rows at most: {', '.join(LENGTHS)}.")] = "",
     epochs: Annotated[int | None, typer.Option(help="Short for --set training.epochs.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Training rows, seeded and stratified; other splits whole.")] = None,
-    name: Annotated[str, typer.Option(help="Name of the run; default: data, model, seed and time.")] = "",
-    no_texts: Annotated[
-        bool, typer.Option("--no-texts", help="Keep no text in the run: --set data.texts=false.")
-    ] = False,
+    seed: Seed = None,
+    limit: Limit = None,
+    name: Name = "",
+    no_texts: NoTexts = False,
     resume: Annotated[str, typer.Option(metavar="RUN", help="Resume this run, with its own settings, instead.")] = "",
     as_json: Json = False,
 ) -> None:
@@ -58,9 +61,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
                 name=name,
                 on_event=progress.tell,
             )
-    emit(result, as_json, _show_training)
-    if result["status"] != "done":
-        raise typer.Exit(1)
+    _end(result, as_json)
 
 
 def pretrain(
@@ -72,12 +73,10 @@ def pretrain(
     ] = None,
     start: Annotated[str, typer.Option("--from", metavar="RUN", help="Start from this finished run.")] = "",
     settings: Set = None,
-    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed.")] = None,
-    limit: Annotated[int | None, typer.Option(help="Training rows, seeded and stratified; other splits whole.")] = None,
-    name: Annotated[str, typer.Option(help="Name of the run; default: data, model, seed and time.")] = "",
-    no_texts: Annotated[
-        bool, typer.Option("--no-texts", help="Keep no text in the run: --set data.texts=false.")
-    ] = False,
+    seed: Seed = None,
+    limit: Limit = None,
+    name: Name = "",
+    no_texts: NoTexts = False,
     as_json: Json = False,
 ) -> None:
     """Train an encoder that others start from: masked words, then the labels of several data sets at once.
@@ -96,6 +95,11 @@ def pretrain(
             name=name,
             on_event=progress.tell,
         )
+    _end(result, as_json)
+
+
+def _end(result: dict[str, Any], as_json: bool) -> None:
+    """Show what came of a training; exit 1 unless it is done."""
     emit(result, as_json, _show_training)
     if result["status"] != "done":
         raise typer.Exit(1)
