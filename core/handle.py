@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
-    from core.interpret.sentence import SentenceView
+    from core.interpret.sentence import MixView, SentenceView
 
 
 def train(  # noqa: PLR0913 - what a training is chosen by, by name
@@ -30,6 +30,7 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
     model: str = "ndt-01-n3",
     settings: Mapping[str, Any] | None = None,
     *,
+    add: Sequence[str] = (),
     start: str | Run = "",
     recipe: str = "",
     length: str = "",
@@ -47,6 +48,8 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
         data: A registered name (`data_list` has all), a file or a folder.
         model: A preset; `presets` has all.
         settings: Dotted settings on top of it, e.g. `{"training.lr": 1e-3, "model.width": 64}`.
+        add: Short for `data.add`: registered data sets whose training texts join the training split; nothing is judged
+            on them.
         start: Short for `training.start`: a finished run whose tokenizer, words and layers this one starts from.
         recipe: Settings that make small models better, over the preset's and under `settings`: `strong`. What the model
             cannot take is left out, and said.
@@ -67,7 +70,7 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
     """
     store = RunStore()
     short: dict[str, Any] = {"start": _name(start), "recipe": recipe, "length": length, "epochs": epochs, "seed": seed}
-    short |= {"limit": limit, "name": name}
+    short |= {"add": add, "limit": limit, "name": name}
     with _told(on_event) as tell:
         return Run(verbs.train(data, model, settings, **short, store=store, on_event=tell)["run"], store)
 
@@ -315,7 +318,7 @@ class Run:
             texts: The texts, or
             file: `.txt`: a text per line; else a table (CSV, TSV, JSON Lines, XLSX, Parquet).
             to: A file to write in place of the list (`.csv`, `.jsonl` or `.parquet`): every column of `file`, then
-                `predicted` and `probability:CLASS`. Memory does not grow with the rows.
+                `predicted`, `probability:CLASS` and `unknown`. Memory does not grow with the rows.
             settings: How `file` is read, e.g. `{"data.text": "review"}`; without it the column of texts is guessed.
             on_progress: Told what is done, and which share of it.
 
@@ -325,23 +328,89 @@ class Run:
         own: dict[str, Any] = {"settings": settings, "on_progress": on_progress, "store": self.store}
         return verbs.predict(self.name, texts, file=_path(file), to=_path(to), **own)
 
-    def sentence(self, text: str) -> Sentence:
+    def sentence(self, text: str, *, without: verbs.Without = ()) -> Sentence:
         """One text, seen from inside.
 
+        Args:
+            text: Any.
+            without: What is silenced: character n-grams of words, (word, piece), in a model that reads them; `"mix"`:
+                TF-IDF is taken out of the answer, where it is mixed in.
+
         Raises:
+            InputError: There is no such piece, or nothing is mixed in.
             RunDamaged: The model cannot be read, or is not there yet.
         """
-        view = verbs.sentence(self.name, text, self.store)
+        view = verbs.sentence(self.name, text, self.store, without=without)
         return Sentence(self, view, verbs.answer(self.record, view.probabilities))
 
-    def inspect(
-        self, text: str, *, without: Sequence[tuple[str, str]] = (), html: str | Path | None = None
-    ) -> dict[str, Any]:
-        """The same as plain data for JSON; `html` also writes a page with every map, which needs no network.
-
-        `without` silences character n-grams of words, (word, piece), in a model that reads them.
-        """
+    def inspect(self, text: str, *, without: verbs.Without = (), html: str | Path | None = None) -> dict[str, Any]:
+        """The same as plain data for JSON; `html` also writes a page with every map, which needs no network."""
         return verbs.inspect(self.name, text, without=without, html=_path(html), store=self.store)
+
+    def explain(self, text: str, *, method: str = "deletion", target: str = "") -> dict[str, Any]:
+        """What each word of a text does to the log-odds of a class.
+
+        Args:
+            text: Any.
+            method: `deletion`, the log-odds with the word minus without it (the text is read anew), or `shapley`;
+                `gradient` (times input) or `integrated` where it reads vectors of words; beside them, how much a word
+                is read: `attention`, in the last layer, or `collapse`, in the first.
+            target: A class; empty: the one with the highest probability.
+
+        Returns:
+            `words` with `push`, `log_odds`, `completeness`, `agreement` with deletion and attention …; see
+            `core.verbs.explain`.
+
+        Raises:
+            InputError: There is no such method or class, or this model cannot be explained so; the message says which
+                there are.
+        """
+        return verbs.explain(self.name, text, method=method, target=target, store=self.store)
+
+    def parts(self, text: str, *, target: str = "") -> dict[str, Any]:
+        """What silencing each layer, head, component, gate and lexical term does to the log-odds of a class.
+
+        Args:
+            text: Any.
+            target: A class; empty: the one with the highest probability.
+
+        Returns:
+            `parts` with `zero` and `mean`: log-odds with the part minus log-odds where it says nothing, or at every
+            token its mean over the tokens; `log_odds`, `tokens` …; see `core.verbs.parts`.
+
+        Raises:
+            InputError: There is no such class, or this model has no attention.
+        """
+        return verbs.parts(self.name, text, target=target, store=self.store)
+
+    def flip(
+        self,
+        text: str,
+        *,
+        target: str = "",
+        readings: int | None = None,
+        on_progress: Callable[[str, float | None], None] | None = None,
+        stopped: Callable[[], bool] | None = None,
+    ) -> dict[str, Any]:
+        """The smallest change of a text that changes its answer: words deleted, or replaced by candidates.
+
+        Args:
+            text: Any.
+            target: A class, which the answer leaves, or becomes if it is another; empty: the one with the highest
+                probability.
+            readings: Texts that are read at most; 4000 unless given.
+            on_progress: Told what is done, and which share of the readings.
+            stopped: Asked before each 128 readings; True ends the search with what was found.
+
+        Returns:
+            `flip` with `text` and `moves`, or None; `verdict`: `proven`, `smallest found`, `none, proven` or
+            `none found`; `readings`, `moves_allowed` …; see `core.verbs.flip`.
+
+        Raises:
+            InputError: There is no such class, or a number of readings that cannot be.
+        """
+        given: dict[str, Any] = {"on_progress": on_progress, "stopped": stopped, "store": self.store}
+        return verbs.flip(self.name, text, target=target, readings=readings, **given)
 
     def figure(
         self,
@@ -520,6 +589,11 @@ class Sentence:
     def unknown(self) -> tuple[bool, ...]:
         """(L,): True where the vocabulary lacks the token."""
         return self.view.unknown
+
+    @property
+    def mix(self) -> MixView | None:
+        """`network`, `tfidf` and `mixture` by class, and the `weight` of the network; None: nothing is mixed in."""
+        return self.view.mix
 
     @property
     def maps(self) -> tuple[np.ndarray, ...]:

@@ -28,9 +28,11 @@ _MAP = """
 .sentiscope-map td{width:1.6em;height:1.6em;min-width:1.6em;padding:0!important;border:1px solid #FDFCFA!important}
 """
 """Above the styles that notebooks have for tables of their own."""
-# Zero is the page; blue adds, orange takes away.
-_PAGE, _PLUS, _MINUS = ((253, 252, 250), (11, 99, 165), (190, 78, 8))
-_BAR = '<div style="background:#0B63A5;height:.8em;width:{width:.2f}em;min-width:1px"></div>'
+# Zero is the page, more weight is more ink.
+_PAGE, _INK = (253, 252, 250), (34, 38, 43)
+_STRIPES = "repeating-linear-gradient(135deg,#FDFCFA 0 2px,transparent 2px 5px)"
+"""Over the ink of what is taken away."""
+_BAR = '<div style="background:#5C636B;height:.8em;width:{width:.2f}em;min-width:1px"></div>'
 
 
 def facts(shown: Mapping[str, Any]) -> str:
@@ -38,7 +40,7 @@ def facts(shown: Mapping[str, Any]) -> str:
     words = [shown["status"]]
     if "config" in shown:
         words += [
-            f"{shown['preset']} on {shown['config']['data']['name']}",
+            f"{shown['described']} on {shown['config']['data']['name']}",
             f"{count(shown['parameters'])} parameters" if shown["parameters"] else "",
             f"{shown['seconds']:.0f} s of training" if shown["seconds"] else "",
         ]
@@ -67,8 +69,14 @@ def sentence(view: SentenceView, answer: str) -> str:
     note = unknown_note(view.unknown_words)
     return (
         f"<div><q>{escape(view.text)}</q><br>{f'<em>{note}</em><br>' if note else ''}<strong>{escape(answer)}</strong>"
-        f"<table><tbody>{chances}</tbody></table>{_inside(view)}</div>"
+        f"<table><tbody>{chances}</tbody></table>{_mixture(view)}{_inside(view)}</div>"
     )
+
+
+def _mixture(view: SentenceView) -> str:
+    """What the answer is made of, where TF-IDF is mixed in."""
+    parts = view.mix.parts if view.mix else {}
+    return _table([{"": part, **{name: f"{p:.3f}" for name, p in said.items()}} for part, said in parts.items()])
 
 
 def _inside(view: SentenceView) -> str:
@@ -83,8 +91,8 @@ def _inside(view: SentenceView) -> str:
     full = float(abs(mean).max()) or 1.0
     heads = f"mean of {len(last)} heads" if len(last) > 1 else "one head"
     caption = (
-        f"Layer {len(view.layers)}, {heads}. Rows read, columns are read; blue adds, orange takes away, full colour "
-        f"is {full:.3g}. A weight is not an explanation."
+        f"Layer {len(view.layers)}, {heads}. Rows read, columns are read; full ink is {full:.3g}"
+        f"{', hatched: taken away' if bool((mean < 0).any()) else ''}. A weight is not an explanation."
     )
     return f'<style>{_MAP}</style><div class="sentiscope-map">{_map_table(view, mean, caption, full)}</div>'
 
@@ -101,7 +109,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _map_table(view: SentenceView, weights: np.ndarray, caption: str, full: float) -> str:
-    """One map (L, L), rows read; `full` is the weight that is shown in full colour."""
+    """One map (L, L), rows read; `full` is the weight that is shown in full ink."""
     head = "".join(f'<th scope="col">{escape(token)}</th>' for token in view.tokens)
     rows = "".join(
         f'<tr><th scope="row">{escape(token)}</th>{"".join(_cell(float(weight), full) for weight in row)}</tr>'
@@ -115,6 +123,6 @@ def _map_table(view: SentenceView, weights: np.ndarray, caption: str, full: floa
 
 def _cell(weight: float, full: float) -> str:
     strength = min(1.0, abs(weight) / full)
-    end = _PLUS if weight >= 0 else _MINUS
-    r, g, b = (round(page + strength * (colour - page)) for page, colour in zip(_PAGE, end, strict=True))
-    return f'<td title="{weight:+.4f}" style="background:rgb({r},{g},{b})"></td>'
+    r, g, b = (round(page + strength * (ink - page)) for page, ink in zip(_PAGE, _INK, strict=True))
+    stripes = f"{_STRIPES}," if weight < 0 else ""
+    return f'<td title="{weight:+.4f}" style="background:{stripes}rgb({r},{g},{b})"></td>'

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from core.behaviour.suite import Suite
     from core.data.inspect import FileReport
     from core.data.table import Dataset
+    from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
     from core.runs.judged import Offered
     from core.runs.load import LoadedRun
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from dashboard.figures.boards import Board
     from dashboard.figures.curves import Curves, Line, NumberLine, Place
     from dashboard.figures.decisions import Floats, Integers, Report
+    from dashboard.figures.pushed import Pushed
 
 
 @st.cache_resource
@@ -461,8 +463,8 @@ def weights_fingerprint(run: str) -> str:
     """What a model's results are keyed by; empty if the run has no weights."""
     path = store().path(run) / WEIGHTS
     version = file_version(path)
-    # The temperature is known last, when the weights have long been read by somebody who could not wait.
-    return f"{_weights_fingerprint(str(path), version)} {store().read(run).temperature}" if version else ""
+    # That is known last, when the weights have long been read by somebody who could not wait.
+    return f"{_weights_fingerprint(str(path), version)} {store().read(run).answering}" if version else ""
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
@@ -518,16 +520,53 @@ def sentence(run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
+    return _sentence(*_read_by(run, text), edits, text)
+
+
+def _read_by(run: str, text: str) -> tuple[str, str, str, str]:
+    """What a cache knows a reading by: folder, run, its weights and the text's hash.
+
+    A person's text never becomes part of a cache key as it is.
+    """
     key = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return _sentence(str(store().path(run).parent), run, weights_fingerprint(run), key, edits, text)
+    return str(store().path(run).parent), run, weights_fingerprint(run), key
 
 
 @st.cache_resource(max_entries=48, show_spinner=False)  # read only; arrays of L × L are not worth copying
 def _sentence(folder: str, run: str, weights: str, key: str, edits: Edits, _text: str) -> SentenceView:
-    """`key` is the text's hash: a person's text never becomes part of a cache key as it is."""
     from dashboard.figures.files import look_inside
 
     return look_inside(_loaded(folder, run, weights), _text, edits)
+
+
+def pushed(run: str, text: str, target: str) -> Pushed:
+    """What each word of a text does to the log-odds of a class, as the run was trained.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    return _pushed(*_read_by(run, text), target, text)
+
+
+@st.cache_resource(max_entries=48, show_spinner="Leaving out one word after the other")
+def _pushed(folder: str, run: str, weights: str, key: str, target: str, _text: str) -> Pushed:
+    from dashboard.figures.files import push_words
+
+    return push_words(_loaded(folder, run, weights), _text, target)
+
+
+def parts(run: str, text: str, target: str) -> Parts:
+    """What each part of the model does to them, as the run was trained.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    return _parts(*_read_by(run, text), target, text)
+
+
+@st.cache_resource(max_entries=48, show_spinner="Silencing one part after the other")
+def _parts(folder: str, run: str, weights: str, key: str, target: str, _text: str) -> Parts:
+    return _loaded(folder, run, weights).parts(_text, target)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -37,7 +37,7 @@ def write(view: SentenceView, file: Path, record: RunRecord, answer: str = "") -
         InputError: the file cannot be written.
     """
     try:
-        whole = page(view, run=record.run, model=record.preset, minus=subtracts(record), answer=answer)
+        whole = page(view, run=record.run, model=record.described, minus=subtracts(record), answer=answer)
         file.write_text(whole, encoding="utf-8", errors="replace")
     except OSError as error:
         raise InputError(f"--html {file}: cannot be written ({error.strerror})") from error
@@ -66,11 +66,21 @@ def page(view: SentenceView, *, run: str, model: str, minus: bool = False, answe
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{escape(run)}: {escape(said)}</title><style>{_STYLE}</style></head><body>"
         f"{doubt}"
-        f"<h1>{escape(said)}</h1><p>{escape(view.text)}</p><ul>{chances}</ul>"
+        f"<h1>{escape(said)}</h1><p>{escape(view.text)}</p><ul>{chances}</ul>{_mixture(view)}"
         f'<p>Read as: {tokens}</p>{cut}{padding}<p class="note">Run {escape(run)}, model {escape(model)}. '
         "A weight shows where a head looks; it is not an explanation of the prediction.</p>"
         f"{inside}</body></html>"
     )
+
+
+def _mixture(view: SentenceView) -> str:
+    """What the answer is made of, where TF-IDF is mixed in."""
+    parts = view.mix.parts if view.mix else {}
+    rows = (
+        f"<li>{escape(part)}: {', '.join(f'P({escape(name)}) = {value:.3f}' for name, value in said.items())}</li>"
+        for part, said in parts.items()
+    )
+    return f'<ul class="note">{"".join(rows)}</ul>' if parts else ""
 
 
 def _figures(view: SentenceView, minus: bool) -> str:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # URL parameters: a link with these restores what is on screen. Each is the key of a widget with bind="query-params".
 RUN = "run"
@@ -83,6 +87,23 @@ SWEEP_PART = "sweep-form-"
 SWEEP_PROBLEM = "sweep-problem"
 SUITE_FILE = "suite-file"
 SUITE_PROBLEM = "suite-problem"
+SERIES = "sentence-series"
+
+
+@dataclass(frozen=True)
+class Series:
+    """Sentences of a data set among which one was chosen."""
+
+    page: str
+    """Where; its file without ending."""
+    texts: tuple[str, ...]
+    labels: tuple[str, ...]
+    place: int = 0
+
+    @property
+    def label(self) -> str:
+        """What the data says that the chosen one is."""
+        return self.labels[self.place]
 
 
 def run() -> str:
@@ -252,6 +273,32 @@ def go(page: str, **values: str | Sequence[str]) -> None:
     for key, value in values.items():
         st.session_state[key] = value
     st.switch_page(f"screens/{page}.py", query_params=values)
+
+
+def look_inside(page: str, rows: pd.DataFrame, place: int, **values: str) -> None:
+    """Open a row on Sentence, with the others to go on to and the way back.
+
+    Args:
+        page: Where it was chosen; its file without ending.
+        rows: `text` and `label`, in the order shown.
+        place: Which of them.
+        values: As of `go`.
+    """
+    series = Series(page, tuple(map(str, rows["text"])), tuple(map(str, rows["label"])), place)
+    put(SERIES, series)
+    go("sentence", **{TEXT: series.texts[place], **values})
+
+
+def series(text: str) -> Series | None:
+    """The sentences among which this one was chosen; None of any other."""
+    found: Series | None = st.session_state.get(SERIES)
+    return found if found is not None and found.texts[found.place] == text else None
+
+
+def show_row(series: Series, place: int) -> None:
+    """Go on to another of them; a callback."""
+    put(SERIES, replace(series, place=place))
+    put(TEXT, series.texts[place])
 
 
 def current(key: str) -> str:

@@ -16,7 +16,7 @@ from core.behaviour.suite import Suite
 from core.cache import cache_folder
 from core.exceptions import InputError, StorageError
 from core.fingerprint import file_fingerprint, fingerprint
-from core.runs.record import TOKENIZER, WEIGHTS
+from core.runs.record import MIX, SPEAKING
 from core.runs.store import RunStore
 
 log = logging.getLogger(__name__)
@@ -74,11 +74,13 @@ def probabilities(store: RunStore, run: str, texts: Sequence[str], classes: int)
 
 def _kept(store: RunStore, run: str, texts: Sequence[str]) -> Path | None:
     """The file of these answers, named by all that they depend on; None where the run lacks its model."""
+    record = store.read(run)
+    names = [name for name in SPEAKING if record.mix_weight is not None or not name.startswith(MIX)]
     try:
-        model = [file_fingerprint(store.path(run) / name) for name in (WEIGHTS, TOKENIZER)]
+        model = [file_fingerprint(store.path(run) / name) for name in names]
     except OSError:
         return None
-    asked = {"model": model, "temperature": store.read(run).temperature, "texts": list(texts)}
+    asked = {"model": model, "answering": record.answering, "texts": list(texts)}
     return cache_folder() / FOLDER / f"{fingerprint(asked)}.npy"
 
 

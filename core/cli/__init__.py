@@ -15,7 +15,7 @@ from core.cli import data, runs, sweeps
 from core.cli.behaviour import behave
 from core.cli.comparison import compare
 from core.cli.evaluation import evaluate
-from core.cli.inside import figures, inspect, project
+from core.cli.inside import explain, figures, flip, inspect, project
 from core.cli.machine import dashboard, doctor
 from core.cli.models import presets
 from core.cli.prediction import predict
@@ -34,6 +34,8 @@ for command in (
     behave,
     predict,
     inspect,
+    explain,
+    flip,
     project,
     figures,
     presets,

@@ -49,7 +49,7 @@ def _show(result: dict[str, Any]) -> None:
     rows = [
         {
             "": letters[run["name"]],
-            "model": run["name"],
+            "model": ", ".join(filter(None, (run["name"], run["mixture"]))),
             "runs": len(run["runs"]),
             **{title(m): _measured(run["metrics"][m]) for m in metrics},
         }

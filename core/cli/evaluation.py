@@ -71,8 +71,9 @@ def _show_evaluation(result: dict[str, Any]) -> None:
         ]
         tabulate(counts, ("true", *columns))
     _show_reasons(result["left_out"])
-    if said := result["calibration"]["note"]:
-        say(said)
+    for about in filter(None, (result["mix"], result["calibration"])):
+        if about["note"]:
+            say(about["note"])
     if "by" in result:
         _show_groups(result["by"], "accuracy" if result["task"] == "single" else "f1_macro")
     _show_costs(result.get("costs", {}))

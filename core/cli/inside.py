@@ -1,4 +1,4 @@
-"""`sentiscope inspect`, `project` and `figures`."""
+"""`sentiscope inspect`, `explain`, `flip`, `project` and `figures`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from core import verbs
 from core.cells import decimals
-from core.cli.printing import Json, Run, emit, pairs, say, tabulate, teller
+from core.cli.printing import Json, Run, emit, out, pairs, say, tabulate, teller, visible
 from core.data.findings import plural
+from core.exceptions import InputError
+from core.numbers import count, signed
+from core.runs.worker import stop_signals
 
-WITHOUT = "--without: write word=piece, e.g. unwatchable=<unw"
+WITHOUT = "--without: write word=piece, e.g. unwatchable=<unw, or mix"
+BAR = 24
+"""Signs of the largest push."""
+VERDICTS = {
+    "proven": "proven: no smaller set of moves changes the answer, and no other of this size moves it more",
+    "smallest found": "smallest found: not every set of moves of this size or below was read",
+    "none, proven": "proven: none of the moves changes the answer",
+    "none found": "none found: not every set of moves was read",
+}
 OPTIONS = "--with: write name=value, e.g. threshold=0.7"
 
 
@@ -21,14 +33,56 @@ def inspect(
     text: Annotated[str, typer.Argument(help="One text.")],
     without: Annotated[
         list[str] | None,
-        typer.Option(metavar="WORD=PIECE", help="Silence a piece of a word, where the model reads pieces; repeat."),
+        typer.Option(
+            metavar="WORD=PIECE|mix",
+            help="Silence a piece of a word, where the model reads pieces, or take out what is mixed into the answer; "
+            "repeat.",
+        ),
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Also write a page with every map.")] = None,
     as_json: Json = False,
 ) -> None:
     """Tokens, prediction and every attention map of one text."""
-    pieces = tuple(pairs(without or [], WITHOUT).items())
-    emit(verbs.inspect(run, text, without=pieces, html=html), as_json, _show_inside)
+    asked = without or []
+    pieces = pairs([each for each in asked if each != verbs.MIXED], WITHOUT).items()
+    mix = [verbs.MIXED] if verbs.MIXED in asked else []
+    emit(verbs.inspect(run, text, without=[*mix, *pieces], html=html), as_json, _show_inside)
+
+
+def explain(
+    run: Run,
+    text: Annotated[str, typer.Argument(help="One text.")],
+    method: Annotated[
+        str, typer.Option(help="deletion (default), shapley, gradient, integrated, attention or collapse.")
+    ] = "",
+    target: Annotated[str, typer.Option(metavar="CLASS", help="Default: the one with the highest probability.")] = "",
+    parts: Annotated[
+        bool, typer.Option("--parts", help="Layers, heads, components, gates and lexical terms in place of words.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """What each word of a text, or each part of the model, does to the answer, in log-odds of a class."""
+    if not parts:
+        emit(verbs.explain(run, text, method=method or "deletion", target=target), as_json, _show_pushes)
+    elif method:
+        raise InputError("--method is of words: leave it out, or leave --parts out")
+    else:
+        emit(verbs.parts(run, text, target=target), as_json, _show_parts)
+
+
+def flip(
+    run: Run,
+    text: Annotated[str, typer.Argument(help="One text.")],
+    target: Annotated[
+        str, typer.Option(metavar="CLASS", help="That the answer leaves or becomes; default: the most probable one.")
+    ] = "",
+    readings: Annotated[int | None, typer.Option(help="Texts that are read at most; default: 4000.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The fewest words to delete or replace until the answer changes. Ctrl-C stops and shows what was found."""
+    with stop_signals() as signalled:
+        found = verbs.flip(run, text, target=target, readings=readings, on_progress=teller(), stopped=signalled.is_set)
+    emit(found, as_json, _show_flip)
 
 
 def project(
@@ -71,6 +125,91 @@ def figures(
     emit(made, as_json, _show_figures)
 
 
+def _show_pushes(result: dict[str, Any]) -> None:
+    _show_log_odds(result)
+    words = result["words"]
+    bars = _bars([each["push"] for each in words])
+    rows = [
+        {"word": each["word"], "push": signed(each["push"], 3), "±": decimals(each.get("error")), "": bar}
+        for each, bar in zip(words, bars, strict=True)
+    ]
+    if words:
+        tabulate(rows, ("word", "push", *(["±"] if "error" in words[0] else []), ""))
+    if whole := result["completeness"]:
+        said = f"{signed(whole['at_reference'])} of {whole['reference']}"
+        say(f"pushes add up from {said}; error {signed(whole['error'], 3)} after {count(whole['steps'])} steps")
+    for other, rho in result["agreement"].items():
+        if rho is not None:
+            say(f"{other} agrees with {result['method']}: ρ = {signed(rho).lstrip('+')} ({plural(len(words), 'word')})")
+
+
+def _show_parts(result: dict[str, Any]) -> None:
+    _show_log_odds(result)
+    bars = _bars([each["zero"] for each in result["parts"]])
+    rows = [
+        {
+            "part": _part(each, result["tokens"]),
+            "zero": signed(each["zero"], 3),
+            "mean": signed(each["mean"], 3),
+            "": bar,
+        }
+        for each, bar in zip(result["parts"], bars, strict=True)
+    ]
+    tabulate(rows, ("part", "zero", "mean", ""))
+
+
+def _part(part: dict[str, Any], tokens: list[str]) -> str:
+    """Counted as on the pages: components from 0, all else from 1."""
+    layer, head = f"layer {part['layer'] + 1}", f"head {part.get('head', 0) + 1}"
+    return {
+        "layer": f"{layer} all heads",
+        "head": f"{layer} {head}",
+        "component": f"{layer} A{part.get('component')}",
+        "map": f"{layer} {head} A{part.get('component')}",
+        "gate": f"{layer} gate of {tokens[part.get('token', 0)] if tokens else ''}",
+        "lexical": f"{layer} lexical term",
+    }[part["kind"]]
+
+
+def _show_log_odds(result: dict[str, Any]) -> None:
+    """The answer, and what to know before it."""
+    if result["note"]:
+        say(result["note"])
+    say(f"{verbs.answer_line(result['prediction'])}; log-odds of {result['target']} {signed(result['log_odds'])}")
+
+
+def _bars(pushes: list[float]) -> list[str]:
+    """Plus and minus signs, `BAR` of them for the largest."""
+    largest = max(map(abs, pushes), default=0.0) or 1.0
+    return [("+" if push > 0 else "-") * round(BAR * abs(push) / largest) for push in pushes]
+
+
+def _show_flip(result: dict[str, Any]) -> None:
+    if result["note"]:
+        say(result["note"])
+    say(verbs.answer_line(result))
+    if flipped := result["flip"]:
+        out.print(_marked(result["text"], flipped["moves"]), soft_wrap=True)
+        say(verbs.answer_line(flipped))
+    say(VERDICTS[result["verdict"]])
+    allowed, words = result["moves_allowed"], plural(result["moves_allowed"]["words"], "word")
+    say(
+        f"moves: of {words} up to {allowed['deletions']} deleted, or up to {allowed['replacements']} deleted or "
+        f"replaced, {plural(len(allowed['with']), 'replacement')} in all; {plural(result['readings'], 'text')} read"
+    )
+
+
+def _marked(text: str, moves: list[dict[str, Any]]) -> Text:
+    """The text as typed, with [-deleted-] words and {+new+} ones behind those that they replace."""
+    shown, at = Text(), 0
+    for move in moves:
+        shown.append(visible(text[at : move["start"]])).append(visible(f"[-{move['word']}-]"), "strike")
+        if move["with"] is not None:
+            shown.append(visible(f"{{+{move['with']}+}}"), "bold")
+        at = move["end"]
+    return shown.append(visible(text[at:]))
+
+
 def _show_map(result: dict[str, Any]) -> None:
     what = f"{result['method']}, {result['dimensions']}-D, {result['split']}, n = {result['n']}"
     say(f"{what}{'' if result['computed'] else ' (was there)'}: {result['file']}")
@@ -91,6 +230,8 @@ def _show_inside(result: dict[str, Any]) -> None:
     if result["note"]:
         say(result["note"])
     say(verbs.answer_line(prediction))
+    for part, chances in (result["mix"] or {"parts": {}})["parts"].items():
+        say(f"{part}: {', '.join(f'{name} {decimals(p)}' for name, p in chances.items())}")
     say("tokens: " + " | ".join(result["tokens"]))
     for token, unknown, pieces in zip(result["tokens"], result["unknown"], result["pieces"] or (), strict=False):
         if unknown:

@@ -25,6 +25,10 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     context: typer.Context,
     data: Annotated[str, typer.Option(help="A registered name, a file or a folder.")] = "built-in",
     model: Annotated[str, typer.Option(help="A preset; `sentiscope presets` lists all.")] = "ndt-01-n3",
+    add: Annotated[
+        list[str] | None,
+        typer.Option(help="A registered data set whose training texts join the training split; repeat for more."),
+    ] = None,
     start: Annotated[
         str, typer.Option("--from", metavar="RUN", help="Start from what this finished run has learned.")
     ] = "",
@@ -52,6 +56,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
                 data,
                 model,
                 parse_settings(settings or []) | ({"data.texts": False} if no_texts else {}),
+                add=add or [],
                 start=start,
                 recipe=recipe,
                 length=length,
@@ -113,7 +118,8 @@ def _given(context: typer.Context) -> set[str]:
 
 
 def _show_training(result: dict[str, Any]) -> None:
-    say(f": {result['status']} in {result['seconds']:.0f} s", head=result["run"])
+    ended = f"{result['status']} in {result['seconds']:.0f} s"
+    say(f": {', '.join(filter(None, (ended, result['mixture'])))}", head=result["run"])
     if start := result.get("start"):
         say(f"Started from {verbs.started(start)}")
     rows = verbs.scores(result)

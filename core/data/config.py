@@ -71,6 +71,16 @@ class DataConfig:
         "",
         help="Registered data sets, with commas between, whose texts beyond train are left out of the training split.",
     )
+    add: str = setting(
+        "",
+        help="Registered data sets, with commas between, whose training texts join the training split; nothing is "
+        "judged on them, but the temperature is fitted on their validation rows too.",
+    )
+    add_limit: int = setting(
+        0,
+        help="Of each set in `add` at most this many training rows (seeded, stratified), and validation rows; 0: all.",
+        within=(0, 1_000_000_000),
+    )
     texts: bool = setting(
         True,
         help="Keep the texts and columns of the splits in the run; false: no file of it holds one, and pages read them "
@@ -114,6 +124,7 @@ class DataConfig:
             "order",
             "split",
             "apart",
+            "add",
         ):
             if "\0" in (text := getattr(self, name)) or len(text) > LONGEST:
                 raise ConfigError(f"data.{name}={text!r:.60}: at most {LONGEST} characters, and no NUL among them")
@@ -150,6 +161,10 @@ class DataConfig:
     def kept_apart(self) -> tuple[str, ...]:
         """The names in `apart`."""
         return tuple(_listed(self.apart))
+
+    def added(self) -> tuple[str, ...]:
+        """The names in `add`."""
+        return tuple(_listed(self.add))
 
     def shares(self) -> tuple[float, float, float]:
         """The three shares of `split`.

@@ -7,6 +7,7 @@ import difflib
 import hashlib
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.folders import WordLabelled, named
 from core.data.layout import find_layout
-from core.data.mixture import kept_apart, mixture
+from core.data.mixture import kept_apart, mixture, with_added
 from core.data.sources import SOURCES, Registered, parts
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
 from core.exceptions import ConfigError, DataError, NotAvailable
@@ -33,15 +34,17 @@ _UNSPLIT_SHARES = (0.8, 0.1, 0.1)
 Splits = dict[str, pd.DataFrame]
 
 
-def load(config: DataConfig) -> Dataset:
+def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
     """The labelled texts that `config` names, cut into train, validation and test by the rules of their source.
 
     Given splits are kept. Without a test split the validation split is halved, without a validation split a tenth of
     train is taken (or what the source says), a single table is cut 80/10/10; `config.split` pools and cuts anew;
     `config.folds` pools all but a given test split, which it leaves out, and holds one part out as test. Every
     cut is stratified and seeded (a text with several labels counts as its rarest one, `splits.strata`). Classes that
-    train lacks leave the other splits. A mixture (`a+b`) joins the splits of its parts, each cut by its own rules. What
-    was done stands in `notes`.
+    train lacks leave the other splits. A mixture (`a+b`) joins the splits of its parts, each cut by its own rules; the
+    training texts of `config.add` join the training split alone. What was done stands in `notes`.
+
+    Not `to_train`, the added sets and those kept apart, which may not be here, are not read: all but train is the same.
 
     Raises:
         DataError: if name, path or content cannot be used.
@@ -51,19 +54,24 @@ def load(config: DataConfig) -> Dataset:
     """
     refuse_elsewhere(config.name)
     source = SOURCES.get(config.name)
-    mixed, beyond = parts(config.name), _apart(config)
+    mixed, more = parts(config.name), _registered("add", config.added()) if to_train else ()
+    beyond = _registered("apart", config.kept_apart()) if to_train else ()
     if mixed:
         found, where = mixture(mixed, config, load), ", ".join(mixed)
         config = dataclasses.replace(config, split="", folds=0, fold=0)
     else:
         found, where = _named_source(source, config) if source else _path(config)
-    found = _named_anew(found, config)
+    alone = DataConfig(classes=config.classes, seed=config.seed)
+    added = {name: load(dataclasses.replace(alone, name=name, limit=config.add_limit)) for name in more}
+    others = [label for each in added.values() for label in each.classes] if to_train else [*config.renamed()]
+    found = _named_anew(found, config, others if config.add else ())
     coded = {name: labelled.encode(rows, found.classes) for name, rows in found.splits.items()}
     coded, classes, dropped = _only_trained(coded, found.classes)
     arranged, made = _arrange(coded, config, source)
     arranged, classes, dropped_again = _only_trained(arranged, classes)
     _refuse_empty(arranged, config.name)
-    arranged, held_out = kept_apart(arranged, beyond, load)
+    arranged, beside, joined = with_added(arranged, classes, added, config)
+    arranged, held_out = kept_apart(arranged, (*beyond, *more), load)
     cut_to = []
     if config.limit and config.limit < len(arranged[TRAIN]):
         arranged[TRAIN], note = _limited(arranged[TRAIN], config, len(classes))
@@ -74,20 +82,29 @@ def load(config: DataConfig) -> Dataset:
         splits=arranged,
         classes=classes,
         fingerprint=_fingerprint(arranged, classes),
-        language=_shared_language(mixed or (config.name,)),
-        licence="; ".join(f"{name}: {SOURCES[name].licence}" for name in mixed) or (source.licence if source else ""),
+        language=_shared_language((*(mixed or (config.name,)), *more)),
+        licence=_licence(mixed or ((config.name,) if source else ()), more),
         source=f"{source.title} ({source.citation}), from {where}" if source else where,
         task=found.task,
         ordered=bool(config.order) or (source is not None and source.ordered and not config.rename),
-        notes=(*found.notes, *dropped, *made, *dropped_again, *held_out, *cut_to),
+        beside=beside,
+        notes=(*found.notes, *dropped, *made, *dropped_again, *joined, *held_out, *cut_to),
     )
 
 
-def _apart(config: DataConfig) -> tuple[str, ...]:
-    names = config.kept_apart()
+def _registered(setting: str, names: tuple[str, ...]) -> tuple[str, ...]:
     if strange := [name for name in names if name not in SOURCES]:
-        raise ConfigError(f"data.apart: '{strange[0]:.60}' is no registered data set; `sentiscope data list` shows all")
+        raise ConfigError(
+            f"data.{setting}: '{strange[0]:.60}' is no registered data set; `sentiscope data list` shows all"
+        )
     return names
+
+
+def _licence(names: tuple[str, ...], more: tuple[str, ...]) -> str:
+    """Of each set under its name; of one alone as it is."""
+    if len(names) == 1 and not more:
+        return SOURCES[names[0]].licence
+    return "; ".join(f"{name}: {SOURCES[name].licence}" for name in (*names, *more))
 
 
 def _shared_language(names: tuple[str, ...]) -> str:
@@ -134,10 +151,13 @@ def _path(config: DataConfig) -> tuple[WordLabelled, str]:
     return WordLabelled({WHOLE: file.rows}, file.classes, notes, file.report.task), str(path)
 
 
-def _named_anew(found: WordLabelled, config: DataConfig) -> WordLabelled:
-    """Labels renamed, merged and left out, and the classes in their order, as the settings say."""
+def _named_anew(found: WordLabelled, config: DataConfig, others: Sequence[str] = ()) -> WordLabelled:
+    """Labels renamed, merged and left out, and the classes in their order, as the settings say.
+
+    A label that only the added sets have (`others`) is renamed there.
+    """
     names, order = config.renamed(), config.ordered()
-    if strange := [old for old in names if old not in found.classes]:
+    if strange := [old for old in names if old not in (*found.classes, *others)]:
         raise ConfigError(f"data.rename: no label '{strange[0]:.60}'; the labels are {', '.join(found.classes)}")
     classes = tuple(dict.fromkeys(new for old in found.classes if (new := names.get(old, old))))
     kept, notes = {}, []

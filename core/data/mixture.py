@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,8 @@ import pandas as pd
 from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.folders import WordLabelled
-from core.data.table import TRAIN, Dataset
+from core.data.labelled import is_several
+from core.data.table import TRAIN, VALIDATION, Dataset
 from core.exceptions import ConfigError, DataError
 from core.text.config import TextConfig
 from core.text.normalise import prepare_all
@@ -32,13 +34,13 @@ def mixture(names: Sequence[str], config: DataConfig, load: Load) -> WordLabelle
 
     Args:
         names: registered names, in order.
-        config: how the parts are cut; its `rename`, `order`, `limit` and `apart` are those of the whole.
+        config: how the parts are cut; its `rename`, `order`, `limit`, `apart` and `add` are those of the whole.
         load: what loads one of them.
 
     Raises:
         DataError: a part with several labels per text.
     """
-    alone = dataclasses.replace(config, rename="", order="", limit=0, apart="")
+    alone = dataclasses.replace(config, rename="", order="", limit=0, apart="", add="")
     parts = [load(dataclasses.replace(alone, name=name)) for name in names]
     if several := [name for name, part in zip(names, parts, strict=True) if part.task == "multi"]:
         raise DataError(f"'{several[0]}' has several labels per text and cannot be mixed with others")
@@ -67,6 +69,58 @@ def kept_apart(given: Splits, names: Iterable[str], load: Load) -> tuple[Splits,
             raise ConfigError(f"data.apart={name}: every training text stands there too; nothing is left")
         notes += note
     return given, notes
+
+
+class Joined(NamedTuple):
+    """What added sets come to."""
+
+    splits: Splits
+    """With their training texts behind those of train."""
+    beside: pd.DataFrame | None
+    """Their validation rows, text and label: nothing is judged on them, only the temperature is fitted on them too."""
+    notes: list[str]
+    """What was left out."""
+
+
+def with_added(given: Splits, classes: Sequence[str], added: Mapping[str, Dataset], config: DataConfig) -> Joined:
+    """The splits with the training texts of further data sets, of each at most `config.add_limit`.
+
+    Their labels are renamed as the whole is. Rows of a class that the data do not have stay out, and so do texts of
+    the data's other splits. With anything added, train keeps the columns that all have, and a column `corpus`.
+
+    Raises:
+        DataError: the data or an added set have several labels per text.
+    """
+    if not added:
+        return Joined(given, None, [])
+    if several := [name for name, each in added.items() if each.task == "multi"] or (
+        [config.name] if is_several(given[TRAIN]["label"]) else []
+    ):
+        raise DataError(f"data.add: '{several[0]:.60}' has several labels per text; added sets need one label each")
+    judged, notes = _judged(given), list[str]()
+    frames = [given[TRAIN] if CORPUS in given[TRAIN] else given[TRAIN].assign(corpus=config.name)]
+    beside = []
+    for name, each in added.items():
+        known = _of_classes(each, TRAIN, classes, config)
+        if strange := len(each.splits[TRAIN]) - len(known):
+            notes.append(f"{name}: train: {plural(strange, 'row')} of other classes left out")
+        kept, left = _kept({TRAIN: known}, judged, "the other splits")
+        notes += [f"{name}: {note}" for note in left]
+        frames.append(kept[TRAIN].assign(corpus=name))
+        held = _of_classes(each, VALIDATION, classes, config)[["text", "label"]]
+        beside.append(held.sample(min(config.add_limit or len(held), len(held)), random_state=config.seed))
+    train = pd.concat(frames, join="inner", ignore_index=True)
+    return Joined({**given, TRAIN: train}, pd.concat(beside, ignore_index=True), notes)
+
+
+def _of_classes(added: Dataset, split: str, classes: Sequence[str], config: DataConfig) -> pd.DataFrame:
+    """The rows of a split whose class, renamed, is one of `classes`, with its number there."""
+    names = config.renamed()
+    said = [names.get(label, label) for label in added.classes]
+    codes = {old: classes.index(new) for old, new in enumerate(said) if new in classes}
+    rows = added.splits[split]
+    rows = rows[rows["label"].isin(codes)].reset_index(drop=True)
+    return rows.assign(label=rows["label"].map(codes).astype("int64"))
 
 
 def _judged(splits: Splits) -> set[str]:

@@ -24,7 +24,8 @@ class Dataset:
     Each split is a frame with a fresh 0..n-1 index and the columns `text` (str, never missing, never blank) and
     `label` (int64, position in `classes`; of a multi-label task a rising tuple of positions), plus whatever columns
     the source carries (phenomenon, domain, id …).
-    Besides train, validation and test there may be further evaluation splits (the built-in corpus has `challenge`).
+    Besides train, validation and test there may be further evaluation splits (the built-in corpus has `challenge` and
+    `everyday`).
     """
 
     name: str
@@ -44,6 +45,8 @@ class Dataset:
     """Whether `classes` stand in an order, the worst first."""
     notes: tuple[str, ...] = field(default_factory=tuple)
     """What was found and done on loading, each with its count: rows left out, splits made, classes dropped."""
+    beside: pd.DataFrame | None = None
+    """Validation rows of added sets, text and label: the temperature is fitted on them too, and nothing else."""
 
     @property
     def scale(self) -> bool:

@@ -32,7 +32,9 @@ def parameter_count(model: nn.Module) -> int:
     return sum(each.numel() for each in model.parameters() if each.requires_grad)
 
 
-def inference(model: nn.Module, tokens: TokenTable) -> dict[str, Any]:
+def inference(
+    model: nn.Module, tokens: TokenTable, beside: tuple[nn.Module, TokenTable] | None = None
+) -> dict[str, Any]:
     """Time and memory of a prediction from token ids to logits, on the device where the model is, with one CPU thread.
 
     Texts become tokens before the clock starts. One thread, since what several gain depends on who else is at work.
@@ -41,12 +43,16 @@ def inference(model: nn.Module, tokens: TokenTable) -> dict[str, Any]:
         model: A classifier.
         tokens: The texts of a split: one of median length is measured alone; then `BATCH`, whose lengths are spread
             like theirs, together.
+        beside: A second model that is asked the same texts after the first, with its own reading of them: times add up,
+            and so does the memory, since both are held.
 
     Returns:
         Of the batch `milliseconds` (median of the passes), `low` and `high` (quartiles), `rows` and `tokens` (its
         shape); `one` with the same of the single text; `memory`: bytes that weights, inputs and intermediate results
         of the batch take at most at a time, without the libraries; `device`, and `processor` in words.
     """
+    if beside is not None:
+        return _added(inference(model, tokens), inference(*beside))
     order = np.argsort(tokens.lengths, kind="stable")
     spread = order[((np.arange(min(BATCH, len(order))) + 0.5) * len(order) / min(BATCH, len(order))).astype(int)]
     threads = torch.get_num_threads()
@@ -62,6 +68,14 @@ def inference(model: nn.Module, tokens: TokenTable) -> dict[str, Any]:
         }
     finally:
         torch.set_num_threads(threads)
+
+
+def _added(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    def summed(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+        numbers = ("milliseconds", "low", "high", "memory")
+        return {name: value + other[name] if name in numbers else value for name, value in one.items()}
+
+    return summed(first, second) | {"one": summed(first["one"], second["one"])}
 
 
 def inference_time(

@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -25,6 +25,13 @@ class Classifier(Protocol):
         """Logits and pooled vectors of a batch."""
 
 
+class Parts(NamedTuple):
+    """Logits (n, C) of the two models whose probabilities are mixed; see `core.evaluation.mix`."""
+
+    network: np.ndarray
+    tfidf: np.ndarray
+
+
 @dataclass(frozen=True)
 class Predictions:
     """One row per text, in the order of the texts; float32."""
@@ -35,6 +42,8 @@ class Predictions:
     """(n, C): softmax of the logits over the temperature; of a multi-label task the sigmoid of each."""
     pooled: np.ndarray
     """(n, d): what the model's head read."""
+    parts: Parts | None = None
+    """Of a mixture, whose are the logits, what it was made of; None: nothing was mixed in."""
 
     def at(self, temperature: float, task: Task) -> Predictions:
         """The same with probabilities at a temperature."""
@@ -89,7 +98,8 @@ def predict_tokens(
             parts.append([each[: len(rows)].cpu().numpy() for each in found])
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
-    return Predictions(*(np.concatenate(column)[place] for column in zip(*parts, strict=True)))
+    said, chances, pooled = (np.concatenate(column)[place] for column in zip(*parts, strict=True))
+    return Predictions(said, chances, pooled)
 
 
 def probabilities(logits: Tensor, task: Task, temperature: float = 1.0) -> Tensor:

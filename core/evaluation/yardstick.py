@@ -52,7 +52,7 @@ YARDSTICKS = (WORDS, CHARACTERS)
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class Fitted:
     """A yardstick in memory."""
 
     model: Plain
@@ -120,9 +120,15 @@ def yardstick_answers(
 
     Arguments and errors as of `yardstick_says`.
     """
+    return fitted_yardstick(fingerprint, classes, dataset, model).says(texts).astype(np.float64)
+
+
+def fitted_yardstick(
+    fingerprint: str, classes: Sequence[str], dataset: Callable[[], Dataset], model: str = WORDS
+) -> Fitted:
+    """The yardstick of a data set itself; arguments and errors as of `yardstick_says`."""
     found = _kept(_path(fingerprint, classes, model), _restored)
-    fitted = _measured(dataset(), model)[2] if found is None else found
-    return fitted.says(texts).astype(np.float64)
+    return _measured(dataset(), model)[2] if found is None else found
 
 
 def _path(data: str, classes: Sequence[str], model: str) -> Path:
@@ -151,27 +157,27 @@ def _kept(path: Path, read: Callable[[Any], T]) -> T | None:
     return None
 
 
-def _stored(fitted: _Fitted) -> dict[str, np.ndarray]:
+def _stored(fitted: Fitted) -> dict[str, np.ndarray]:
     """What `_restored` reads."""
     weights = {f"model {name}": tensor.numpy() for name, tensor in fitted.model.state_dict().items()}
     known = {"tokenizer": _bytes(fitted.tokenizer.to_json()), "task": _bytes(fitted.task)}
     return {**weights, **known, "temperature": np.array(fitted.temperature)}
 
 
-def _restored(arrays: Any) -> _Fitted:
+def _restored(arrays: Any) -> Fitted:
     weights = {name: torch.from_numpy(arrays[f"model {name}"]) for name in ("idf", "weight", "bias")}
     model = BagOfNgrams(vocabulary=weights["weight"].shape[0], classes=weights["weight"].shape[1])
     model.load_state_dict(weights)
     task: Task = "multi" if arrays["task"].tobytes() == b"multi" else "single"
     tokenizer, temperature = tokenizer_from_json(arrays["tokenizer"].tobytes().decode()), float(arrays["temperature"])
-    return _Fitted(model.eval(), tokenizer, task, temperature)
+    return Fitted(model.eval(), tokenizer, task, temperature)
 
 
 def _bytes(text: str) -> np.ndarray:
     return np.frombuffer(text.encode(), np.uint8)
 
 
-def _measured(dataset: Dataset, model: str) -> tuple[dict[str, Any], dict[str, np.ndarray], _Fitted]:
+def _measured(dataset: Dataset, model: str) -> tuple[dict[str, Any], dict[str, np.ndarray], Fitted]:
     """Measure and keep what `yardstick`, `yardstick_says` and `yardstick_answers` tell."""
     result, said, fitted = _measure(dataset, model)
     path, stream = _path(dataset.fingerprint, dataset.classes, model), io.BytesIO()
@@ -186,7 +192,7 @@ def _measured(dataset: Dataset, model: str) -> tuple[dict[str, Any], dict[str, n
     return result, said, fitted
 
 
-def _measure(dataset: Dataset, preset: str) -> tuple[dict[str, Any], dict[str, np.ndarray], _Fitted]:
+def _measure(dataset: Dataset, preset: str) -> tuple[dict[str, Any], dict[str, np.ndarray], Fitted]:
     started, config = time.perf_counter(), compose(preset)
     train, validation = dataset.splits[TRAIN], dataset.splits.get(VALIDATION)
     held = train.iloc[:0] if validation is None else validation
@@ -195,7 +201,7 @@ def _measure(dataset: Dataset, preset: str) -> tuple[dict[str, Any], dict[str, n
     labels, held_labels = (targets(rows, classes, dataset.task) for rows in (train, held))
     family = config.model.family
     fit = fit_linear(texts, labels, held_texts, held_labels, config=config.text, classes=classes, family=family)
-    fitted = _Fitted(fit.model, fit.tokenizer, dataset.task, _temperature(fit, held_texts, held_labels, dataset.task))
+    fitted = Fitted(fit.model, fit.tokenizer, dataset.task, _temperature(fit, held_texts, held_labels, dataset.task))
     said = {name: fitted.says(rows["text"].tolist()) for name, rows in dataset.splits.items() if name != TRAIN}
     measured = {"phenomena": _phenomena(dataset, said), "splits": _metrics(dataset, said), **_tuned(dataset, said)}
     seconds = round(time.perf_counter() - started, 2)

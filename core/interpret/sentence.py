@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from core.data.table import Task
+from core.evaluation.mix import Mix, mixed
 from core.evaluation.predict import device_of, evaluating, probabilities
 from core.models.build import Model
 from core.models.encoder import EncoderClassifier
@@ -56,6 +57,27 @@ class LayerView:
 
 
 @dataclass(frozen=True)
+class MixView:
+    """What a mixture is made of for one text: probabilities by class name, before the temperature."""
+
+    weight: float
+    """Of the network, 0 to 1, TF-IDF has the rest; 1 where TF-IDF was taken out."""
+    network: dict[str, float]
+    tfidf: dict[str, float]
+    mixture: dict[str, float]
+    """w · network + (1 − w) · tfidf."""
+
+    @property
+    def parts(self) -> dict[str, dict[str, float]]:
+        """What is in it in words, and the mixture, each with its probabilities."""
+        return {
+            f"Network alone, counts {self.weight:.2f}": self.network,
+            f"TF-IDF alone, counts {1 - self.weight:.2f}": self.tfidf,
+            "Mixture, before the temperature": self.mixture,
+        }
+
+
+@dataclass(frozen=True)
 class SentenceView:
     """What a page or the command line shows of one text."""
 
@@ -97,6 +119,8 @@ class SentenceView:
     pieces: tuple[tuple[str, ...], ...] | None = None
     """Of each token the character n-grams that the model reads beside it, none of one that is no word of the text; None
     where it reads none."""
+    mix: MixView | None = None
+    """What the answer is made of, where TF-IDF is mixed in."""
 
     @property
     def places(self) -> np.ndarray:
@@ -128,8 +152,12 @@ def inspect_text(
     task: Task = "single",
     intervene: Intervention | None = None,
     temperature: float = 1.0,
+    mix: Mix | None = None,
+    unmixed: bool = False,
 ) -> SentenceView:
     """Classify one text and show the inside; the model is left as it was found. A run does this by `LoadedRun.inspect`.
+
+    With `unmixed` the answer is that of the network alone, whatever `mix` is.
 
     Raises:
         InputError: if the intervention names something the model does not have.
@@ -143,7 +171,10 @@ def inspect_text(
             trace=True,
             intervene=intervene,
         )
-    chances = probabilities(output.logits[0].double(), task, temperature).tolist()
+    logits, beside = output.logits.double().cpu(), None
+    if mix is not None:
+        logits, beside = _mixed(mix, 1.0 if unmixed else mix.weight, logits, text, classes, task)
+    chances = probabilities(logits[0], task, temperature).tolist()
     tokens, unknown = list(encoding.tokens), [token == UNKNOWN for token in encoding.ids]
     filled = None
     if isinstance(model, EncoderClassifier) and model.class_token is not None:
@@ -172,7 +203,21 @@ def inspect_text(
         pieces=((),) * before + tuple(tuple(pieces(token)) for token in encoding.tokens) + ((),) * behind
         if tokenizer.buckets
         else None,
+        mix=beside,
     )
+
+
+def _mixed(
+    mix: Mix, weight: float, network: Tensor, text: str, classes: tuple[str, ...], task: Task
+) -> tuple[Tensor, MixView]:
+    """(1, C) logits of the mixture for a text of which the network gives these, and what it is made of."""
+    parts = mix.parts(network.numpy(), [text], task)
+    together = mixed(parts, weight, task)
+
+    def named(logits: np.ndarray) -> dict[str, float]:
+        return dict(zip(classes, probabilities(torch.from_numpy(logits[0]).double(), task).tolist(), strict=True))
+
+    return torch.from_numpy(together), MixView(weight, *map(named, (*parts, together)))
 
 
 class Fold(NamedTuple):

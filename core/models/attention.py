@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 
 from core.models.attend import attend_explicit, attend_fused
 from core.models.banded import attend_banded
+from core.models.changes import Changes
 from core.models.config import DENSE_TRACE
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
 from core.models.support import support_mask
@@ -67,21 +69,28 @@ class Attention(nn.Module):
         self.head_norm = nn.RMSNorm(width // heads, eps=1e-5) if head_norm else None
 
     def forward(
-        self, x: Tensor, reading: Reading, *, trace: bool, intervene: Intervention | None
+        self, x: Tensor, reading: Reading, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
         """x (B, L, d) → (B, L, d) and, if asked, the trace (its `hidden` is filled by the layer)."""
         B, L, d = x.shape
         N, H = self.components, self.heads
-        log_gate = self._log_gate(x, reading, intervene)
-        closed = self._closed(L, intervene, x.device)
-        q, k = self._scores(x, reading, log_gate, intervene)
+        changes = Changes(intervene, self.index) if intervene else None
+        log_gate = self._log_gate(x, reading, changes)
+        open_keys = None if changes is None else ~changes.closed(reading.keep)
+        keys = reading.keep if open_keys is None else reading.keep & open_keys
+        lexical = None if changes is None else changes.lexical(x)
+        q, k = self._scores(x, reading, log_gate, lexical)
         v = self.value(x).view(B, L, H, d // H).transpose(1, 2)  # (B, H, L, d/H)
-        c = self._coefficients(x, intervene)
-        out, seen = self._attend(q, k, v, c, reading.keep, closed, trace=trace)
+        c, silent = self._coefficients(x, changes)
+        out, seen = self._attend(q, k, v, c, reading.keep, keys, trace=trace)
+        if silent is not None:
+            left, _ = self._attend(q, k, v, silent, reading.keep, keys, trace=False)
+            out = out + _token_mean(left, reading.keep)
         if self.head_norm is not None:
             out = self.head_norm(out) * self.mixing.scale
-        if intervene is not None:
-            out = out * _switches(intervene.heads_off, self.index, H, out)[:, None, None]
+        if changes is not None:
+            left = _token_mean(out, reading.keep) * changes.means(out)
+            out = torch.where(changes.loud_heads(H, out.device), out, left)
         y = self.out(out.transpose(1, 2).reshape(B, L, d))
         if not trace:
             return y, None
@@ -90,8 +99,8 @@ class Attention(nn.Module):
             coefficients=c.expand(B, N, H, L, 1),
             hidden=y,
             head_outputs=out,
-            gates=None if log_gate is None else log_gate.exp() * ~closed,
-            terms={} if seen.maps is None else self.terms.shown(reading, intervene),
+            gates=log_gate if log_gate is None else log_gate.exp() * (1 if open_keys is None else open_keys),
+            terms={} if seen.maps is None else self.terms.shown(reading, lexical),
             temperature=self.temperature,
         )
 
@@ -106,7 +115,7 @@ class Attention(nn.Module):
         return {name: value.item() for name, value in named.items() if value is not None}
 
     def _scores(
-        self, x: Tensor, reading: Reading, log_gate: Tensor | None, intervene: Intervention | None
+        self, x: Tensor, reading: Reading, log_gate: Tensor | None, lexical: Tensor | None
     ) -> tuple[Tensor, Tensor]:
         """Q' and K' (B, N, H, L, e'): everything that a score is made of."""
         B, L, _ = x.shape
@@ -118,39 +127,27 @@ class Attention(nn.Module):
             q, k = rotate(q), rotate(k)
         q = q / math.sqrt(q.shape[-1]) if self.temperature is None else q * self.temperature
         q, k = self.terms.multiplied(q, k, reading)
-        columns = self.terms.columns(reading, log_gate, intervene)
+        columns = self.terms.columns(reading, log_gate, lexical)
         return _append(q, [column for column, _ in columns]), _append(k, [column for _, column in columns])
 
-    def _log_gate(self, x: Tensor, reading: Reading, intervene: Intervention | None) -> Tensor | None:
+    def _log_gate(self, x: Tensor, reading: Reading, changes: Changes | None) -> Tensor | None:
         """(B, L): 0 at a class token, and where an intervention closes the gate, which the key mask does instead."""
         if self.terms.gate is None:
             return None
         log_gate: Tensor = self.terms.gate(x, reading.polarity)
-        place = torch.arange(log_gate.shape[1], device=log_gate.device)
         if reading.class_token:
-            log_gate = log_gate.masked_fill(place == 0, 0.0)
-        for layer, token, value in () if intervene is None else intervene.gates:
-            if layer == self.index:
-                log_gate = log_gate.masked_fill(place == token, math.log(value) if value > 0 else 0.0)
-        return log_gate
-
-    def _closed(self, length: int, intervene: Intervention | None, device: torch.device) -> Tensor:
-        """(L,) bool: keys that an intervention hides. As a column, log 0 would make NaN of 0 · -inf."""
-        closed = torch.zeros(length, dtype=torch.bool, device=device)
-        for layer, token, value in () if intervene is None else intervene.gates:
-            if layer == self.index and value == 0:
-                closed[token] = True
-        return closed
+            first = torch.arange(log_gate.shape[1], device=log_gate.device) == 0
+            log_gate = log_gate.masked_fill(first, 0.0)
+        return log_gate if changes is None else changes.gates(log_gate)
 
     def _attend(
-        self, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, closed: Tensor, *, trace: bool
+        self, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, keys: Tensor, *, trace: bool
     ) -> tuple[Tensor, LayerTrace]:
-        """(B, H, L, d/H) and a trace with maps and support only."""
+        """(B, H, L, d/H) and a trace with maps and support only; `keys` are those of `keep` that may be read."""
         L = q.shape[3]
         seen = LayerTrace(maps=None, coefficients=c, hidden=v, head_outputs=v)
         area = self.terms.support
         positions = None if area is None or area.covers(L) else area.globals(keep, self.index)
-        keys = keep & ~closed
         if positions is None or area is None:
             support = None
         elif L > (DENSE_TRACE if trace else DENSE):
@@ -162,19 +159,18 @@ class Attention(nn.Module):
         out, maps = attend_explicit(q, k, v, c, keys, support)
         return out, replace(seen, maps=maps, support=support)
 
-    def _coefficients(self, x: Tensor, intervene: Intervention | None) -> Tensor:
-        """(B|1, N, H|1, L|1, 1), the intervention applied."""
+    def _coefficients(self, x: Tensor, changes: Changes | None) -> tuple[Tensor, Tensor | None]:
+        """(B|1, N, H|1, L|1, 1), what is changed applied; and those of what is off, where its mean stays."""
         c: Tensor = self.mixing(x)
-        if intervene is not None:
-            for layer, component, value in intervene.lambdas:
-                if layer == self.index:
-                    row = torch.arange(self.components, device=c.device).view(-1, 1, 1, 1) == component
-                    c = torch.where(row, self.mixing.sign * value, c)
+        if changes is not None:
+            c = changes.lambdas(c, self.mixing.sign)
         if self.row_norm:
             c = c / c.abs().sum(1, keepdim=True)
-        if intervene is not None:
-            c = c * _switches(intervene.components_off, self.index, self.components, c)[:, None, None, None]
-        return c
+        if changes is None:
+            return c, None
+        loud = changes.loud_maps(self.components, self.heads, c.device)
+        left = ~loud * changes.means(c)[..., None]  # (R, N, H, 1, 1)
+        return c * loud, c * left if bool(left.any()) else None
 
 
 def _append(x: Tensor, columns: list[Tensor]) -> Tensor:
@@ -182,6 +178,7 @@ def _append(x: Tensor, columns: list[Tensor]) -> Tensor:
     return torch.cat([x, *(column.expand(*x.shape[:4], column.shape[-1]) for column in columns)], -1) if columns else x
 
 
-def _switches(off: frozenset[tuple[int, int]], layer: int, count: int, like: Tensor) -> Tensor:
-    """(count,): 0 where switched off in this layer, 1 elsewhere."""
-    return torch.tensor([0.0 if (layer, i) in off else 1.0 for i in range(count)], dtype=like.dtype, device=like.device)
+def _token_mean(x: Tensor, keep: Tensor) -> Tensor:
+    """x (B, H, L, dv) → (B, H, 1, dv): the mean over the real tokens of each text, 0 where there are none."""
+    weight = keep.to(x.dtype)[:, None, :, None]
+    return (x * weight).sum(2, keepdim=True) / weight.sum(2, keepdim=True).clamp(min=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Tensor, nn
 
 from core.models.dropout import Dropout
 from core.models.head import Convolution, Head
@@ -39,15 +39,29 @@ class ConvolutionClassifier(Plain):
         self.dropout = Dropout(dropout)
         self.head = head
 
-    def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervention | None = None) -> Output:
+    def embed(self, batch: Batch) -> Tensor:
+        """(B, L, d): the vector of each token."""
+        found: Tensor = self.embedding(batch.ids)
+        return found
+
+    def forward(
+        self,
+        batch: Batch,
+        *,
+        trace: bool = False,
+        intervene: Intervention | None = None,
+        embedded: Tensor | None = None,
+    ) -> Output:
         """Classify a batch; a trace holds the embeddings and the value of each filter at each token.
+
+        `embedded` stands in place of `embed(batch)`.
 
         Raises:
             RuntimeError: if a trace is asked for in training mode.
             InputError: if the intervention changes anything.
         """
         self.check(trace=trace, intervene=intervene)
-        embedded, away = self.embedding(batch.ids), ~batch.keep[..., None]
+        embedded, away = self.embed(batch) if embedded is None else embedded, ~batch.keep[..., None]
         branches = {
             int(kernel): F.relu(branch(embedded, batch.keep)).masked_fill(away, 0)
             for kernel, branch in self.branches.items()

@@ -47,7 +47,7 @@ class Layer(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(
-        self, x: Tensor, reading: Reading, *, trace: bool, intervene: Intervention | None
+        self, x: Tensor, reading: Reading, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, LayerTrace | None]:
         """x (B, L, d) → (B, L, d) and, if asked, the trace."""
         inner = self.attention_norm(x) if self.pre else x
@@ -110,35 +110,40 @@ class EncoderClassifier(nn.Module):
         batch: Batch,
         *,
         trace: bool = False,
-        intervene: Intervention | None = None,
+        intervene: Intervention | Sequence[Intervention] | None = None,
         similarity: bool = False,
+        embedded: Tensor | None = None,
     ) -> Output:
         """Classify a batch; with `trace`, also show the inside (evaluation mode only).
 
         Args:
             batch: with tags and polarity where the model reads them.
             trace: fill `Output.trace`.
-            intervene: what to change inside, in this call only.
+            intervene: what to change inside, in this call only: in all texts, or something else in each.
             similarity: fill `Output.similarity`, in training too; every map is then held in memory.
+            embedded: (B, L, d) in place of `embed(batch)`, for whoever asks how the answer depends on the words.
 
         Raises:
             RuntimeError: if a trace is asked for in training mode, where dropout would make it a picture of chance.
-            InputError: if the intervention names a layer, head, component or token that does not exist.
+            InputError: if an intervention names a layer, head, component or token that does not exist.
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
         batch, keep = self._complete(batch)
-        if intervene is not None:
-            self._check(intervene, batch)
-        off = intervene.pieces_off if intervene else frozenset()
-        embedded = self._embed(batch, off)
-        x, seen = self._read(embedded, batch, trace=trace or similarity, intervene=intervene)
+        changes = (intervene,) if isinstance(intervene, Intervention) else tuple(intervene or ())
+        if len(changes) not in (0, 1, len(batch.ids)):
+            raise ValueError(f"{len(changes)} interventions for {len(batch.ids)} texts: one for all or one for each")
+        for each in changes:
+            self._check(each, batch)
+        off = [each.pieces_off for each in changes]
+        entering = self._enter(self.embed(batch, off), batch, embedded)
+        x, seen = self._read(entering, batch, trace=trace or similarity, intervene=changes)
         read = self.head(x, batch.keep, trace=trace)
         shown = None
         if trace:
             shown = Trace(
                 layers=tuple(seen),
-                embedded=embedded,
+                embedded=entering,
                 keep=keep,
                 positions={} if self.positions is None else self.positions.factors(),
                 tags=batch.tags,
@@ -149,10 +154,17 @@ class EncoderClassifier(nn.Module):
         alike = map_similarity(seen, batch.keep) if similarity else None
         return Output(logits=read.logits, pooled=read.pooled, trace=shown, similarity=alike)
 
+    def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
+        """(B, L, d): the vector of each token, n-grams in it (but those that are `off`), its position not yet."""
+        x: Tensor = self.embedding(batch.ids)
+        if self.ngrams is not None:
+            x = x + self.ngrams(batch.grams, off)
+        return x * self.scale
+
     def vectors(self, batch: Batch) -> Tensor:
         """(B, L, d): each token of the batch as the head reads it, a class token left out."""
         completed, _ = self._complete(batch)
-        x, _ = self._read(self._embed(completed), completed, trace=False, intervene=None)
+        x, _ = self._read(self._enter(self.embed(completed), completed), completed, trace=False, intervene=())
         return x if self.class_token is None else x[:, 1:]
 
     def lambdas(self) -> list[Tensor | None]:
@@ -176,6 +188,17 @@ class EncoderClassifier(nn.Module):
     def components(self) -> int:
         """N, of every layer."""
         return self._attentions[0].components
+
+    @property
+    def heads(self) -> int:
+        """H, of every layer."""
+        return self._attentions[0].heads
+
+    @property
+    def adds_lexicon(self) -> bool:
+        """Whether a lexicon adds to the scores (it may also multiply them)."""
+        lexical = self._attentions[0].terms.lexical
+        return lexical is not None and lexical.kind == "add"
 
     def depth(self, name: str) -> int:
         """How far up the parameter of this name stands: 0 the words, then the layers from 1, above them the head."""
@@ -206,7 +229,7 @@ class EncoderClassifier(nn.Module):
         return (batch._replace(keep=torch.ones_like(real)) if self.fill else batch), real
 
     def _read(
-        self, x: Tensor, batch: Batch, *, trace: bool, intervene: Intervention | None
+        self, x: Tensor, batch: Batch, *, trace: bool, intervene: Sequence[Intervention]
     ) -> tuple[Tensor, list[Any]]:
         """(B, L, d) through all layers and the last norm, and the trace of each layer, None where none is asked."""
         reading = Reading(batch.keep, batch.polarity, self.class_token is not None)
@@ -216,12 +239,11 @@ class EncoderClassifier(nn.Module):
             seen.append(shown)
         return self.final_norm(x), seen
 
-    def _embed(self, batch: Batch, off: frozenset[tuple[int, int]] = frozenset()) -> Tensor:
-        """(B, L, d)."""
-        x = self.embedding(batch.ids)
-        if self.ngrams is not None:
-            x = x + self.ngrams(batch.grams, off)
-        x = x * self.scale
+    def _enter(self, x: Tensor, batch: Batch, embedded: Tensor | None = None) -> Tensor:
+        """x (B, L, d) of a completed batch with its class token and positions, words replaced by `embedded`."""
+        first = int(self.class_token is not None)
+        if embedded is not None:
+            x = torch.cat([x[:, :first], embedded, x[:, first + embedded.shape[1] :]], 1)
         if self.class_token is not None:
             x = torch.cat([self.class_token.expand(len(x), 1, -1), x[:, 1:]], 1)
         if self.positions is not None:
@@ -236,6 +258,9 @@ class EncoderClassifier(nn.Module):
             ("component", attention.components, [(layer, i) for layer, i, _ in intervene.lambdas]),
             ("component", attention.components, intervene.components_off),
             ("head", attention.heads, intervene.heads_off),
+            ("head", attention.heads, [(layer, head) for layer, head, _ in intervene.maps_off]),
+            ("component", attention.components, [(layer, i) for layer, _, i in intervene.maps_off]),
+            ("lexical term", 1, [(layer, 0) for layer in intervene.lexical_off]),
             ("token", length, [(layer, i) for layer, i, _ in intervene.gates]),
         )
         for part, count, named in limits:
@@ -251,7 +276,8 @@ class EncoderClassifier(nn.Module):
             raise InputError("intervention on a gate: this model has no gates")
         if not all(0 <= value <= 1 for _, _, value in intervene.gates):
             raise InputError("intervention on a gate: a value between 0 and 1")
-        if intervene.lexical_scale != 1 and (attention.terms.lexical is None or attention.terms.lexical.kind != "add"):
+        scaled = intervene.lexical_scale != 1 or intervene.lexical_off
+        if scaled and not self.adds_lexicon:
             raise InputError("intervention on the lexical term: this model adds none to its scores")
 
     def _check_pieces(self, intervene: Intervention, batch: Batch) -> None:

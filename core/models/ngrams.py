@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -21,12 +23,12 @@ class CharacterNGrams(nn.Module):
         super().__init__()
         self.table = nn.Embedding(buckets, width)
 
-    def forward(self, grams: Tensor | None, off: frozenset[tuple[int, int]] = frozenset()) -> Tensor:
+    def forward(self, grams: Tensor | None, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
         """(B, L, K) buckets counted from 1, 0: none → (B, L, d); a token without n-grams has zeros.
 
         Args:
             grams: of each token.
-            off: (token, n-gram) that add 0, while the others weigh as before.
+            off: (token, n-gram) that add 0, while the others weigh as before: in all texts, or of each.
 
         Raises:
             InputError: the texts come without n-grams.
@@ -43,11 +45,12 @@ class CharacterNGrams(nn.Module):
         return total.view(*grams.shape[:2], -1) / count.clamp(min=1)
 
 
-def silenced(grams: Tensor, off: frozenset[tuple[int, int]]) -> Tensor:
-    """(B, L, K): 0 in place of each (token, n-gram)."""
-    if not off:
+def silenced(grams: Tensor, off: Sequence[frozenset[tuple[int, int]]]) -> Tensor:
+    """(B, L, K): 0 in place of each (token, n-gram), of all texts or of each."""
+    if not any(off):
         return grams
     grams = grams.clone()
-    for token, gram in off:
-        grams[:, token, gram] = 0
+    for row, named in enumerate(off):
+        for token, gram in named:
+            grams[slice(None) if len(off) == 1 else row, token, gram] = 0
     return grams

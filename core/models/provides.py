@@ -5,8 +5,8 @@ from __future__ import annotations
 from core.models.config import Family, ModelConfig
 
 BASELINES: dict[Family, frozenset[str]] = {
-    "bilstm": frozenset({"pooled"}),
-    "cnn": frozenset({"pooled", "branches"}),
+    "bilstm": frozenset({"pooled", "embedding"}),
+    "cnn": frozenset({"pooled", "embedding", "branches"}),
     "tfidf-logreg": frozenset(),
     "tfidf-nb": frozenset(),
     "tfidf-svm": frozenset(),
@@ -18,14 +18,16 @@ BASELINES: dict[Family, frozenset[str]] = {
 def provides(config: ModelConfig) -> frozenset[str]:
     """Names of what is there.
 
-    maps, hidden (vectors of tokens), pooled (of texts), lambda, token-lambda, gates, lexical, temperature, support,
-    positions, tags, polarity, branches, head-maps, ngrams (character n-grams of words).
+    maps, embedding (vectors of words, which enter), hidden (vectors of tokens), pooled (of texts), lambda,
+    token-lambda, gates, lexical, temperature, support, positions, tags, polarity, branches, head-maps, ngrams
+    (character n-grams of words).
     """
     if config.family != "encoder":
         return BASELINES[config.family]
     part = config.attention
     names = {
         "maps": True,
+        "embedding": True,
         "hidden": True,
         "pooled": True,
         "lambda": part.components > 1,

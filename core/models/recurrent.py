@@ -38,15 +38,27 @@ class BiLSTM(Plain):
         self.dropout = Dropout(dropout)
         self.head = head
 
-    def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervention | None = None) -> Output:
-        """Classify a batch; a trace holds the embeddings.
+    def embed(self, batch: Batch) -> Tensor:
+        """(B, L, d): the vector of each token."""
+        found: Tensor = self.embedding(batch.ids)
+        return found
+
+    def forward(
+        self,
+        batch: Batch,
+        *,
+        trace: bool = False,
+        intervene: Intervention | None = None,
+        embedded: Tensor | None = None,
+    ) -> Output:
+        """Classify a batch; a trace holds the embeddings, and `embedded` stands in place of `embed(batch)`.
 
         Raises:
             RuntimeError: if a trace is asked for in training mode.
             InputError: if the intervention changes anything.
         """
         self.check(trace=trace, intervene=intervene)
-        embedded = self.dropout(self.embedding(batch.ids))
+        embedded = self.dropout(self.embed(batch) if embedded is None else embedded)
         pooled = self.dropout(self._last(embedded, batch.keep))
         read = self.head(pooled[:, None], batch.keep.new_ones(len(pooled), 1), trace=False)
         return Output(read.logits, read.pooled, Trace((), embedded, batch.keep) if trace else None)

@@ -16,7 +16,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.models.support import Support
-from core.models.trace import Intervention
 
 NEUTRAL = 1 / 3
 """Each entry of the polarity of a token that no lexicon knows."""
@@ -102,11 +101,12 @@ class LexicalTerm(nn.Module):
         else:
             self.register_buffer("strength", start, persistent=False)
 
-    def columns(self, polarity: Tensor, factor: float) -> tuple[Tensor, Tensor]:
-        """Of queries (B, N, H, L, 3) and keys (B, 1, 1, L, 3) for `add`; `factor` comes from an intervention."""
+    def columns(self, polarity: Tensor, factor: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Of queries (B, N, H, L, 3) and keys (B, 1, 1, L, 3) for `add`; `factor` (B|1,) comes from interventions."""
         reach = self.reach[None, :, :, None, None].to(polarity.dtype)
         row = polarity[:, None, None]
-        return reach * (self.strength * self.scale * factor) * row, row
+        scale = self.strength * self.scale
+        return reach * (scale if factor is None else scale * factor.view(-1, 1, 1, 1, 1)) * row, row
 
     def multiply(self, q: Tensor, k: Tensor, polarity: Tensor) -> tuple[Tensor, Tensor]:
         """Content (q·k) times sigma, as 3e numbers: q, k (B, N, H, L, e) → (B, N, H, L, 3e) (Khatri-Rao product)."""
@@ -115,11 +115,12 @@ class LexicalTerm(nn.Module):
         weighted = torch.where(self.reach[None, :, :, None, None], self.strength, 1.0) * row
         return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (row, k)))  # type: ignore[return-value]
 
-    def shown(self, polarity: Tensor, factor: float) -> Tensor:
+    def shown(self, polarity: Tensor, factor: Tensor | None) -> Tensor:
         """(B, H, L, L) for the trace: what is added, or the factor of the content score, where any component has it."""
         sigma = self.strength * (polarity @ polarity.transpose(1, 2))[:, None]
         heads = self.reach.any(0)[None, :, None, None]
-        return torch.where(heads, sigma * self.scale * factor, 0.0 if self.kind == "add" else 1.0)
+        shown = sigma * self.scale if factor is None else sigma * self.scale * factor.view(-1, 1, 1, 1)
+        return torch.where(heads, shown, 0.0 if self.kind == "add" else 1.0)
 
 
 @dataclass(frozen=True)
@@ -148,33 +149,27 @@ class Terms:
             return q, k
         return self.lexical.multiply(q, k, _polarity(reading))
 
-    def columns(
-        self, reading: Reading, log_gate: Tensor | None, intervene: Intervention | None
-    ) -> list[tuple[Tensor, Tensor]]:
+    def columns(self, reading: Reading, log_gate: Tensor | None, factor: Tensor | None) -> list[tuple[Tensor, Tensor]]:
         """What is added to the scores: columns of the queries and of the keys, each broadcast to (B, N, H, L, .).
 
         Args:
             reading: what attention reads besides the vectors.
             log_gate: (B, L), of the gate.
-            intervene: may scale a term.
+            factor: (B|1,) of the lexical term, from interventions.
         """
         found = []
         if log_gate is not None:
             found.append((log_gate.new_ones(1), log_gate[:, None, None, :, None]))
         if self.lexical is not None and self.lexical.kind == "add":
-            found.append(self.lexical.columns(_polarity(reading), _factor(intervene)))
+            found.append(self.lexical.columns(_polarity(reading), factor))
         return found
 
-    def shown(self, reading: Reading, intervene: Intervention | None) -> dict[str, Tensor]:
+    def shown(self, reading: Reading, factor: Tensor | None) -> dict[str, Tensor]:
         """(B, H, L, L) of each named term, for the trace."""
         if self.lexical is None:
             return {}
         name = "lexical" if self.lexical.kind == "add" else "lexical_factor"
-        return {name: self.lexical.shown(_polarity(reading), _factor(intervene))}
-
-
-def _factor(intervene: Intervention | None) -> float:
-    return 1.0 if intervene is None else intervene.lexical_scale
+        return {name: self.lexical.shown(_polarity(reading), factor)}
 
 
 def _polarity(reading: Reading) -> Tensor:

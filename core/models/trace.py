@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
@@ -37,6 +37,10 @@ class Batch(NamedTuple):
     def to(self, device: torch.device) -> Batch:
         """The same batch on a device."""
         return Batch(*(None if each is None else each.to(device) for each in self))  # type: ignore[arg-type]
+
+    def repeated(self, times: int) -> Batch:
+        """Of one text so many rows; nothing is copied."""
+        return Batch(*(None if each is None else each.expand(times, *each.shape[1:]) for each in self))  # type: ignore[arg-type]
 
     def part(self, rows: slice) -> Batch:
         """Some of the texts, as wide as before."""
@@ -133,9 +137,20 @@ class Intervention:
     """(layer, head): this head's output is 0 (after the head norm)."""
     components_off: frozenset[tuple[int, int]] = frozenset()
     """(layer, component): this component's coefficient is 0."""
+    maps_off: frozenset[tuple[int, int, int]] = frozenset()
+    """(layer, head, component): this component's coefficient is 0 in this head."""
+    silence: Literal["zero", "mean"] = "zero"
+    """What a head, component or map that is off leaves behind: nothing, or at every token the mean of what it says
+    there over the tokens of the text."""
     gates: tuple[tuple[int, int, float], ...] = ()
     """(layer, token, value in [0, 1]): use this gate in place of the learned one; 0 hides the token as padding is."""
     pieces_off: frozenset[tuple[int, int]] = frozenset()
     """(token, n-gram): this character n-gram adds 0 to the vector of the token; the others weigh as before."""
     lexical_scale: float = 1.0
     """Factor on the added lexical term of every layer; 0 switches it off."""
+    lexical_off: frozenset[int] = frozenset()
+    """Layers whose added lexical term is off."""
+
+    def lexical_factor(self, layer: int) -> float:
+        """On the added lexical term of a layer."""
+        return 0.0 if layer in self.lexical_off else self.lexical_scale

@@ -29,7 +29,7 @@ from core.exceptions import DataError, InputError, RunDamaged
 from core.numbers import count
 from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
 from core.runs.folders import STARTER
-from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, TOKENIZER, WEIGHTS
+from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, SPEAKING
 from core.runs.store import RunStore, slug
 from core.text.lexicon_files import VADER
 from core.training.config import TFIDF
@@ -40,7 +40,7 @@ FILES = 500
 """Entries that an archive may have."""
 IMPORTED = ".imported"
 """File of a run that came from elsewhere: how many bytes came. It does not travel on."""
-KNOWN = {RECORD, HISTORY, TOKENIZER, WEIGHTS}
+KNOWN = {RECORD, HISTORY, *SPEAKING}
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _INSIDE = (
     re.compile(rf"{EVALUATION}/{_NAME}/({'|'.join(map(re.escape, (PREDICTIONS, EMBEDDINGS, METRICS)))})"),

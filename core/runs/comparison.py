@@ -30,12 +30,12 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
         by: columns of the data, or `label`.
 
     Returns:
-        `runs` (`name`, `model`, `runs`, `seeds`, `folds`, `metrics`: by name `mean`, `deviation` over seeds and
-        `interval`), `data`, `split`, `n`; `pairs`, a family of tests, and `by`, another. Of a pair `first`, `second`,
-        `metric`, `difference` (first less second), `interval` (at the level of its Holm step; null where folds are too
-        few for it), `test`, `p`, `p_holm`, `effect` (see `core.evaluation.comparison.Tested`), `only_first_right`,
-        `only_second_right` (rows, summed over pairs of runs), `rows_needed` (for 80 % power; null where none would do);
-        of a row of `by` also `column`, `value`, `n`, and the metric of each (`first_value`,
+        `runs` (`name`, `model`, `mixture` in words, `runs`, `seeds`, `folds`, `metrics`: by name `mean`, `deviation`
+        over seeds and `interval`), `data`, `split`, `n`; `pairs`, a family of tests, and `by`, another. Of a pair
+        `first`, `second`, `metric`, `difference` (first less second), `interval` (at the level of its Holm step; null
+        where folds are too few for it), `test`, `p`, `p_holm`, `effect` (see `core.evaluation.comparison.Tested`),
+        `only_first_right`, `only_second_right` (rows, summed over pairs of runs), `rows_needed` (for 80 % power; null
+        where none would do); of a row of `by` also `column`, `value`, `n`, and the metric of each (`first_value`,
         `second_value`); `notes` on other data, such as labels that were left out.
 
     Raises:
@@ -204,6 +204,7 @@ def _shown(side: Side, measured: Sequence[_Measured]) -> dict[str, Any]:
     return {
         "name": side.name,
         "model": record.preset,
+        "mixture": side.model.mixture,
         "runs": [record.run for record in side.model.runs.values()],
         "seeds": side.model.seeds,
         "folds": side.model.folds,

@@ -23,7 +23,7 @@ from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import file_version, fingerprint
 from core.runs import queue
-from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, Inference, RunRecord
+from core.runs.record import EVALUATION, PREDICTIONS, SPEAKING, WEIGHTS, Inference, RunRecord
 from core.runs.store import RunStore, this_machine
 from core.training.history import finite
 
@@ -41,7 +41,7 @@ class Efficiency:
     seconds: float
     """Of training, resumed parts added up."""
     disk: int
-    """Bytes of weights and tokenizer: all that predicting needs."""
+    """Bytes of weights and tokenizer, also of what is mixed in: all that predicting needs."""
     one: float | None = None
     """Milliseconds for one text of median length; median of the passes, from token ids to logits, one CPU thread."""
     batch: float | None = None
@@ -57,7 +57,7 @@ class Efficiency:
 def efficiency(store: RunStore, record: RunRecord) -> Efficiency:
     """What is known of the costs of a run on this machine."""
     folder = store.path(record.run)
-    disk = sum((folder / name).stat().st_size for name in (WEIGHTS, TOKENIZER) if (folder / name).is_file())
+    disk = sum((folder / name).stat().st_size for name in SPEAKING if (folder / name).is_file())
     known = Efficiency(record.parameters, record.seconds, disk)
     found = _here(folder, record)
     if found is None:
@@ -141,7 +141,8 @@ def _measured(store: RunStore, run: str) -> dict[str, object]:
     split = "test" if "test" in splits else splits[-1]
     texts = read_predictions(folder / EVALUATION / split / PREDICTIONS)["text"].tolist()
     loaded = load_run(store, run)
-    return inference(loaded.model, token_table(loaded.tokenizer, texts))
+    beside = None if loaded.mix is None else (loaded.mix.model, token_table(loaded.mix.tokenizer, texts))
+    return inference(loaded.model, token_table(loaded.tokenizer, texts), beside)
 
 
 def _here(folder: Path, record: RunRecord) -> Inference | None:

@@ -18,18 +18,20 @@ import core
 from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
 from core.data.load import load
-from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task
+from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, targets
 from core.evaluation import multilabel
 from core.evaluation.efficiency import inference, parameter_count
 from core.evaluation.metrics import evaluate
+from core.evaluation.mix import Mix
 from core.evaluation.predict import device_of, predict_tokens, probabilities
-from core.evaluation.yardstick import yardstick
+from core.evaluation.yardstick import CHARACTERS, fitted_yardstick, yardstick
 from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.models.build import Model, build
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
 from core.runs import queue, taught
-from core.runs.record import CHECKPOINT, HISTORY, MASKED, TOKENIZER, WEIGHTS, MaskedWords
+from core.runs.load import read_mixed_in
+from core.runs.record import CHECKPOINT, HISTORY, MASKED, MIX, TOKENIZER, WEIGHTS, MaskedWords, Mixed
 from core.runs.results import Evaluated, write_split
 from core.runs.start import Start
 from core.runs.store import RunStore, this_machine
@@ -131,7 +133,7 @@ class Experiment(Events):
         self._update(
             vocabulary=tokenizer.size,
             max_length=tokenizer.max_length,
-            parameters=parameter_count(model),
+            parameters=parameter_count(model) + self._fit_mixed_in(dataset),
             data_notes=(*dataset.notes, *tokenizer.notes),
         )
         before = self._guess_masked_words(model, examples.tokens, device)
@@ -167,6 +169,20 @@ class Experiment(Events):
         self._note("teacher")
         said = taught.taught(self.store, self.folder, self.config, dataset, self._pause)
         return replace(examples, targets=taught_targets(examples.labels, said, training.teacher_weight))
+
+    def _fit_mixed_in(self, dataset: Dataset) -> int:
+        """Fit and keep what is to be mixed into the answers, where something is; its parameters."""
+        if self.config.training.mix == "none":
+            return 0
+        folder = self.folder / MIX
+        if not (folder / WEIGHTS).is_file():
+            self._note("TF-IDF to be mixed in")
+            fitted = fitted_yardstick(dataset.fingerprint, dataset.classes, lambda: dataset, CHARACTERS)
+            with storage_errors(folder):
+                folder.mkdir(exist_ok=True)
+            write_text(folder / TOKENIZER, fitted.tokenizer.to_json())
+            write_bytes(folder / WEIGHTS, packed(fitted.model, self.config.training.weights))
+        return parameter_count(read_mixed_in(self.folder, self.record)[0])
 
     def _doubted(self, dataset: Dataset, examples: Examples, tokenizer: Tokenizer) -> Examples:
         """With texts of made-up words, where some are asked for."""
@@ -257,15 +273,22 @@ class Experiment(Events):
     def _evaluate(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
         """Metrics of every split but train, test before further ones; then intervals, which take longer."""
         evaluated, thresholds, neutral, tested, temperature, held = [], None, dict[str, float](), None, 1.0, 0
+        mix = None
         for split in [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]:
             self._note("evaluation", split=split)
-            tokens = token_table(tokenizer, _texts(dataset, split))
-            predictions = predict_tokens(model, tokens, task=dataset.task, temperature=temperature)
+            texts, labels = _texts(dataset, split), dataset.targets(split)
+            tokens = token_table(tokenizer, texts)
+            predictions = predict_tokens(model, tokens, task=dataset.task)
+            if split == VALIDATION and self.config.training.mix != "none":
+                mixed_in = read_mixed_in(self.folder, self.record)
+                mix = Mix.fitted(*mixed_in, predictions.logits, texts, labels, dataset.task)
+            if mix is not None:
+                predictions = mix.into(predictions, texts, dataset.task)
             if split == VALIDATION:
-                labels = dataset.targets(split)
-                temperature, held = validation_temperature(predictions.logits, labels), len(labels)
-                predictions = predictions.at(temperature, dataset.task)
-            tested = tokens if split == TEST else tested
+                temperature, held = self._temperature(dataset, predictions.logits, model, tokenizer, mix)
+            predictions = predictions.at(temperature, dataset.task)
+            if split == TEST:
+                tested = tokens, None if mix is None else (mix.model, token_table(mix.tokenizer, texts))
             if tokenizer.lexicon is not None:
                 neutral[split] = tokens.neutral_share
             if dataset.task == "multi" and split == VALIDATION:
@@ -287,18 +310,33 @@ class Experiment(Events):
         self._add_results(
             metrics={each.split: each.metrics for each in evaluated},
             temperature={"value": temperature, "rows": held, "as_trained": before},
+            **({"mix": _mixed(mix.weight, held, evaluated)} if mix else {}),
             **_inside(dataset, model, tokenizer),
         )
         self._note("intervals")
         for each in evaluated:
-            write_split(self.folder, each, texts=self.config.data.texts)
+            half = self.config.training.weights != "float32"
+            write_split(self.folder, each, texts=self.config.data.texts, half=half)
         self._add_results(
             intervals={each.split: each.intervals for each in evaluated},
             silhouette={each.split: each.silhouette for each in evaluated},
-            **({"inference": {**inference(model, tested), "machine": this_machine()}} if tested else {}),
+            **({"inference": {**inference(model, *tested), "machine": this_machine()}} if tested else {}),
             **_tuned(evaluated),
             **({"neutral_share": finite(neutral)} if neutral else {}),
         )
+
+    def _temperature(
+        self, dataset: Dataset, logits: np.ndarray, model: Model, tokenizer: Tokenizer, mix: Mix | None
+    ) -> tuple[float, int]:
+        """Fitted on validation, of added sets too; and on how many rows."""
+        labels = dataset.targets(VALIDATION)
+        if dataset.beside is not None:
+            texts = dataset.beside["text"].tolist()
+            found = predict_tokens(model, token_table(tokenizer, texts), task=dataset.task)
+            found = found if mix is None else mix.into(found, texts, dataset.task)
+            logits = np.concatenate([logits, found.logits])
+            labels = np.concatenate([labels, targets(dataset.beside, len(dataset.classes), dataset.task)])
+        return validation_temperature(logits, labels), len(labels)
 
     def stopped(self) -> bool:
         """Whether somebody wants this run to end."""
@@ -406,6 +444,13 @@ def _tuned(evaluated: Sequence[Evaluated]) -> dict[str, Any]:
         "intervals": {each.split: each.tuned[1] for each in evaluated},
     }
     return {"tuned": found}
+
+
+def _mixed(weight: float, rows: int, evaluated: Sequence[Evaluated]) -> Mixed:
+    """What was mixed into the answers, and what the parts reach by themselves."""
+    found = {each.split: each.parts for each in evaluated}
+    network, tfidf = ({split: parts[name] for split, parts in found.items()} for name in ("network", "tfidf"))
+    return {"model": CHARACTERS, "weight": weight, "rows": rows, "network": network, "tfidf": tfidf}
 
 
 def _inside(dataset: Dataset, model: Model, tokenizer: Tokenizer) -> dict[str, Any]:

@@ -219,7 +219,7 @@ def _of_folder(path: Path, config: DataConfig, split: str) -> tuple[pd.DataFrame
 
 
 def _of_dataset(config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
-    dataset, split = load(config), split or TEST
+    dataset, split = load(config, to_train=split == TRAIN), split or TEST
     if split not in dataset.splits:
         raise InputError(f"--split {split}: {dataset.name} has {', '.join(dataset.splits)}")
     rows = dataset.splits[split]

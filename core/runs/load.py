@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from core.config import compose
+from core.evaluation.mix import Mix
 from core.evaluation.predict import Predictions, predict_texts
+from core.evaluation.yardstick import CHARACTERS
 from core.exceptions import RunDamaged
+from core.interpret.explain import Explanation, explain
+from core.interpret.flip import MOST_READINGS, Search, search
+from core.interpret.parts import Parts, parts
+from core.interpret.reader import Reader
 from core.interpret.sentence import SentenceView, inspect_text
 from core.models.build import Model, build
+from core.models.config import ModelConfig
 from core.models.trace import Intervention
-from core.runs.record import TOKENIZER, WEIGHTS, RunRecord
+from core.runs.record import MIX, TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.runs.weights import read_weights
 from core.text.tokenizer import Tokenizer
@@ -24,17 +34,34 @@ class LoadedRun:
     record: RunRecord
     model: Model
     tokenizer: Tokenizer
+    folder: Path
+
+    @functools.cached_property
+    def mix(self) -> Mix | None:
+        """What is mixed into its answers, read when it is first asked for; None: nothing.
+
+        Raises:
+            RunDamaged: a file is missing or cannot be read.
+        """
+        weight = self.record.mix_weight
+        return None if weight is None else Mix(*read_mixed_in(self.folder, self.record), weight)
 
     def predict(self, texts: Sequence[str]) -> Predictions:
         """What it says of texts, in their order, empty ones included; probabilities at the temperature of the run."""
-        task, temperature = self.record.task, self.record.temperature
-        return predict_texts(self.model, self.tokenizer, texts, task=task, temperature=temperature)
+        task = self.record.task
+        found = predict_texts(self.model, self.tokenizer, texts, task=task)
+        if self.mix is not None:
+            found = self.mix.into(found, texts, task)
+        return found.at(self.record.temperature, task)
 
-    def inspect(self, text: str, intervene: Intervention | None = None) -> SentenceView:
+    def inspect(self, text: str, intervene: Intervention | None = None, *, unmixed: bool = False) -> SentenceView:
         """One text with everything inside the model; probabilities at the temperature of the run.
+
+        With `unmixed` those of the network alone, at the same temperature, where something is mixed in.
 
         Raises:
             InputError: the intervention names something the model does not have.
+            RunDamaged: a file of what is mixed in is missing or cannot be read.
         """
         record = self.record
         return inspect_text(
@@ -45,6 +72,53 @@ class LoadedRun:
             task=record.task,
             intervene=intervene,
             temperature=record.temperature,
+            mix=self.mix,
+            unmixed=unmixed,
+        )
+
+    def explain(self, text: str, method: str = "deletion", target: str = "") -> Explanation:
+        """What each word does to the log-odds of a class, by one of `core.interpret.explain.METHODS`.
+
+        Raises:
+            InputError: no such method or class, or one that this model cannot be explained by.
+        """
+        return explain(self._reader, text, method, target)
+
+    def parts(self, text: str, target: str = "") -> Parts:
+        """What silencing each part of the model does to the log-odds of a class.
+
+        Raises:
+            InputError: no such class, or a model without attention.
+        """
+        return parts(self._reader, text, target)
+
+    def flips(
+        self,
+        text: str,
+        target: str = "",
+        readings: int = MOST_READINGS,
+        stopped: Callable[[], bool] = lambda: False,
+    ) -> Iterator[Search]:
+        """The search for the smallest change of a text that changes its answer, as it goes on.
+
+        Raises:
+            InputError: no such class, or a number of readings that cannot be.
+        """
+        return search(self._reader, text, target, readings, stopped)
+
+    @property
+    def _reader(self) -> Reader:
+        record = self.record
+        return Reader(
+            predict=self.predict,
+            inspect=self.inspect,
+            model=self.model,
+            tokenizer=self.tokenizer,
+            classes=record.classes,
+            task=record.task,
+            temperature=record.temperature,
+            mix_weight=record.mix_weight,
+            thresholds=record.tuned_thresholds or {},
         )
 
 
@@ -56,14 +130,29 @@ def load_run(store: RunStore, run: str) -> LoadedRun:
         RunDamaged: a file is missing or cannot be read; the message names it.
     """
     record, folder = store.read(run), store.path(run)
+    model, tokenizer = _read(folder, record.config.model, record)
+    return LoadedRun(record, model.requires_grad_(False), tokenizer, folder)
+
+
+def read_mixed_in(folder: Path, record: RunRecord) -> tuple[Model, Tokenizer]:
+    """The TF-IDF model that is mixed into the answers of a run.
+
+    Raises:
+        RunDamaged: a file is missing or cannot be read; the message names it.
+    """
+    return _read(folder / MIX, compose(CHARACTERS).model, record)
+
+
+def _read(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, Tokenizer]:
+    """A model with its tokenizer from their two files."""
     for name in (TOKENIZER, WEIGHTS):
         if not (folder / name).is_file():
             raise RunDamaged(f"{folder / name}: not there; {_why(record)}")
     tokenizer = load_tokenizer(folder / TOKENIZER)
     size, length = tokenizer.size, tokenizer.max_length
-    model = build(record.config.model, vocabulary=size, classes=len(record.classes), max_length=length)
+    model = build(config, vocabulary=size, classes=len(record.classes), max_length=length)
     read_weights(model, folder / WEIGHTS)
-    return LoadedRun(record, model.requires_grad_(False).eval(), tokenizer)
+    return model.eval(), tokenizer
 
 
 def _why(record: RunRecord) -> str:

@@ -131,7 +131,7 @@ def embedded_splits(store: RunStore, run: str) -> list[str]:
 
 
 def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """(n, d) embeddings and the true class numbers of a split, (n,); of a multi-label run (n, C) zeros and ones.
+    """(n, d) float32 embeddings and the true class numbers of a split, (n,); of several labels (n, C) zeros and ones.
 
     Raises:
         RunDamaged: a file is cut off, or they do not belong together; the message names it.
@@ -140,7 +140,7 @@ def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.nd
 
     path = run / EVALUATION / split / EMBEDDINGS
     try:
-        vectors = np.load(path, allow_pickle=False)
+        vectors = np.load(path, allow_pickle=False).astype(np.float32)
     except (OSError, ValueError, EOFError, MemoryError) as error:
         raise RunDamaged(f"{path}: cannot be read: {error}") from error
     table = run / EVALUATION / split / PREDICTIONS

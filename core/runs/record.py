@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -21,6 +22,8 @@ MASKED = "masked.jsonl"
 """The history of the stage of masked words; see core.training.masked."""
 TOKENIZER = "tokenizer.json"
 WEIGHTS = "weights.safetensors"
+MIX = "mix"
+"""Folder of what is mixed into the answers of the network, with a tokenizer and weights of its own."""
 CHECKPOINT = "checkpoint"
 LOG = "log.txt"
 EVALUATION = "evaluation"
@@ -30,6 +33,8 @@ PROBABILITY = "probability:"
 """Before the class name, the column of its probability in the predictions."""
 LABEL = "label:"
 """Before the class name, the 0/1 column of a multi-label task: whether the text has that label."""
+SPEAKING = (WEIGHTS, TOKENIZER, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}")
+"""All files that a run answers with; those of a mixture only where there is one."""
 CANCEL = "CANCEL"
 """A person's request to stop: training sees this file at its next step, saves a checkpoint and ends."""
 DISCARD = "discard"
@@ -110,6 +115,21 @@ class Temperature(TypedDict, total=False):
     """By split, what reads probabilities without it: loss, ece, brier."""
 
 
+class Mixed(TypedDict, total=False):
+    """TF-IDF mixed into the answers of the network; see core.evaluation.mix."""
+
+    model: str
+    """A preset."""
+    weight: Annotated[float, Meta(ge=0, le=1)]
+    """Of the network, the rest is that of TF-IDF; chosen on the validation split."""
+    rows: Count
+    """Of that split."""
+    network: Metrics
+    """By split, what the network reaches alone, as trained."""
+    tfidf: Metrics
+    """The same of TF-IDF."""
+
+
 class Timing(TypedDict, total=False):
     """Milliseconds of one pass: median and quartiles; rows and tokens are the shape of what was predicted."""
 
@@ -185,6 +205,7 @@ Results = TypedDict(
         "inference": Inference,
         "neutral_share": dict[str, Figure | None],
         "tuned": Tuned,
+        "mix": Mixed,
         "temperature": Temperature,
         "yardstick": Yardstick,
         "C": Figure,
@@ -249,6 +270,26 @@ class RunRecord:
         return self.results.get("temperature", {}).get("value", 1.0)
 
     @property
+    def answering(self) -> str:
+        """Changes with what is done to the output of its model, which is known last."""
+        return f"{self.temperature} {self.mix_weight}"
+
+    @property
+    def mix_weight(self) -> float | None:
+        """What its network counts in its answers, 0 to 1, where TF-IDF is mixed in; None where nothing is."""
+        return self.results.get("mix", {}).get("weight")
+
+    @property
+    def mixture(self) -> str:
+        """That TF-IDF is mixed into its answers, for a person; empty where it is not."""
+        return mixture([self])
+
+    @property
+    def described(self) -> str:
+        """Its preset, and what is mixed into its answers: `vanilla mixed with TF-IDF, w = 0.60`."""
+        return f"{self.preset} {self.mixture}".rstrip()
+
+    @property
     def unbound(self) -> str:
         """Why a run that came from another machine cannot be trained on here, and what to do; empty: it can."""
         data, lexicon, teacher = self.config.data.name, self.config.text.lexicon, self.config.training.teacher
@@ -268,3 +309,9 @@ class RunRecord:
     def strange(self) -> list[str]:
         """The dotted names of what a newer version has written and this one does not know."""
         return list(leaves(self.newer))
+
+
+def mixture(records: Iterable[RunRecord]) -> str:
+    """`RunRecord.mixture` of runs that differ in their seeds: from the least weight to the largest."""
+    weights = sorted({f"{record.mix_weight:.2f}" for record in records if record.mix_weight is not None})
+    return f"mixed with TF-IDF, w = {' to '.join(dict.fromkeys((weights[0], weights[-1])))}" if weights else ""

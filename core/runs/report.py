@@ -9,9 +9,10 @@ import numpy as np
 
 from core.data.findings import plural
 from core.data.table import Dataset, Task, targets
-from core.evaluation import metrics, multilabel
+from core.evaluation import metrics, mix, multilabel
 from core.evaluation.groups import by_value, column_of, grouped
 from core.evaluation.intervals import intervals, per_class_intervals
+from core.evaluation.predict import Predictions
 from core.evaluation.scores import HALF
 from core.evaluation.yardstick import YARDSTICKS, yardstick, yardstick_answers
 from core.exceptions import NotAvailable
@@ -55,7 +56,8 @@ def report(
     column = column_of(rows, by, record.classes) if by else None
     labels = targets(rows, len(record.classes), record.task)
     on_progress("asking the model", 0.05)
-    found = predictions_of(loaded, rows).probabilities
+    said = predictions_of(loaded, rows)
+    found = said.probabilities
     on_progress("looking for texts that it was trained on", 0.3)
     trained, reading = _trained_on(record), seen.read(loaded.tokenizer, rows["text"].tolist())
     known = trained if isinstance(trained, str) else seen.in_training(loaded.tokenizer, reading, trained)
@@ -64,6 +66,7 @@ def report(
     measured |= {"seen_in_training": _seen(known), "truncated": _truncated(loaded, reading)}
     measured["unknown_words"] = _unknown(loaded, rows["text"].tolist())
     measured["calibration"] = _calibration(record, labels, found, measured["metrics"])
+    measured["mix"] = _mix(record, labels, said)
     measured["unseen"] = _unseen(record, labels, found, known)
     if lines:
         measured["costs"] = costs(record, lines, labels, found)
@@ -164,6 +167,19 @@ def _temperature(told: Mapping[str, Any]) -> str:
     errors = (f"{told[each][name]:.3f}" for each in ("calibrated", "as_trained") if name in told[each])
     now = ", as trained ".join(errors)
     return f"Temperature {told['temperature']:.2f}, fitted on {rows}: {METRICS[name].title.lower()} {now}."
+
+
+def _mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> dict[str, Any] | None:
+    """What was mixed into the answers, and the metrics of `network` and `tfidf` alone; None: nothing was."""
+    if said.parts is None:
+        return None
+    weight, parts = record.mix_weight, mix.alone(said.parts, labels, record.task, ordered=record.ordered)
+    name = "accuracy" if record.task == "single" else "f1_macro"
+    numbers = (f"{part} {parts[key][name]:.3f}" for key, part in (("network", "the network"), ("tfidf", "TF-IDF")))
+    note = (
+        f"{record.mixture[:1].upper()}{record.mixture[1:]}: {METRICS[name].title.lower()} alone, {', '.join(numbers)}."
+    )
+    return {"weight": weight, **parts, "note": note}
 
 
 def _about(record: RunRecord, given: Judged) -> dict[str, Any]:

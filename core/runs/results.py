@@ -4,7 +4,8 @@ evaluation/<split>/predictions.parquet   row, text, label, predicted, a column `
                                          data's own further columns (phenomenon, domain …); of a multi-label task label
                                          and predicted name all labels, `label:CLASS` is 1 where the text has one
                                          of a run without texts (`data.texts`) neither text nor further columns
-evaluation/<split>/embeddings.npy        (n, d) float32: what the head read, in the order of the rows
+evaluation/<split>/embeddings.npy        (n, d) float32, or float16 where the weights are kept in less than that: what
+                                         the head read, in the order of the rows
 evaluation/<split>/metrics.json          metrics, temperature, intervals, silhouette, per_class, confusion, calibration,
                                          left_out; of a multi-label task no calibration, confusion 2 × 2 by label, and
                                          `tuned`: the same at the thresholds chosen on validation
@@ -28,6 +29,7 @@ from core.data.table import Task, targets
 from core.evaluation import multilabel
 from core.evaluation.intervals import intervals
 from core.evaluation.metrics import before, calibration_bins, confusion, evaluate, left_out, per_class
+from core.evaluation.mix import alone
 from core.evaluation.predict import Predictions
 from core.evaluation.representation import silhouette
 from core.evaluation.scores import HALF
@@ -71,6 +73,12 @@ class Evaluated:
         return before(self.labels, self.predictions.probabilities, self.task, self.temperature)
 
     @functools.cached_property
+    def parts(self) -> dict[str, dict[str, float]]:
+        """Of a mixture the metrics of its parts, `network` and `tfidf`; else empty."""
+        parts = self.predictions.parts
+        return {} if parts is None else alone(parts, self.labels, self.task, ordered=self.ordered)
+
+    @functools.cached_property
     def intervals(self) -> dict[str, list[float]]:
         """The bootstrap interval of each metric."""
         return intervals(self.labels, self.predictions.probabilities, self.task, ordered=self.ordered)
@@ -92,8 +100,8 @@ class Evaluated:
         return silhouette(self.predictions.pooled, self.labels, self.classes).summary()
 
 
-def write_split(run: Path, evaluated: Evaluated, *, texts: bool = True) -> None:
-    """Write the three files of a split, with `texts` or without.
+def write_split(run: Path, evaluated: Evaluated, *, texts: bool = True, half: bool = False) -> None:
+    """Write the three files of a split, with `texts` or without; `half`: embeddings in half precision.
 
     Raises:
         StorageError: the disk is full or read-only.
@@ -104,7 +112,8 @@ def write_split(run: Path, evaluated: Evaluated, *, texts: bool = True) -> None:
     table, vectors = io.BytesIO(), io.BytesIO()
     found = prediction_table(evaluated.frame, evaluated.predictions.probabilities, evaluated.classes, evaluated.task)
     (found if texts else without_texts(found)).to_parquet(table, index=False)
-    np.save(vectors, evaluated.predictions.pooled, allow_pickle=False)
+    pooled = evaluated.predictions.pooled
+    np.save(vectors, pooled.astype(np.float16) if half else pooled, allow_pickle=False)
     write_bytes(folder / PREDICTIONS, table.getvalue())
     write_bytes(folder / EMBEDDINGS, vectors.getvalue())
     write_text(folder / METRICS, json.dumps(finite(_figures(evaluated)), indent=1, ensure_ascii=False) + "\n")

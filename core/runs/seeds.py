@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from core.config import flat
 from core.data.config import DataConfig
 from core.fingerprint import canonical_json
-from core.runs.record import RunRecord
+from core.runs.record import RunRecord, mixture
 from core.training.config import TrainingConfig
 
 WHOLE = -1
@@ -35,6 +35,11 @@ class Model:
         for record in self.records:
             found.setdefault(seed_and_fold(record), record)
         return found
+
+    @property
+    def mixture(self) -> str:
+        """What is mixed into the answers of its runs; see `core.runs.record.mixture`."""
+        return mixture(self.runs.values())
 
     @property
     def seeds(self) -> list[int]:

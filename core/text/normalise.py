@@ -21,14 +21,15 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Not every "www." is a link: "awww... so sweet".
-_LINK = r"(?:https?://|(?<!\w)www\.(?=\w))\S+"
+LINK = r"(?:https?://|(?<!\w)www\.(?=\w))\S+"
 # The last branch is how TweetEval writes a link it has removed.
-_URL = re.compile(rf"{_LINK}|\bhttps?\b", re.IGNORECASE)
-_USER = re.compile(r"(?<!\w)@[A-Za-z0-9_]+")
+_URL = re.compile(rf"{LINK}|\bhttps?\b", re.IGNORECASE)
+USER = r"(?<!\w)@[A-Za-z0-9_]+"
+_USER = re.compile(USER)
 _HASHTAG = re.compile(r"(?<!\w)#([^\s#]+)")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # The cleaning of 7ess-Xin, section III-A: `http://`, `https://` or `www.` links, and handles `@username`.
-_PAPER_URL = re.compile(_LINK, re.IGNORECASE)
+_PAPER_URL = re.compile(LINK, re.IGNORECASE)
 _PAPER_USER = re.compile(r"@\w+")
 # As its released code finds them: also inside a word ("awwww"), and up to the next blank.
 _RELEASED_URL = re.compile(r"(?:http|www)\S+", re.IGNORECASE)
@@ -37,7 +38,7 @@ _TAG = re.compile(r"#(\w+)")
 _NO_WORD = re.compile(r"[^\w\s]")
 _DIGITS = re.compile(r"\d+")
 # Addresses and names are no words: the first branch takes them out of the way of the second.
-_WORD_OUTSIDE = re.compile(rf"{_LINK}|@\w+|(?<!\w)([^\W\d_]+(?:['’][^\W\d_]+)*)(?!\w)", re.IGNORECASE)
+_WORD_OUTSIDE = re.compile(rf"{LINK}|@\w+|(?<!\w)([^\W\d_]+(?:['’][^\W\d_]+)*)(?!\w)", re.IGNORECASE)
 _RUN = re.compile(r"([^\W\d_])\1{2,}(\Z)?", re.IGNORECASE)
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
 

@@ -124,6 +124,12 @@ class TrainingConfig:
         within=Range(0, 1, "low"),
         needs=(Need(lambda training: bool(training.teacher), "there is no teacher; choose training.teacher=tfidf"),),
     )
+    mix: Literal["none", "tfidf"] = setting(
+        "none",
+        "mixed in at prediction",
+        help="tfidf: the probabilities of TF-IDF of words and character n-grams, fitted on the training split, are "
+        "mixed with those of the network; the weight is the one with the least loss on the validation split.",
+    )
     nonsense: float = setting(
         0.0,
         "share of made-up texts",
@@ -160,7 +166,7 @@ class TrainingConfig:
     weights: Literal["float32", "float16", "int8"] = setting(
         "float32",
         help="How the weights are kept on disk, and evaluated: whole · float16: half the space · int8: a quarter, a "
-        "byte for each number of a matrix and a scale for each of its rows.",
+        "byte for each number of a matrix and a scale for each of its rows. Embeddings of texts are then float16.",
     )
     device: str = setting("auto", help="auto (CUDA, then MPS, then CPU), cpu, cuda, cuda:1, mps.")
     threads: int = setting(

@@ -10,7 +10,7 @@ from core.verbs.behaviour import behave
 from core.verbs.comparison import compare
 from core.verbs.data import data_card, data_check, data_list
 from core.verbs.evaluation import evaluate
-from core.verbs.inside import figure, figures, inspect, project, sentence
+from core.verbs.inside import MIXED, Without, explain, figure, figures, flip, inspect, parts, project, sentence
 from core.verbs.machine import doctor
 from core.verbs.models import presets, presets_show
 from core.verbs.prediction import answer, answer_line, predict, tuned_thresholds
@@ -30,6 +30,8 @@ from core.verbs.sweeps import sweep, sweeps_cancel, sweeps_list, sweeps_remove, 
 from core.verbs.training import configure, configured, pretrain, resume, scores, started, summary, train
 
 __all__ = [
+    "MIXED",
+    "Without",
     "answer",
     "answer_line",
     "behave",
@@ -41,9 +43,12 @@ __all__ = [
     "data_list",
     "doctor",
     "evaluate",
+    "explain",
     "figure",
     "figures",
+    "flip",
     "inspect",
+    "parts",
     "predict",
     "presets",
     "presets_show",

@@ -45,7 +45,8 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     Returns:
         `metrics` with `intervals` (95 %); `calibration`: the `temperature` of the run, the validation `rows` it was
         fitted on (None of runs that are older than temperatures), and loss, calibration error and Brier score
-        `calibrated` and `as_trained`; `left_out` (metrics that these rows do not define, with the reason),
+        `calibrated` and `as_trained`; `mix`: None, or the `weight` of the network beside TF-IDF and the metrics of each
+        alone, `network` and `tfidf`; `left_out` (metrics that these rows do not define, with the reason),
         `per_class`, `confusion`; `seen_in_training`: `rows` and `share` that the model reads exactly as a text it was
         trained on, and `unseen`: the metrics without these; `truncated`: `rows` and `share` that are longer than it
         reads; `unknown_words`: `rows` and `share` with half of their words unknown or more; `yardsticks`: both TF-IDF

@@ -3,61 +3,76 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.runs.store import RunStore
-from core.verbs.prediction import answer
+from core.verbs.prediction import OnProgress, answer
 
 if TYPE_CHECKING:
+    from core.interpret.flip import Move
     from core.interpret.sentence import SentenceView
 
+MIXED = "mix"
+"""In place of a word and its piece: what is mixed into the answer."""
 
-def sentence(run: str, text: str, store: RunStore | None = None) -> SentenceView:
+
+Without = Sequence[tuple[str, str] | str]
+"""What is silenced: (word, piece), wherever they stand, or `mix`."""
+
+
+def sentence(run: str, text: str, store: RunStore | None = None, *, without: Without = ()) -> SentenceView:
     """One text as a run reads it: tokens, probabilities and everything inside the model, as arrays.
 
+    Args:
+        run: its name.
+        text: any.
+        store: where runs live.
+        without: (word, piece) to silence, wherever they stand: character n-grams, of a model that reads them; `mix`:
+            TF-IDF is taken out of the answer, of a run that mixes it in.
+
     Raises:
-        InputError: no such run.
+        InputError: no such run; or no such word or piece in the text, or nothing is mixed in.
         RunDamaged: a file of the run is missing or cannot be read.
     """
+    from core.models.trace import Intervention
     from core.runs.load import load_run
 
-    return load_run(store or RunStore(), run).inspect(text)
+    loaded = load_run(store or RunStore(), run)
+    pieces, unmixed = [each for each in without if not isinstance(each, str)], MIXED in without
+    if strange := [each for each in without if isinstance(each, str) and each != MIXED]:
+        raise InputError(f"--without {strange[0]}: write word=piece, or {MIXED}")
+    if unmixed and loaded.mix is None:
+        raise InputError(f"--without {MIXED}: nothing is mixed into the answers of run '{run}'")
+    view = loaded.inspect(text, unmixed=unmixed)
+    if not pieces:
+        return view
+    return loaded.inspect(text, Intervention(pieces_off=_silenced(run, view, pieces)), unmixed=unmixed)
 
 
 def inspect(
     run: str,
     text: str,
     *,
-    without: Sequence[tuple[str, str]] = (),
+    without: Without = (),
     html: Path | None = None,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
-    """One text with its tokens, prediction and everything inside the model.
+    """One text with its tokens, prediction and everything inside the model; arguments and errors as of `sentence`.
 
-    The inside is that of `core.interpret.sentence.inside`.
-
-    Args:
-        run: its name.
-        text: any.
-        without: (word, piece) to silence, wherever they stand: character n-grams, of a model that reads them.
-        html: also write a page of it.
-        store: where runs live.
-
-    Raises:
-        InputError: no such run; or no such word or piece in the text.
-        RunDamaged: a file of the run is missing or cannot be read.
+    The inside is that of `core.interpret.sentence.inside`. `mix` is null, or has the `weight` of the network beside
+    TF-IDF (1 where TF-IDF is silenced) and the probabilities of `network`, `tfidf` and their `mixture` before the
+    temperature; `parts` has these in words. `html`: also write a page of it.
     """
     from core.evaluation.multilabel import NOTHING
     from core.interpret.sentence import inside
     from core.interpret.unknown import unknown_note
 
     store = store or RunStore()
-    view, record = sentence(run, text, store), store.read(run)
-    if without:
-        view = _silenced(run, view, without, store)
+    view, record = sentence(run, text, store, without=without), store.read(run)
     said = answer(record, view.probabilities)
     if html is not None:
         labels = said.get("labels_tuned", said.get("labels"))
@@ -73,15 +88,13 @@ def inspect(
         "note": unknown_note(view.unknown_words),
         "truncated": view.truncated,
         "prediction": said,
+        "mix": None if view.mix is None else {**dataclasses.asdict(view.mix), "parts": view.mix.parts},
         **inside(view),
     }
 
 
-def _silenced(run: str, view: SentenceView, without: Sequence[tuple[str, str]], store: RunStore) -> SentenceView:
-    """The same text without some pieces of its words."""
-    from core.models.trace import Intervention
-    from core.runs.load import load_run
-
+def _silenced(run: str, view: SentenceView, without: Sequence[tuple[str, str]]) -> frozenset[tuple[int, int]]:
+    """(token, piece) of some pieces of the words of a text."""
     if view.pieces is None:
         raise InputError(f"run '{run}' reads no pieces of words, so there is none to silence")
     off: set[tuple[int, int]] = set()
@@ -93,7 +106,168 @@ def _silenced(run: str, view: SentenceView, without: Sequence[tuple[str, str]], 
         if not found:
             raise InputError(f"{word!r:.80} has no piece {piece!r:.80}; it has {' '.join(view.pieces[places[0]]):.200}")
         off.update(found)
-    return load_run(store, run).inspect(view.text, Intervention(pieces_off=frozenset(off)))
+    return frozenset(off)
+
+
+def explain(
+    run: str, text: str, *, method: str = "deletion", target: str = "", store: RunStore | None = None
+) -> dict[str, Any]:
+    """What each word of a text does to the log-odds of a class.
+
+    Without a word means: its characters cut, the doubled space closed, the text read anew. Log-odds are
+    log p - log of the sum of the others, of several labels log p - log(1 - p).
+
+    Args:
+        run: its name.
+        text: any.
+        method: `deletion` (log-odds with the word minus without it) and `shapley` for every run, `gradient` (times
+            input) and `integrated` where a model reads vectors of words, `attention` (how much the word is read in the
+            last layer) and `collapse` (in the first) where it has attention.
+        target: a class; empty: the one with the highest probability.
+        store: where runs live.
+
+    Returns:
+        `run`, `text`, `method`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the text as
+        typed), `push`, by `shapley` also its standard `error`; `completeness` (None but for `integrated` and
+        `shapley`): `reference`, `at_reference`, `error`, `steps`; `agreement`: Spearman's rho with `deletion` and
+        `attention`, None where there is none; `note`.
+
+    Raises:
+        InputError: no such run, method or class, or a method for another kind of model; says which there are.
+        RunDamaged: a file of the run is missing or cannot be read.
+    """
+    from dataclasses import asdict
+
+    from core.runs.load import load_run
+
+    loaded = load_run(store or RunStore(), run)
+    found = loaded.explain(text, method, target)
+    return {
+        "run": run,
+        "text": text,
+        "method": method,
+        "target": found.target,
+        "prediction": answer(loaded.record, found.probabilities),
+        "log_odds": found.log_odds,
+        "words": [{key: value for key, value in asdict(word).items() if value is not None} for word in found.words],
+        "completeness": None if found.completeness is None else asdict(found.completeness),
+        "agreement": found.agreement,
+        "note": found.note,
+    }
+
+
+def parts(run: str, text: str, *, target: str = "", store: RunStore | None = None) -> dict[str, Any]:
+    """What silencing each part of a model does to the log-odds of a class, one at a time.
+
+    Args:
+        run: its name.
+        text: any.
+        target: a class; empty: the one with the highest probability.
+        store: where runs live.
+
+    Returns:
+        `run`, `text`, `target`, `prediction`, `log_odds`, `tokens`; `parts`: `kind` (`layer`: all heads of it,
+        `head`, `component` of all heads, `map`: one component of one head, `gate` of a token, `lexical`), `layer`, and
+        `head`, `component`, `token` where it has them, counted from 0; `zero` and `mean`: log-odds with the part minus
+        log-odds where it says nothing, or at every token its mean over the tokens; `note`.
+
+    Raises:
+        InputError: no such run or class, or a model without attention.
+        RunDamaged: a file of the run is missing or cannot be read.
+    """
+    from dataclasses import asdict
+
+    from core.runs.load import load_run
+
+    loaded = load_run(store or RunStore(), run)
+    found = loaded.parts(text, target)
+    return {
+        "run": run,
+        "text": text,
+        "target": found.target,
+        "prediction": answer(loaded.record, found.probabilities),
+        "log_odds": found.log_odds,
+        "tokens": list(found.tokens),
+        "parts": [{key: value for key, value in asdict(part).items() if value is not None} for part in found.parts],
+        "note": found.note,
+    }
+
+
+def flip(
+    run: str,
+    text: str,
+    *,
+    target: str = "",
+    readings: int | None = None,
+    on_progress: OnProgress | None = None,
+    stopped: Callable[[], bool] | None = None,
+    store: RunStore | None = None,
+) -> dict[str, Any]:
+    """The smallest change of a text that changes its answer, among moves that are told.
+
+    A move deletes a word, as `explain` does, or replaces it by one of at most 8 candidates: words of the opposite sign
+    in the lexicon of the run, else VADER's, and neighbours among the model's vectors of words. Allowed are up to two
+    moves of any kind, and three deletions. Of the flips of the smallest size it is the one that moves the log-odds of
+    the target most.
+
+    Args:
+        run: its name.
+        text: any.
+        target: a class; empty: the one with the highest probability. The answer flips when the target is no longer the
+            predicted class, or, if it was not, becomes it; of several labels, when it leaves or joins the labels, at
+            the run's own thresholds if it has any.
+        readings: texts that are read at most, 1 to 4000, which it is unless given.
+        on_progress: told what is done, and which share of the readings.
+        stopped: asked before each 128 readings; True ends the search with what was found.
+        store: where runs live.
+
+    Returns:
+        `run`, `text`, `target`, what `predict` says of the text (`label`, `probabilities` …); `flip`: None, or the
+        changed `text`, what `predict` says of it, and `moves`: `kind` (`delete` or `replace`), `word`, `start`, `end`
+        (in the text as typed), `with` (None: deleted); `verdict`: `proven` (every smaller set of moves was read, and
+        every one of this size), `smallest found`, `none, proven` or `none found`; `readings`; `moves_allowed`; `note`.
+
+    Raises:
+        InputError: no such run or class, or a number of readings that cannot be.
+        RunDamaged: a file of the run is missing or cannot be read.
+    """
+    from core.interpret.flip import MOST_READINGS
+    from core.runs.load import load_run
+
+    loaded = load_run(store or RunStore(), run)
+    most = MOST_READINGS if readings is None else readings
+    for found in loaded.flips(text, target, most, stopped or (lambda: False)):
+        if on_progress is not None:
+            on_progress("reading", found.readings / most)
+    allowed, flipped = found.allowed, found.flip
+    return {
+        "run": run,
+        "text": text,
+        "target": found.target,
+        **answer(loaded.record, found.probabilities),
+        "flip": flipped
+        and {
+            "text": flipped.text,
+            **answer(loaded.record, flipped.probabilities),
+            "moves": [_move(each) for each in flipped.moves],
+        },
+        "verdict": found.verdict,
+        "readings": found.readings,
+        "moves_allowed": {
+            "deletions": allowed.deletions_at_most,
+            "replacements": allowed.replacements_at_most,
+            "candidates": allowed.candidates_at_most,
+            "readings": allowed.readings,
+            "words": allowed.words,
+            "with": [_move(each) for each in allowed.replacements],
+        },
+        "note": found.note,
+    }
+
+
+def _move(move: Move) -> dict[str, Any]:
+    kind = "delete" if move.instead is None else "replace"
+    return {"kind": kind, "word": move.word, "start": move.start, "end": move.end, "with": move.instead}
 
 
 def figures(

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from core.data.apart import ReadRows
-    from core.evaluation.predict import Predictions
     from core.runs.load import LoadedRun
 
 OnProgress = Callable[[str, float | None], None]
@@ -46,8 +45,8 @@ def predict(
         texts: the texts, or
         file: `.txt`: a text per line; else a table (CSV, TSV, JSON Lines, XLSX, Parquet).
         to: a file to write in place of the list, `.csv`, `.jsonl` or `.parquet`: every column of `file`, then
-            `predicted` (of several labels also `predicted_tuned`) and a column `probability:CLASS` each. Rows go from
-            file to file, so that memory does not grow with them.
+            `predicted` (of several labels also `predicted_tuned`), a column `probability:CLASS` each and `unknown`.
+            Rows go from file to file, so that memory does not grow with them.
         settings: how `file` is read: `data.text` (the column of texts; guessed without), `data.delimiter`,
             `data.encoding`, `data.header`.
         on_progress: told what is done, and which share of it.
@@ -55,7 +54,7 @@ def predict(
 
     Returns:
         `run`, `task`, of a file also `text` (its column) and `predictions`; with `to` in their place `rows` and `to`.
-        `unknown` of a prediction is the share of its words that the run does not know; None for byte pairs.
+        `unknown` is the share of the words of a text that the run does not know; None for byte pairs.
 
     Raises:
         InputError: no such run, no text, or a file that cannot be read or written; nothing is written then.
@@ -133,7 +132,7 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, tell: OnProgress) -> Non
     from core.data.write import writing
 
     own = list(rows.schema)
-    answers = _columns(loaded.record, None)
+    answers = _columns(loaded, [])
     names = unique([*rows.schema.names, *answers])[len(own) :]
     types = [column.type for column in answers.values()]
     schema = pa.schema([*own, *map(pa.field, names, types)])
@@ -141,18 +140,19 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, tell: OnProgress) -> Non
     with writing(to, schema) as write:
         for batch in rows.batches:
             texts = batch.column(rows.text).to_pylist()
-            columns = [*batch.columns, *_columns(loaded.record, loaded.predict(texts)).values()]
+            columns = [*batch.columns, *_columns(loaded, texts).values()]
             write(pa.RecordBatch.from_arrays(columns, schema=schema))
             done += len(texts)
             tell("predicting", done / rows.rows)
 
 
-def _columns(record: RunRecord, found: Predictions | None) -> dict[str, pa.Array]:
-    """The answers by name of their column; of nothing, for their types."""
+def _columns(loaded: LoadedRun, texts: Sequence[str]) -> dict[str, pa.Array]:
+    """The answers by name of their column; of no text, for their types."""
     import numpy as np
     import pyarrow as pa
 
-    chances = np.zeros((0, len(record.classes))) if found is None else found.probabilities.astype(np.float64)
+    record = loaded.record
+    chances = loaded.predict(texts).probabilities.astype(np.float64)
     names = np.array(record.classes, dtype=object)
     said: dict[str, pa.Array] = {}
     if record.task == "single":
@@ -164,7 +164,8 @@ def _columns(record: RunRecord, found: Predictions | None) -> dict[str, pa.Array
             said["predicted_tuned"] = _several(names, chances > limits)
     rounded = chances.round(DIGITS)
     columns = {f"{PROBABILITY}{name}": pa.array(rounded[:, place]) for place, name in enumerate(record.classes)}
-    return {**said, **columns}
+    unknown = pa.array([loaded.tokenizer.unknown_share(text) for text in texts], pa.float64())
+    return {**said, **columns, "unknown": unknown}
 
 
 def _several(names: np.ndarray, above: np.ndarray) -> pa.Array:

@@ -24,6 +24,7 @@ def runs_list(store: RunStore | None = None) -> dict[str, Any]:
             {
                 "run": record.run,
                 "model": record.preset,
+                "described": record.described,
                 "data": record.config.data.name,
                 "task": record.task,
                 "status": record.status,
@@ -42,7 +43,7 @@ def runs_table(result: Mapping[str, Any]) -> list[dict[str, Any]]:
     rows = []
     for row in result["runs"]:
         test = row["metrics"].get("test", {})
-        first = {name: row[name] for name in ("run", "model", "data", "status")}
+        first = {"run": row["run"], "model": row["described"], "data": row["data"], "status": row["status"]}
         numbers = {"test accuracy": test.get("accuracy"), "test F1 macro": test.get("f1_macro")}
         rows.append({**first, **numbers, "reason": row["reason"]})
     return rows
@@ -52,7 +53,7 @@ def runs_show(run: str, store: RunStore | None = None) -> dict[str, Any]:
     """The whole record of a run; of a damaged one its name and the reason.
 
     `newer` holds what a newer version has written and this one does not know; `efficiency` what the run costs on this
-    machine (`core.runs.efficiency.Efficiency`).
+    machine (`core.runs.efficiency.Efficiency`); `described` names preset and mixture.
 
     Raises:
         RunNotFound: no such run.
@@ -62,7 +63,11 @@ def runs_show(run: str, store: RunStore | None = None) -> dict[str, Any]:
         record = store.read(run)
     except RunDamaged as error:
         return {"run": run, "status": "damaged", "reason": str(error)}
-    return {**dataclasses.asdict(record), "efficiency": dataclasses.asdict(efficiency(store, record))}
+    return {
+        **dataclasses.asdict(record),
+        "described": record.described,
+        "efficiency": dataclasses.asdict(efficiency(store, record)),
+    }
 
 
 def runs_measure(runs: Sequence[str], store: RunStore | None = None) -> dict[str, Any]:

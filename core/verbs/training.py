@@ -61,6 +61,7 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
     model: str = "ndt-01-n3",
     settings: Mapping[str, Any] | None = None,
     *,
+    add: Sequence[str] = (),
     start: str = "",
     recipe: str = "",
     length: str = "",
@@ -77,6 +78,7 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
         data: a registered name, a file or a folder.
         model: a preset.
         settings: dotted settings on top of it, e.g. `{"training.lr": 1e-3}`.
+        add: short for `data.add`, registered data sets whose training texts join the training split.
         start: short for `training.start`, a finished run whose tokenizer, words and layers this one starts from.
         recipe: settings that make small models better, over the preset's and under `settings`: `strong`. What the model
             cannot take is left out, and told by an event `recipe` and in the record.
@@ -95,6 +97,7 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
     store = store or RunStore()
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
     given = {name: value for name, value in short.items() if value is not None} | ({START: start} if start else {})
+    given |= {"data.add": listed(add)} if add else {}
     config, used = configured(data, model, {**_of_length(length), **(settings or {}), **given}, recipe, store=store)
     check_room(store.folder)
     teacher_of(config, store)
@@ -184,6 +187,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "status": record.status,
         "reason": record.reason,
         "model": record.preset,
+        "mixture": record.mixture,
         "recipe": record.recipe,
         "left_out": record.left_out,
         "data": record.config.data.name,
@@ -191,7 +195,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "metrics": results.get("metrics", {}),
         "intervals": results.get("intervals", {}),
         "interval_method": METHOD,
-        **{name: results[name] for name in ("tuned", "temperature", "start") if name in results},
+        **{name: results[name] for name in ("tuned", "mix", "temperature", "start") if name in results},
         "lambda": results.get("lambda", []),
         "yardstick": results.get("yardstick", {}),
         "reported": None

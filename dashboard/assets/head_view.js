@@ -1,4 +1,5 @@
-// Head view: words on both sides, lines between them. Colour is sign, width is weight, a head is a column.
+// Head view: words on both sides, lines between them. Width and ink are weight, a head is a column; what is taken away
+// is dashed as a line and hatched as a cell.
 // Words arrive as data and are only ever set as textContent.
 const NS = "http://www.w3.org/2000/svg";
 const STRONG = 0.1; // of full colour: below this no line is drawn for a word that is pointed at
@@ -12,12 +13,13 @@ const add = (parent, tag, attributes = {}, text) => {
 };
 
 const short = (word) => (word.length > 14 ? word.slice(0, 13) + "\u2026" : word);
-const write = (value) => value.toFixed(2).replace("-", "\u2212");
+const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
 
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".head_view");
-  const { tokens, maps, top, size, plus, minus, muted } = data;
-  const H = maps.length, L = tokens.length, row = size * 1.75, above = size * 2.9;
+  const { tokens, maps, top, size, muted } = data;
+  const H = maps.length, L = tokens.length, above = size * 2.15, least = size * 1.14, most = size * 1.75;
+  let row = most;
   root.style.setProperty("--fs", size + "px");
   root.style.setProperty("--muted", muted);
   if (root.heads?.size === undefined || root.count !== H) root.heads = new Set(maps.keys());
@@ -25,13 +27,23 @@ export default function ({ data, parentElement }) {
   let at = null; // {side: 0 reads | 1 is read, index}
   let parts = null;
 
-  const paint = (value) => (value < 0 ? minus : plus);
+  const hatch = `away-${data.name}`; // an id of its own wherever several stand in one document
   const weight = (head, side, index, other) => (side ? maps[head][other][index] : maps[head][index][other]);
   const y = (index) => above + index * row + row / 2;
   const everywhere = maps.flat(2).map(Math.abs).sort((a, b) => b - a);
   const resting = Math.max(0.25, (everywhere[3 * L] || 0) / top); // at rest about three lines for each word
 
+  // On a page the rows share what the first screen has left below the words; elsewhere they have room.
+  const main = root.getRootNode().host?.closest("[data-testid=stMain]");
+  const fitting = () => {
+    if (!main) return most;
+    const left = main.clientHeight - (root.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop);
+    const fits = (left - above - size * 2.4) / L;
+    return fits < least * 0.6 ? most : Math.max(least, Math.min(most, fits)); // what begins below the screen may be long
+  };
+
   const build = () => {
+    row = fitting();
     const focused = root.getRootNode().activeElement?.dataset?.id;
     const width = Math.max(340, root.clientWidth);
     const cell = Math.max(13, Math.min(size * 1.9, width * 0.055, (width * 0.34) / H - 3)); // the lines keep their room
@@ -41,10 +53,14 @@ export default function ({ data, parentElement }) {
     for (const [k, v] of Object.entries({ viewBox: `0 0 ${width} ${above + L * row + 4}`, role: "group", "aria-label": data.label })) {
       svg.setAttribute(k, v);
     }
-    add(svg, "text", { x: xl - 10, y: size * 1.1, "text-anchor": "end", class: "small" }, "reads");
-    add(svg, "text", { x: xr + 10, y: size * 1.1, class: "small" }, "is read");
-    add(svg, "text", { x: xc + (H * (cell + 3)) / 2, y: size * 0.9, "text-anchor": "middle", class: "small" }, "head");
-    parts = { svg, xl, xr, lines: add(svg, "g", { fill: "none" }), words: [[], []], heads: [], cells: [] };
+    const pattern = add(add(svg, "defs"), "pattern", {
+      id: hatch, width: 5, height: 5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)",
+    });
+    add(pattern, "rect", { width: 2.5, height: 5, fill: "currentColor" });
+    add(svg, "text", { x: xl - 10, y: size * 1.4, "text-anchor": "end", class: "small" }, "reads");
+    add(svg, "text", { x: xr + 10, y: size * 1.4, class: "small" }, "is read");
+    add(svg, "text", { x: xc - 7, y: size * 1.4, "text-anchor": "end", class: "small" }, xc - xr > size * 5.5 ? "head" : "");
+    parts = { svg, xl, xr, lines: add(svg, "g", { fill: "none", stroke: "currentColor" }), words: [[], []], heads: [], cells: [] };
     for (const side of [0, 1]) tokens.forEach((token, index) => word(side, token, index, name));
     for (let h = 0; h < H; h++) column(h, xc + h * (cell + 3), cell);
     svg.onmouseleave = () => point(null);
@@ -81,8 +97,8 @@ export default function ({ data, parentElement }) {
 
   const column = (h, x, cell) => {
     const button = add(parts.svg, "g", { "data-id": `head-${h}`, class: "head", tabindex: 0, role: "button", "aria-label": `head ${h + 1}` });
-    add(button, "rect", { x, y: size * 1.25, width: cell, height: size * 1.4, rx: 4 });
-    add(button, "text", { x: x + cell / 2, y: size * 2.28 }, h + 1);
+    add(button, "rect", { x, y: size * 0.35, width: cell, height: size * 1.45, rx: 4 });
+    add(button, "text", { x: x + cell / 2, y: size * 1.4 }, h + 1);
     button.onclick = () => {
       if (root.heads.has(h) && root.heads.size > 1) root.heads.delete(h);
       else root.heads.add(h);
@@ -102,9 +118,12 @@ export default function ({ data, parentElement }) {
     }));
   };
 
+  // A word that is pointed at here is lit in the strip of words, and the other way round.
+  const tell = (tokens) => window.dispatchEvent(new CustomEvent("sentiscope-word", { detail: { tokens, from: root } }));
   const point = (place) => {
     if (place?.side === at?.side && place?.index === at?.index) return;
     at = place;
+    tell(at && [at.index + data.first]);
     update();
   };
 
@@ -116,8 +135,9 @@ export default function ({ data, parentElement }) {
       const value = maps[h][i][j], share = Math.min(1, Math.abs(value) / top);
       if (share < (at ? STRONG : resting)) continue;
       add(parts.lines, "path", {
-        d: `M${parts.xl} ${y(i)}C${middle} ${y(i)} ${middle} ${y(j)} ${parts.xr} ${y(j)}`, stroke: paint(value),
+        d: `M${parts.xl} ${y(i)}C${middle} ${y(i)} ${middle} ${y(j)} ${parts.xr} ${y(j)}`,
         "stroke-width": 0.6 + share * (at ? 6 : 4), "stroke-opacity": at ? 0.25 + 0.75 * share : 0.12 + 0.6 * share * share,
+        ...(value < 0 ? { "stroke-dasharray": "6 4" } : {}),
       });
     }
   };
@@ -140,9 +160,9 @@ export default function ({ data, parentElement }) {
         if (at) value = weight(h, at.side, at.index, j);
         else for (let i = 0; i < L; i++) value += maps[h][i][j] / L;
         const rect = parts.cells[h][j];
-        rect.setAttribute("fill", paint(value));
+        rect.setAttribute("fill", value < 0 ? `url(#${hatch})` : "currentColor");
         rect.setAttribute("fill-opacity", on ? Math.min(1, Math.abs(value) / top) : 0);
-        rect.firstChild.textContent = `head ${h + 1}, ${tokens[j]}: ${value.toFixed(3)}`;
+        rect.firstChild.textContent = `head ${h + 1}, ${tokens[j]}: ${write(value, 3)}${value < 0 ? ", taken away" : ""}`;
       }
     }
   };
@@ -164,14 +184,24 @@ export default function ({ data, parentElement }) {
   root.observer?.disconnect();
   let last = root.clientWidth;
   root.observer = new ResizeObserver(() => {
-    if (Math.abs(root.clientWidth - last) > 4) { last = root.clientWidth; build(); }
+    if (Math.abs(root.clientWidth - last) > 4 || Math.abs(fitting() - row) > 0.5) { last = root.clientWidth; build(); }
   });
   root.observer.observe(root);
+  if (main?.firstElementChild) root.observer.observe(main.firstElementChild); // what stands above may come later
   if (root.exporter) window.removeEventListener("sentiscope-export", root.exporter);
   root.exporter = (event) => event.detail.push({ name: data.name, svg: parts.svg });
   window.addEventListener("sentiscope-export", root.exporter);
+  if (root.hears) window.removeEventListener("sentiscope-word", root.hears);
+  root.hears = ({ detail: { tokens, from } }) => {
+    if (from === root) return;
+    const index = tokens ? tokens[0] - data.first : -1;
+    at = index >= 0 && index < L ? { side: 1, index } : null;
+    update();
+  };
+  window.addEventListener("sentiscope-word", root.hears);
   return () => {
     root.observer.disconnect();
     window.removeEventListener("sentiscope-export", root.exporter);
+    window.removeEventListener("sentiscope-word", root.hears);
   };
 }

@@ -11,8 +11,9 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from dashboard.figures.hatching import hatched
 from dashboard.figures.numbers import number, subscript
-from dashboard.figures.theme import Look, diverging, sequential, template
+from dashboard.figures.theme import Look, sequential, template, two_sided
 
 Floats = NDArray[np.floating]
 
@@ -131,7 +132,7 @@ def map_grid(
     numbered: bool = True,
     worded: bool = False,
 ) -> go.Figure:
-    """All maps on one scale: rows as given, columns heads; the page colour is zero.
+    """All maps on one scale: rows as given, columns heads; page to ink, and what is taken away hatched.
 
     Args:
         rows: At least one; each map (H, L, L).
@@ -149,10 +150,13 @@ def map_grid(
     places = [f"{escape(token)} ({i})" for i, token in enumerate(tokens, start=1)][::step]  # a word may occur twice
     of = [f", head {h + 1}" if numbered else "" for h in range(heads)]
     cells = [(r, h, "" if r == h == 0 else str(r * heads + h + 1)) for r in range(len(rows)) for h in range(heads)]
+    drawn = [[_blocks(np.asarray(w, np.float32), step) for w in row.weights] for row in rows]  # four bytes each
+    stripe = min(4.0, max(1.0, WIDE / heads / len(places) / 5))
+    patterns = [hatched(drawn[r][h] < 0, axis, stripe, look) for r, h, axis in cells]
     traces = [
         {
             "type": "heatmap",
-            "z": _blocks(np.asarray(rows[r].weights[h], np.float32), step),  # four bytes each on their way
+            "z": drawn[r][h],
             "x": places,
             "y": places,
             "coloraxis": "coloraxis",
@@ -169,10 +173,11 @@ def map_grid(
         "coloraxis": {
             "cmin": -top if signed else 0,
             "cmax": top,
-            "colorscale": diverging(t) if signed else sequential(t),
+            "colorscale": two_sided(t) if signed else sequential(t),
             "colorbar": _colourbar(top, signed, label, look),
         },
         "annotations": [note for cell in cells for note in _notes(rows[cell[0]], *cell, look)] if numbered else [],
+        "shapes": [pattern for pattern in patterns if pattern],
     }
     frame = {"type": "category", "showticklabels": False, "showline": True, "linecolor": t.grid, "mirror": True}
     frame |= {"showgrid": False}
@@ -191,6 +196,8 @@ def map_grid(
 
 NAMED, SMALLER, FLAT, WORDED = 48, 24, 8, 410
 """Tokens whose words fit along a map that stands alone, at full size, and without turning them; its least height."""
+WIDE = 700
+"""Pixels of all maps of a row, about."""
 SPELT = 6
 """Heads up to which each map is titled `head 1`, `head 2` …; of more, all but the first have their number alone."""
 
@@ -212,11 +219,15 @@ def _notes(row: MapRow, r: int, h: int, axis: str, look: Look) -> list[dict[str,
     return [{**note, **panel} for note, wanted in ((title, r == 0), (middle, h in row.off)) if wanted]
 
 
+HATCHED = "hatched: below zero"
+
+
 def _colourbar(top: float, signed: bool, label: str, look: Look) -> dict[str, object]:
     ticks = [-top, 0.0, top] if signed else [0.0, top]
+    title = f"{label}; {HATCHED}" if signed else label
     return {
         "orientation": "h",
-        "title": {"text": label, "side": "bottom", "font": {"size": look.size(14), "color": look.tokens.muted}},
+        "title": {"text": title, "side": "bottom", "font": {"size": look.size(14), "color": look.tokens.muted}},
         "y": -0.02,
         "yanchor": "top",
         "len": 0.6,
@@ -232,6 +243,8 @@ def _colourbar(top: float, signed: bool, label: str, look: Look) -> dict[str, ob
 def coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Figure:
     """The weight c of every further component in this sentence: one dot for each value among heads and tokens.
 
+    What adds attention is solid, what takes it away dashed and hollow.
+
     Args:
         layers: For each layer its coefficients (N, H, L), N at least 2, with their signs.
         subtracts: Whether the model writes its sum with a minus.
@@ -243,10 +256,12 @@ def coefficients(layers: Sequence[Floats], subtracts: bool, look: Look) -> go.Fi
     names = [f"layer {layer + 1}, {signs[i - 1]}" for layer, i, _ in lines]
     traces, notes = [], []
     for (layer, i, values), name in zip(lines, names, strict=True):
-        colour = t.plus if values.mean() >= 0 else t.minus
         mean = float(np.mean(layers[layer][i]))
-        stem = {"color": colour, "width": look.size(2)}
-        dot = {"size": look.size(11), "color": colour, "opacity": 1 if len(values) == 1 else 0.55}
+        away = mean < 0
+        stem = {"color": t.ink, "width": look.size(2), "dash": "dash" if away else "solid"}
+        rim = {"color": t.ink, "width": look.size(2)}
+        opacity = 1 if len(values) == 1 else 0.55
+        dot = {"size": look.size(11), "color": t.paper if away else t.ink, "line": rim, "opacity": opacity}
         text = number(mean, 2) if len(values) == 1 else f"{number(mean, 2)} on average"
         end = float(values.max()) if mean >= 0 else 0
         traces += [

@@ -138,7 +138,11 @@ def models_table(shape: Comparison, look: Look) -> Marks:
             Row(
                 model["name"],
                 {
-                    "model": Words(f"{shape.letters[model['name']]} {model['name']}", dot=colour(look, place)),
+                    "model": Words(
+                        f"{shape.letters[model['name']]} {model['name']}",
+                        small=model["mixture"],
+                        dot=colour(look, place),
+                    ),
                     "value": plus_minus(known["mean"], low, high),
                     "interval": marks[-1],
                     "seeds": f"{len(several)}{spread}",
@@ -217,7 +221,8 @@ def models_frame(shape: Comparison) -> pd.DataFrame:
     for model in shape.models:
         known = model["metrics"][shape.metric]
         low, high = known["interval"]
-        about = {"model": model["name"], "preset": model["model"], "runs": len(model["runs"]), "metric": shape.metric}
+        about = {"model": model["name"], "preset": f"{model['model']} {model['mixture']}".strip()}
+        about |= {"runs": len(model["runs"]), "metric": shape.metric}
         rows.append({**about, "mean": known["mean"], "deviation": known["deviation"], "low": low, "high": high})
     return pd.DataFrame(rows)
 

@@ -326,8 +326,8 @@ def measured_table(known: Mapping[str, Any], rows: Mapping[str, int]) -> pd.Data
                 row["Unseen words"] = number(part["unseen words"])
         found.append(row)
     table = pd.DataFrame(found).fillna("")  # an empty cell would read "None"
-    order = ["Model", "Seeds", "Epochs", "Test", "Test, seeds", "Unseen words", "Challenge", "Challenge, seeds"]
-    return table[[name for name in order if name in table]]
+    first = [name for name in ("Model", "Seeds", "Epochs", "Test", "Test, seeds", "Unseen words") if name in table]
+    return table[[*first, *(name for name in table if name not in first)]]
 
 
 def measured_phenomena(known: Mapping[str, Any], split: str = TEST) -> pd.DataFrame:

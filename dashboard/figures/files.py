@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from core import stored
 from core.evaluation.projection import Projection, ProjectionConfig, project
 from core.exceptions import InputError, NotAvailable, RunDamaged
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.behaviour.judge import Judged
+    from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
     from core.runs.load import LoadedRun
     from core.runs.sides import Sides
+    from dashboard.figures.pushed import Pushed
 
 ORDER = {"train": 0, "validation": 1, "test": 2}
 """Splits as they are listed, others behind them."""
@@ -150,6 +154,26 @@ class Files:
 
         return look_inside(load_run(self.store, run), text, edits)
 
+    def pushed(self, run: str, text: str, target: str) -> Pushed:
+        """What each word of a text does to the log-odds of a class, as the run was trained.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+        """
+        from core.runs.load import load_run  # torch
+
+        return push_words(load_run(self.store, run), text, target)
+
+    def parts(self, run: str, text: str, target: str) -> Parts:
+        """What each part of the model does to them, as the run was trained.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+        """
+        from core.runs.load import load_run  # torch
+
+        return load_run(self.store, run).parts(text, target)
+
     def sides(self, runs: Sequence[str], split: str) -> Sides:
         """Several runs with what they say of the rows of a split that all have.
 
@@ -179,6 +203,21 @@ def look_inside(loaded: LoadedRun, text: str, edits: Edits) -> SentenceView:
         edits.lambdas,
         frozenset(edits.heads_off),
         frozenset(edits.components_off),
+        maps_off=frozenset(edits.maps_off),
+        gates=edits.gates,
+        lexical_scale=edits.lexical,
         pieces_off=frozenset(edits.pieces_off),
     )
-    return loaded.inspect(text, change if edits else None)
+    return loaded.inspect(text, change if edits.inside else None, unmixed=edits.unmixed)
+
+
+def push_words(loaded: LoadedRun, text: str, target: str) -> Pushed:
+    """The words of a text by leaving each out, and the tokens of its view that are theirs."""
+    from core.text.typed import shares
+    from dashboard.figures.pushed import Pushed
+
+    found, view, encoding = loaded.explain(text, target=target), loaded.inspect(text), loaded.tokenizer.encode(text)
+    spans = [(word.start, word.end) for word in found.words]
+    own = shares(text, spans, encoding.offsets, loaded.tokenizer.config)
+    behind = bool(view.filled)
+    return Pushed(found, np.pad(own, ((0, 0), (len(view.tokens) - own.shape[1] - behind, behind))))

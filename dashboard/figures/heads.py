@@ -45,7 +45,9 @@ def _layers(source: Source) -> list[str]:
 
 
 def _maps(source: Source) -> list[str]:
-    return [row.name for row in map_rows(attended(source), 0, subtracts(source.record))]
+    view = source.view
+    there = view.layers and not view.too_long
+    return [row.name for row in map_rows(view, 0, subtracts(source.record))] if there else []
 
 
 def _grids(source: Source) -> list[str]:
@@ -65,7 +67,7 @@ MAP = Option(
     "Map",
     _maps,
     "A component times its coefficient, or the sum of all.",
-    usual=lambda source: _maps(source)[-1],
+    usual=lambda source: next(reversed(_maps(source)), ""),
     words=lambda source, shown: "",
 )
 GRID = Option(
@@ -89,6 +91,15 @@ def layer(source: Source) -> int:
     return int(source.chosen(LAYER)) - 1
 
 
+def chosen_map(source: Source) -> MapRow | None:
+    """The chosen map of the chosen layer, as absolute weights; None where the text or the model has none."""
+    names = _maps(source)
+    if not names:
+        return None
+    rows = map_rows(source.view, layer(source), subtracts(source.record), source.edits)
+    return rows[names.index(str(source.chosen(MAP)))]
+
+
 @dataclass(frozen=True)
 class Heads:
     """The maps of a text that are shown."""
@@ -108,6 +119,11 @@ class Heads:
     def top(self) -> float:
         """The |weight| that gets full colour in all of them."""
         return full_colour(self.rows)
+
+    @property
+    def signed(self) -> bool:
+        """Whether any weight is below zero."""
+        return any(bool((row.weights < 0).any()) for row in self.rows)
 
     @property
     def setting(self) -> str:
@@ -139,6 +155,16 @@ def of_layer(
     return Heads(view, rows, rows[which], layer, scale, by_layer=True)
 
 
+BELOW = {"against uniform": "below an even spread"}
+"""What a negative weight is on a scale; on the others it is `AWAY`."""
+AWAY = "taken away"
+
+
+def sign_words(shown: Heads) -> str:
+    """What the pattern of a negative weight means on the chosen scale."""
+    return f"Hatched or dashed: {BELOW.get(shown.scale, AWAY)}."
+
+
 def _draw_grid(shown: Heads, look: Look) -> go.Figure:
     return map_grid(shown.rows, shown.view.tokens, look, top=shown.top, label=SCALES[shown.scale])
 
@@ -146,7 +172,8 @@ def _draw_grid(shown: Heads, look: Look) -> go.Figure:
 def _grid_reading(shown: Heads) -> str:
     size = block(len(shown.view.tokens))
     blocks = f" Each cell is the strongest of {size} × {size} weights." if size > 1 else ""
-    return f"Rows of a map read, columns are read. The page colour is zero, and all maps share one scale.{blocks}"
+    sign = f" {sign_words(shown)}" if shown.signed else ""
+    return f"Rows of a map read, columns are read. More ink is more weight; all maps share one scale.{sign}{blocks}"
 
 
 HEADS = Figure(
@@ -278,11 +305,10 @@ def _draw_lines(lines: Lines, look: Look) -> Component:
     shown, t = lines.shown, look.tokens
     data = {
         "tokens": list(shown.view.tokens[lines.part]),
+        "first": lines.first,
         "maps": np.round(shown.map.weights[:, lines.part, lines.part], 3).tolist(),
         "top": round(shown.top, 4),
-        "size": look.size(18),
-        "plus": t.plus,
-        "minus": t.minus,
+        "size": look.size(16.5),
         "muted": t.muted,
         "label": f"Attention, {shown.setting}.{lines.window}",
         "name": "sentiscope-heads",
@@ -291,13 +317,9 @@ def _draw_lines(lines: Lines, look: Look) -> Component:
     return Component("head_view", data, look)
 
 
-SIGNS = {"against uniform": "blue is above an even spread, orange below it"}
-SIGN = "blue adds, orange takes away"
-
-
 def _lines_reading(lines: Lines) -> str:
-    sign = SIGNS.get(lines.shown.scale, SIGN)
-    return f"Colour is sign: {sign}. Width is weight. The numbered squares show and hide heads.{lines.window}"
+    sign = f" {sign_words(lines.shown)}" if lines.shown.signed else ""
+    return f"Width and ink are weight.{sign} The numbered squares show and hide heads.{lines.window}"
 
 
 HEAD_VIEW = Figure(
@@ -309,7 +331,7 @@ HEAD_VIEW = Figure(
     note=lambda lines: lines.shown.setting,
     reading=_lines_reading,
     how=(
-        "Weights after softmax and combination, on the chosen scale. Full colour is the 98.5th percentile of what is "
+        "Weights after softmax and combination, on the chosen scale. Full ink is the 98.5th percentile of what is "
         "shown, so that a single strong weight does not hide the rest. At rest the strongest lines are drawn."
     ),
     options=(LAYER, MAP, SCALE, FROM),

@@ -21,11 +21,22 @@ from dashboard.figures.attention import MapRow, block, coefficient_names, map_gr
 from dashboard.figures.curves import NUMBERS, NumberLine
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
+from dashboard.figures.hatching import hatched
 from dashboard.figures.numbers import number
 from dashboard.figures.panels import Panels
 from dashboard.figures.sentence import subtracts
 from dashboard.figures.source import Source
-from dashboard.figures.theme import Look, diverging, layer_colour, readable, sequential, shade, template
+from dashboard.figures.theme import (
+    Look,
+    diverging,
+    ink_shade,
+    layer_colour,
+    readable,
+    sequential,
+    shade,
+    template,
+    two_sided,
+)
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -46,8 +57,9 @@ class TokenRow:
     name: str
     values: Floats
     """(L,)."""
-    direction: int = 1
-    """What more of it means: 1 plus, −1 minus, 0 neither; see the colours of `token_rows`."""
+    direction: int | None = None
+    """Where more of it pushes: 1 towards positive, −1 towards negative, 0 to neither; None: it pushes nowhere and is
+    drawn in ink."""
 
 
 NEUTRAL_TOKENS = "neutral tokens"
@@ -174,10 +186,10 @@ def numbers_table(lines: Mapping[str, Sequence[NumberLine]]) -> pd.DataFrame:
 def token_rows(
     rows: Sequence[TokenRow], tokens: Sequence[str], look: Look, *, label: str, top: float = 0, zero: float = 0
 ) -> go.Figure:
-    """A cell for each token, a line for each row; the page colour is `zero`, and a row without direction has no other.
+    """A cell for each token, a line for each row; the page colour is `zero`, and a row of direction 0 has no other.
 
     Args:
-        rows: At least one.
+        rows: At least one; all with a direction, or none.
         tokens: L words.
         look: Theme and size.
         label: What the colour measures.
@@ -187,7 +199,8 @@ def token_rows(
     t, size = look.tokens, look.size
     step = block(len(tokens))
     values = np.stack([_strongest(row.values, step) for row in rows])
-    z = (values - zero) * np.array([[row.direction] for row in rows], np.float32)
+    push = rows[0].direction is not None
+    z = (values - zero) * np.array([[1 if row.direction is None else row.direction] for row in rows], np.float32)
     top = top or float(np.abs(z).max()) or 1.0
     signed = bool((z < 0).any())
     words = [escape(token) for token in tokens][::step]
@@ -209,21 +222,25 @@ def token_rows(
         "y": [escape(row.name) for row in rows],
         "text": [words] * len(rows),
         "customdata": values,
-        "zmin": -top if signed else 0,
+        "zmin": -top if signed or push else 0,
         "zmax": top,
-        "colorscale": diverging(t) if signed else sequential(t),
+        "colorscale": (diverging(t) if push else two_sided(t)) if signed or push else sequential(t),
         "showscale": False,
         "xgap": 2,
         "ygap": 2,
         "hovertemplate": f"%{{text}}<br>{escape(label)} %{{customdata:.3f}}<extra>%{{y}}</extra>",
     }
-    if len(words) <= WRITTEN:
+    colour = shade if push else ink_shade
+    if len(words) > WRITTEN:
+        pattern = None if push else hatched(z < 0, "", 1.5, look)
+        layout["shapes"] = [pattern] if pattern else []
+    else:
         layout["annotations"] = [
             {
                 "x": x,
                 "y": y,
                 "text": number(value, 2),
-                "font": {"size": size(13), "color": readable(t, shade(t, z[y, x], top))},
+                "font": {"size": size(13), "color": readable(t, colour(t, float(z[y, x]), top))},
             }
             for y, line in enumerate(values)
             for x, value in enumerate(line)
@@ -348,9 +365,7 @@ GATES = Figure(
     lambda source: _of_tokens(source, gate_rows(source.view)),
     _draw_rows("gate", 1),
     note="every layer",
-    reading=(
-        "The stronger the colour, the more freely other tokens look at this one; near the page colour, hardly at all."
-    ),
+    reading=("The more ink, the more freely other tokens look at this one; near the page colour, hardly at all."),
     how=(
         "Sigmoid of a learned linear map of the token's vector in that layer; its logarithm is added to every score "
         "in which the token is read (SentiFormer, equation 4). A class token has the gate 1."
@@ -404,7 +419,7 @@ LEXICON = Figure(
     note=lambda shown: f"{shown.row.name}, last head",
     reading=(
         "σ of two tokens is the product of their polarities. Shown is by how much it differs from σ with a neutral "
-        "token: blue draws two tokens together, orange pushes them apart."
+        "token: plain ink draws two tokens together, hatched ink keeps them apart."
     ),
     options=(heads.LAYER,),
 )

@@ -22,19 +22,21 @@ from dashboard.figures import (
     heads,
     labels,
     lambdas,
+    levers,
     metrics,
     parts,
     phenomena,
     ranking,
     silhouettes,
     training,
+    words,
 )
 from dashboard.figures.figure import Figure
 
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
-    *(embeddings, silhouettes, heads, parts, diagram, behaviour),
+    *(embeddings, silhouettes, words, heads, levers, parts, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(
     {

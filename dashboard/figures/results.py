@@ -73,7 +73,7 @@ def _run_row(record: RunRecord) -> dict[str, str]:
         "run": record.run,
         "status": record.status,
         "data": "" if damaged else data_name(record.config.data.name),
-        "model": record.preset,
+        "model": record.described,
         "accuracy": accuracy,
         "tfidf": number(found.yardstick) if found and found.yardstick is not None else "",
     }

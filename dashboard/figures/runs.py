@@ -112,7 +112,8 @@ def _second(entry: Entry) -> str:
     """What stands behind the name of a model."""
     if entry.record.preset == YARDSTICK:
         return "yardstick"
-    return "" if entry.record.preset in entry.model.name else entry.record.preset
+    preset = "" if entry.record.preset in entry.model.name else entry.record.preset
+    return ", ".join(filter(None, (entry.model.mixture, preset)))  # a narrow column may cut the end
 
 
 def _value(entry: Entry) -> Cell:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.interpret.received import received as received_by
 from core.runs.record import RunRecord
 from dashboard.figures.attention import MapRow, component_rows
 from dashboard.figures.edits import UNCHANGED, Edits
@@ -40,13 +41,14 @@ def map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANG
     heads = range(len(found.combined))
     silent = frozenset(head for at, head in edits.heads_off if at == layer)
     away = {component for at, component in edits.components_off if at == layer}
+    alone = {(head, component) for at, head, component in edits.maps_off if at == layer}
     rows = component_rows(found.components, found.coefficients, found.combined, minus)
     loud = np.array([head not in silent for head in heads], np.float32)[:, None, None]
     return [
         MapRow(
             row.name,
             row.weights * loud,
-            frozenset(heads) if i in away and i < len(found.components) else silent,
+            frozenset(head for head in heads if head in silent or i in away or (head, i) in alone),
             view.places if view.filled else None,
         )
         for i, row in enumerate(rows)
@@ -60,19 +62,14 @@ def combined_rows(view: SentenceView, minus: bool, edits: Edits = UNCHANGED) -> 
 
 
 def received(row: MapRow) -> list[float]:
-    """How much each token is read on average over readers and heads; folded padding reads as often as it has places."""
-    return [float(value) for value in np.average(row.weights.mean(0), axis=0, weights=row.places)]
+    """How much each token is read, by this map; see `core.interpret.received`."""
+    return received_by(row.weights, row.places).tolist()
 
 
 def watched(view: SentenceView) -> str:
     """The class whose probability is followed: the second of two, else the answer of the model as trained."""
     names = list(view.probabilities)
     return names[1] if len(names) == 2 else view.label
-
-
-def special_tokens(view: SentenceView) -> list[str]:
-    """Tokens that are no words of the text: the class token in front, folded padding at the end."""
-    return [*(token for token in view.tokens[:1] if token == CLASS_TOKEN), *(view.tokens[-1:] if view.filled else ())]
 
 
 def special_places(view: SentenceView, layer: int) -> str:

@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
     from core.behaviour.judge import Judged
     from core.evaluation.projection import Projection, ProjectionConfig
+    from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
     from core.runs.efficiency import Efficiency
     from core.runs.projections import MapFiles
     from core.runs.sides import Sides
     from dashboard.figures.curves import Curves, Line, NumberLine, Place
     from dashboard.figures.decisions import Report
+    from dashboard.figures.pushed import Pushed
 
 Found = TypeVar("Found")
 LONGEST = 80
@@ -136,6 +138,12 @@ class Reader(Protocol):
 
     def sentence(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
         """One text with its inside."""
+
+    def pushed(self, run: str, text: str, target: str) -> Pushed:
+        """What each word of a text does to the log-odds of a class, as the run was trained."""
+
+    def parts(self, run: str, text: str, target: str) -> Parts:
+        """What each part of the model does to them, as the run was trained."""
 
     def sides(self, runs: Sequence[str], split: str) -> Sides:
         """Several runs with what they say of the rows of a split that all have."""

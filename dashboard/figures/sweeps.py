@@ -63,6 +63,7 @@ def command_line(plan: Plan, written: Callable[[str], str] = str) -> str:
     seeds = plan.seeds == tuple(range(len(plan.seeds)))
     parts.append(f"--seeds={len(plan.seeds) if seeds else ','.join(map(str, plan.seeds)) + ','}")
     parts += [f"--folds={plan.folds}"] if plan.folds else []
+    parts += [f"--recipe={plan.recipe}"] if plan.recipe else []
     return shlex.join(parts)
 
 

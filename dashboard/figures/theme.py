@@ -30,9 +30,9 @@ class Tokens:
     accent: str
     """What can be clicked, and the one series that is looked at."""
     plus: str
-    """Positive class, positive weight, pushes towards positive."""
+    """Positive class, what pushes towards it; never how much something is read, which is ink."""
     minus: str
-    """Negative class, subtracted weight, pushes towards negative."""
+    """Negative class, what pushes towards it."""
     wrong: str
     """An error."""
     right: str
@@ -44,6 +44,11 @@ class Tokens:
     plus_scale: tuple[str, ...]
     """Zero to strongest."""
     minus_scale: tuple[str, ...]
+
+    @property
+    def ink_scale(self) -> tuple[str, ...]:
+        """What is read: page to ink, in the steps of the other two."""
+        return tuple(blend(self.paper, self.ink, step / 5) for step in range(6))
 
 
 LIGHT = Tokens(
@@ -127,12 +132,21 @@ def blend(first: str, second: str, share: float) -> str:
 
 
 def sequential(tokens: Tokens) -> list[list[Any]]:
-    """For weights that cannot be negative: the upper half of `diverging`, so equal colour means equal value."""
-    return [[i / 5, colour] for i, colour in enumerate(tokens.plus_scale)]
+    """For counts and for how much something is read: page to ink."""
+    return [[i / 5, colour] for i, colour in enumerate(tokens.ink_scale)]
+
+
+def two_sided(tokens: Tokens) -> list[list[Any]]:
+    """The same for weights of which some are taken away, with zmin = -zmax: equal ink for equal size.
+
+    What tells the two sides apart is a pattern over the negative one (`dashboard.figures.hatching`).
+    """
+    colours = [*reversed(tokens.ink_scale[1:]), *tokens.ink_scale]
+    return [[i / 10, colour] for i, colour in enumerate(colours)]
 
 
 def diverging(tokens: Tokens) -> list[list[Any]]:
-    """For signed values; always with zmin = -zmax, so that zero is the page itself."""
+    """For what pushes to one of two sides; always with zmin = -zmax, so that zero is the page itself."""
     colours = [*reversed(tokens.minus_scale[1:]), *tokens.plus_scale]
     return [[i / 10, colour] for i, colour in enumerate(colours)]
 
@@ -141,6 +155,11 @@ def shade(tokens: Tokens, value: float, top: float) -> str:
     """The step of the diverging scale for a signed value, `top` being full colour."""
     scale = tokens.plus_scale if value >= 0 else tokens.minus_scale
     return scale[min(5, round(5 * abs(value) / top)) if top > 0 else 0]
+
+
+def ink_shade(tokens: Tokens, weight: float, top: float) -> str:
+    """The step of `two_sided` for a weight, `top` being full ink."""
+    return tokens.ink_scale[min(5, round(5 * abs(weight) / top)) if top > 0 else 0]
 
 
 def layer_colour(tokens: Tokens, layer: int, layers: int) -> str:

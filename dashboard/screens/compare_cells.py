@@ -43,4 +43,4 @@ def cell_sentences(shape: Matrix) -> None:
     if chosen and st.button("Look inside with both runs", icon=":material/notes:", key="open-sentence"):
         one, other = (each.record.run for each in shape.answers)
         state.choose_run(one)
-        state.go("sentence", **{state.TEXT: str(rows["text"].iloc[chosen[0]]), state.BESIDE: other})
+        state.look_inside("compare", rows, chosen[0], **{state.BESIDE: other})

@@ -216,7 +216,7 @@ def _browse(dataset: Dataset, text: TextConfig) -> pd.DataFrame:
     rows = matching(dataset, asked_rows(dataset))
     chosen = row_table(rows)
     if chosen is not None:
-        opened_text(chosen, data.tokenizer(dataset, text))
+        opened_text(*chosen, data.tokenizer(dataset, text))
     return rows
 
 

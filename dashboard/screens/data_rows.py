@@ -57,8 +57,8 @@ def _filter(label: str, names: Sequence[str], key: str, width: int = 150) -> str
     return chosen or ""
 
 
-def row_table(rows: pd.DataFrame) -> str | None:
-    """A page of the rows; the text of the chosen one, None if none is."""
+def row_table(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
+    """A page of the rows; they and the place of the chosen one, None if none is."""
     if rows.empty:
         finding("No text matches", "Leave out a filter, or look for fewer characters.")
         return None
@@ -88,19 +88,20 @@ def row_table(rows: pd.DataFrame) -> str | None:
         alt="Texts of the data set",
     )
     chosen = [row for row in event["selection"]["rows"] if row < len(shown)]
-    return str(shown["text"].iloc[chosen[0]]) if chosen else None
+    return (shown, chosen[0]) if chosen else None
 
 
-def opened_text(text: str, tokenizer: Tokenizer) -> None:
-    """One text, each step on its way to tokens, and the way to the Sentence page."""
+def opened_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
+    """One text of these rows, each step on its way to tokens, and the way to the Sentence page."""
+    text = str(rows["text"].iloc[place])
     changes, pieces = preparation(text, tokenizer)
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
         heading("From text to tokens", "steps", note=f"{count(len(pieces))} tokens")
         if st.button("Try it on the Sentence page", icon=":material/notes:", type="tertiary", key="try-sentence"):
-            state.go("sentence", **{state.TEXT: text})
+            state.look_inside("data", rows, place)
     steps = [("as it stands", text), *changes]
-    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(after)}</dd>" for name, after in steps)
-    st.html(f'<dl class="s-steps">{rows}</dl>')
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(after)}</dd>" for name, after in steps)
+    st.html(f'<dl class="s-steps">{listed}</dl>')
     ids = st.toggle("Numbers of the tokens", key=state.IDS, help="The ids that the model reads; 1 is “unknown”")
     shown = pieces[:SHOWN_TOKENS]
     st.html(f'<ul class="s-toks" aria-label="tokens">{"".join(_chip(piece, ids) for piece in shown)}</ul>')

@@ -177,7 +177,7 @@ def _selection(key: str, event: state.Selection, points: pd.DataFrame, shown: in
     with st.container(key="selection", horizontal=True, vertical_alignment="center", wrap=False):
         selection_note(f"{count(len(rows))} of {count(shown)} sentences", "chosen on the map")
         st.button("Clear", type="tertiary", icon=":material/close:", on_click=state.clear, args=(key,))
-    example_table(points.iloc[rows], "Sentences chosen on the map")
+    example_table(points.iloc[rows], "Sentences chosen on the map", "embeddings")
 
 
 def _silhouettes(source: Source) -> dict[str, pd.DataFrame]:

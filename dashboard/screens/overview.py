@@ -24,9 +24,10 @@ from dashboard.widgets.runs import damaged
 
 QUESTION = "What has been trained here, and how well does each model do?"
 TABLE = (
-    "± is half of the 95 % interval. Upright lines join models that cannot be told apart. TF-IDF with logistic "
-    "regression on the same data is the yardstick. A model with several runs can be unfolded."
+    "± is half of the 95 % interval. Upright lines join models that cannot be told apart. A model with several runs "
+    "can be unfolded."
 )
+YARDSTICK = " TF-IDF with logistic regression on the same data is the yardstick."
 
 POLL_SECONDS = 2.0
 LIVE = (
@@ -59,7 +60,7 @@ def page() -> None:
         next_step(*_advice(records))
     for board in shown:
         board_table(board, names if board is shown[0] else {}, alone=len(shown) == 1)
-    caption(TABLE)
+    caption(TABLE + (YARDSTICK if any(board.yardstick is not None for board in shown) else ""))
     if not live:
         next_step(*_advice(records))
     for record in (one for one in records if one.status == "damaged"):
@@ -78,8 +79,9 @@ def _facts(records: Sequence[RunRecord], shown: Sequence[Board]) -> list[tuple[s
     if len(shown) != 1 or not shown[0].measured:
         return counts
     (board,) = shown
-    rows = board.measured[0].record.progress.get("rows", {}).get("train", 0)
-    return [(board.name, f"{count(rows)} training sentences" if rows else ""), *counts]
+    rows = {entry.record.progress.get("rows", {}).get("train", 0) for entry in board.measured}
+    alike = rows.pop() if len(rows) == 1 else 0
+    return [(board.name, f"{count(alike)} training sentences" if alike else ""), *counts]
 
 
 def _test(shown: Sequence[Board]) -> None:

@@ -211,7 +211,7 @@ def _selection(report: Report, decision: Decision, true: int, predicted: int) ->
             "Clear", type="tertiary", icon=":material/close:", on_click=state.clear, args=(state.CELL, state.CELLS)
         )
     name = f"Sentences that are {decision.classes[true]} and were predicted as {decision.classes[predicted]}"
-    example_table(rows, name)
+    example_table(rows, name, "performance")
 
 
 page()

@@ -14,16 +14,19 @@ from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.baselines import reads_without
-from dashboard.figures.edits import learned
 from dashboard.figures.numbers import count
 from dashboard.figures.offer import SENTENCE
 from dashboard.figures.parts import token_table
 from dashboard.figures.sentence import attention_table, prediction_table, subtracts
 from dashboard.figures.source import Source
-from dashboard.screens.sentence_edits import changed, what_if
-from dashboard.screens.sentence_maps import inside
+from dashboard.figures.words import WORDS
+from dashboard.screens.sentence_edits import asked, lever_board, unknown_words
+from dashboard.screens.sentence_maps import bench, more_maps
+from dashboard.screens.sentence_mix import mixture
 from dashboard.screens.sentence_parts import PLACED, other_parts
+from dashboard.screens.sentence_rows import chosen_rows, true_label
 from dashboard.screens.sentence_second import other_runs, second_run
+from dashboard.screens.sentence_words import choose_target, word_strip
 from dashboard.widgets.answer import answer
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.header import header
@@ -32,9 +35,12 @@ from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.style import look
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from core.interpret.sentence import SentenceView
 
-QUESTION = "What does the model say, and what does each head read?"
+QUESTION = "Which word decides, and through which part?"
+STOPPED = "This page cannot continue"
 NOTHING_KNOWN = 2
 """Columns of a table of tokens that says nothing but the tokens."""
 LONGEST = 20_000
@@ -53,58 +59,80 @@ def page() -> None:
     attention, shape = record.config.model.attention, record.config.model
     attends = "maps" in provides(shape)
     about = (f"{shape.layers} layers", f"of {attention.heads} heads") if attends else ("no attention", "")
-    header("Sentence", QUESTION, facts(record, about))
+    header("Sentence", QUESTION, facts(record, about), low=True)
     state.initial(state.TEXT, SENTENCE)
     _below(record, other_runs(record))
 
 
 @st.fragment
 def _below(record: RunRecord, others: Mapping[str, RunRecord]) -> None:
-    """All below the head: a new text or a moved slider reruns this and not the app around it."""
-    text = st.text_input(
-        "Sentence",
-        key=state.TEXT,
-        bind="query-params",
-        live=True,
-        max_chars=LONGEST,
-        label_visibility="collapsed",
-        placeholder="Type a sentence",
-    )
-    try:
-        _reading(record, others, text or "")
-    except RunDamaged as error:
-        problem("This page cannot continue", f"{error}\nBring the file back, or choose another run in the sidebar.")
-    except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
-        problem("This page cannot continue", str(error))
+    """All below the head: a new text or a moved lever reruns this and not the app around it."""
+    with st.container(key="bench", gap="xsmall"):
+        line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
+        with line:
+            text = st.text_input(
+                "Sentence",
+                key=state.TEXT,
+                bind="query-params",
+                live=True,
+                max_chars=LONGEST,
+                label_visibility="collapsed",
+                placeholder="Type a sentence",
+            )
+            chosen_rows(text or "")
+        try:
+            _reading(record, others, text or "", line)
+        except RunDamaged as error:
+            problem(STOPPED, f"{error}\nBring the file back, or choose another run in the sidebar.")
+        except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
+            problem(STOPPED, str(error))
 
 
-def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str) -> None:
+def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line: DeltaGenerator) -> None:
     trained, minus = data.sentence(record.run, text), subtracts(record)
-    columns, tables = {"probability": trained.probabilities}, dict[str, Table]()
+    tables = dict[str, Table]()
     if note := unknown_note(trained.unknown_words):
         finding("Few of these words are known", note)
+    edits, parts, view = asked(record, text, trained)
+    with st.container(key="answer", horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(gap="xxsmall"):
+            answer(record, view, look(), before=trained if edits else None)
+        true_label(record, text, view)
+    source = Source(record, data, text=text, edits=edits)
     deep = bool(trained.layers and trained.tokens and not trained.too_long)
+    levers = None
+    if trained.tokens:
+        with line:
+            choose_target(source)
     if deep:
-        edits, parts, view = changed(record, text, trained)
-        source = Source(record, data, text=text, edits=edits)
-        inside(source)
-        tables |= other_parts(source)
-        what_if(record, edits, parts, learned(trained, minus), trained, view)
+        found, levers = bench(source)
+        tables |= found
+    elif trained.tokens:
+        tables |= word_strip(source)
+    with st.container(key="below"):
+        mixture(record, edits, trained, view)
+        if deep:
+            unknown_words(edits, trained)
+            more_maps(source)
+            tables["Attention"] = partial(attention_table, view, minus, edits, trained)
+        else:
+            _nothing_inside(record, trained)
+        if trained.tokens:
+            tables |= other_parts(source)
         beside = second_run(record, others, text, view, edits)
-        if edits:
-            columns = {"probability": view.probabilities, "as trained": trained.probabilities}
-        tables["Attention"] = partial(attention_table, view, minus, edits, trained)
-    else:
-        answer(record, trained, look())
-        _nothing_inside(record, trained)
-        if trained.tokens and (trained.too_long or not trained.layers):
-            tables |= other_parts(Source(record, data, text=text))
-        beside = second_run(record, others, text, trained)
-    columns |= {name: other.probabilities for name, other in beside.items()}
-    known = token_table(trained)
-    tables |= {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
-    drawn = deep or any(figure.there(Source(record, data, text=text)) for figure in PLACED)
-    export_bar("sentence", {"Prediction": prediction_table(columns), **tables}, figures=drawn)
+        columns = {"probability": view.probabilities} | ({"as trained": trained.probabilities} if edits else {})
+        if view.mix:
+            columns |= {"network alone": view.mix.network, "TF-IDF alone": view.mix.tfidf}
+        columns |= {name: other.probabilities for name, other in beside.items()}
+        known = token_table(trained)
+        tables |= {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
+        drawn = deep or any(figure.there(source) for figure in PLACED if figure is not WORDS)  # they are no picture
+        end = st.container()
+    if levers is not None:  # they ask the model once for each of its parts: all else is there by then
+        with levers:
+            tables |= lever_board(source, parts)
+    with end:
+        export_bar("sentence", {"Prediction": prediction_table(columns), **tables}, figures=drawn)
 
 
 def _nothing_inside(record: RunRecord, view: SentenceView) -> None:

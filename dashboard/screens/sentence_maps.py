@@ -1,61 +1,87 @@
-"""The inside of one reading: token strip, head view, maps of all heads, weights of the components."""
+"""The inside of one reading: words, who reads whom, maps of all heads, weights of the components."""
 
 from __future__ import annotations
 
 import contextlib
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from dashboard.figures.attention import SCALES
-from dashboard.figures.heads import COEFFICIENTS, FROM, HEAD_VIEW, HEADS, SIGNS
+from dashboard import state
+from dashboard.figures.heads import COEFFICIENTS, FROM, GRID, HEAD_VIEW, HEADS, LAYER, MAP, SCALE, Lines, layer
 from dashboard.figures.numbers import count
-from dashboard.figures.sentence import received, special_places, special_tokens
+from dashboard.figures.sentence import special_places
 from dashboard.figures.source import Source, Span
-from dashboard.widgets.figure import caption, show_of
+from dashboard.screens.sentence_words import word_strip
+from dashboard.widgets.figure import caption, show_bare, show_of
 from dashboard.widgets.messages import finding
-from dashboard.widgets.options import choose
-from dashboard.widgets.style import look
-from dashboard.widgets.tokens import token_strip
+from dashboard.widgets.options import asked, choose
 
-STRIP = "Number and colour: how much the words read this one, on average over readers and heads of this layer and map"
+if TYPE_CHECKING:
+    import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
+
+QUOTED = 80
+"""Characters of a cut-off end that are shown."""
 NOTE = (
     "A picture of attention is not an explanation: a head may read a word that does not change the answer. "
-    "Change the inside below, and see whether it does."
+    "Pull a lever, and see whether it does."
 )
 
 
-def inside(source: Source) -> None:
-    """Maps of a text with at least one token in a model with attention; the source knows what was chosen."""
+def bench(source: Source) -> tuple[dict[str, pd.DataFrame], DeltaGenerator]:
+    """The words and who reads whom, with room for the levers beside; of a text with maps.
+
+    Returns:
+        Tables of figures, and the place of the levers.
+    """
+    words = st.container()
+    with st.container(key="pair-bench"):
+        left, right = st.columns([1.22, 1], gap="medium")
+    asked(SCALE, source)
+    with left:
+        with st.container(key="bench-head", horizontal=True, vertical_alignment="center", gap="small"):
+            st.html('<div class="s-fig"><h2>Attention</h2></div>', width="content")
+            if len(source.view.layers) > 1:
+                st.html('<span class="s-note">layer</span>', width="content")
+            choose(LAYER, source, plain=True)
+            choose(MAP, source, plain=True)
+        lines = _head_view(source)
+    with words:
+        tables = word_strip(source)
+    if not state.projector():
+        caption(f"{HEAD_VIEW.say(HEAD_VIEW.reading, lines)} {special_places(source.view, lines.shown.layer)}")
+    return tables, right
+
+
+def more_maps(source: Source) -> None:
+    """What is not on the bench: all heads side by side, and the weights of the components."""
     view = source.view
     if view.truncated:
         finding(
             f"The last {count(view.truncated)} tokens were cut off",
-            f"This model reads {count(source.record.max_length)} tokens at most; what is struck through was not read.",
+            f"This model reads {count(source.record.max_length)} tokens at most. Not read: “{_short(view.cut)}”.",
         )
-    strip = st.container()
+    finding("Attention is not an explanation", NOTE)
+    if state.projector():
+        caption(special_places(view, layer(source)))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        for option in HEADS.options:
-            choose(option, source)
-    shown = HEADS.shape(source)
-    top = shown.top
-    with strip:
-        weights, least = received(shown.map), "below an even share" if shown.scale in SIGNS else "taken away"
-        special = special_tokens(view)
-        token_strip(view.tokens, view.unknown, weights, top, look(), special=special, cut=view.cut, least=least)
-        caption(f"{STRIP} ({SCALES[shown.scale]}). {special_places(view, shown.layer)}")
+        choose(GRID, source)
+        choose(SCALE, source)
     with st.container(key="pair-main"):
         left, right = st.columns([6, 5], gap="large")
     with left:
-        _head_view(source)
-        finding("Attention is not an explanation", NOTE)
-        with contextlib.suppress(NotAvailable):
-            show_of(source, COEFFICIENTS)
-    with right:
         show_of(source, HEADS)
+    with right, contextlib.suppress(NotAvailable):
+        show_of(source, COEFFICIENTS)
 
 
-def _head_view(source: Source) -> None:
+def _short(text: str) -> str:
+    return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"
+
+
+def _head_view(source: Source) -> Lines:
     """The head view, below where its window begins if the text is long."""
     starts = FROM.values(source)
     if isinstance(starts, Span):
@@ -63,4 +89,4 @@ def _head_view(source: Source) -> None:
         source.choices[FROM.name] = st.slider(
             FROM.label, first, last, key=FROM.name, bind="query-params", help=FROM.about
         )
-    show_of(source, HEAD_VIEW)
+    return show_bare(source, HEAD_VIEW)

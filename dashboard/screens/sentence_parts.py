@@ -10,6 +10,7 @@ import streamlit as st
 from dashboard.figures import parts
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
+from dashboard.figures.levers import LEVERS
 from dashboard.figures.parts import (
     BRANCHES,
     GATE_BARS,
@@ -23,6 +24,7 @@ from dashboard.figures.parts import (
     Numbers,
 )
 from dashboard.figures.source import Source
+from dashboard.figures.words import WORDS
 from dashboard.widgets.figure import show, show_of, show_others
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
 }
 """What stands side by side."""
 PLACED: tuple[Figure[Any], ...] = (
-    *(HEAD_VIEW, HEADS, COEFFICIENTS, COMBINED),
+    *(WORDS, HEAD_VIEW, LEVERS, HEADS, COEFFICIENTS, COMBINED),
     *(figure for row in ROWS.values() for figure in row),
 )
 

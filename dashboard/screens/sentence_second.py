@@ -15,17 +15,17 @@ from dashboard.figures.attention import MapRow, full_colour
 from dashboard.figures.edits import UNCHANGED, Edits
 from dashboard.figures.heads import COMBINED, Combined
 from dashboard.figures.naming import data_name
-from dashboard.figures.sentence import combined_rows, comparison, received, special_tokens, subtracts
+from dashboard.figures.sentence import combined_rows, comparison, subtracts
+from dashboard.figures.source import Source
+from dashboard.screens.sentence_words import word_strip
 from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.messages import finding, problem
 from dashboard.widgets.style import look
-from dashboard.widgets.tokens import token_strip
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
-READING = "Strip: how much a word is read on average in the last layer."
 HELP = "Any other run with weights; it reads the text as it was trained, without the changes made above."
 
 
@@ -70,15 +70,15 @@ def second_run(
         return {}
     other = data.sentence(name, text)
     title, said = comparison(view, other)
-    (finding(title, said) if title else caption(f"{said} {READING}"))
+    (finding(title, said) if title else caption(said))
     mine, theirs = (_rows(*each) for each in ((view, record, edits), (other, others[name], UNCHANGED)))
     top = full_colour([*mine, *theirs])
     with st.container(key="pair-beside"):
         left, right = st.columns(2, gap="large")
     with left:
-        _reading(record, view, mine, top, "first", edits.words())
+        _reading(Source(record, data, text=text, edits=edits), mine, top, "first")
     with right:
-        _reading(others[name], other, theirs, top, "second", "")
+        _reading(Source(others[name], data, text=text), theirs, top, "second")
     return {name: other}
 
 
@@ -86,17 +86,18 @@ def _rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapRow]:
     return combined_rows(view, subtracts(record), edits) if view.layers and view.tokens else []
 
 
-def _reading(record: RunRecord, view: SentenceView, rows: list[MapRow], top: float, place: str, changed: str) -> None:
+def _reading(source: Source, rows: list[MapRow], top: float, place: str) -> None:
+    record, changed = source.record, source.edits.words()
+    view = data.sentence(record.run, source.text, source.edits)
     about = f"{record.preset} on {data_name(record.config.data.name)}" + (f"; {changed}" if changed else "")
     st.html(f'<p class="s-who"><b>{escape(record.run)}</b> {escape(about)}</p>')
     if note := unknown_note(view.unknown_words):
         caption(note)
     answer(record, view, look(), small=True)
+    if view.tokens:
+        word_strip(source, f"words-{place}")
     if not rows:
-        caption("No attention to look into: only the answer can be compared.")
+        caption("No attention to look into: the answer and the words can be compared.")
         return
-    weights, name = received(rows[-1]), f"tokens of the {place} run"
-    special = special_tokens(view)
-    token_strip(view.tokens, view.unknown, weights, top, look(), special=special, cut=view.cut, name=name)
     combined = Combined(view, rows, top, record.run)
     show(COMBINED, combined, name=f"combined-{place}", more="Both runs share one scale.")

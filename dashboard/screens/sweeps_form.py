@@ -9,10 +9,12 @@ import streamlit as st
 from core.exceptions import SentiscopeError
 from core.models.presets import PRESETS
 from core.runs import sweep, sweep_drive
+from core.runs.start import START, with_start
 from core.runs.sweep import Plan, parse_grid
 from dashboard import access, data, state
 from dashboard.figures.numbers import count
 from dashboard.figures.sweeps import command_line, time_text
+from dashboard.widgets.beginning import recipe, recipe_switch, start_picker
 from dashboard.widgets.data_picker import data_picker
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem
@@ -41,6 +43,8 @@ def sweep_form() -> None:
             help="Cross-validation: each of so many parts of train is the test split once; 0: the splits as they are",
         )
         st.text_input("Grid", key=_key("grid"), placeholder="training.lr=1e-4,5e-4", width=260, help=GRID_HELP)
+        start_picker(_key("start"))
+        recipe_switch(_key("recipe"), "Under the grid and what the fields here say.")
         st.text_input("Name", key=_key("name"), placeholder=_free_name(), width=160)
         st.button("Start sweep", type="primary", key="sweep-start", on_click=_start)
     if text := state.take(state.SWEEP_PROBLEM):
@@ -79,7 +83,8 @@ def _plan() -> Plan:
     chosen = dict(access.option(state.draft(state.DATA, DATA) or DATA).settings)
     source = chosen.pop("data.name")
     short = {"data.limit": _chosen("limit", LIMIT), "training.epochs": _chosen("epochs", 4)}
-    fixed = {**chosen, **{name: value for name, value in short.items() if value}}
+    begun = {START: start} if (start := _chosen("start", "")) else {}
+    fixed = with_start({**chosen, **begun, **{name: value for name, value in short.items() if value}}, data.store())
     plan = Plan(
         name=_chosen("name", "").strip() or _free_name(),
         models=tuple(_chosen("models", MODELS)),
@@ -88,6 +93,7 @@ def _plan() -> Plan:
         settings={name: str(value) for name, value in fixed.items()},
         seeds=tuple(range(int(_chosen("seeds", SEEDS)))),
         folds=int(_chosen("folds", 0)),
+        recipe=recipe(_chosen("recipe", False)),
     )
     sweep.members(plan)  # raises where a cell is not valid
     return plan

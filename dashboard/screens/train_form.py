@@ -11,7 +11,7 @@ import streamlit as st
 from core.config import RunConfig, compose, inputs
 from core.exceptions import SentiscopeError
 from core.models.presets import PRESETS
-from core.recipes import RECIPES, Applied
+from core.recipes import Applied
 from core.runs import jobs
 from core.runs.budget import LENGTHS, estimate, shortened, size, uncut_rows
 from core.runs.start import START
@@ -21,6 +21,7 @@ from dashboard.figures.composing import size_phrase, summary
 from dashboard.figures.planning import command_line, recipe_text, time_text
 from dashboard.screens.train_composer import composed, composer
 from dashboard.screens.train_settings import setting_fields
+from dashboard.widgets.beginning import recipe, recipe_switch, start_picker
 from dashboard.widgets.data_picker import data_picker
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem
@@ -31,8 +32,7 @@ LENGTH_HELP = (
     "Short: 4 epochs on at most 16\u202f000 sentences · medium: 10 on at most 64\u202f000 · full: up to 30 on all of "
     "them, until nothing improves. How long that takes here stands below."
 )
-STRONG = "strong"
-RECIPE_HELP = f"{RECIPES[STRONG].line} What it sets stands below; a field that you fill stands above it."
+RECIPE_MORE = "What it sets stands below; a field that you fill stands above it."
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def train_form() -> None:
         )
         st.button("Start training", type="primary", on_click=_start, key="start")
     with st.container(key="train-begins", horizontal=True, vertical_alignment="bottom", gap="small"):
-        _start_from()
-        st.toggle("Strong recipe", key=state.RECIPE, bind="query-params", help=RECIPE_HELP)
+        start_picker(state.SETTING + START)
+        recipe_switch(state.RECIPE, RECIPE_MORE, bind=True)
     line = PRESETS[state.draft(state.PRESET, MODEL)].line
     if text := state.take(state.PROBLEM):
         problem("This training cannot start", text)
@@ -94,20 +94,6 @@ def train_form() -> None:
     defaults = _defaults(draft.along)
     composer(defaults, draft.config.model, partial(composed, draft.config, large, words, command))
     setting_fields(defaults, command)
-
-
-def _start_from() -> None:
-    """The run whose tokenizer, words and layers a training begins with."""
-    st.selectbox(
-        "Start from",
-        [each.run for each in data.runs() if each.status == "done" and each.config.model.family == "encoder"],
-        index=None,
-        placeholder="random numbers",
-        key=state.SETTING + START,
-        persist_state="session",
-        width=180,
-        help="A finished run: its tokenizer, words and layers are taken over as far as they fit (training.start)",
-    )
 
 
 def _draft() -> Draft:
@@ -141,7 +127,7 @@ def _defaults(along: dict[str, Any]) -> RunConfig:
 
 
 def _recipe() -> str:
-    return STRONG if state.draft(state.RECIPE, False) else ""
+    return recipe(state.draft(state.RECIPE, False))
 
 
 def _given(source: str) -> dict[str, Any]:

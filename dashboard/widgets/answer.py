@@ -13,7 +13,7 @@ from dashboard.figures.labels import named_limits
 from dashboard.figures.numbers import number
 from dashboard.figures.theme import Look
 from dashboard.widgets.figure import caption
-from dashboard.widgets.tokens import probability_bar
+from dashboard.widgets.tokens import ROOMY, probability_bar
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -23,7 +23,13 @@ TUNED = ", chosen on validation"
 
 
 def answer(
-    record: RunRecord, view: SentenceView, look: Look, *, before: SentenceView | None = None, small: bool = False
+    record: RunRecord,
+    view: SentenceView,
+    look: Look,
+    *,
+    before: SentenceView | None = None,
+    small: bool = False,
+    roomy: float = ROOMY,
 ) -> None:
     """The answer of a run to a text.
 
@@ -33,10 +39,11 @@ def answer(
         look: Theme and size.
         before: Its reading without a change; marked.
         small: For a column, without words on how to read it.
+        roomy: As of `probability_bar`.
     """
     if record.task == "single":
         changed = before.probabilities if before else None
-        probability_bar(view.probabilities, look, ordered=record.ordered, before=changed, small=small)
+        probability_bar(view.probabilities, look, ordered=record.ordered, before=changed, small=small, roomy=roomy)
         return
     limits = named_limits(record)
     label_bars(view.probabilities, limits, before=before.probabilities if before else None)

@@ -21,12 +21,13 @@ def in_sight(what: str) -> None:
     _in_sight(key="in-sight", data={"what": what, "room": ROOM})
 
 
-def example_table(rows: pd.DataFrame, name: str) -> None:
+def example_table(rows: pd.DataFrame, name: str, page: str) -> None:
     """The surest answers first, so that the worst mistakes stand on top; choosing a row offers to look inside it.
 
     Args:
         rows: text, label, predicted, probability; the index says which sentences they are.
         name: What they are, for a screen reader.
+        page: Where they are shown; its file without ending.
     """
     ordered = rows.sort_values("probability", ascending=False, ignore_index=True)
     event = st.dataframe(
@@ -48,7 +49,7 @@ def example_table(rows: pd.DataFrame, name: str) -> None:
     )
     chosen = event["selection"]["rows"]
     if chosen and st.button("Look inside this sentence", icon=":material/notes:", key="open-sentence"):
-        state.go("sentence", **{state.TEXT: ordered["text"][chosen[0]]})
+        state.look_inside(page, ordered, chosen[0])
 
 
 def _which(rows: pd.DataFrame) -> str:

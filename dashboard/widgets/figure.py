@@ -49,6 +49,18 @@ def show_of(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
     return shape
 
 
+def show_bare(source: Source, figure: Figure[Shape], *, name: str = "", **options: Any) -> Shape:
+    """The same without heading and caption, where what stands around it says what it is.
+
+    Raises:
+        NotAvailable: this run has nothing of the kind.
+    """
+    shape, drawing = data.drawn(figure, source, look())
+    note, reading = (figure.say(words, shape) for words in (figure.note, figure.reading))
+    place(drawing, name or figure.name, figure.alternative(shape, note, reading), **options)
+    return shape
+
+
 def show_others(source: Source, page: str, placed: Sequence[Figure[Any]]) -> dict[str, pd.DataFrame]:
     """The figures of a page that stand nowhere on it yet, at its end; gives their tables."""
     from dashboard.figures.registry import others  # pandas, which the head of the first page does without

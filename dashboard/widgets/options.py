@@ -8,8 +8,11 @@ from dashboard import state
 from dashboard.figures.source import Option, Source, Span
 
 
-def choose(option: Option, source: Source, *, single: bool = False) -> str:
-    """A row of buttons; a single value needs none unless `single`. The source knows the choice from then on."""
+def choose(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
+    """A row of buttons; a single value needs none unless `single`. The source knows the choice from then on.
+
+    A `plain` one has its label for screen readers only: what stands beside it says what is chosen.
+    """
     values = _values(option, source)
     first = str(option.first(source))
     if len(values) < 2 and not single:
@@ -18,11 +21,12 @@ def choose(option: Option, source: Source, *, single: bool = False) -> str:
     chosen = st.segmented_control(
         option.label,
         values,
-        default=first,
+        default=None if state.follows(option.name) else first,  # what follows something has its value already
         key=option.name,
         bind="query-params",
         required=True,
-        help=option.about or None,
+        help=None if plain else option.about or None,
+        label_visibility="collapsed" if plain else "visible",
     )
     source.choices[option.name] = chosen or first
     return chosen or first

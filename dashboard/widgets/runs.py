@@ -103,6 +103,6 @@ def facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:
     """What stands at the right of a page's head."""
     return [
         (record.run, ""),
-        (record.preset, f"on {data_name(record.config.data.name)}, seed {record.config.training.seed}"),
+        (record.described, f"on {data_name(record.config.data.name)}, seed {record.config.training.seed}"),
         *more,
     ]

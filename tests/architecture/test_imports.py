@@ -221,6 +221,7 @@ def test_a_widget_is_shared_by_pages_and_a_section_belongs_to_one():
 
 def test_only_a_loaded_run_asks_a_model_so_that_nobody_forgets_its_temperature():
     allowed = {"core.runs.load", "core.evaluation.predict", "core.evaluation.yardstick", "core.runs.experiment"}
+    allowed |= {"core.evaluation.mix"}  # asks what is mixed in, whose mixture has the temperature
     allowed |= {"core.runs.taught"}  # asks fits of a fold, which are no runs and have none
     asking = {"predict_texts", "predict_tokens", "inspect_text"}
     found = {

@@ -24,6 +24,7 @@ from core.evaluation.yardstick import yardstick
 from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
 
+SPLITS = ("test", "challenge", "everyday")
 TARGET = Path(challenge.__file__).with_name("measured.json")
 
 
@@ -36,7 +37,7 @@ def correct(store: RunStore, run: str, split: str) -> pd.DataFrame:
 def figures(store: RunStore, runs: list[str], classes: int) -> dict[str, Any]:
     """Accuracies over the seeds of one model: mean per phenomenon, and each seed's overall."""
     splits = {}
-    for split in ("test", "challenge"):
+    for split in SPLITS:
         frames = [correct(store, run, split) for run in runs]
         pooled = pd.concat(frames)
         splits[split] = {
@@ -63,9 +64,7 @@ def main() -> None:
             parser.error(f"{run} is {record.status}, or was not trained on the corpus as it is now")
         models.setdefault(record.preset, []).append(run)
     known = yardstick(dataset)
-    bag = {
-        "splits": {name: {"accuracy": [round(known["splits"][name]["accuracy"], 4)]} for name in ("test", "challenge")}
-    }
+    bag = {"splits": {name: {"accuracy": [round(known["splits"][name]["accuracy"], 4)]} for name in SPLITS}}
     bag["splits"]["test"]["phenomena"] = {name: round(value, 4) for name, value in known["phenomena"].items()}
     card = {
         "fingerprint": dataset.fingerprint,

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 from core.data.sources.builtin import generate
-from core.evaluation.predict import predict_texts
 from core.interpret.sentence import CLASS_TOKEN, inspect_text
 from core.models.presets import PAPERS, PRESETS
 from core.runs import projections
@@ -20,9 +19,12 @@ from core.runs.store import RunStore
 from core.training.history import read_history
 
 TRAINED = Path(__file__).resolve().parents[2] / "trained"
-NDT = ("vanilla", "differential", "ndt-01-n3", "ndt-pm1-n2")
-STARTERS = {*NDT, "sentiformer", "tweet-v1-p2", "lexical-last", "inceptive-16"}
-MEGABYTES = 16
+ALONE = {"ndt-pm1-n2", "tweet-v1-p2"}
+"""Have learned from the built-in corpus and nothing else."""
+ENGLISH = {"vanilla", "differential", "ndt-01-n3", "sentiformer", "lexical-last", "inceptive-16"}
+"""Begin with an encoder of ours that has read much more."""
+STARTERS = ALONE | ENGLISH
+MEGABYTES = 40
 STORE = RunStore(TRAINED)
 EVERY = pytest.mark.parametrize("run", sorted(f"starter-{preset}" for preset in STARTERS))
 
@@ -40,7 +42,7 @@ def test_there_is_one_for_each_paper_and_together_they_are_small():
 def test_it_is_done_with_metrics_intervals_yardstick_and_a_whole_history(run):
     record = STORE.read(run)
     assert (record.status, run) == ("done", f"starter-{record.preset}")
-    for split in ("validation", "test", "challenge"):
+    for split in ("validation", "test", "challenge", "everyday"):
         low, high = record.results["intervals"][split]["accuracy"]
         assert low <= record.results["metrics"][split]["accuracy"] <= high
         assert record.results["yardstick"]["splits"][split]["accuracy"] > 0
@@ -52,11 +54,11 @@ def test_it_is_done_with_metrics_intervals_yardstick_and_a_whole_history(run):
 def test_its_weights_say_what_its_predictions_say(run):
     loaded = load_run(STORE, run)
     saved = pd.read_parquet(TRAINED / run / EVALUATION / "challenge" / PREDICTIONS)
-    found = predict_texts(loaded.model, loaded.tokenizer, saved["text"].tolist())
+    found = loaded.predict(saved["text"].tolist())
     for number, name in enumerate(loaded.record.classes):
         np.testing.assert_allclose(found.probabilities[:, number], saved[f"probability:{name}"], atol=1e-5)
     vectors = np.load(TRAINED / run / EVALUATION / "challenge" / EMBEDDINGS, allow_pickle=False)
-    np.testing.assert_allclose(found.pooled, vectors, atol=1e-4)
+    np.testing.assert_allclose(found.pooled, vectors, atol=1e-4, rtol=2**-10)  # some are in half precision
     lambdas = [layer.tolist() for layer in loaded.model.lambdas()]
     assert np.allclose(np.squeeze(lambdas, -1) if lambdas else [], loaded.record.results.get("lambda", []), atol=1e-6)
     view = inspect_text(loaded.model, loaded.tokenizer, loaded.record.classes, "not bad at all")
@@ -75,6 +77,15 @@ def tested() -> list[str]:
 def test_its_predictions_are_on_the_corpus_as_it_is_now(run, tested):
     saved = pd.read_parquet(TRAINED / run / EVALUATION / "test" / PREDICTIONS)
     assert saved["text"].tolist() == tested
+
+
+@pytest.mark.parametrize("preset", sorted(ENGLISH))
+def test_those_that_know_english_read_whole_words_and_know_made_up_ones_by_their_pieces(preset):
+    loaded = load_run(STORE, f"starter-{preset}")
+    assert loaded.record.results["start"]["run"] == "mini-first"
+    assert loaded.record.vocabulary == 16_000 and loaded.record.config.data.added()
+    view = loaded.inspect("The waiter was unfriendly.")
+    assert not any(view.unknown) and view.layers
 
 
 @EVERY

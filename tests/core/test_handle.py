@@ -73,6 +73,14 @@ def test_a_length_is_settings_that_others_override(table):
     assert made.config.data.limit == 40
 
 
+def test_an_explanation_is_that_of_the_command(chosen):
+    found = chosen.explain(TEXT, method="gradient", target="negative")
+    assert found == verbs.explain(chosen.name, TEXT, method="gradient", target="negative", store=chosen.store)
+    assert [word["word"] for word in found["words"]] == TEXT.split() and found["run"] == chosen.name
+    assert chosen.flip(TEXT, readings=50) == verbs.flip(chosen.name, TEXT, readings=50, store=chosen.store)
+    assert chosen.parts(TEXT) == verbs.parts(chosen.name, TEXT, store=chosen.store)
+
+
 def test_history_and_predictions_are_frames(chosen):
     history = chosen.history
     assert len(history) == len((TRAINED / chosen.name / "history.jsonl").read_text().splitlines())
@@ -86,7 +94,9 @@ def test_history_and_predictions_are_frames(chosen):
 
 
 def test_a_split_without_predictions_is_refused_with_those_that_have_some(chosen):
-    with pytest.raises(InputError, match="no predictions of a split 'train'; it has challenge, test, validation"):
+    with pytest.raises(
+        InputError, match="no predictions of a split 'train'; it has challenge, everyday, test, validation"
+    ):
         chosen.predictions("train")
 
 
@@ -100,7 +110,7 @@ def test_a_sentence_is_what_the_verb_says_as_arrays(chosen):
         np.testing.assert_array_equal(said.maps[number], np.float32(layer["combined"]))
         np.testing.assert_array_equal(said.components[number], np.float32(layer["components"]))
         np.testing.assert_array_equal(said.coefficients[number], np.float32(layer["coefficients"]))
-    assert [each.shape for each in said.maps] == [(2, 4, 4)] * 2 and said.gates == ()
+    assert [each.shape for each in said.maps] == [(4, 4, 4)] * 3 and said.gates == ()
     assert repr(said).startswith(f"Sentence('{TEXT}': {said.prediction['label']} 0.")
 
 

@@ -53,7 +53,7 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
     text = page.get_by_role("textbox", name="Sentence")
     text.fill("<b>good</b> but dull")
     text.press("Enter")
-    expect(page.get_by_role("list", name="tokens")).to_contain_text("dull", timeout=30_000)
+    expect(page.get_by_role("list", name="words with their push")).to_contain_text("dull", timeout=30_000)
     expect(page.get_by_role("button", name="what is read by dull")).to_be_visible()
     settle(page)
     link = page.url
@@ -62,7 +62,7 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
 
     other, complaints = visit(browser, empty_server, "dark")
     other.goto(link)
-    expect(other.get_by_role("list", name="tokens")).to_contain_text("dull", timeout=30_000)
+    expect(other.get_by_role("list", name="words with their push")).to_contain_text("dull", timeout=30_000)
     assert complaints == []
 
 
@@ -74,7 +74,7 @@ def test_words_and_heads_answer_to_the_keyboard(browser, server):
     page.keyboard.press("ArrowDown")
     expect(page.get_by_role("button", name="what is read by film")).to_be_focused()
     expect(page.get_by_text("film reads ")).to_be_visible()
-    head = page.get_by_role("button", name="head 1")
+    head = page.get_by_role("button", name="head 1", exact=True)
     expect(head).to_have_attribute("aria-pressed", "true")
     head.press("Enter")
     expect(head).to_have_attribute("aria-pressed", "false")
@@ -106,17 +106,26 @@ def test_a_click_on_a_cell_opens_its_sentences(browser, server):
     assert complaints == []
 
 
-def test_a_moved_slider_moves_the_answer_and_its_link_restores_it(browser, server):
+def test_a_lever_moves_the_answer_and_its_link_restores_it(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=finished&text=good+film+dull")
     slider = page.get_by_role("slider", name="λ₁").first
     slider.focus(timeout=60_000)
-    for _ in range(20):
+    for _ in range(8):
         page.keyboard.press("PageUp")
     bar = page.get_by_role("img", name="as trained").first
     expect(bar).to_be_visible(timeout=30_000)
     settle(page)
     page.wait_for_function("location.search.includes('edit=l1c1')")
+    expect(slider).to_be_focused()  # the levers were drawn anew meanwhile
+    head = page.get_by_role("button", name="silence head 1 of layer 1")
+    head.press("Enter")
+    expect(head).to_have_attribute("aria-pressed", "true", timeout=30_000)
+    expect(head).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(page.get_by_role("button", name="silence head 2 of layer 1")).to_be_focused()
+    page.wait_for_function("location.search.includes('h1.1')")
+    settle(page)
     said, link = bar.get_attribute("aria-label"), page.url
     assert complaints == []
 

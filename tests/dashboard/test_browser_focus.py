@@ -18,7 +18,8 @@ SEEN = """accent => {
     && parseFloat(getComputedStyle(e).outlineWidth) >= 2;
   const name = at.getAttribute("aria-label") || at.innerText || at.tagName;
   if (at === document.body || at.dataset.testid === "stMain") return [name, true];
-  if (at.type === "range") return [name, getComputedStyle(at.parentElement.parentElement).boxShadow !== "none"];
+  const halo = getComputedStyle(at.parentElement.parentElement || at).boxShadow;
+  if (at.type === "range" && !at.closest(".levers")) return [name, halo !== "none"];
   for (let e = at, up = 0; e && up < 6; e = e.parentElement, up++) {
     const box = e.getBoundingClientRect();
     if (lined(e) && box.width > 8 && box.height > 8) return [name, true];
@@ -26,7 +27,8 @@ SEEN = """accent => {
   if (at.closest(".head_view")) return [name, true];
   return [name, false];
 }"""
-"""The line is around what has the focus or its field; a slider's handle has a halo, the head view marks of its own."""
+"""The line is around what has the focus or its field; a slider's handle has a halo (a lever a line), the head view
+marks of its own."""
 
 
 @pytest.mark.parametrize("theme", ACCENT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pages
@@ -11,6 +12,7 @@ from pages import words as markup
 from core import verbs
 from core.interpret.sentence import inspect_text
 from core.models.trace import Intervention
+from core.numbers import signed
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard import state
@@ -45,49 +47,61 @@ def link(app) -> str:
     return "".join(app.query_params.get(state.EDIT, ""))
 
 
-def test_a_slider_changes_the_answer_as_the_core_says(app, runs):
+def levers(app):
+    (board,) = pages.drawn(app, "levers")
+    return board
+
+
+def cells(board) -> dict[str, dict]:
+    """Every cell by the parts of the link that it silences."""
+    rows = [row for grid in board["grids"] for row in grid["rows"] if "cells" in row]
+    return {",".join(cell["parts"]): cell for row in rows for cell in row["cells"]}
+
+
+def sliders(board) -> dict[str, dict]:
+    rows = [row["sliders"] for grid in board["grids"] for row in grid["rows"] if "sliders" in row]
+    return {each["part"]: each for row in rows for each in row if isinstance(each, dict)}
+
+
+def test_a_lambda_of_the_link_changes_the_answer_as_the_core_says(app, runs):
     opened(app)
-    assert shown(app)[0] == said(asked(runs))
-    app.slider(key="edit-l1c1").set_value(1.0).run()
-    assert not app.exception
+    assert shown(app) == [said(asked(runs))]
+    assert not levers(app)["changed"]
+    other = opened(app, edit="l2c1:1")
     changed = said(asked(runs, lambdas=((1, 1, 1.0),)))
     assert changed != said(asked(runs))
-    assert shown(app) == [f"{changed}; as trained {said(asked(runs))}", said(asked(runs)), changed]
-    assert link(app) == "l2c1:1"
-    assert "λ₁ of layer 2 = 1.00" in markup(app)
+    assert shown(other) == [f"{changed}; as trained {said(asked(runs))}"]
+    board = levers(other)
+    assert board["changed"] == "λ₁ of layer 2 = 1.00" and "against the model as trained" in board["said"]
+    assert [(key, each["value"], each["moved"]) for key, each in sliders(board).items() if each["moved"]] == [
+        ("l2c1", 1.0, True)
+    ]
 
 
-def test_heads_and_components_are_switched_off_and_reset_brings_all_back(app, runs):
-    opened(app)
-    switches(app, "edit-h0").set_value(["1"]).run()
-    switches(app, "edit-c1").set_value(["A₀", "A₂"]).run()
-    assert link(app) == "h1.2,c2.1"
-    change = {"heads_off": frozenset({(0, 1)}), "components_off": frozenset({(1, 1)})}
-    assert shown(app)[0].startswith(said(asked(runs, **change)) + "; as trained")
-    assert "head 2 of layer 1 off, A₁ of layer 2 off" in markup(app)
-    app.button(key="edit-reset").click().run()
-    assert not app.exception
-    assert link(app) == ""
-    assert shown(app)[0] == said(asked(runs))
-    assert switches(app, "edit-h0").value == ["1", "2"]
+def test_every_lever_has_the_push_of_its_part_and_knows_whether_it_is_silent(app, runs):
+    found = load_run(RunStore(runs), "finished").parts(TEXT, "positive")
+    pushes = {(part.kind, part.layer, part.head, part.component): part.zero for part in found.parts}
+    board = levers(opened(app, edit="h1.2,c2.1,m1.1.2"))
+    own = cells(board)
+    push = signed(pushes["head", 0, 1, None], 3)
+    assert own["h1.2"]["about"] == f"silence head 2 of layer 1, push {push} towards positive"
+    assert own["m2.1.1"]["about"].endswith(f"push {signed(pushes['map', 1, 0, 1], 3)} towards positive")
+    assert own["c1.0"]["about"].endswith(f"push {signed(pushes['component', 0, None, 0], 3)} towards positive")
+    assert own["h2.1,h2.2"]["about"].endswith(f"push {signed(pushes['layer', 1, None, None], 3)} towards positive")
+    assert {key for key, cell in own.items() if cell["off"]} == {"h1.2", "c2.1", "m1.1.2"}
+    off = {"heads_off": {(0, 1)}, "components_off": {(1, 1)}, "maps_off": {(0, 0, 2)}}
+    changed = said(asked(runs, **{kind: frozenset(places) for kind, places in off.items()}))
+    assert shown(app)[0] == f"{changed}; as trained {said(asked(runs))}"
 
 
-def test_a_link_restores_all_changes_in_bars_and_controls(app, runs):
+def test_a_link_restores_all_changes_in_bars_and_levers(app, runs):
     opened(app, edit="l1c2:0.9,h2.1", layer="1", scale="per row")
     change = {"lambdas": ((0, 2, 0.9),), "heads_off": frozenset({(1, 0)})}
     assert shown(app)[0].startswith(said(asked(runs, **change)))
-    assert app.slider(key="edit-l0c2").value == 0.9
+    assert sliders(levers(app))["l1c2"]["value"] == 0.9
     assert app.session_state[state.LAYER] == "1"
-    assert "weight ÷ strongest weight of its row" in markup(app)
-
-
-def test_a_slider_put_back_to_the_learned_value_is_no_change(app, runs):
-    opened(app, edit="l1c1:0.9")
-    label = app.slider(key="edit-l0c1").label
-    learned = float(re.search(r"learned (\d\.\d+)", label)[1])
-    app.slider(key="edit-l0c1").set_value(learned).run()
-    assert link(app) == ""
-    assert shown(app)[0] == said(asked(runs))
+    grid = json.loads(next(each.proto.spec for each in app.get("plotly_chart")))
+    assert grid["layout"]["coloraxis"]["colorbar"]["title"]["text"] == "weight ÷ strongest weight of its row"
 
 
 def test_hostile_and_stale_changes_are_left_out_and_told(app, runs):
@@ -103,17 +117,14 @@ def test_changes_survive_a_visit_to_another_page(app, runs):
     app.switch_page("screens/performance.py").run()
     app.switch_page("screens/sentence.py").run()
     assert link(app) == "h1.1"
-    assert "head 1 of layer 1 off" in markup(app)
+    assert levers(app)["changed"] == "head 1 of layer 1 off"
 
 
 @pytest.mark.slow
 def test_a_run_without_lambda_has_switches_and_no_slider(app, runs, table, tiny):
     verbs.train(str(table), "vanilla", tiny, name="plain", store=RunStore(runs))
     opened(app, run="plain", edit="l1c1:0.5")
-    keys = [each.key for each in app.get("button_group")]
-    assert not [each for each in app.slider if each.key.startswith("edit-")]
-    assert "edit-h0" in keys
-    assert "edit-c0" not in keys
+    assert not sliders(levers(app)) and list(cells(levers(app)))[:2] == ["h1.1", "h1.2"]
     assert "One change of the link cannot be made here" in markup(app)
 
 
@@ -130,7 +141,9 @@ def test_two_runs_answer_the_same_text(app, runs, table, tiny):
     assert shown(app)[-1] == said(asked(runs, name="second"))
     assert shown(app)[-2] == said(asked(runs, heads_off=frozenset({(0, 0)})))
     assert "Both models read the same 6 tokens" in markup(app)
-    assert "tokens of the second run" in markup(app)
+    first, second = pages.drawn(app, "words")[1:]
+    assert [word["word"] for word in first["items"]] == [word["word"] for word in second["items"]]
+    assert [word["push"] for word in first["items"]] != [word["push"] for word in second["items"]]
 
 
 def test_a_second_run_that_is_not_here_is_told(app, runs):
@@ -143,7 +156,7 @@ def test_an_empty_text_keeps_the_changes_for_the_next_one(app, runs):
     assert not app.exception
     assert "no word here" in markup(app)
     app.text_input(key=state.TEXT).set_value("good").run()
-    assert "head 1 of layer 1 off" in markup(app)
+    assert levers(app)["changed"] == "head 1 of layer 1 off"
 
 
 @pytest.mark.slow
@@ -152,8 +165,7 @@ def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, 
     opened(app, run="long", text=" ".join(f"word{i}" for i in range(2000)))
     text = markup(app)
     assert "The last 1\u202f940 tokens were cut off" in text
-    assert "<del>word60 " in text
-    assert "1\u202f910 more words" in text
+    assert "Not read: “word60 word61 " in text
     assert "Tokens 1 to 40 of 60" in text
     app.slider(key=state.FROM).set_value(21).run()
     assert "Tokens 21 to 60 of 60" in markup(app)
@@ -163,7 +175,6 @@ def test_a_long_text_shows_what_was_cut_off_and_a_window_of_the_rest(app, runs, 
 def test_a_class_token_is_told(app, runs, table, tiny):
     verbs.train(str(table), "vanilla", tiny | {"model.pooling": "cls"}, name="cls", store=RunStore(runs))
     text = markup(opened(app, run="cls"))
-    assert 'class="s-special"' in text
     assert "[CLS] is a learned place" in text
 
 
@@ -173,7 +184,7 @@ def test_a_model_that_reads_padding_shows_how_much_of_the_attention_lies_on_it(a
     verbs.train(str(table), "tweet-v1-p2", {**tiny, **changes}, name="released", store=RunStore(runs))
     text = markup(opened(app, run="released", text="good film"))
     places = re.search(r"\[PAD\] × (\d+): (\d+) places of padding, weight 0\.\d\d", text)
-    assert places and places[1] == places[2] and f">[PAD] × {places[1]}</b>" in text
+    assert places and places[1] == places[2]
     assert "exactly 0" not in text and "[CLS]" not in text
 
 
@@ -193,6 +204,18 @@ def test_a_baseline_says_what_it_lacks_and_shows_what_it_has(app, runs, table, t
     said = markup(opened(app, run=preset))
     assert f"{preset} has no attention to look into" in said
     assert [title for title in ("Polarity of each token", "Convolutions") if title in said] == [shows] * bool(shows)
+
+
+@pytest.mark.parametrize("name", ["finished", "baseline"])
+def test_the_words_have_the_push_that_explain_gives(app, runs, name):
+    opened(app, run=name)
+    (strip,) = pages.drawn(app, "words")
+    found = load_run(RunStore(runs), name).explain(TEXT, target="positive")
+    assert [(item["word"], item["push"]) for item in strip["items"]] == [
+        (word.word, signed(word.push) if abs(word.push) >= 0.005 else "0.00") for word in found.words
+    ]
+    assert strip["items"][0]["about"].startswith(f"good, push {signed(found.words[0].push, 3)} towards positive")
+    assert strip["reads"] == (name == "finished")
 
 
 def test_a_text_of_unknown_words_says_so_before_the_answer(app, runs):
@@ -222,7 +245,7 @@ def test_the_pieces_of_an_unknown_word_are_shown_and_can_be_silenced(app, runs, 
     before, after = asked(runs, text, "spelling"), asked(runs, text, "spelling", pieces_off=frozenset({(1, 1)}))
     assert before != after
     assert shown(app)[0] == f"{said(after)}; as trained {said(before)}"
-    assert "piece 2 of token 2 silenced" in markup(app)
+    assert levers(app)["changed"] == "piece 2 of token 2 silenced"
 
 
 def test_a_piece_that_is_there_twice_is_one_switch(app, runs, spelling):
@@ -238,3 +261,35 @@ def test_a_link_that_silences_pieces_is_answered_where_a_run_reads_none(app, run
     opened(app, text="good qqzzx film", edit="n2.2")
     assert "One change of the link cannot be made here" in markup(app)
     assert not [each for each in app.get("button_group") if each.key == "edit-n1"]
+
+
+def chosen(app, place: int, **parameters: str):
+    """The page as a table of sentences on Performance opens it."""
+    texts = ("good film", "dull film", "slow film")
+    app.session_state[state.SERIES] = state.Series("performance", texts, ("positive", "positive", "negative"), place)
+    return opened(app, text=texts[place], **parameters)
+
+
+def test_a_sentence_of_a_data_set_has_its_true_label_and_the_others_before_and_behind_it(app, runs):
+    chosen(app, 1)
+    assert "<b>2</b> of 3" in markup(app)
+    for _ in range(2):
+        place = app.session_state[state.SERIES].place
+        said, label = asked(runs, app.text_input(key=state.TEXT).value), ("positive", "positive", "negative")[place]
+        verdict = "✓ right" if max(said, key=said.get) == label else "✕ wrong"
+        assert f"true label <b>{label}</b>" in markup(app) and verdict in markup(app)
+        app.button(key="rows-Next sentence").click().run() if place == 1 else None
+    assert app.text_input(key=state.TEXT).value == "slow film" and "<b>3</b> of 3" in markup(app)
+    assert app.button(key="rows-Next sentence").disabled and not app.button(key="rows-Sentence before").disabled
+
+
+def test_the_way_back_leads_to_the_page_where_it_was_chosen(app, runs):
+    chosen(app, 0)
+    app.button(key="rows-back").click().run()
+    assert not app.exception and "<h1>Performance</h1>" in markup(app)
+
+
+def test_a_sentence_of_ones_own_has_no_true_label(app, runs):
+    chosen(app, 0)
+    app.text_input(key=state.TEXT).set_value("good film indeed").run()
+    assert "true label" not in markup(app) and not [each for each in app.button if each.key == "rows-back"]

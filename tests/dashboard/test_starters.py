@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pages
 import pytest
 from pages import words
 
 from core import verbs
-from core.interpret.sentence import inspect_text
 from core.models.provides import provides
 from core.models.trace import Intervention
 from core.runs.load import load_run
@@ -81,19 +81,20 @@ def test_the_run_offered_first_has_lambda_and_knows_every_word_of_the_sentence_i
     assert f"`{SENTENCE}`" in (TRAINED.parent / "README.md").read_text()
 
 
-def test_the_sentence_is_answered_rightly_and_one_moved_lambda_turns_the_answer():
+def test_the_sentence_is_answered_rightly_and_every_lever_moves_the_answer():
     first = offered(RunStore(TRAINED).list())
+    assert first.run == "starter-differential"
     loaded = load_run(RunStore(TRAINED), first.run)
 
-    def positive(*lambdas: tuple[int, int, float]) -> float:
-        view = inspect_text(
-            loaded.model, loaded.tokenizer, first.classes, SENTENCE, intervene=Intervention(lambdas=lambdas)
-        )
-        return view.probabilities["positive"]
+    def positive(**inside: Any) -> float:
+        return loaded.inspect(SENTENCE, Intervention(**inside)).probabilities["positive"]
 
     assert positive() > 0.9
     last = first.config.model.layers - 1
-    assert min(positive((last, 1, value)) for value in (0.0, 1.0)) < 0.5
+    moved = [positive(lambdas=((last, 1, value),)) for value in (0.0, 1.0)]
+    assert max(moved) - min(moved) > 0.05
+    heads = first.config.model.attention.heads
+    assert min(positive(heads_off=((0, head),)) for head in range(heads)) < 0.85
 
 
 def test_the_picker_and_the_overview_offer_the_same_run(app):

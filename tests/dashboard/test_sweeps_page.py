@@ -75,6 +75,21 @@ def test_what_it_will_cost_and_the_command_follow_the_choices(page, runs, table)
     assert command.endswith("--set=data.limit=4000 --set=training.epochs=4 --seeds=3 --folds=5")
 
 
+def test_a_sweep_begins_with_a_recipe_and_a_finished_run(page, store, table, runs, monkeypatch):
+    monkeypatch.setattr(sweep_drive, "detach", lambda store, name: None)
+    app = page(data=str(table))
+    app.toggle(key="sweep-form-recipe").set_value(True)
+    app.selectbox(key="sweep-form-start").set_value("finished")
+    app.run()
+    command = app.get("code")[0].value
+    assert "--set=training.start=finished" in command and command.endswith("--recipe=strong")
+    app.button(key="sweep-start").click().run()
+    plan = sweep.read(store, "sweep-1")
+    assert plan.recipe == "strong" and plan.settings["training.start"] == "finished"
+    started, known = members(plan)[0].config, store.read("finished").config
+    assert (started.model.width, started.text.tokenizer) == (known.model.width, known.text.tokenizer)
+
+
 @pytest.mark.parametrize(
     ("grid", "said"), [("training.lrr=1", "did you mean"), ("lr", "write name=value"), ("data.folds=2", "own options")]
 )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from streamlit.testing.v1 import AppTest
 
 
@@ -19,3 +22,9 @@ def opened(app: AppTest, page: str, **parameters: str) -> AppTest:
 def words(app: AppTest) -> str:
     """All words that the page shows in markup of its own."""
     return " ".join(element.proto.body for element in app.get("html"))
+
+
+def drawn(app: AppTest, name: str) -> list[Any]:
+    """What the page gives each of our components of this name to draw, from the top."""
+    found = (each.proto for each in app.get("bidi_component"))
+    return [json.loads(each.json) for each in found if each.component_name.endswith(f"sentiscope_{name}")]

@@ -55,7 +55,8 @@ _ALL = (
         citation="Written for Sentiscope",
         kind="built-in",
         ordered=True,
-        note="Two, three or five classes of one scale (data.classes); a challenge split of hand-written sentences.",
+        note="Version 2, of November 2026. Two, three or five classes of one scale (data.classes). Two further splits "
+        "are written by hand: challenge, hard sentences, and everyday, short ones from all walks of life.",
     ),
     Registered(
         name="sst2",

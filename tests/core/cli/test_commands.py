@@ -16,10 +16,12 @@ import numpy as np
 import pandas as pd
 import psutil
 import pytest
+from mixtures import mix_in
 from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, confusion_matrix
 
 from core.cli import main
+from core.runs.store import RunStore
 
 SETTINGS = {
     "model.width": 16,
@@ -200,6 +202,7 @@ def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
 def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(cli, trained, place):
     lines = (place / "reviews.csv").read_text().splitlines()[1:7]
     rows = [{"id": str(n), "review": line.rsplit(",", 1)[0], "predicted": "mine"} for n, line in enumerate(lines)]
+    rows[1]["review"] += " unheard"
     pd.DataFrame(rows).to_csv(place / "mine.csv", index=False)
     listed = load(cli("predict", "first", "--file", "mine.csv", "--json"))
     assert listed["text"] == "review" and [each["text"] for each in listed["predictions"]] == [
@@ -216,6 +219,7 @@ def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(c
         assert frame["predicted (2)"].tolist() == [each["label"] for each in listed["predictions"]]
         chances = [each["probabilities"]["positive"] for each in listed["predictions"]]
         assert frame["probability:positive"].tolist() == pytest.approx(chances, abs=1e-6)
+        assert frame["unknown"].tolist() == pytest.approx([each["unknown"] for each in listed["predictions"]])
 
 
 def jsonl(path):
@@ -283,7 +287,7 @@ def test_json_keeps_every_character_through_any_pipe(cli, trained, place):
 
 
 def test_a_text_never_steers_the_terminal(cli, trained):
-    for verb in ("predict", "inspect"):
+    for verb in ("predict", "inspect", "explain", "flip"):
         code, out, _ = cli(verb, "first", HOSTILE)
         assert code == 0 and "\x1b" not in out and "\x07" not in out and "\udcff" not in out
     assert "\\udcff \\x1b[31m good \\x07 😀" in cli("predict", "first", HOSTILE)[1]
@@ -309,6 +313,97 @@ def test_inspect_shows_every_map_with_its_coefficients(cli, trained, place):
     assert c[1, 0, 0] == pytest.approx(trained["lambda"][1][0], abs=1e-6)
     page = (place / "page.html").read_text()
     assert "&lt;b&gt;good" in page and "<b>good" not in page and "src=" not in page.partition("<h1>")[2][:2000]
+
+
+def test_explain_says_what_each_word_does_to_the_answer(cli, trained):
+    asked = "explain", "first", "Word1 is  good"
+    shown = load(cli(*asked, "--json"))
+    [whole], [rest] = (
+        load(cli("predict", "first", text, "--json"))["predictions"] for text in ("word1 is good", "Word1 is")
+    )
+    odds = [np.log(p / (1 - p)) for p in (each["probabilities"]["positive"] for each in (whole, rest))]
+    assert (shown["target"], shown["method"], shown["completeness"]) == ("positive", "deletion", None)
+    assert shown["log_odds"] == pytest.approx(odds[0], abs=1e-4)
+    assert [(word["word"], word["start"], word["end"]) for word in shown["words"]] == [
+        ("Word1", 0, 5),
+        ("is", 6, 8),
+        ("good", 10, 14),
+    ]
+    assert shown["words"][2]["push"] == pytest.approx(odds[0] - odds[1], abs=1e-3)
+    assert shown["prediction"]["label"] == "positive" and -1 <= shown["agreement"]["attention"] <= 1
+    lines = cli(*asked)[1].splitlines()
+    assert lines[0].startswith(
+        f"positive {shown['prediction']['probabilities']['positive']:.3f}; log-odds of positive +"
+    )
+    assert lines[1].split() == ["word", "push"] and lines[4].endswith("+" * 24)
+    assert lines[5].startswith("attention agrees with deletion: ρ = ") and lines[5].endswith("(3 words)")
+
+
+def test_explain_by_a_method_that_adds_up_tells_its_error(cli, trained):
+    asked = "explain", "first", "word1 is good", "--target", "negative", "--method"
+    shown = load(cli(*asked, "integrated", "--json"))
+    complete = shown["completeness"]
+    total = sum(word["push"] for word in shown["words"])
+    assert total - complete["error"] == pytest.approx(shown["log_odds"] - complete["at_reference"], abs=1e-4)
+    assert f"after {complete['steps']} steps" in cli(*asked, "integrated")[1]
+    assert "±" in cli(*asked, "shapley")[1].splitlines()[1]
+
+
+def test_explain_says_what_each_part_of_the_model_does_to_the_answer(cli, trained):
+    asked = "explain", "first", "word1 is good", "--parts"
+    shown = load(cli(*asked, "--json"))
+    assert (shown["target"], shown["tokens"]) == ("positive", ["word1", "is", "good"])
+    assert {part["kind"] for part in shown["parts"]} == {"layer", "head", "component", "map"}
+    assert {"kind", "layer", "head", "component", "zero", "mean"} == set(shown["parts"][-1])
+    lines = cli(*asked)[1].splitlines()
+    assert lines[1].split() == ["part", "zero", "mean"] and lines[2].startswith("layer 1 all heads")
+    assert len(lines) == 2 + len(shown["parts"]) and lines[-1].startswith("layer 2 head ")
+    code, _, err = cli(*asked, "--method", "deletion")
+    assert code == 2 and "--method is of words" in err
+
+
+def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):
+    for wrong, why in ((("--target", "nice"), "has negative, positive"), (("--method", "lime"), "one of deletion, sh")):
+        code, out, err = cli("explain", "first", "good", *wrong)
+        assert code == 2 and out == "" and why in " ".join(err.split())
+    assert load(cli("explain", "first", "", "--json"))["words"] == []
+
+
+def test_flip_shows_the_words_that_change_the_answer(cli, trained):
+    asked = "flip", "first", "Word1 is  good"
+    shown = load(cli(*asked, "--json"))
+    flipped, [move] = shown["flip"], shown["flip"]["moves"]
+    assert (shown["target"], shown["label"], flipped["label"]) == ("positive", "positive", "negative")
+    assert (shown["verdict"], move["word"], move["start"], move["end"]) == ("proven", "good", 10, 14)
+    changed = "Word1 is" if move["with"] is None else f"Word1 is  {move['with']}"
+    [again] = load(cli("predict", "first", changed, "--json"))["predictions"]
+    assert flipped["text"] == changed and again["label"] == "negative"
+    assert flipped["probabilities"] == pytest.approx(again["probabilities"], abs=1e-6)
+    assert {"deletions": 3, "replacements": 2, "candidates": 8, "readings": 4000, "words": 3}.items() <= shown[
+        "moves_allowed"
+    ].items()
+    code, out, err = cli(*asked)
+    lines = out.splitlines()
+    added = "" if move["with"] is None else f"{{+{move['with']}+}}"
+    assert code == 0 and err.startswith("reading: ")
+    assert lines[0].startswith("positive 0.") and lines[1] == f"Word1 is  [-good-]{added}"
+    assert lines[2].startswith("negative 0.") and lines[3].startswith("proven: no smaller set of moves")
+    assert lines[4].startswith("moves: of 3 words up to 3 deleted") and lines[4].endswith(
+        f"{shown['readings']} texts read"
+    )
+
+
+def test_flip_prints_a_text_as_it_is_and_refuses_what_cannot_be(cli, trained):
+    assert "[bold]:x:[/bold] [-good-]" in cli("flip", "first", "[bold]:x:[/bold] good")[1]
+    for wrong, why in (
+        (("--target", "nice"), "has negative, positive"),
+        (("--readings", 0), "readings 0: from 1 to 4"),
+    ):
+        code, out, err = cli("flip", "first", "good", *wrong)
+        assert code == 2 and out == "" and why in " ".join(err.split())
+    empty = load(cli("flip", "first", "", "--json"))
+    assert (empty["flip"], empty["verdict"], empty["readings"]) == (None, "none, proven", 1)
+    assert "none found: not every set of moves was read" in cli("flip", "first", "good", "--readings", 1)[1]
 
 
 def test_project_keeps_a_map_and_says_what_it_is_worth(cli, trained):
@@ -346,6 +441,24 @@ def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, traine
     assert code == 2 and "reads no pieces of words" in told
 
 
+def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, trained, place):
+    cli("train", "--data", "reviews.csv", "--model", "tfidf-logreg", "--name", "counted")
+    store = RunStore(place / "runs")
+    shutil.copytree(store.path("first"), store.path("first").with_name("stirred"))
+    mix_in(store, "stirred", "counted", 0.25)
+    out = cli("inspect", "stirred", "so good")[1]
+    assert "Network alone, counts 0.25: negative" in out and "TF-IDF alone, counts 0.75: negative" in out
+    alone = load(cli("inspect", "stirred", "so good", "--without", "mix", "--json"))
+    plain = load(cli("inspect", "first", "so good", "--json"))
+    assert alone["prediction"]["probabilities"] == pytest.approx(plain["prediction"]["probabilities"])
+    assert alone["mix"]["weight"] == 1 and plain["mix"] is None
+    code, _, told = cli("inspect", "first", "so good", "--without", "mix")
+    assert code == 2 and "nothing is mixed into the answers of run 'first'" in told
+    page = place / "stirred.html"
+    assert cli("inspect", "stirred", "so good", "--html", page)[0] == 0
+    assert "TF-IDF alone, counts 0.75: P(negative)" in page.read_text()
+
+
 def test_inspect_of_an_empty_text_is_an_answer(cli, trained):
     shown = load(cli("inspect", "first", "", "--json"))
     assert shown["tokens"] == [] and sum(shown["prediction"]["probabilities"].values()) == pytest.approx(1)
@@ -356,6 +469,9 @@ def test_the_baseline_has_the_same_record_and_no_layers(cli, place):
     done = load(cli("train", "--data", "reviews.csv", "--model", "tfidf-logreg", "--name", "yardstick", "--json"))
     assert done["status"] == "done" and done["metrics"]["test"]["accuracy"] > 0.9
     assert load(cli("inspect", "yardstick", "so good", "--json"))["layers"] == []
+    assert [word["push"] > 0 for word in load(cli("explain", "yardstick", "so good", "--json"))["words"]][1]
+    code, _, err = cli("explain", "yardstick", "so good", "--method", "integrated")
+    assert code == 2 and "choose deletion or shapley" in " ".join(err.split())
     assert load(cli("predict", "yardstick", "so good", "--json"))["predictions"][0]["label"] == "positive"
 
 

@@ -74,3 +74,11 @@ def test_data_check_and_card_say_how_labels_are_written_and_how_many_there_are(s
     assert "in 3 columns of 0 and 1" in checked
     card = say("data", "card", say.file, "--no-yardstick")
     assert '"labels": {' in card and '"task": "multi"' in card
+
+
+def test_flip_is_of_one_label_that_goes_or_comes(say):
+    shown = say("flip", "several", "word1 late warm", "--target", "late").splitlines()
+    shown = [line for line in shown if not line.startswith("reading: ")]
+    assert shown[0].startswith("late 0.") and shown[1].startswith("word1 [-late-]") and shown[1].endswith(" warm")
+    assert shown[2].startswith("warm 0.")
+    assert shown[3].startswith("proven: ")

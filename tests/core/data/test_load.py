@@ -156,11 +156,12 @@ def test_imdb_by_name_gives_a_fifth_of_train_to_validation(tmp_path, monkeypatch
 
 
 @pytest.mark.slow
-def test_the_built_in_corpus_comes_with_its_challenge_split():
+def test_the_built_in_corpus_comes_with_its_hand_written_splits():
     dataset = load(DataConfig(classes=3, limit=300))
-    assert set(dataset.splits) == {"train", "validation", "test", "challenge"}
+    assert set(dataset.splits) == {"train", "validation", "test", "challenge", "everyday"}
     assert dataset.classes == ("negative", "neutral", "positive") and len(dataset.splits["train"]) == 300
-    assert {"text", "label", "phenomenon"} <= set(dataset.splits["challenge"].columns)
+    for split in ("challenge", "everyday"):
+        assert {"text", "label", "phenomenon"} <= set(dataset.splits[split].columns)
 
 
 @pytest.mark.parametrize(

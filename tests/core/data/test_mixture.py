@@ -7,7 +7,7 @@ import pytest
 
 from core.data.config import DataConfig
 from core.data.load import load
-from core.data.mixture import CORPUS, kept_apart, mixture
+from core.data.mixture import CORPUS, kept_apart, mixture, with_added
 from core.data.sources import named, parts, suited
 from core.data.table import Dataset
 from core.exceptions import ConfigError, DataError
@@ -88,6 +88,42 @@ def test_nothing_left_to_train_on_is_said(one, sets):
         kept_apart(splits, ["imdb", "tweets"], one)
 
 
+def test_added_sets_join_the_training_split_alone(sets):
+    given, added = sets["sst2"], {"tweets": sets["tweets"], "imdb": sets["imdb"]}
+    added["imdb"].splits["train"].loc[0, "text"] = "SST2 test b"
+    config = DataConfig(name="sst2", rename="bad=negative,good=positive")
+    splits, beside, notes = with_added(given.splits, given.classes, added, config)
+    train = splits["train"]
+    assert list(train) == ["text", "label", CORPUS]
+    assert train[CORPUS].value_counts(sort=False).to_dict() == {"sst2": 40, "tweets": 27, "imdb": 39}
+    tweets = train[train[CORPUS] == "tweets"]
+    assert tweets["text"].tolist()[:3] == ["tweets train a", "tweets train c", "tweets train d"]
+    assert tweets["label"].tolist()[:3] == [0, 1, 0], "bad, good, bad"
+    assert splits["test"] is given.splits["test"] and splits["validation"] is given.splits["validation"]
+    assert list(beside) == ["text", "label"] and len(beside) == 4 + 6
+    assert sorted(beside["text"])[:2] == ["imdb validation a", "imdb validation b"]
+    assert dict(beside.to_numpy())["tweets validation c"] == 1, "good"
+    assert notes == [
+        "tweets: train: 13 rows of other classes left out",
+        "imdb: train: 1 row left out, read alike in the other splits",
+    ]
+
+
+def test_nothing_added_leaves_the_splits_as_they_are(sets):
+    given = sets["sst2"]
+    assert with_added(given.splits, given.classes, {}, DataConfig()) == (given.splits, None, [])
+
+
+@pytest.mark.parametrize(("whole", "more"), [("sst2", "many"), ("many", "sst2")])
+def test_several_labels_per_text_are_not_added_to(sets, whole, more):
+    given = sets[whole]
+    splits = {split: rows.assign(label=[(1,)] * len(rows)) for split, rows in given.splits.items()}
+    with pytest.raises(DataError, match="'many' has several labels per text"):
+        with_added(
+            splits if whole == "many" else given.splits, given.classes, {more: sets[more]}, DataConfig(name=whole)
+        )
+
+
 def test_several_labels_per_text_cannot_be_mixed(one):
     with pytest.raises(DataError, match="'many' has several labels per text"):
         mixture(["sst2", "many"], DataConfig(), one)
@@ -98,6 +134,7 @@ def test_several_labels_per_text_cannot_be_mixed(one):
     [
         ({"name": "imdb+yelb_polarity_sentences"}, "'yelb_polarity_sentences' .did you mean 'yelp_polarity_sentences'"),
         ({"name": "imdb", "apart": "imbd"}, "data.apart: 'imbd' is no registered data set"),
+        ({"add": "imbd"}, "data.add: 'imbd' is no registered data set"),
     ],
 )
 def test_a_wrong_name_is_told(config, said):
@@ -132,3 +169,34 @@ def test_a_mixture_is_loaded_renamed_and_limited(tmp_path, monkeypatch):
     assert found.name == "imdb+tweet_sentiment" and found.language == "en" and found.classes == ("negative", "positive")
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 20, "validation": 10, "test": 13}
     assert found.licence.startswith("imdb: none stated; tweet_sentiment: ")
+
+
+@pytest.mark.slow
+def test_the_built_in_corpus_takes_real_texts_in(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
+    (tmp_path / "tweet_sentiment").mkdir()
+    names = {"type": "single", "classes": dict(enumerate(["negative", "neutral", "positive"]))}
+    (tmp_path / "tweet_sentiment" / "labels.json").write_text(json.dumps(names))
+    for split, count in SIZES.items():
+        several(f"tweets {split}", count, 3).to_parquet(tmp_path / "tweet_sentiment" / f"{split}.parquet")
+    alone = load(DataConfig())
+    found = load(DataConfig(add="tweet_sentiment", rename="neutral="))
+    assert found.name == "built-in" and found.classes == alone.classes and found.language == "en"
+    assert len(found.splits["train"]) == len(alone.splits["train"]) + 27
+    for split in set(alone.splits) - {"train"}:
+        pd.testing.assert_frame_equal(found.splits[split], alone.splits[split])
+    assert found.fingerprint != alone.fingerprint and "tweet_sentiment: " in found.licence
+    fewer = load(DataConfig(add="tweet_sentiment", add_limit=12))
+    assert fewer.splits["train"][CORPUS].value_counts().to_dict() == {
+        "built-in": len(alone.splits["train"]),
+        "tweet_sentiment": 8,
+    }
+
+
+@pytest.mark.slow
+def test_all_but_train_is_the_same_where_the_added_sets_are_not(monkeypatch):
+    monkeypatch.delenv("SENTISCOPE_DATA", raising=False)
+    alone = load(DataConfig())
+    found = load(DataConfig(add="sst5", apart="imdb", rename="very negative=negative"), to_train=False)
+    for split, rows in alone.splits.items():
+        pd.testing.assert_frame_equal(found.splits[split], rows)

@@ -24,7 +24,7 @@ def layer(preset: str, **change):
 
 
 def run(attention, keep=KEEP, trace=False):
-    return attention(X, Reading(keep, None, False), trace=trace, intervene=None)
+    return attention(X, Reading(keep, None, False), trace=trace, intervene=())
 
 
 def head(attention, b: int, h: int, component: int) -> torch.Tensor:

@@ -161,6 +161,108 @@ def test_switching_off_every_extra_component_leaves_the_base_map(batch):
     torch.testing.assert_close(layer.combined, layer.maps[:, 0], atol=0, rtol=0)
 
 
+@EVERY
+def test_one_component_of_one_head_may_be_off_and_of_all_heads_is_the_component(config, batch):
+    model, last = make(config), config.attention.components - 1
+    one = Intervention(maps_off=frozenset({(0, 1, last)}))
+    traced, plain = model(batch, trace=True, intervene=one), model(batch, trace=True).trace.layers[0]
+    torch.testing.assert_close(model(batch, intervene=one).logits, traced.logits, atol=1e-12, rtol=1e-12)
+    seen, heads = traced.trace.layers[0], [head for head in range(config.attention.heads) if head != 1]
+    assert (seen.coefficients[:, last, 1] == 0).all()
+    torch.testing.assert_close(seen.coefficients[:, :, heads], plain.coefficients[:, :, heads], atol=0, rtol=0)
+    torch.testing.assert_close(seen.head_outputs[:, heads], plain.head_outputs[:, heads], atol=1e-12, rtol=1e-12)
+    every = Intervention(maps_off=frozenset((0, head, last) for head in range(config.attention.heads)))
+    whole = Intervention(components_off=frozenset({(0, last)}))
+    assert torch.equal(model(batch, intervene=every).logits, model(batch, intervene=whole).logits)
+
+
+def different(config) -> list[Intervention]:
+    """Of each kind that a model knows one at least."""
+    part, last = config.attention, config.attention.components - 1
+    found = [
+        Intervention(),
+        changes(config),
+        Intervention(maps_off=frozenset({(0, 1, last), (1, 0, 0)}), silence="mean"),
+        Intervention(heads_off=frozenset({(0, 0), (1, 1)}), silence="mean"),
+        Intervention(components_off=frozenset({(1, 0)})),
+    ]
+    if part.gate:
+        found[0] = Intervention(gates=((0, 1, 0.0), (1, 2, 0.25)))
+        found[4] = Intervention(gates=((1, 0, 0.0),), heads_off=frozenset({(0, 1)}))
+    if part.lexical == "add":
+        found[0] = Intervention(lexical_scale=0.5, lexical_off=frozenset({1}))
+    return found
+
+
+@EVERY
+def test_each_text_may_have_an_intervention_of_its_own(config, batch):
+    model, each = make(config), different(config)
+    together, traced = (model(batch, intervene=each, trace=trace) for trace in (False, True))
+    alone = [model(batch, intervene=one, trace=True) for one in each]
+    for text, one in enumerate(alone):
+        torch.testing.assert_close(together.logits[text], one.logits[text], atol=1e-12, rtol=1e-12)
+        torch.testing.assert_close(traced.logits[text], one.logits[text], atol=1e-12, rtol=1e-12)
+        for seen, own in zip(traced.trace.layers, one.trace.layers, strict=True):
+            for field in ("maps", "coefficients", "head_outputs", "gates"):
+                if getattr(own, field) is not None:
+                    ours, theirs = getattr(seen, field)[text], getattr(own, field)[text]
+                    torch.testing.assert_close(ours, theirs, atol=1e-12, rtol=1e-12)
+
+
+def test_interventions_are_one_for_all_texts_or_one_for_each(batch):
+    model = make(small(PRESETS["vanilla"].model))
+    with pytest.raises(ValueError, match="2 interventions for 5 texts"):
+        model(batch, intervene=[Intervention()] * 2)
+    with pytest.raises(InputError, match="head 9"):
+        model(batch, intervene=[*[Intervention()] * 4, Intervention(heads_off=frozenset({(0, 9)}))])
+
+
+@EVERY
+def test_a_head_that_is_off_may_leave_its_mean_over_the_tokens_of_each_text(config, batch):
+    model, off = make(config), Intervention(heads_off=frozenset({(0, 1)}), silence="mean")
+    traced, plain = model(batch, trace=True, intervene=off), model(batch, trace=True)
+    torch.testing.assert_close(model(batch, intervene=off).logits, traced.logits, atol=1e-12, rtol=1e-12)
+    before, now = (each.trace.layers[0].head_outputs for each in (plain, traced))
+    keep = torch.ones_like(plain.trace.keep) if model.fill else plain.trace.keep
+    for text in range(len(keep)):
+        said = before[text, 1, keep[text]]
+        mean = said.mean(0) if len(said) else before.new_zeros(before.shape[-1])
+        torch.testing.assert_close(now[text, 1], mean.expand_as(now[text, 1]), atol=1e-12, rtol=1e-12)
+    torch.testing.assert_close(now[:, 0], before[:, 0], atol=1e-12, rtol=1e-12)
+
+
+@pytest.mark.parametrize("preset", ["ndt-pm1-n3", "differential"])
+def test_a_map_that_is_off_may_leave_the_mean_of_what_it_says(preset, batch):
+    model = make(small(PRESETS[preset].model))
+    off = Intervention(maps_off=frozenset({(0, 1, 1)}), components_off=frozenset({(0, 0)}), silence="mean")
+    traced, plain = model(batch, trace=True, intervene=off), model(batch, trace=True).trace
+    torch.testing.assert_close(model(batch, intervene=off).logits, traced.logits, atol=1e-12, rtol=1e-12)
+    layer, block, keep = plain.layers[0], model.layers[0], plain.keep[0]
+    attention, entering = block.attention, block.attention_norm(plain.embedded) if block.pre else plain.embedded
+    v = attention.value(entering).view(*entering.shape[:2], model.heads, -1).transpose(1, 2)
+    said = (layer.coefficients * layer.maps)[0] @ v[0]  # (N, H, L, d/H): what each says in the first text
+    left = said.clone()
+    for component, head in ((0, 0), (0, 1), (1, 1)):
+        left[component, head] = said[component, head][keep].mean(0)
+    expected = left.sum(0)
+    if attention.head_norm is not None:
+        expected = attention.head_norm(expected) * attention.mixing.scale
+    found = traced.trace.layers[0].head_outputs[0]
+    torch.testing.assert_close(found[:, keep], expected[:, keep], atol=1e-12, rtol=1e-12)
+
+
+def test_the_lexical_term_of_one_layer_may_be_off(batch):
+    model = make(small(PRESETS["lexical-all"].model))
+    one, every = (Intervention(lexical_off=frozenset(layers)) for layers in ({1}, {0, 1}))
+    trace = model(batch, trace=True, intervene=one).trace
+    assert (trace.layers[1].terms["lexical"] == 0).all() and (trace.layers[0].terms["lexical"] != 0).any()
+    none = model(batch, intervene=Intervention(lexical_scale=0.0)).logits
+    assert torch.equal(model(batch, intervene=every).logits, none)
+    assert not torch.allclose(model(batch, intervene=one).logits[:3], none[:3])
+    with pytest.raises(InputError, match="adds none to its scores"):
+        make(small(PRESETS["vanilla"].model))(batch, intervene=one)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -169,6 +271,10 @@ def test_switching_off_every_extra_component_leaves_the_base_map(batch):
         Intervention(lambdas=((0, 0, 0.1),)),
         Intervention(heads_off=frozenset({(0, 2)})),
         Intervention(components_off=frozenset({(-1, 0)})),
+        Intervention(maps_off=frozenset({(0, 2, 0)})),
+        Intervention(maps_off=frozenset({(0, 0, 3)})),
+        Intervention(maps_off=frozenset({(2, 0, 0)})),
+        Intervention(lexical_off=frozenset({0})),
     ],
 )
 def test_an_intervention_on_something_absent_is_refused_and_leaves_the_model_as_it_was(wrong, batch):

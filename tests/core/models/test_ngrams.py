@@ -85,6 +85,15 @@ def test_a_silenced_piece_adds_nothing_and_the_others_weigh_as_before(first):
     assert torch.equal(model(batch, trace=True).trace.grams, before.grams)
 
 
+def test_each_text_may_have_pieces_of_its_own_silenced():
+    model, batch = make(config()), spelt(example((4, 3)))
+    each = [Intervention(pieces_off=frozenset({(1, 0)})), Intervention(pieces_off=frozenset({(2, 1), (0, 0)}))]
+    together = model(batch, intervene=each).logits
+    for text, one in enumerate(each):
+        assert torch.allclose(together[text], model(batch, intervene=one).logits[text])
+    assert not torch.allclose(together, model(batch).logits)
+
+
 def test_what_is_not_there_cannot_be_silenced():
     model, batch = make(config()), spelt(example((4,)))
     with pytest.raises(InputError, match="token 9, n-gram 0: this text has tokens 0 to 3 and n-grams 0 to 4"):

@@ -54,7 +54,8 @@ def layer(**part):
 
 
 def run(attention, *, trace=False, keep=KEEP, polarity=POLARITY, intervene=None, class_token=False):
-    return attention(X, Reading(keep, polarity, class_token), trace=trace, intervene=intervene)
+    changes = () if intervene is None else (intervene,)
+    return attention(X, Reading(keep, polarity, class_token), trace=trace, intervene=changes)
 
 
 def turned(vector: torch.Tensor, place: int) -> torch.Tensor:

@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import accuracy_score
 
 from core.evaluation.predict import Predictions
+from core.runs.projections import read_vectors
 from core.runs.results import Evaluated, prediction_table, write_split
 
 FRAME = pd.DataFrame(
@@ -58,6 +59,15 @@ def test_three_files_hold_a_split(judged, tmp_path):
     low, high = found["intervals"]["accuracy"]
     assert low <= 0.75 <= high
     assert found["silhouette"]["rows"] == 4
+
+
+def test_half_the_space_for_embeddings_of_a_run_that_keeps_its_weights_small(judged, tmp_path):
+    write_split(tmp_path, judged, half=True)
+    folder = tmp_path / "evaluation" / "test"
+    assert np.load(folder / "embeddings.npy").dtype == np.float16
+    vectors, labels = read_vectors(tmp_path, "test", CLASSES)
+    assert vectors.dtype == np.float32 and np.array_equal(vectors, judged.predictions.pooled), "whole numbers stay"
+    assert labels.tolist() == FRAME["label"].tolist()
 
 
 def test_a_column_of_mixed_things_is_stored_as_text(judged):

@@ -17,7 +17,7 @@ from dashboard.figures.attention import (
     map_grid,
     scaled,
 )
-from dashboard.figures.theme import LIGHT, Look, diverging, sequential
+from dashboard.figures.theme import LIGHT, Look, sequential, two_sided
 
 MAPS = np.array([[[[0.75, 0.25], [0.5, 0.5]]], [[[0.0, 1.0], [1.0, 0.0]]]])  # (N 2, H 1, L 2, L 2)
 MINUS = np.array([[[1.0, 1.0]], [[-0.5, -0.5]]])  # (N, H, L)
@@ -45,8 +45,14 @@ def test_signed_maps_have_a_symmetric_scale_with_zero_on_the_page():
     figure = map_grid(rows(), ["not", "bad"], Look())
     top = full_colour(rows())
     assert (figure.layout.coloraxis.cmin, figure.layout.coloraxis.cmax) == (-top, top)
-    assert [list(stop) for stop in figure.layout.coloraxis.colorscale] == diverging(LIGHT)
+    assert [list(stop) for stop in figure.layout.coloraxis.colorscale] == two_sided(LIGHT)
     assert {heat.coloraxis for heat in figure.data} == {"coloraxis"}
+
+
+def test_what_is_taken_away_is_hatched_in_its_own_map_alone():
+    shapes = map_grid(rows(), ["not", "bad"], Look()).layout.shapes
+    assert [(shape.xref, shape.path) for shape in shapes[:1]] == [("x2", "M-0.5,1.5L1.5,-0.5")]
+    assert {shape.line.color for shape in shapes} == {LIGHT.paper} and shapes[-1].xref == "x3"
 
 
 def test_maps_without_minus_use_the_upper_half():
@@ -97,7 +103,8 @@ def test_coefficients_have_a_dot_for_each_value_and_keep_their_sign():
     figure = coefficients([MINUS, per_token], True, Look())
     dots = [trace for trace in figure.data if trace.mode == "markers"]
     assert [sorted(dot.x) for dot in dots] == [[-0.5], pytest.approx([-0.3, -0.2, -0.1])]
-    assert {dot.marker.color for dot in dots} == {LIGHT.minus}
+    assert {(dot.marker.color, dot.marker.line.color) for dot in dots} == {(LIGHT.paper, LIGHT.ink)}  # hollow
+    assert {trace.line.dash for trace in figure.data if trace.mode == "lines"} == {"dash"}
     assert [dot.y[0] for dot in dots] == ["layer 1, −λ₁", "layer 2, −λ₁"]
     assert "−0.20 on average" in [note.text for note in figure.layout.annotations]
 
@@ -130,7 +137,7 @@ def test_absolute_weights_stay_and_every_scale_has_a_label():
     assert scaled(row, "absolute") is row
     for name, label in SCALES.items():
         figure = map_grid([scaled(row, name)], ["not", "bad"], Look(), label=label)
-        assert figure.layout.coloraxis.colorbar.title.text == label
+        assert figure.layout.coloraxis.colorbar.title.text.split(";")[0] == label
 
 
 def test_a_head_that_is_off_is_written_into_its_map():

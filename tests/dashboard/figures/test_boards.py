@@ -35,13 +35,14 @@ def test_each_data_set_has_its_board_and_other_test_rows_are_other_data():
         [
             run("a", 0.9),
             run("b", 0.8, data__limit=100),
+            run("more", 0.75, data__add="sst2", data__apart="imdb", data__texts=False),
             run("c", 0.7, data__classes=5),
             run("d", status="damaged"),
             run("e", 0.7, data__name="sst2"),
         ]
     )
     assert {board.name: rows(board) for board in found} == {
-        "built-in, classes=2": ["a", "b"],
+        "built-in, classes=2": ["a", "b", "more"],
         "built-in, classes=5": ["c"],
         "sst2": ["e"],
     }

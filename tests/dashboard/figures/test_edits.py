@@ -30,6 +30,15 @@ def test_every_place_of_a_slider_comes_back_from_the_link(value):
     assert PARTS.read(edits.encode()) == (edits, 0)
 
 
+def test_a_mixture_is_taken_out_where_there_is_one():
+    edits = dataclasses.replace(SOME, unmixed=True)
+    assert edits.encode() == f"{LINK},mix.0" and edits.words().endswith("TF-IDF taken out")
+    assert dataclasses.replace(PARTS, mixed=True).read(edits.encode()) == (edits, 0)
+    assert PARTS.read(edits.encode()) == (SOME, 1)
+    alone = Edits(unmixed=True)
+    assert alone and not alone.inside and SOME.inside
+
+
 def test_negative_lambdas_come_back_too():
     edits = UNCHANGED.with_lambda(1, 1, -0.75)
     assert edits.encode() == "l2c1:-0.75"
@@ -79,13 +88,25 @@ def test_order_does_not_matter_so_that_equal_changes_are_one_result():
     assert PARTS.read("c2.2,h1.2,c2.0,l2c1:0.5")[0] == SOME
 
 
-def test_switches_replace_those_of_their_layer_only():
-    edits = SOME.with_heads(1, [1, 0]).with_components(1, [])
-    assert edits.heads_off == ((0, 1), (1, 0), (1, 1))
-    assert edits.components_off == ()
-    assert edits.with_heads(1, []).with_heads(0, []).with_lambda(1, 1, None) == UNCHANGED
+def test_a_lever_replaces_its_own_part_of_the_link_and_none_other():
+    edits = PARTS.moved(LINK, {"l2c1": "l2c1:0.9", "c2.0": None, "m1.2.0": "m1.2.0"})
+    assert edits.encode() == "l2c1:0.9,h1.2,c2.2,m1.2.0"
+    assert PARTS.moved(edits.encode(), dict.fromkeys(("l2c1", "h1.2", "c2.2", "m1.2.0"))) == UNCHANGED
+    assert PARTS.moved("h1.2", {"h1.1": "h1.1<b>", "s": "s:2"}) == Edits(heads_off=((0, 1),))
     assert not UNCHANGED
     assert SOME
+
+
+def test_one_component_of_one_head_a_gate_and_the_lexicon_have_their_parts():
+    edits = Edits(maps_off=((0, 1, 2),), gates=((1, 2, 0.25),), lexical=0.5)
+    parts = dataclasses.replace(PARTS, gated=3, lexical=True)
+    assert edits.encode() == "m1.2.2,g2.3:0.25,s:0.5"
+    assert parts.read(edits.encode()) == (edits, 0)
+    assert parts.read("s:1") == (UNCHANGED, 0)
+    assert parts.read("m1.3.0,m1.1.3,m3.1.0,g2.4:0,g3.1:0,g1.1:1.5,g1.1:-1,s:3.01") == (UNCHANGED, 8)
+    assert PARTS.read("g2.3:0.25,s:0.5") == (UNCHANGED, 2)
+    said = "A₂ of head 2 of layer 1 off, gate of token 3 in layer 2 = 0.25, lexical term × 0.50"
+    assert edits.words() == said
 
 
 def test_changes_are_said_as_the_page_names_its_parts():

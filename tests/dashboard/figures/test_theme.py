@@ -15,12 +15,14 @@ from dashboard.figures.theme import (
     class_colours,
     contrast,
     diverging,
+    ink_shade,
     layer_colour,
     readable,
     sequential,
     shade,
     spread,
     template,
+    two_sided,
 )
 
 CONFIG = tomllib.loads((Path(__file__).parents[3] / "dashboard" / ".streamlit" / "config.toml").read_text())
@@ -69,10 +71,14 @@ def test_zero_is_the_page_in_every_scale(name, tokens):
     assert shade(tokens, 0.0, 1.0) == shade(tokens, 0.3, 0.0) == tokens.paper
 
 
-def test_the_sequential_scale_is_the_upper_half_of_the_diverging_one():
-    upper = [[2 * (place - 0.5), colour] for place, colour in diverging(LIGHT)[5:]]
-    assert [colour for _, colour in upper] == [colour for _, colour in sequential(LIGHT)]
-    assert [place for place, _ in upper] == pytest.approx([place for place, _ in sequential(LIGHT)])
+@pytest.mark.parametrize(("name", "tokens"), THEMES)
+def test_what_is_read_is_ink_and_equal_ink_is_equal_weight_on_both_sides(name, tokens):
+    upper = [[2 * (place - 0.5), colour] for place, colour in two_sided(tokens)[5:]]
+    assert [colour for _, colour in upper] == [colour for _, colour in sequential(tokens)]
+    assert [place for place, _ in upper] == pytest.approx([place for place, _ in sequential(tokens)])
+    assert [colour for _, colour in two_sided(tokens)] == [colour for _, colour in reversed(two_sided(tokens))]
+    assert sequential(tokens)[-1] == [1, tokens.ink]
+    assert ink_shade(tokens, -0.4, 1) == ink_shade(tokens, 0.4, 1) == tokens.ink_scale[2]
 
 
 def test_shades_step_with_the_share_of_full_colour_and_stop_there():

@@ -7,16 +7,16 @@ score by a labeller who saw the texts and the scale only. Both labellers are lan
 
 from __future__ import annotations
 
-import csv
-from pathlib import Path
 from typing import TypedDict
 
 import numpy as np
 import pandas as pd
 
+from core.data.sources.builtin import handwritten
 from core.numbers import whole_percent
 
-FILE = Path(__file__).with_name("challenge.tsv")
+FILE = "challenge.tsv"
+CHALLENGE = "challenge"
 
 
 class Agreement(TypedDict):
@@ -36,35 +36,12 @@ class Agreement(TypedDict):
 
 def read() -> pd.DataFrame:
     """Read the sentences as written: text, score (int64), phenomenon, second (Int64, missing where not done)."""
-    return pd.read_csv(
-        FILE,
-        sep="\t",
-        quoting=csv.QUOTE_NONE,
-        encoding="utf-8",
-        keep_default_na=False,
-        na_values={"second": [""]},
-        dtype={"text": "str", "score": "int64", "phenomenon": "str", "second": "Int64"},
-    )
+    return handwritten.read(FILE)
 
 
 def load(classes: int = 2) -> pd.DataFrame:
-    """Return the challenge set in the columns of the generated splits.
-
-    Args:
-        classes: the view of the scale. 2: negative, positive, with score 0 left out; 3: with neutral between them;
-            5: the scale as it is.
-
-    Returns:
-        Frame with text, label (int64, from most negative to most positive), phenomenon, score, domain ("challenge"),
-        frame (empty: no template) and unseen (False: no word was held out of training on purpose).
-    """
-    rows = read().drop(columns="second")
-    if classes == 2:
-        rows = rows[rows["score"] != 0].reset_index(drop=True)
-    score = rows["score"].to_numpy()
-    label = {2: (score > 0).astype(np.int64), 3: np.sign(score) + 1, 5: score + 2}[classes]
-    rows = rows.assign(label=label, domain="challenge", frame="", unseen=False)
-    return rows[["text", "label", "phenomenon", "score", "domain", "frame", "unseen"]]
+    """Return the challenge set as `handwritten.split` does; its domain is "challenge"."""
+    return handwritten.split(read().assign(domain=CHALLENGE), classes)
 
 
 def agreement() -> Agreement:

@@ -56,6 +56,7 @@ class Sentence:
     frame: Frame
     domain: str
     words: tuple[Word, ...]
+    """The polar words, in the order of the frame's opinions."""
 
     @property
     def unseen(self) -> bool:
@@ -81,7 +82,9 @@ def compose(frame: Frame, sign: int, rng: Random, mode: Mode = "train") -> Sente
     chosen = _choose(frame, template, sign, domain, topics, mode, rng)
     speaker = ("I", "me") if re.search(r"\b(I|my|me)\b", template) or rng.random() > WE_SHARE else ("we", "us")
     text = SLOT.sub(lambda slot: _fill(slot, chosen, topics, speaker, rng), template)
-    return Sentence(_polish(text), _score(frame, sign, chosen), frame, domain, tuple(chosen.values()))
+    return Sentence(
+        _polish(text), _score(frame, sign, chosen), frame, domain, tuple(chosen[index] for index in sorted(chosen))
+    )
 
 
 def _clause(slot: re.Match[str], rng: Random) -> str:
@@ -136,7 +139,8 @@ def _choose(
             of = domain if slot == "situation" else topics[index].kind if index in topics else ""
             mode_here: Mode = "unseen" if index == starred else "seen" if mode == "unseen" else mode
             word_sign = sign * frame.signs[index - 1]
-            pool = _pool(PARTS[slot], of, word_sign, STRENGTH.get(slot, 0), frame.phenomenon, mode_here)
+            strength, denied = STRENGTH.get(slot, 0), frame.denied[index - 1]
+            pool = _pool(PARTS[slot], of, word_sign, strength, denied, frame.phenomenon, mode_here)
             chosen[index] = _new(pool, chosen, rng)
     return chosen
 
@@ -163,7 +167,7 @@ def _nouns(domain: str, role: str, kinds: frozenset[str], no_people: bool) -> tu
 
 
 @cache
-def _pool(part: str, of: str, sign: int, strength: int, phenomenon: str, mode: Mode) -> tuple[Word, ...]:
+def _pool(part: str, of: str, sign: int, strength: int, denied: bool, phenomenon: str, mode: Mode) -> tuple[Word, ...]:
     """The words of one part of speech that fit a kind of noun (or a domain), a sign, a strength (0: any) and a mode."""
     kinds = {"any", "person", of} if of in PEOPLE else {"any", "thing", of}
     return tuple(
@@ -173,6 +177,7 @@ def _pool(part: str, of: str, sign: int, strength: int, phenomenon: str, mode: M
         and word.kind in kinds
         and word.score * sign > 0
         and strength in (0, abs(word.score))
+        and (word.deniable or not denied)
         and word.unseen == (mode == "unseen")
         and not (mode == "train" and held_out(word, phenomenon))
     )

@@ -13,7 +13,9 @@ from functools import cache
 from core.data.sources.builtin.lexicon import rows
 
 SLOT = re.compile(r"\{([A-Za-z]+?)(\d?)\}")
-MIXED, FACT = "mixed", "neutral fact"
+MIXED, LUKEWARM, FACT = "mixed", "lukewarm", "neutral fact"
+SIGNS = {"+": 1, "-": -1, "~": -1}
+"""`-`: the words have the other sign than the sentence; `~`: and this because the sentence denies them."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Frame:
     """Only the test split uses it."""
     signs: tuple[int, ...]
     """Per opinion +1 or -1: the sign of its words, times the sign of the sentence."""
+    denied: tuple[bool, ...]
+    """Per opinion whether the sentence denies its words, so that only deniable ones fit."""
     score: str
     """The rule for the score: weak (±1), strong (±2), zero, or the number of the opinion that decides."""
     kinds: frozenset[str]
@@ -43,7 +47,8 @@ def frames() -> tuple[Frame, ...]:
             id=row["id"],
             phenomenon=row["phenomenon"],
             held_out=row["split"] == "test",
-            signs=tuple(1 if sign == "+" else -1 for sign in row["signs"]),
+            signs=tuple(SIGNS[sign] for sign in row["signs"]),
+            denied=tuple(sign == "~" for sign in row["signs"]),
             score=row["score"],
             kinds=frozenset(row["kinds"].split()),
             domain="",
@@ -53,7 +58,15 @@ def frames() -> tuple[Frame, ...]:
     )
     facts = tuple(
         Frame(
-            f"fact-{number:02d}", FACT, row["split"] == "test", (), "zero", frozenset(), row["domain"], row["template"]
+            id=f"fact-{number:02d}",
+            phenomenon=FACT,
+            held_out=row["split"] == "test",
+            signs=(),
+            denied=(),
+            score="zero",
+            kinds=frozenset(),
+            domain=row["domain"],
+            template=row["template"],
         )
         for number, row in enumerate(rows("facts.tsv"), start=1)
     )

@@ -1,7 +1,7 @@
 """The splits of the built-in corpus: how much of what, nothing twice, and what training never shows.
 
-Every choice comes from generators seeded here, so the texts are the same on every machine. Score 0 (mixed opinions and
-facts) is drawn after the rest: the two-class view is the three- or five-class view without these rows.
+Every choice comes from generators seeded here, so the texts are the same on every machine. Score 0 (mixed and
+lukewarm opinions, facts) is drawn after the rest: the two-class view is the three- or five-class view without it.
 """
 
 from __future__ import annotations
@@ -13,24 +13,20 @@ from random import Random
 import numpy as np
 import pandas as pd
 
-from core.data.sources.builtin import challenge
+from core.data.sources.builtin import challenge, everyday
+from core.data.sources.builtin.challenge import CHALLENGE
 from core.data.sources.builtin.compose import Mode, NoFit, Sentence, compose
-from core.data.sources.builtin.frames import FACT, MIXED, Frame, frames
+from core.data.sources.builtin.everyday import EVERYDAY
+from core.data.sources.builtin.frames import FACT, LUKEWARM, MIXED, Frame, frames
 from core.data.sources.builtin.lexicon import held_out
+from core.data.sources.builtin.scale import class_names, labels
 from core.data.table import TEST, TRAIN, VALIDATION
-from core.exceptions import ConfigError
 
-CHALLENGE = "challenge"
-SEED = "built-in corpus 1"
-NAMES = {
-    2: ("negative", "positive"),
-    3: ("negative", "neutral", "positive"),
-    5: ("very negative", "negative", "neutral", "positive", "very positive"),
-}
+SEED = "built-in corpus 2"
 ROWS = {TRAIN: 16_000, VALIDATION: 1_600, TEST: 3_200}
 """Rows with an opinion; a quarter as many of score 0 come on top."""
 SHARES = {
-    "plain": 36,
+    "plain": 54,
     "intensifier": 6,
     "diminisher": 5,
     "negation": 8,
@@ -45,12 +41,12 @@ SHARES = {
     "conditional": 5,
     "unmet expectation": 4,
     "question": 4,
-    "irony": 8,
+    "irony": 9,
     "aspect switch": 4,
     "stacked": 3,
 }
 """Phenomenon: its weight among the rows with an opinion, the same in every split."""
-NEUTRAL_SHARES = {MIXED: 1, FACT: 1}
+NEUTRAL_SHARES = {MIXED: 1, LUKEWARM: 1, FACT: 1}
 NEW_FRAME_SHARE = 0.45
 """Test rows in frames that training never uses."""
 UNSEEN_SHARE = 0.15
@@ -70,22 +66,6 @@ WITHOUT_NEW_PAIRS = ("irony",)
 """Its situations occur nowhere else, so that nothing can be held out but frames and whole sentences."""
 
 
-def class_names(classes: int) -> tuple[str, ...]:
-    """Names in label order.
-
-    Raises:
-        ConfigError: if there is no such view of the scale.
-    """
-    if classes not in NAMES:
-        raise ConfigError(f"data.classes={classes}: 2, 3 or 5")
-    return NAMES[classes]
-
-
-def labels(scores: np.ndarray, classes: int) -> np.ndarray:
-    """See scores from -2 to 2 as class numbers (int64): 2 classes by sign (0 not allowed), 3 by sign, 5 as they are."""
-    return {2: (scores > 0).astype(np.int64), 3: np.sign(scores) + 1, 5: scores + 2}[classes].astype(np.int64)
-
-
 def generate(classes: int = 2) -> dict[str, pd.DataFrame]:
     """Build the corpus.
 
@@ -94,15 +74,15 @@ def generate(classes: int = 2) -> dict[str, pd.DataFrame]:
 
     Returns:
         Frames train, validation and test with a fresh index and the columns text (str), label (int64), phenomenon,
-        score (int64, -2..2), domain, frame (id in `frames.tsv`) and unseen (bool); and challenge, written by hand, with
-        the same columns.
+        score (int64, -2..2), domain, frame (id in `frames.tsv`) and unseen (bool); and challenge and everyday, written
+        by hand, with the same columns.
 
     Raises:
         ConfigError: if there is no such view of the scale.
     """
     class_names(classes)
     splits = {name: _table(rows, classes) for name, rows in sentences(neutral=classes != 2).items()}
-    return splits | {CHALLENGE: challenge.load(classes)}
+    return splits | {CHALLENGE: challenge.load(classes), EVERYDAY: everyday.load(classes)}
 
 
 @cache

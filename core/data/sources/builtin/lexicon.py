@@ -27,6 +27,9 @@ class Word:
     """Polarity and strength: -2, -1, 1 or 2."""
     unseen: bool
     """Kept for the test split: marked with a star in the file."""
+    deniable: bool
+    """Whether to deny it is to say the opposite. Not so of strong blame (what is not horrible need not be good) and of
+    words marked with a tilde (what did not bother me)."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,9 @@ def held_out(word: Word, phenomenon: str) -> bool:
 
 
 def _word(entry: str, part: str, kind: str, score: int) -> Word:
-    text, _, other = entry.removesuffix("*").partition("/")
+    listed = entry.rstrip("*~")
+    marks = entry.removeprefix(listed)
+    text, _, other = listed.partition("/")
     if not other:
         other = f"more {text}" if part == "adj" else text
-    return Word(text, other, part, kind, score, entry.endswith("*"))
+    return Word(text, other, part, kind, score, unseen="*" in marks, deniable=score > -2 and "~" not in marks)

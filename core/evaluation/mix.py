@@ -1,0 +1,111 @@
+"""TF-IDF mixed into what a network says: p = w · p_network + (1 − w) · p_tfidf, of several labels each by itself.
+
+What is mixed are probabilities, as both models were trained; the temperature of a run is fitted on the mixture.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from core.data.table import Task
+from core.evaluation.metrics import evaluate
+from core.evaluation.predict import Parts, Predictions, predict_texts, probabilities
+from core.models.build import Model
+from core.text.tokenizer import Tokenizer
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What is mixed in, and how much the network counts beside it."""
+
+    model: Model
+    tokenizer: Tokenizer
+    weight: float
+    """w, 0 to 1."""
+
+    @classmethod
+    def fitted(
+        cls,
+        model: Model,
+        tokenizer: Tokenizer,
+        network: np.ndarray,
+        texts: Sequence[str],
+        labels: np.ndarray,
+        task: Task,
+    ) -> Mix:
+        """With the weight that suits a network that gives `texts`, those of the validation split, logits (n, C)."""
+        unweighed = cls(model, tokenizer, 1.0)
+        return dataclasses.replace(unweighed, weight=best_weight(unweighed.parts(network, texts, task), labels, task))
+
+    def parts(self, network: np.ndarray, texts: Sequence[str], task: Task) -> Parts:
+        """Both logits of texts of which the network gives these, (n, C)."""
+        return Parts(network, predict_texts(self.model, self.tokenizer, texts, task=task).logits)
+
+    def into(self, found: Predictions, texts: Sequence[str], task: Task) -> Predictions:
+        """What the network says of texts with this mixed in; its own part stays beside it."""
+        parts = self.parts(found.logits, texts, task)
+        logits = mixed(parts, self.weight, task).astype(np.float32)
+        return dataclasses.replace(found, logits=logits, parts=parts).at(1.0, task)
+
+
+def mixed(parts: Parts, weight: float, task: Task) -> np.ndarray:
+    """(n, C) float64: logits whose softmax, of several labels whose sigmoids, are the mixture."""
+    network, other = (torch.from_numpy(np.asarray(each, np.float64)) for each in parts)
+    return mixed_logits(network, other, weight, task).numpy()
+
+
+def mixed_logits(network: Tensor, other: Tensor, weight: float, task: Task) -> Tensor:
+    """The same of tensors (…, C), for whoever asks for gradients."""
+    ours, theirs = network.new_tensor([weight, 1 - weight]).log()
+    if task == "single":
+        return torch.logaddexp(ours + network.log_softmax(-1), theirs + other.log_softmax(-1))
+    yes, no = (
+        torch.logaddexp(ours + F.logsigmoid(sign * network), theirs + F.logsigmoid(sign * other)) for sign in (1, -1)
+    )
+    return yes - no
+
+
+def alone(parts: Parts, labels: np.ndarray, task: Task, *, ordered: bool = False) -> dict[str, dict[str, float]]:
+    """`network` and `tfidf`: the metrics of each part by itself, as it was trained; of several labels at 0.5."""
+    return {
+        name: evaluate(labels, probabilities(torch.from_numpy(logits), task).numpy(), task, ordered=ordered)
+        for name, logits in parts._asdict().items()
+    }
+
+
+def best_weight(parts: Parts, labels: np.ndarray, task: Task) -> float:
+    """The w of 0 to 1 for which the mixture has the least cross-entropy; it is convex in w.
+
+    Args:
+        parts: logits, (n, C) each.
+        labels: (n,) class numbers, or (n, C) zeros and ones.
+        task: whether probabilities are softmax or sigmoids.
+    """
+    from scipy.optimize import minimize_scalar
+
+    ours, theirs = (_of_the_truth(each, labels, task) for each in parts)
+
+    def cross_entropy(weight: float) -> float:
+        given = weight * ours + (1 - weight) * theirs
+        return -float(np.log(np.maximum(given, np.finfo(np.float64).tiny)).mean())
+
+    between = float(minimize_scalar(cross_entropy, bounds=(0, 1), method="bounded").x)
+    return min((1.0, between, 0.0), key=cross_entropy)  # the search never reaches an end
+
+
+def _of_the_truth(logits: np.ndarray, labels: np.ndarray, task: Task) -> np.ndarray:
+    """The probability of what is so: of each row, or of each row and label."""
+    from scipy.special import expit, softmax
+
+    exact = np.asarray(logits, np.float64)
+    if task == "single":
+        found: np.ndarray = softmax(exact, -1)[np.arange(len(labels)), labels]
+        return found
+    return expit(np.where(labels != 0, exact, -exact)).ravel()

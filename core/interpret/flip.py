@@ -1,0 +1,293 @@
+"""What would change the answer: the smallest set of moves, of those that are allowed, after which it is another one.
+
+A move deletes a word, as in `core.interpret.explain`, or replaces it by a candidate. Allowed are up to two moves, each
+a deletion or a replacement, and three deletions. Every set of one move is read before the sets of two; among these, and
+among the sets of three, those come first whose moves push most by themselves. The answer flips when the target is no
+longer the predicted class, or, if it was not, becomes it; of several labels, when it leaves or joins the labels above
+their thresholds.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+from core.exceptions import InputError
+from core.interpret.candidates import MOST, candidates
+from core.interpret.explain import MOST_WORDS
+from core.interpret.push import log_odds
+from core.interpret.reader import Reader
+from core.numbers import count
+from core.text.typed import typed_words, without
+
+DELETIONS, REPLACEMENTS = 3, 2
+"""So many moves at most in a set of deletions only, and in one with a replacement."""
+MOST_READINGS = 4000
+AT_ONCE = 128
+"""Texts between two looks at whether to stop."""
+MOST_SETS = 100_000
+"""Sets of moves looked at: a text of one word, repeated, has millions that come to the same few texts."""
+
+Verdict = Literal["proven", "smallest found", "none, proven", "none found"]
+"""Proven: every smaller set of moves was read, and every one of this size; none, proven: every set."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A word of the typed text, and what is done to it."""
+
+    word: str
+    start: int
+    end: int
+    instead: str | None = None
+    """None: it is deleted."""
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A text with another answer."""
+
+    text: str
+    probabilities: dict[str, float]
+    """By class name, in label order."""
+    log_odds: float
+    """Of the target."""
+    moves: tuple[Move, ...]
+    """In the order of the words."""
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Which moves there are, so that who doubts a proof can repeat it."""
+
+    words: int
+    """The first so many may be deleted or replaced."""
+    readings: int
+    """At most."""
+    replacements: tuple[Move, ...]
+    """Of single words, by word."""
+    deletions_at_most: int = DELETIONS
+    replacements_at_most: int = REPLACEMENTS
+    candidates_at_most: int = MOST
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search as far as it is; what it says holds whether it goes on or not."""
+
+    text: str
+    target: str
+    probabilities: dict[str, float]
+    log_odds: float
+    """Of the target."""
+    flip: Flip | None
+    """The smallest so far, of those of its size the one that moves the log-odds most."""
+    verdict: Verdict
+    readings: int
+    """Texts that were read, the typed one among them; none is read twice."""
+    allowed: Allowed
+    note: str
+    """What to know before reading it; empty: nothing."""
+
+
+def search(
+    reader: Reader,
+    text: str,
+    target: str = "",
+    readings: int = MOST_READINGS,
+    stopped: Callable[[], bool] = lambda: False,
+) -> Iterator[Search]:
+    """The search for the smallest flip, again and again as it goes on; the last one is its end.
+
+    Args:
+        reader: of a run.
+        text: as typed; of a long one the first `MOST_WORDS` words are deleted and replaced.
+        target: a class; empty: the one with the highest probability.
+        readings: at most, 1 to `MOST_READINGS`.
+        stopped: asked before each `AT_ONCE` readings; True ends the search.
+
+    Raises:
+        InputError: no such class, or a number of readings that cannot be.
+    """
+    reader.check(target)
+    if not 1 <= readings <= MOST_READINGS:
+        raise InputError(f"readings {readings}: from 1 to {count(MOST_READINGS)}")
+    return _Searching(reader, text, target, readings, stopped).states()
+
+
+class _Sets:
+    """Sets of moves of one size; one that is put back comes next."""
+
+    def __init__(self, sets: Iterator[tuple[Move, ...]]) -> None:
+        self._sets = sets
+
+    def __iter__(self) -> Iterator[tuple[Move, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Move, ...]:
+        return next(self._sets)
+
+    def put_back(self, moves: tuple[Move, ...]) -> None:
+        self._sets = chain([moves], self._sets)
+
+
+class _Searching:
+    def __init__(self, reader: Reader, text: str, target: str, readings: int, stopped: Callable[[], bool]) -> None:
+        self.reader, self.text, self.stopped = reader, text, stopped
+        said = reader.predict([text])
+        self.place = reader.place(target, said)
+        [self.given] = reader.gives(self.place, said)
+        [self.odds] = log_odds(said.probabilities, self.place, reader.task)
+        self.probabilities = reader.named(said)
+        every = typed_words(text)
+        words = [Move(text[start:end], start, end) for start, end in every[:MOST_WORDS]]
+        instead = candidates(reader, [each.word for each in words])
+        self.deletions = words
+        self.replacements = [
+            Move(each.word, each.start, each.end, other) for each in words for other in instead.get(each.word, ())
+        ]
+        self.allowed = Allowed(len(words), readings, tuple(self.replacements))
+        self.note = self._note(len(every))
+        self.change = {text: 0.0}
+        """By text that was read, how far its log-odds are on the way to a flip."""
+        self.sets = 0
+        self.flip: Flip | None = None
+        self.whole = [False] * DELETIONS
+        """By size from 1: every set was read."""
+
+    @property
+    def left(self) -> int:
+        return self.allowed.readings - len(self.change)
+
+    def states(self) -> Iterator[Search]:
+        yield self.state()
+        yield from self._single()
+        if self.flip is None and self.whole[0]:
+            yield from self._several()
+        yield self.state()
+
+    def _single(self) -> Iterator[Search]:
+        deleted = yield from self._read(_Sets((each,) for each in self.deletions))
+        if deleted:
+            # Words that push most come first, and their candidates in the order in which they were found.
+            pushed = {each.start: self._alone(each) for each in self.deletions}
+            ordered = sorted(self.replacements, key=lambda each: -pushed[each.start])
+            self.whole[0] = yield from self._read(_Sets((each,) for each in ordered))
+
+    def _several(self) -> Iterator[Search]:
+        pairs = _Sets(pair for pair in self._best_first(self.deletions + self.replacements, 2) if _of_two_words(pair))
+        triples = _Sets(self._best_first(self.deletions, 3))
+        # Of a long text there are too many pairs; half of the readings are for triples, or as many as there are.
+        number = len(self.deletions)
+        keep = min(self.left // 2, number * (number - 1) * (number - 2) // 6)
+        self.whole[1] = yield from self._read(pairs, keep)
+        if self.flip is None:
+            self.whole[2] = yield from self._read(triples)
+        if not self.whole[1]:
+            self.whole[1] = yield from self._read(pairs)
+
+    def _best_first(self, moves: Sequence[Move], size: int) -> Iterator[tuple[Move, ...]]:
+        for places in best_first([self._alone(each) for each in moves], size):
+            yield tuple(moves[place] for place in places)
+
+    def _alone(self, move: Move) -> float:
+        return self.change[moved(self.text, (move,))]
+
+    def _read(self, sets: _Sets, keep: int = 0) -> Generator[Search, None, bool]:
+        """Reads sets in their order; whether all were read before only `keep` readings were left, or it was stopped."""
+        while not self.stopped():
+            texts, ended = self._next(sets, max(0, min(AT_ONCE, self.left - keep)))
+            if texts:
+                self._ask(texts)
+                yield self.state()
+            if ended or not texts:
+                return ended
+        return False
+
+    def _next(self, sets: _Sets, most: int) -> tuple[dict[str, tuple[Move, ...]], bool]:
+        """So many texts that were not read yet with their moves, and whether the sets are at their end."""
+        texts: dict[str, tuple[Move, ...]] = {}
+        for moves in sets:
+            text = moved(self.text, moves)
+            known = text in self.change or text in texts
+            if self.sets == MOST_SETS or (not known and len(texts) == most):
+                sets.put_back(moves)
+                return texts, False
+            self.sets += 1
+            if not known:
+                texts[text] = moves
+        return texts, True
+
+    def _ask(self, texts: Mapping[str, tuple[Move, ...]]) -> None:
+        said = self.reader.predict(list(texts))
+        odds = log_odds(said.probabilities, self.place, self.reader.task)
+        given = self.reader.gives(self.place, said)
+        for row, (text, moves) in enumerate(texts.items()):
+            self.change[text] = float(self.odds - odds[row]) * (1 if self.given else -1)
+            if given[row] != self.given and (self.flip is None or self._before(text, moves, self.flip)):
+                chances = dict(zip(self.reader.classes, map(float, said.probabilities[row]), strict=True))
+                self.flip = Flip(text, chances, float(odds[row]), tuple(sorted(moves, key=lambda each: each.start)))
+
+    def _before(self, text: str, moves: Sequence[Move], other: Flip) -> bool:
+        return (len(moves), -self.change[text]) < (len(other.moves), -self.change[other.text])
+
+    def state(self) -> Search:
+        return Search(
+            text=self.text,
+            target=self.reader.classes[self.place],
+            probabilities=self.probabilities,
+            log_odds=float(self.odds),
+            flip=self.flip,
+            verdict=self._verdict(),
+            readings=len(self.change),
+            allowed=self.allowed,
+            note=self.note,
+        )
+
+    def _verdict(self) -> Verdict:
+        if self.flip is None:
+            return "none, proven" if all(self.whole) else "none found"
+        return "proven" if all(self.whole[: len(self.flip.moves)]) else "smallest found"
+
+    def _note(self, words: int) -> str:
+        notes = self.reader.notes(self.text, self.reader.tokenizer.encode(self.text))
+        if words > len(self.deletions):
+            notes.append(f"Moves are of the first {count(len(self.deletions))} of {count(words)} words.")
+        return " ".join(notes)
+
+
+def moved(text: str, moves: Sequence[Move]) -> str:
+    """The text after some moves, of different words."""
+    for each in sorted(moves, key=lambda move: -move.start):
+        if each.instead is None:
+            text = without(text, [(each.start, each.end)])
+        else:
+            text = text[: each.start] + each.instead + text[each.end :]
+    return text
+
+
+def _of_two_words(pair: Sequence[Move]) -> bool:
+    return pair[0].start != pair[1].start
+
+
+def best_first(values: Sequence[float], size: int) -> Iterator[tuple[int, ...]]:
+    """Every set of so many places, those with the largest sum of values first."""
+    order = sorted(range(len(values)), key=lambda place: -values[place])
+    last = len(order)
+
+    def entry(ranks: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
+        return -sum(values[order[rank]] for rank in ranks), ranks
+
+    heap = [entry(tuple(range(size)))] if size <= last else []
+    while heap:
+        _, ranks = heapq.heappop(heap)
+        yield tuple(order[rank] for rank in ranks)
+        # A rank moves on only while those before it stand where they began, so that each set has one way to it.
+        for place in range(size):
+            if ranks[:place] != tuple(range(place)):
+                break
+            if ranks[place] + 1 < (*ranks[1:], last)[place]:
+                heapq.heappush(heap, entry((*ranks[:place], ranks[place] + 1, *ranks[place + 1 :])))

@@ -1,0 +1,120 @@
+"""Which words push an answer, by the gradients at their vectors: Captum's methods over a function of the embeddings.
+
+The model is given the vectors as an argument; nothing is hung on a model that others ask at the same time. The gradient
+is that of the log-odds, at the temperature of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from core.data.table import Task
+from core.evaluation.mix import mixed_logits
+from core.models.trace import Batch, Output
+
+REFERENCE = "every word's vector zero, its place kept"
+"""Where integrated gradients start (Sundararajan, Taly and Yan 2017, section 3, for texts)."""
+POINTS, STEPS, MOST_STEPS = 32, 64, 1024
+"""The path from there to the text is cut into pieces with so many points of Gauss and Legendre each, twice as many
+pieces until the pushes add up. (One piece with many points would wait for the eigenvalues of a large matrix.)"""
+SMALL = 0.02
+"""The error of completeness that is small: log-odds, or the share of the difference where that is larger than 1."""
+TOKENS = 4096
+"""Read at once."""
+
+
+class Embeds(Protocol):
+    """A model that reads vectors of words."""
+
+    training: bool
+
+    def embed(self, batch: Batch) -> Tensor:
+        """(B, L, d)."""
+
+    def __call__(self, batch: Batch, *, embedded: Tensor | None = None) -> Output:
+        """Logits of a batch with these vectors in place of its own."""
+
+
+class Target(NamedTuple):
+    """The log-odds of one class, as a function of the logits of a network."""
+
+    place: int
+    task: Task
+    temperature: float
+    tfidf: Tensor | None = None
+    """(C,): logits of what is mixed into the answer, which vectors of words do not change."""
+    weight: float = 1.0
+    """Of the network beside it."""
+
+    def __call__(self, logits: Tensor) -> Tensor:
+        """(B, C) → (B,): log p - log of the sum of the others; of several labels log p - log(1 - p)."""
+        if self.tfidf is not None:
+            logits = mixed_logits(logits.double(), self.tfidf.double(), self.weight, self.task)
+        z = logits / self.temperature
+        if self.task == "multi":
+            return z[:, self.place]
+        others = torch.arange(z.shape[1], device=z.device) != self.place
+        return z[:, self.place] - z[:, others].logsumexp(-1)
+
+
+class Integrated(NamedTuple):
+    """What integrated gradients say, and how far they add up."""
+
+    pushes: np.ndarray
+    """(L,) float64."""
+    at_reference: float
+    """The log-odds where the path begins."""
+    error: float
+    """Sum of the pushes - (log-odds of the text - log-odds at the reference)."""
+    steps: int
+
+
+def gradient_times_input(model: Embeds, batch: Batch, target: Target) -> np.ndarray:
+    """(L,) float64: of each token of a batch of one text the dot product of its vector with the gradient there."""
+    from captum.attr import InputXGradient
+
+    embedded, ask = _function(model, batch, target)
+    return _of_tokens(InputXGradient(ask).attribute(embedded))
+
+
+def integrated_gradients(model: Embeds, batch: Batch, target: Target) -> Integrated:
+    """Of each token of a batch of one text, in steps that are doubled until the pushes add up or are `MOST_STEPS`.
+
+    Sundararajan, Taly and Yan (2017), "Axiomatic attribution for deep networks", equation 1.
+    """
+    from captum.attr import IntegratedGradients
+
+    embedded, ask = _function(model, batch, target)
+    with torch.no_grad():
+        there, here = ask(torch.cat([torch.zeros_like(embedded), embedded])).double().tolist()
+    method, steps, once = IntegratedGradients(ask), STEPS, max(1, TOKENS // embedded.shape[1])
+    while True:
+        edges = torch.linspace(0, 1, steps // POINTS + 1, device=embedded.device)[:, None, None] * embedded.detach()
+        found = method.attribute(edges[1:], edges[:-1], n_steps=POINTS, internal_batch_size=once)
+        pushes = _of_tokens(found)
+        error = float(pushes.sum()) - (here - there)
+        if abs(error) <= SMALL * max(1.0, abs(here - there)) or steps >= MOST_STEPS:
+            return Integrated(pushes, there, error, steps)
+        steps *= 2
+
+
+def _function(model: Embeds, batch: Batch, target: Target) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+    """The vectors of a text (1, L, d), and what asks for the log-odds of such: (n, L, d) → (n,)."""
+    if model.training:
+        raise RuntimeError("gradients need eval(): dropout would change what they show")
+
+    def ask(embedded: Tensor) -> Tensor:
+        return target(model(batch.repeated(len(embedded)), embedded=embedded).logits)
+
+    with torch.no_grad():
+        embedded = model.embed(batch)
+    return embedded.requires_grad_(), ask
+
+
+def _of_tokens(found: Tensor) -> np.ndarray:
+    return found.detach().double().sum((0, -1)).cpu().numpy()

@@ -1,0 +1,146 @@
+"""Through which part of a model an answer comes: what the log-odds of a class lose when a part falls silent.
+
+Silent means that it says nothing (zero), or that it says at every token the mean of what it says over the tokens of the
+text (mean): then what it says of the text as a whole stays, and what it says of single words goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Literal
+
+import torch
+
+from core.exceptions import InputError
+from core.interpret.gradients import TOKENS
+from core.interpret.reader import Reader
+from core.interpret.sentence import CLASS_TOKEN
+from core.models.encoder import EncoderClassifier
+from core.models.trace import Batch, Intervention
+from core.numbers import count
+from core.text.token_table import one_text
+from core.text.tokenizer import Encoding
+
+MOST_TOKENS = 64
+"""Gates of so many tokens are closed, one by one."""
+
+Kind = Literal["layer", "head", "component", "map", "gate", "lexical"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a model and its push; numbers from 0, as in `core.models.trace.Intervention`."""
+
+    kind: Kind
+    """layer: all heads of its attention · component: of all heads · map: one component of one head · gate: of a token
+    in a layer · lexical: what a lexicon adds to the scores of a layer."""
+    layer: int
+    head: int | None = None
+    component: int | None = None
+    token: int | None = None
+    zero: float = 0.0
+    """Log-odds with it minus log-odds when it says nothing; of a gate, when it is closed."""
+    mean: float = 0.0
+    """The same when its mean over the tokens stays; of a gate, when it stands where the others of its layer do in the
+    mean. The mean of a lexical term is one number for all keys, which a softmax does not see: the same as zero."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The parts of a model with what each does to the log-odds of a class for one text."""
+
+    text: str
+    target: str
+    probabilities: dict[str, float]
+    """By class name, in label order."""
+    log_odds: float
+    tokens: tuple[str, ...]
+    """As `Part.token` counts them: a class token comes first, where the model has one."""
+    parts: tuple[Part, ...]
+    """By layer: itself, its heads, components, maps, gates and lexical term, as far as it has them. Of one component
+    alone there is nothing to say that is not said of heads."""
+    note: str
+    """What to know before reading it; empty: nothing."""
+
+
+def parts(reader: Reader, text: str, target: str = "") -> Parts:
+    """What silencing each part of a model does to the log-odds of a class, one at a time.
+
+    Raises:
+        InputError: no such class, or a model without attention.
+    """
+    model = reader.model
+    if not isinstance(model, EncoderClassifier):
+        raise InputError("this model has no attention, so there is no layer, head or component to silence")
+    reader.check(target)
+    said, encoding = reader.predict([text]), reader.tokenizer.encode(text)
+    place = reader.place(target, said)
+    batch, function = Batch.of(one_text(encoding)), reader.function(place, said)
+    first = int(model.class_token is not None)
+    tokens = range(first, first + len(encoding.tokens))
+
+    def odds(changes: Sequence[Intervention]) -> list[float]:
+        return function(model(batch.repeated(len(changes)), intervene=changes).logits).tolist()
+
+    with torch.inference_mode():
+        silenced = list(_silenced(model, batch, tokens))
+        changes = [each for _, *both in silenced for each in both]
+        at_once = max(1, TOKENS // batch.ids.shape[1])
+        [whole] = odds([Intervention()])
+        starts = range(0, len(changes), at_once)
+        less = [whole - each for start in starts for each in odds(changes[start : start + at_once])]
+    found = (
+        replace(part, zero=zero, mean=mean)
+        for (part, *_), zero, mean in zip(silenced, less[::2], less[1::2], strict=True)
+    )
+    return Parts(
+        text=text,
+        target=reader.classes[place],
+        probabilities=reader.named(said),
+        log_odds=whole,
+        tokens=(CLASS_TOKEN,) * first + tuple(encoding.tokens),
+        parts=tuple(found),
+        note=_note(reader, text, encoding),
+    )
+
+
+def _note(reader: Reader, text: str, encoding: Encoding) -> str:
+    notes, kept = reader.notes(text, encoding), len(encoding.tokens)
+    if kept > MOST_TOKENS and "gates" in reader.model.provides:
+        notes.append(f"Gates are closed of the first {count(MOST_TOKENS)} of {count(kept)} tokens.")
+    return " ".join(notes)
+
+
+def _silenced(
+    model: EncoderClassifier, batch: Batch, tokens: range
+) -> Iterator[tuple[Part, Intervention, Intervention]]:
+    """Each part, and what silences it in either way; `tokens` are the places of those of the text."""
+    heads, several = range(model.heads), range(model.components if model.components > 1 else 0)
+    gates = _mean_gates(model, batch, tokens)
+    for at in range(len(model.layers)):
+        yield _off(Part("layer", at), Intervention(heads_off=frozenset((at, head) for head in heads)))
+        for head in heads:
+            yield _off(Part("head", at, head=head), Intervention(heads_off=frozenset({(at, head)})))
+        for i in several:
+            yield _off(Part("component", at, component=i), Intervention(components_off=frozenset({(at, i)})))
+        for head, i in product(heads, several):
+            yield _off(Part("map", at, head=head, component=i), Intervention(maps_off=frozenset({(at, head, i)})))
+        for token in tokens[:MOST_TOKENS] if gates else ():
+            closed, level = (Intervention(gates=((at, token, value),)) for value in (0.0, gates[at]))
+            yield Part("gate", at, token=token), closed, level
+        if model.adds_lexicon:
+            without = Intervention(lexical_off=frozenset({at}))
+            yield Part("lexical", at), without, without
+
+
+def _off(part: Part, zero: Intervention) -> tuple[Part, Intervention, Intervention]:
+    return part, zero, replace(zero, silence="mean")
+
+
+def _mean_gates(model: EncoderClassifier, batch: Batch, tokens: range) -> list[float]:
+    """By layer the mean gate of the tokens; empty where there are none."""
+    trace = model(batch, trace=True).trace if tokens and "gates" in model.provides else None
+    layers = () if trace is None else trace.layers
+    return [float(layer.gates[0, list(tokens)].mean()) for layer in layers if layer.gates is not None]

@@ -1,0 +1,91 @@
+"""What interventions change in one layer, as tensors with a row for each of them: for all texts of a batch, or each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from core.models.trace import Intervention
+
+
+class Changes:
+    """Interventions, seen from one layer. R is how many there are: 1 for all texts, or one for each of B.
+
+    Args:
+        each: at least one.
+        layer: from 0.
+    """
+
+    def __init__(self, each: Sequence[Intervention], layer: int) -> None:
+        self.each, self.layer = each, layer
+
+    def lambdas(self, c: Tensor, sign: float) -> Tensor:
+        """Coefficients (B|1, N, H|1, L|1, 1) with sign times the lambdas that are replaced."""
+        named = [
+            (row, i, value) for row, each in enumerate(self.each) for at, i, value in each.lambdas if self._here(at)
+        ]
+        if named:
+            c = c.expand(max(len(c), len(self.each)), *c.shape[1:]).clone()
+        for row, component, value in named:
+            c[self._texts(row), component] = sign * value
+        return c
+
+    def loud_maps(self, components: int, heads: int, device: torch.device) -> Tensor:
+        """(R, N, H, 1, 1) bool: False where a component, or one in one head, is off."""
+        layer = self.layer
+        loud = [
+            [
+                [
+                    (layer, i) not in each.components_off and (layer, head, i) not in each.maps_off
+                    for head in range(heads)
+                ]
+                for i in range(components)
+            ]
+            for each in self.each
+        ]
+        return torch.tensor(loud, device=device)[..., None, None]
+
+    def loud_heads(self, heads: int, device: torch.device) -> Tensor:
+        """(R, H, 1, 1) bool: False where a head is off."""
+        loud = [[(self.layer, head) not in each.heads_off for head in range(heads)] for each in self.each]
+        return torch.tensor(loud, device=device)[..., None, None]
+
+    def means(self, like: Tensor) -> Tensor:
+        """(R, 1, 1, 1): 1 where what is off leaves its mean, 0 where it leaves nothing."""
+        return like.new_tensor([each.silence == "mean" for each in self.each]).view(-1, 1, 1, 1)
+
+    def gates(self, log_gate: Tensor) -> Tensor:
+        """(B, L) with the logarithms of the gates that are replaced; 0 where one is closed, which `closed` does."""
+        named = self._gates()
+        log_gate = log_gate.clone() if named else log_gate
+        for row, token, value in named:
+            log_gate[self._texts(row), token] = math.log(value) if value > 0 else 0.0
+        return log_gate
+
+    def closed(self, keep: Tensor) -> Tensor:
+        """(R, L) bool: keys that are hidden. As a column, log 0 would make NaN of 0 · -inf."""
+        closed = torch.zeros(len(self.each), keep.shape[1], dtype=torch.bool, device=keep.device)
+        for row, token, value in self._gates():
+            closed[row, token] = value == 0
+        return closed
+
+    def lexical(self, like: Tensor) -> Tensor:
+        """(R,): factor on the added lexical term."""
+        return like.new_tensor([each.lexical_factor(self.layer) for each in self.each])
+
+    def _gates(self) -> list[tuple[int, int, float]]:
+        return [
+            (row, token, value)
+            for row, each in enumerate(self.each)
+            for at, token, value in each.gates
+            if self._here(at)
+        ]
+
+    def _here(self, layer: int) -> bool:
+        return layer == self.layer
+
+    def _texts(self, row: int) -> slice | int:
+        return slice(None) if len(self.each) == 1 else row

@@ -1,0 +1,67 @@
+"""The words of a text as it was typed: where they stand, the text without some, and the tokens that are theirs."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from core.text.config import TextConfig
+from core.text.normalise import LINK, USER, prepare
+from core.text.words import word_pattern
+
+Span = tuple[int, int]
+INVISIBLE = ("Cc", "Cf")
+"""Unicode's categories of characters that nobody sees."""
+
+
+def typed_words(text: str) -> list[Span]:
+    """Start and end of each word, mark and emoji, as `core.text.words` cuts them; blanks are in none.
+
+    A link, an @name and a #tag are one word each: how a normaliser reads them does not change what was typed.
+    """
+    found = (match.span() for match in _pattern().finditer(text))
+    return [(start, end) for start, end in found if any(map(_visible, text[start:end]))]
+
+
+@functools.cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile(rf"(?i:{LINK})|{USER}|(?:(?<!\w)\#(?=[^\W_]))?(?:{word_pattern().pattern})")
+
+
+def _visible(character: str) -> bool:
+    return unicodedata.category(character) not in INVISIBLE
+
+
+def without(text: str, words: Iterable[Span]) -> str:
+    """The text with the characters of these words cut and the doubled spaces closed."""
+    for start, end in sorted(words, reverse=True):
+        before, after = text[:start], text[end:]
+        if (not before or before[-1].isspace()) and (not after or after[0].isspace()):
+            before, after = (before, after[1:]) if after else (before[:-1], after)
+        text = before + after
+    return text
+
+
+def shares(text: str, words: Sequence[Span], offsets: Sequence[Span], config: TextConfig) -> np.ndarray:
+    """(words, tokens) float64: which part of each token belongs to which word, by its characters.
+
+    A column sums to 1, or to less where a token stands behind the last of the words. A word that the normaliser removes
+    has no tokens, and one token may be of several words (`...`).
+
+    Args:
+        text: as typed.
+        words: spans in it, in order; what stands between two of them belongs to the later.
+        offsets: spans of the tokens in the normalised text.
+        config: of the tokenizer.
+    """
+    read = len(prepare(text, config))
+    # What is read of a text up to the end of a word does not depend on what follows the word.
+    ends = [min(read, len(prepare(text[:end], config))) for _, end in words]
+    edges = np.maximum.accumulate([0, *ends])
+    starts, stops = np.array(offsets, dtype=np.int64).reshape(-1, 2).T
+    overlap = np.minimum(edges[1:, None], stops) - np.maximum(edges[:-1, None], starts)
+    return overlap.clip(min=0) / (stops - starts).clip(min=1)

@@ -1,0 +1,278 @@
+"""The words of a text: what each pushes the answer by, how much it is read, and which the model does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core.numbers import signed
+from core.runs.record import RunRecord
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.heads import LAYER, MAP, chosen_map
+from dashboard.figures.numbers import number
+from dashboard.figures.pushed import Pushed, full_colour
+from dashboard.figures.sentence import received
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import LIGHT, Look, Tokens, blend, class_colours, readable
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+SHOWN = 60
+"""Words of a long text that are shown: those that push most."""
+NAMED = 6
+"""Unknown words that are named."""
+STEPS = 5
+"""Of a colour, besides the page."""
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """The words of a text with what is known of each."""
+
+    record: RunRecord
+    view: SentenceView
+    """As trained, as the pushes are."""
+    pushed: Pushed
+    read: NDArray[np.float64] | None
+    """(words,): how much each is read by the chosen map; None where there is none."""
+    setting: str
+    """Which map that is."""
+    edited: bool
+    """Something is changed inside, which the pushes do not follow."""
+
+    @property
+    def pushes(self) -> NDArray[np.float64]:
+        """(words,)."""
+        return np.array([word.push for word in self.pushed.found.words])
+
+    @property
+    def target(self) -> str:
+        """The class whose log-odds are pushed."""
+        return self.pushed.found.target
+
+    @property
+    def unread(self) -> NDArray[np.bool_]:
+        """(words,): the tokenizer leaves nothing of it, or the text was cut off before."""
+        return self._without_tokens & (self.record.config.model.family == "encoder")
+
+    @property
+    def unknown(self) -> NDArray[np.bool_]:
+        """(words,): not in the vocabulary, in whole or in part."""
+        belongs = self.pushed.belongs
+        if not self.view.unknown or not any(self.view.unknown):  # counts have no token for what they do not know
+            return self._without_tokens & ~self.unread
+        strange = np.array(self.view.unknown)
+        return np.array([bool(row[strange].any()) for row in belongs], bool)
+
+    @property
+    def _without_tokens(self) -> NDArray[np.bool_]:
+        return np.array([not row.any() for row in self.pushed.belongs], bool)
+
+
+def positive(record: RunRecord) -> str:
+    """Of two classes the one that a positive push speaks for: by its name, else the second."""
+    colours = class_colours(LIGHT, record.classes, ordered=record.ordered)
+    return record.classes[colours.index(LIGHT.plus) if LIGHT.plus in colours else 1]
+
+
+def _targets(source: Source) -> Sequence[str]:
+    two = source.record.task == "single" and len(source.record.classes) == 2
+    return () if two else source.record.classes
+
+
+def _trained(source: Source) -> SentenceView:
+    return source.reader.sentence(source.record.run, source.text)
+
+
+TOWARDS = Option(
+    "towards",
+    "Push towards",
+    _targets,
+    "For which class a word speaks; the usual one is the answer.",
+    usual=lambda source: _trained(source).label,
+    words=lambda source, target: "",
+)
+
+
+def target(source: Source) -> str:
+    """The class that pushes are counted for: the positive one of two, the chosen one of more."""
+    return str(source.chosen(TOWARDS)) if _targets(source) else positive(source.record)
+
+
+def words(source: Source) -> Words:
+    """Of a text of which the model knows a word; raises `NotAvailable` of any other."""
+    edited, record = source.edits, source.record
+    assert source.view.tokens
+    pushed = source.reader.pushed(record.run, source.text, target(source))
+    row, read, setting = chosen_map(source), None, ""
+    if row is not None:
+        read, setting = pushed.belongs @ np.array(received(row)), f"layer {source.chosen(LAYER)}, {row.name}"
+    return Words(record, _trained(source), pushed, read, setting, bool(edited))
+
+
+def sides(record: RunRecord, target: str, tokens: Tokens) -> tuple[Sequence[str], Sequence[str]]:
+    """Steps of colour, page first, of what pushes towards a class and away from it; none for a class without a side.
+
+    Blue and orange where they mean positive and negative; elsewhere a class has its own colour, and away is hatched.
+    """
+    if record.task != "single":
+        return _ramp(tokens, tokens.accent), ()
+    place, colours = record.classes.index(target), class_colours(tokens, record.classes, ordered=record.ordered)
+    if len(colours) == 2:
+        return _ramp(tokens, colours[place]), _ramp(tokens, colours[1 - place])
+    scales = (tokens.plus_scale, tokens.minus_scale)
+    if any(colours[place] in scale for scale in scales):
+        towards, away = scales if colours[place] in tokens.plus_scale else reversed(scales)
+        return towards, away
+    return _ramp(tokens, colours[place]), ()
+
+
+def _ramp(tokens: Tokens, colour: str) -> Sequence[str]:
+    for scale in (tokens.plus_scale, tokens.minus_scale):
+        if colour in scale:
+            return scale
+    return [blend(tokens.paper, colour, step / STEPS) for step in range(STEPS + 1)]
+
+
+def cause(shown: Words) -> list[tuple[str, str]]:
+    """What holds the answer up and what is unknown, as (kind, words): "strong", "unknown" or plain."""
+    found, pushes = shown.pushed.found, shown.pushes
+    said, two = shown.view.label, not _middle(shown.record)
+    favour = pushes * (-1 if two and said != shown.target else 1)
+    line: list[tuple[str, str]] = []
+    if len(pushes) and favour.max() >= 0.005:
+        place = int(favour.argmax())
+        held = two or (said == shown.target and shown.record.task == "single")
+        start = "Held up most by" if held else f"Pushed most towards {shown.target} by"
+        line = [("", f"{start} "), ("strong", f"“{found.words[place].word}”"), ("", f" ({signed(pushes[place])}). ")]
+    elif len(pushes):
+        line = [("", f"No word speaks for {said if two else shown.target}. ")]
+    odd = list(dict.fromkeys(word.word for word, strange in zip(found.words, shown.unknown, strict=True) if strange))
+    if odd:
+        named = ", ".join(f"“{word}”" for word in odd[:NAMED])
+        more = f" and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
+        line += [("unknown", "Unknown: "), ("strong", named), ("", f"{more}, {_fate(shown)}. ")]
+    return [*line, ("", "All of it as trained.")] if shown.edited else line
+
+
+def _fate(shown: Words) -> str:
+    if shown.view.pieces is not None:
+        return "read by pieces"
+    return "adding nothing" if shown.record.config.model.family.startswith("tfidf") else "read as a blank"
+
+
+def _middle(record: RunRecord) -> bool:
+    """Whether one class is not simply the opposite of the other."""
+    return record.task != "single" or len(record.classes) != 2
+
+
+def push_table(shown: Words) -> pd.DataFrame:
+    """One row for each word: its place in the text as typed, push, how much it is read, whether it is known."""
+    found = shown.pushed.found
+    columns: dict[str, Any] = {name: [getattr(word, name) for word in found.words] for name in ("word", "start", "end")}
+    columns |= {"towards": found.target, "push": shown.pushes}
+    if shown.read is not None:
+        columns["is read"] = shown.read
+    return pd.DataFrame(columns | {"unknown": shown.unknown})
+
+
+def _draw(shown: Words, look: Look) -> Component:
+    t, found, pushes = look.tokens, shown.pushed.found, shown.pushes
+    towards, away = sides(shown.record, found.target, t)
+    top = full_colour(float(push) for push in pushes)
+    read = shown.read if shown.read is not None and np.abs(shown.read).max(initial=0) > 0 else None
+    others = f"towards {_other(shown)}" if not _middle(shown.record) else f"away from {found.target}"
+    data = {
+        "items": list(_items(shown, read, top, (towards, away), t)),
+        "reads": read is not None,
+        "cause": cause(shown),
+        "legend": {
+            "ends": [others, f"towards {found.target}"],
+            "ramp": [*reversed(away[1:]), *towards] if away else list(towards),
+            "away": "" if away else others,
+            "push": f"log-odds lost without the word, full colour {number(top, 1 if top >= 1 else 2)}",
+            "read": f"ink: how much it is read ({shown.setting})" if read is not None else "",
+            "unknown": "not in the vocabulary" if shown.unknown.any() else "",
+            "unread": "not read" if shown.unread.any() else "",
+        },
+        "label": f"words with their push towards {found.target}",
+        "brief": look.projector,
+        "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "wrong")},
+    }
+    return Component("words", data, look)
+
+
+def _other(shown: Words) -> str:
+    return next(name for name in shown.record.classes if name != shown.target)
+
+
+def _items(
+    shown: Words,
+    read: NDArray[np.float64] | None,
+    top: float,
+    ramps: tuple[Sequence[str], Sequence[str]],
+    t: Tokens,
+) -> Iterator[dict[str, Any]]:
+    """Each word, or how many are folded between two of them."""
+    found, pushes, belongs = shown.pushed.found, shown.pushes, shown.pushed.belongs
+    kept = set(np.argsort(-np.abs(pushes), kind="stable")[:SHOWN].tolist())
+    most, deepest = int(np.abs(pushes).argmax()) if len(pushes) else -1, np.abs(read).max() if read is not None else 1.0
+    folded = 0
+    for place, word in enumerate(found.words):
+        if place not in kept:
+            folded += 1
+            continue
+        if folded:
+            yield {"folded": folded}
+            folded = 0
+        push = float(pushes[place])
+        towards, away = ramps
+        colour = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
+        unknown, unread = bool(shown.unknown[place]), bool(shown.unread[place])
+        share = None if read is None else float(read[place])
+        about = [f"{word.word}, push {signed(push, 3)} towards {found.target}"]
+        about += [] if share is None else [f"is read {number(share, 3)}"]
+        about += ["not in the vocabulary"] * unknown + ["not read by this model"] * unread
+        yield {
+            "word": word.word,
+            "push": signed(push) if abs(push) >= 0.005 else "0.00",
+            "colour": colour,
+            "ink": readable(t, colour),
+            "away": push < 0 and not away and colour != t.paper,
+            "unknown": unknown,
+            "unread": unread,
+            "most": place == most,
+            "read": None if share is None else round(share / deepest, 3),
+            "about": ", ".join(about),
+            "tokens": np.flatnonzero(belongs[place]).tolist(),
+        }
+    if folded:
+        yield {"folded": folded}
+
+
+WORDS = Figure(
+    "words",
+    "sentence",
+    "Push of each word",
+    words,
+    _draw,
+    note=lambda shown: f"towards {shown.target}" + (", as trained" if shown.edited else ""),
+    reading=lambda shown: (
+        f"The number is what the log-odds of {shown.target} lose without the word; below it, how much the word is read."
+        if shown.read is not None
+        else f"The number is what the log-odds of {shown.target} lose without the word."
+    ),
+    how=(
+        "Each word is cut out and the rest is read anew: push is the log-odds with the word minus without it. Log-odds "
+        "are log p − log Σ of the other classes. Pushes need not add up: words act together."
+    ),
+    options=(LAYER, MAP, TOWARDS),
+    tables=lambda shown: {"Push": push_table(shown)},
+)

@@ -1,0 +1,243 @@
+"""What each word does to an answer: deletion by hand, methods by what a model provides, spans, agreement, limits."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import spearmanr
+from small_models import small
+
+from core.evaluation.predict import predict_texts
+from core.exceptions import InputError
+from core.interpret import explain as explaining
+from core.interpret.explain import METHODS, Reader, explain, methods
+from core.interpret.received import received
+from core.interpret.sentence import inspect_text
+from core.models.build import build
+from core.models.linear import BagOfNgrams
+from core.models.presets import PRESETS
+from core.models.provides import provides
+from core.runs.load import load_run
+from core.runs.store import RunStore
+from core.text.config import TextConfig
+from core.text.ngrams import NGramTokenizer
+from core.text.tokenizers import fit_tokenizer
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+STARTERS = [f"starter-{name}" for name in ("inceptive-16", "ndt-01-n3", "sentiformer", "tweet-v1-p2")]
+TEXT = "Not bad at all, but the ending never works"
+
+
+def reader(model, tokenizer, classes=("bad", "good"), task="single", temperature=1.0):
+    about = {"task": task, "temperature": temperature}
+    return Reader(
+        predict=lambda texts: predict_texts(model, tokenizer, texts, **about),
+        inspect=lambda text: inspect_text(model, tokenizer, classes, text, **about),
+        model=model,
+        tokenizer=tokenizer,
+        classes=classes,
+        task=task,
+        temperature=temperature,
+    )
+
+
+WEIGHTS = {"good": 2.0, "bad": -3.0, "film": 0.25, "not": -0.5, "not bad": 4.0}
+
+
+def bag(temperature=1.0, task="single"):
+    """TF-IDF with a weight each for `good`; the idf of all is 1."""
+    tokenizer = NGramTokenizer(list(WEIGHTS), TextConfig())
+    model = BagOfNgrams(vocabulary=tokenizer.size, classes=2)
+    with torch.no_grad():
+        model.weight[2:, 1] = torch.tensor(list(WEIGHTS.values()))
+        model.bias[1] = 0.5
+    return reader(model.eval(), tokenizer, task=task, temperature=temperature)
+
+
+def by_hand(*grams):
+    """The logit of `good` of n-grams that occur once each."""
+    return 0.5 + sum(WEIGHTS[gram] for gram in grams) / math.sqrt(max(1, len(grams)))
+
+
+@pytest.mark.parametrize("temperature", [1.0, 2.0])
+@pytest.mark.parametrize("task", ["single", "multi"])
+def test_a_word_pushes_by_what_the_log_odds_lose_without_it(temperature, task):
+    found = explain(bag(temperature, task), "A not  BAD film", target="good")
+    whole = by_hand("not", "bad", "film", "not bad")
+    left = by_hand("not", "bad", "film", "not bad"), by_hand("bad", "film"), by_hand("not", "film")
+    last = by_hand("not", "bad", "not bad")
+    assert found.log_odds == pytest.approx(whole / temperature, abs=1e-5)
+    assert [(word.word, word.start, word.end) for word in found.words] == [
+        ("A", 0, 1),
+        ("not", 2, 5),
+        ("BAD", 7, 10),
+        ("film", 11, 15),
+    ]
+    pushes = [(whole - rest) / temperature for rest in (*left, last)]
+    np.testing.assert_allclose([word.push for word in found.words], pushes, atol=1e-5)
+    assert found.completeness is None and found.agreement == {"attention": None}
+
+
+def test_the_target_is_the_answer_unless_another_is_named_and_pushes_turn_with_it():
+    answer, other = explain(bag(), "not bad"), explain(bag(), "not bad", target="bad")
+    assert (answer.target, other.target) == ("good", "bad") and answer.probabilities == other.probabilities
+    np.testing.assert_allclose([word.push for word in other.words], [-word.push for word in answer.words], atol=1e-6)
+
+
+def test_a_class_or_a_method_that_is_none_is_answered_with_the_list():
+    with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
+        explain(bag(), "good", target="nice")
+    with pytest.raises(InputError, match="method 'lime': one of deletion, shapley, gradient"):
+        explain(bag(), "good", "lime")
+
+
+@pytest.mark.parametrize("method", ["gradient", "integrated", "attention", "collapse"])
+def test_a_baseline_says_by_what_it_can_be_explained(method):
+    lacks = "has no attention" if method in explaining.READ else "reads no vectors of words"
+    with pytest.raises(InputError, match=f"method '{method}': this model {lacks}; choose deletion or shapley$"):
+        explain(bag(), "good", method)
+
+
+def test_methods_follow_from_what_a_model_provides():
+    named = {name: methods(provides(PRESETS[name].model)) for name in ("vanilla", "bilstm", "cnn", "lexicon")}
+    assert named["vanilla"] == list(METHODS)
+    assert named["bilstm"] == named["cnn"] == ["deletion", "shapley", "gradient", "integrated"]
+    assert named["lexicon"] == ["deletion", "shapley"]
+
+
+def test_shapley_values_of_a_text_add_up_from_the_text_without_words():
+    found = explain(bag(), "not bad", "shapley", target="good")
+    empty, alone, both = by_hand(), (by_hand("not"), by_hand("bad")), by_hand("not", "bad", "not bad")
+    expected = [(alone[i] - empty + both - alone[1 - i]) / 2 for i in (0, 1)]
+    np.testing.assert_allclose([word.push for word in found.words], expected, atol=1e-5)
+    assert [word.error for word in found.words] == [0, 0]
+    assert found.completeness.at_reference == pytest.approx(empty, abs=1e-6)
+    assert abs(found.completeness.error) < 1e-9 and found.completeness.steps == 2
+
+
+def encoder(preset="vanilla", max_length=12, bpe=False, **change):
+    """A small model with fresh weights and a tokenizer of its own."""
+    text = {"tokenizer": "bpe", "max_vocab": 300} if bpe else {}
+    config = TextConfig(min_freq=1, max_length=max_length, **text)
+    tokenizer = fit_tokenizer([TEXT, "a good film"], config)
+    torch.manual_seed(0)
+    model = build(
+        dataclasses.replace(small(PRESETS[preset].model), **change),
+        vocabulary=tokenizer.size,
+        classes=2,
+        max_length=max_length,
+    )
+    return reader(model.eval(), tokenizer)
+
+
+def pushes(found):
+    return np.array([word.push for word in found.words])
+
+
+@pytest.mark.parametrize("bpe", [False, True])
+@pytest.mark.parametrize("method", ["attention", "collapse"])
+def test_reading_is_the_strip_of_the_page_summed_into_words(bpe, method):
+    own = encoder(max_length=40, bpe=bpe)
+    view = own.inspect(TEXT)
+    weights = received(view.layers[0 if method == "collapse" else -1].combined, view.places)
+    found = explain(own, TEXT, method)
+    assert pushes(found).sum() == pytest.approx(weights.sum(), abs=1e-6) == 1
+    if not bpe:
+        np.testing.assert_allclose(pushes(found), weights, atol=1e-6)
+
+
+def test_neither_a_class_token_nor_padding_is_a_word():
+    classed, filled = encoder(pooling="cls"), encoder("tweet-v1-p1", pad_mode="as_released")
+    for own in (classed, filled):
+        found, view = explain(own, "a good film", "attention"), own.inspect("a good film")
+        first = len(view.tokens) - 3 - bool(view.filled)
+        assert [word.word for word in found.words] == ["a", "good", "film"] and len(view.tokens) > 3
+        expected = received(view.layers[-1].combined, view.places)[first : first + 3]
+        np.testing.assert_allclose(pushes(found), expected, atol=1e-6)
+        assert len(explain(own, "a good film", "integrated").words) == 3
+
+
+def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
+    own = encoder()
+    each = {name: pushes(explain(own, TEXT, name)) for name in ("deletion", "gradient", "attention")}
+    found = explain(own, TEXT, "gradient").agreement
+    assert found["deletion"] == pytest.approx(spearmanr(each["gradient"], each["deletion"]).statistic)
+    assert found["attention"] == pytest.approx(spearmanr(abs(each["gradient"]), each["attention"]).statistic)
+    assert set(explain(own, TEXT, "attention").agreement) == {"deletion"}
+    assert explain(own, "good film").agreement == {"attention": None}
+
+
+def test_integrated_gradients_of_words_add_up_with_the_error_that_is_told():
+    found = explain(encoder(), TEXT, "integrated")
+    whole = found.log_odds - found.completeness.at_reference
+    assert pushes(found).sum() == pytest.approx(whole + found.completeness.error, abs=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("text", ["", " \n", "good", "\u200b"])
+def test_texts_of_no_word_and_of_one_have_an_explanation(method, text):
+    found = explain(encoder(), text, method)
+    assert [word.word for word in found.words] == text.split() * ("good" in text)
+    assert np.isfinite(pushes(found)).all() and set(found.agreement.values()) <= {None}
+
+
+def test_of_a_long_text_it_says_what_is_not_read_and_what_not_explained():
+    text = " ".join(["good", "film"] * 200)
+    found = explain(encoder(), text)
+    assert len(found.words) == explaining.MOST_WORDS == 300
+    assert found.note == (
+        "The model reads the first 12 tokens; 388 at the end are cut off. Explained are the first 300 of 400 words."
+    )
+    assert found.words[-1].push == pytest.approx(0, abs=1e-6), "without it, the first 12 tokens are the same"
+    assert len(explain(encoder(), text, "integrated").words) == 300
+
+
+def test_a_text_too_long_for_maps_is_explained_otherwise(monkeypatch):
+    monkeypatch.setattr("core.models.attention.DENSE_TRACE", 2)
+    own = encoder("sentiformer")
+    with pytest.raises(InputError, match="too long for maps of all pairs; choose deletion"):
+        explain(own, TEXT, "attention")
+    assert explain(own, TEXT).agreement == {"attention": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        ("এই ছবি good 👍🏽", ["এই", "ছবি", "good", "👍🏽"]),
+        ("이 영화 GOOD!", ["이", "영화", "GOOD", "!"]),
+        ("@bob see http://t.co/x #Good", ["@bob", "see", "http://t.co/x", "#Good"]),
+    ],
+)
+@pytest.mark.parametrize("run", STARTERS)
+def test_words_are_spans_of_what_was_typed_in_any_script(run, text, typed):
+    loaded = load_run(RunStore(TRAINED), run)
+    for method in ("deletion", "gradient", "attention"):
+        found = loaded.explain(text, method)
+        assert [text[word.start : word.end] for word in found.words] == [word.word for word in found.words] == typed
+
+
+@pytest.mark.parametrize("run", STARTERS)
+def test_deletion_is_what_predict_says_of_the_text_and_of_the_text_without_the_word(run):
+    loaded = load_run(RunStore(TRAINED), run)
+    found = loaded.explain(TEXT, target="positive")
+    place = loaded.record.classes.index("positive")
+    p = loaded.predict([TEXT, TEXT.replace("never ", "")]).probabilities[:, place].astype(float)
+    whole, rest = np.log(p / (1 - p))
+    assert found.log_odds == pytest.approx(whole, abs=1e-4)
+    assert found.words[8].word == "never" and found.words[8].push == pytest.approx(whole - rest, abs=1e-3)
+
+
+@pytest.mark.parametrize("run", STARTERS)
+def test_eight_threads_at_once_get_what_one_gets(run):
+    loaded = load_run(RunStore(TRAINED), run)
+    asked = [(text, method) for text in (TEXT, "a good film") for method in METHODS]
+    alone = [loaded.explain(*each) for each in asked]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda each: loaded.explain(*each), asked * 2))
+    assert together == alone * 2

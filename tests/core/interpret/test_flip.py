@@ -1,0 +1,261 @@
+"""The smallest flip: against brute force, proven or not, within the readings, stopped, texts of odd lengths."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import chain, combinations, pairwise
+
+import numpy as np
+import pytest
+import torch
+from small_models import small
+
+from core.evaluation.predict import predict_texts
+from core.exceptions import InputError
+from core.interpret import flip as flipping
+from core.interpret.flip import AT_ONCE, MOST_READINGS, best_first, search
+from core.interpret.push import log_odds
+from core.interpret.reader import Reader
+from core.interpret.sentence import inspect_text
+from core.models.build import build
+from core.models.linear import BagOfNgrams
+from core.models.presets import PRESETS
+from core.text.config import TextConfig
+from core.text.ngrams import NGramTokenizer
+from core.text.tokenizers import fit_tokenizer
+
+WEIGHTS = {"good": 1.5, "great": 1.0, "fine": 0.7, "film": 0.2, "bad": -1.0, "awful": -1.5, "not": -0.4, "not bad": 2.0}
+SIXTY = " ".join(["good", "great", "fine", "film"] * 15)
+
+
+def reader(model, tokenizer, classes, task="single", **more):
+    """With a list of the texts that it was asked for."""
+    asked = []
+
+    def predict(texts):
+        asked.extend(texts)
+        return predict_texts(model, tokenizer, texts, task=task)
+
+    own = Reader(
+        predict=predict,
+        inspect=lambda text: inspect_text(model, tokenizer, classes, text, task=task),
+        model=model,
+        tokenizer=tokenizer,
+        classes=classes,
+        task=task,
+        temperature=1.0,
+        **more,
+    )
+    return own, asked
+
+
+def bag(bias=0.0, weights=WEIGHTS, classes=("bad", "good"), **more):
+    """TF-IDF with a weight each for `good`, or for every class; the idf of all is 1."""
+    tokenizer = NGramTokenizer(list(weights), TextConfig())
+    model = BagOfNgrams(vocabulary=tokenizer.size, classes=len(classes))
+    with torch.no_grad():
+        for row, weight in enumerate(weights.values(), start=2):
+            model.weight[row] = torch.tensor([0.0, weight] if isinstance(weight, float) else weight)
+        model.bias[1] = bias
+    return reader(model.eval(), tokenizer, classes, **more)
+
+
+def encoder(text, bias):
+    """A small encoder with fresh weights that leans so far to the second class."""
+    tokenizer = fit_tokenizer([text, "a good bad film"], TextConfig(min_freq=1))
+    torch.manual_seed(0)
+    model = build(small(PRESETS["ndt-01-n2"].model), vocabulary=tokenizer.size, classes=2, max_length=16).eval()
+    middle = predict_texts(model, tokenizer, [text]).logits[0]
+    with torch.no_grad():
+        model.head.bias += torch.tensor([0.0, float(middle[0] - middle[1]) + bias])
+    return reader(model, tokenizer, ("bad", "good"))
+
+
+def last(states):
+    *_, found = states
+    return found
+
+
+def brute_force(own, found):
+    """(size, log-odds) of the smallest and strongest flip among all sets of moves, written out; None: there is none."""
+    words = found.text.split()
+    starts = np.cumsum([0, *(len(word) + 1 for word in words)])
+    place = {int(start): number for number, start in enumerate(starts)}
+    deletions = [(number, None) for number in range(len(words))]
+    options = deletions + [(place[move.start], move.instead) for move in found.allowed.replacements]
+    sets = chain(combinations(options, 1), combinations(options, 2), combinations(deletions, 3))
+    sets = [each for each in sets if len({number for number, _ in each}) == len(each)]
+    texts = []
+    for each in sets:
+        there = dict(enumerate(words)) | dict(each)
+        texts.append(" ".join(word for word in there.values() if word is not None))
+    target = own.classes.index(found.target)
+    whole, said = own.predict([found.text]), own.predict(texts)
+    odds = log_odds(said.probabilities, target, own.task)
+    given, now = own.gives(target, said), bool(own.gives(target, whole)[0])
+    flips = [
+        (len(each), odd if now else -odd) for each, odd, is_it in zip(sets, odds, given, strict=True) if is_it != now
+    ]
+    size, odd = min(flips, default=(None, None))
+    return None if size is None else (size, odd if now else -odd)
+
+
+def agrees(found, expected):
+    if expected is None:
+        return found.flip is None and found.verdict == "none, proven"
+    odds = pytest.approx(expected[1], abs=1e-4)
+    return (len(found.flip.moves), found.flip.log_odds, found.verdict) == (expected[0], odds, "proven")
+
+
+def test_flips_of_a_linear_model_are_minimal_against_brute_force():
+    text, sizes = "fine film not bad good great", []
+    for bias in (-1.5, 0.0, 0.6, 1.2, 3.0):
+        own, _ = bag(bias)
+        found = last(search(own, text))
+        assert agrees(found, brute_force(own, found)), (bias, found.flip)
+        sizes.append(found.flip and len(found.flip.moves))
+    assert {1, 2, None} <= set(sizes)
+
+
+def test_three_deletions_flip_where_no_two_moves_do():
+    own, _ = bag(0.15, {"film": 1.0, "scene": 0.9, "plot": 0.8, "score": 0.7, "awful": -1.0})
+    text = "film scene plot score awful"
+    found = last(search(own, text))
+    assert len(found.flip.moves) == 3 and agrees(found, brute_force(own, found))
+    assert [move.word for move in found.flip.moves] == ["film", "scene", "plot"] and found.flip.text == "score awful"
+
+
+@pytest.mark.parametrize("bias", [-2.0, -0.02, 0.05, 0.4, 5.0])
+def test_flips_of_an_encoder_are_minimal_against_brute_force(bias):
+    text = "the ending never works but"
+    own, _ = encoder(text, bias)
+    found = last(search(own, text))
+    assert found.target == ("good" if bias > 0 else "bad") and len(found.allowed.replacements) == 5 * 8
+    assert agrees(found, brute_force(own, found))
+
+
+def test_of_three_classes_any_other_answer_is_a_flip_and_a_named_class_is_one_to_become():
+    weights = {"good": [0.0, 0.0, 2.0], "film": [0.0, 0.5, 0.0], "awful": [3.0, 0.0, 0.0]}
+    own, _ = bag(0.1, weights, classes=("bad", "mixed", "good"))
+    found = last(search(own, "good film"))
+    assert found.target == "good" and agrees(found, brute_force(own, found))
+    assert found.flip.text == "awful film" and max(found.flip.probabilities, key=found.flip.probabilities.get) == "bad"
+    becomes = last(search(own, "good film", "mixed"))
+    assert becomes.target == "mixed" and becomes.log_odds < becomes.flip.log_odds
+    assert becomes.flip.text == "film" and agrees(becomes, brute_force(own, becomes))
+
+
+def test_of_several_labels_a_label_leaves_or_joins_those_above_their_thresholds():
+    own, _ = bag(0.0, {"good": 1.0, "film": 2.0, "plot": -3.0}, task="multi")
+    half, strict, loose = (dataclasses.replace(own, thresholds=each) for each in ({}, {"good": 0.8}, {"good": 0.4}))
+    # P(good) is 0.89, 0.73 without `film`, and 0.5, which is not above 0.5, without both.
+    found = [last(search(each, "good film", "good")) for each in (half, strict, loose)]
+    assert [each.flip and each.flip.text for each in found] == ["", "good", None]
+    assert [each.verdict for each in found] == ["proven", "proven", "none, proven"]
+    joins = last(search(strict, "film plot", "good"))
+    assert joins.flip.text == "film" and joins.flip.probabilities["good"] > 0.8 > joins.probabilities["good"]
+    assert all(agrees(each, brute_force(own, each)) for own, each in zip((half, strict, loose), found, strict=True))
+
+
+def test_no_text_is_read_twice_and_words_that_stand_twice_flip_where_they_stand():
+    own, asked = bag(0.1)
+    text = "bad film bad good bad"
+    found = last(search(own, text))
+    assert len(asked) == len(set(asked)) == found.readings and asked[0] == text
+    assert agrees(found, brute_force(own, found))
+    for move in found.flip.moves:
+        assert text[move.start : move.end] == move.word
+
+
+@pytest.mark.parametrize("readings", [1, 2, 61, AT_ONCE + 1, 600, 1500])
+def test_so_many_texts_are_read_and_no_more(readings):
+    own, asked = bag(50.0)
+    found = last(search(own, SIXTY, readings=readings))
+    # Of 60 words in turn some sets come to the same text; there are more than enough others.
+    assert len(asked) == len(set(asked)) == found.readings == readings
+    assert found.flip is None and found.verdict == "none found"
+
+
+def test_of_sixty_words_pairs_leave_readings_for_triples():
+    own, asked = bag(50.0)
+    found = last(search(own, SIXTY))
+    lengths = [len(text.split()) for text in asked]
+    assert found.readings == MOST_READINGS == 4000 and lengths.count(57) > 500
+    assert sum(length > 57 for length in lengths) > 2000
+
+
+def test_a_flip_is_not_proven_while_smaller_sets_are_unread():
+    words = [f"word{number}" for number in range(20)]
+    strong = {"word3": 6.0, "word7": 6.0, "word9": 6.0}
+    own, _ = bag(3.3, dict.fromkeys(words, -1.0) | strong)
+    found = last(search(own, " ".join(words), readings=100))
+    assert found.verdict == "smallest found" and {move.word for move in found.flip.moves} == set(strong)
+    whole = last(search(own, " ".join(words)))
+    assert whole.flip == found.flip and agrees(whole, brute_force(own, whole))
+
+
+def test_the_proof_is_there_with_the_last_text_and_not_before():
+    own, _ = bag(50.0)
+    needed = last(search(own, "good bad film")).readings
+    assert last(search(own, "good bad film", readings=needed)).verdict == "none, proven"
+    assert last(search(own, "good bad film", readings=needed - 1)).verdict == "none found"
+    assert last(search(own, "film film", readings=3)).verdict == "none, proven", "film, and nothing"
+
+
+def test_it_tells_how_far_it_is_and_can_be_stopped():
+    own, asked = bag(50.0)
+    states = []
+    for state in search(own, SIXTY, stopped=lambda: len(asked) > 300):
+        states.append(state.readings)
+    assert states[0] == 1 and states == sorted(states) and len(asked) == states[-1]
+    assert 300 < states[-1] <= 300 + AT_ONCE and max(np.diff(states)) <= AT_ONCE
+    stopped = last(search(own, "good film", stopped=lambda: True))
+    assert (stopped.readings, stopped.verdict, stopped.flip) == (1, "none found", None)
+
+
+def test_what_was_found_so_far_is_there_before_it_is_proven():
+    states = [state for state in search(bag(-1.6)[0], SIXTY) if state.flip]
+    assert (states[0].verdict, states[-1].verdict) == ("smallest found", "proven")
+    assert states[-1].flip.log_odds <= states[0].flip.log_odds < 0
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\u200b"])
+def test_of_a_text_without_words_nothing_can_be_changed(text):
+    found = last(search(bag()[0], text))
+    assert (found.flip, found.verdict, found.readings) == (None, "none, proven", 1)
+
+
+def test_a_single_word_is_deleted_or_replaced():
+    own, _ = bag(0.1)
+    found = last(search(own, "Good"))
+    assert (found.flip.text, found.flip.moves[0].instead, found.verdict) == ("Awful", "Awful", "proven")
+    assert {move.instead for move in found.allowed.replacements} == {"Bad", "Awful"}
+    assert last(search(bag(-0.1)[0], "film")).flip.moves[0].instead is None
+
+
+def test_of_one_word_repeated_only_so_many_sets_are_looked_at(monkeypatch):
+    monkeypatch.setattr(flipping, "MOST_SETS", 1000)
+    own, asked = bag(50.0, {"film": 1.0})
+    found = last(search(own, "film " * 301))
+    assert len(asked) == found.readings == 3 and found.verdict == "none found"
+    assert found.note == "Moves are of the first 300 of 301 words."
+
+
+def test_what_it_cannot_do_it_says_before_it_reads():
+    own, asked = bag()
+    with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
+        search(own, "good", "nice")
+    for readings in (0, -1, MOST_READINGS + 1):
+        with pytest.raises(InputError, match=f"readings {readings}: from 1 to 4"):
+            search(own, "good", readings=readings)
+    assert not asked
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("number", [0, 1, 2, 6])
+def test_sets_come_once_each_with_the_largest_sum_first(number, size):
+    values = np.random.default_rng(0).normal(size=number).round(1).tolist()
+    found = list(best_first(values, size))
+    assert sorted(tuple(sorted(each)) for each in found) == list(combinations(range(number), size))
+    sums = [sum(values[place] for place in each) for each in found]
+    assert all(first >= second - 1e-9 for first, second in pairwise(sums))

@@ -1,0 +1,199 @@
+"""What silencing a part does: closed formulas, the same as a person's intervention, and nothing left behind."""
+
+from __future__ import annotations
+
+import dataclasses
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from small_models import small
+
+from core.evaluation.predict import predict_texts
+from core.exceptions import InputError
+from core.interpret.parts import MOST_TOKENS, parts
+from core.interpret.push import log_odds
+from core.interpret.reader import Reader
+from core.interpret.sentence import CLASS_TOKEN, inspect_text
+from core.models.build import build
+from core.models.linear import BagOfNgrams
+from core.models.presets import PRESETS
+from core.models.trace import Batch, Intervention
+from core.runs.load import load_run
+from core.runs.store import RunStore
+from core.text.config import TextConfig
+from core.text.token_table import one_text
+from core.text.tokenizers import fit_tokenizer
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+TEXT = "Not bad at all, but the ending never works"
+CLASSES = ("bad", "good")
+
+
+def reader(preset, *, max_length=12, lexicon="", model=None, **change):
+    tokenizer = fit_tokenizer([TEXT], TextConfig(min_freq=1, max_length=max_length, lexicon=lexicon))
+    torch.manual_seed(0)
+    config = dataclasses.replace(small(PRESETS[preset].model), **change)
+    model = model or build(config, vocabulary=tokenizer.size, classes=2, max_length=max_length).eval()
+    return Reader(
+        predict=lambda texts: predict_texts(model, tokenizer, texts),
+        inspect=lambda text: inspect_text(model, tokenizer, CLASSES, text),
+        model=model,
+        tokenizer=tokenizer,
+        classes=CLASSES,
+        task="single",
+        temperature=1.0,
+    )
+
+
+def by_place(found):
+    """(kind, layer, head, component, token) → the part."""
+    return {(each.kind, each.layer, each.head, each.component, each.token): each for each in found.parts}
+
+
+@pytest.fixture
+def straight():
+    """One layer whose logits are linear in what its heads say: no norm, no feed-forward, the mean of the tokens."""
+    own = reader("ndt-pm1-n3", layers=1, norm="none")
+    with torch.no_grad():
+        for each in own.model.layers[0].feedforward.parameters():
+            each.zero_()
+    return own
+
+
+def test_zero_takes_away_what_a_head_or_a_map_adds_to_the_logits(straight):
+    model, batch = straight.model, Batch.of(one_text(straight.tokenizer.encode(TEXT)))
+    with torch.no_grad():
+        output = model(batch, trace=True)
+        layer, attention = output.trace.layers[0], model.layers[0].attention
+        v = attention.value(output.trace.embedded[0]).unflatten(1, (model.heads, -1)).transpose(0, 1)
+        each = (layer.coefficients * layer.maps) @ v  # (1, N, H, L, d/H)
+        class_weights = model.head.weight[1] - model.head.weight[0]
+        into = (class_weights @ attention.out.weight).view(model.heads, -1)  # (H, d/H)
+        added = (each[0].mean(2) * into).sum(-1)  # (N, H)
+    found = by_place(parts(straight, TEXT, "good"))
+    for i, head in product(range(model.components), range(model.heads)):
+        assert found["map", 0, head, i, None].zero == pytest.approx(float(added[i, head]), abs=1e-5)
+    for head in range(model.heads):
+        assert found["head", 0, head, None, None].zero == pytest.approx(float(added[:, head].sum()), abs=1e-5)
+    for i in range(model.components):
+        assert found["component", 0, None, i, None].zero == pytest.approx(float(added[i].sum()), abs=1e-5)
+    assert found["layer", 0, None, None, None].zero == pytest.approx(float(added.sum()), abs=1e-5)
+
+
+def test_a_mean_that_stays_changes_nothing_where_only_the_mean_is_read(straight):
+    found = parts(straight, TEXT)
+    assert max(abs(part.mean) for part in found.parts) < 1e-5 < max(abs(part.zero) for part in found.parts)
+
+
+ENCODERS = ["ndt-01-n3", "differential", "sentiformer", "lexical-last", "tweet-v1-p2", "inceptive-16"]
+
+
+@pytest.mark.parametrize("preset", ENCODERS)
+def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(preset):
+    run = RunStore(TRAINED)
+    loaded = load_run(run, f"starter-{preset}")
+    found = loaded.parts(TEXT, "positive")
+    place = loaded.record.classes.index("positive")
+
+    def odds(**change):
+        view = loaded.inspect(TEXT, Intervention(**change))
+        return log_odds(np.array(list(view.probabilities.values())), place, "single")
+
+    assert found.log_odds == pytest.approx(odds(), abs=1e-4)
+    model, last = loaded.model, len(loaded.model.layers) - 1
+    switches = {
+        ("layer", last, None, None, None): {"heads_off": frozenset((last, head) for head in range(model.heads))},
+        ("head", 0, 1, None, None): {"heads_off": frozenset({(0, 1)})},
+    }
+    if model.components > 1:
+        switches["component", last, None, 1, None] = {"components_off": frozenset({(last, 1)})}
+        switches["map", last, 1, 1, None] = {"maps_off": frozenset({(last, 1, 1)})}
+    for name, change in switches.items():
+        part = by_place(found)[name]
+        assert part.zero == pytest.approx(found.log_odds - odds(**change), abs=1e-4)
+        assert part.mean == pytest.approx(found.log_odds - odds(**change, silence="mean"), abs=1e-4)
+    gates = [part for part in found.parts if part.kind == "gate"]
+    words = [place for place, token in enumerate(found.tokens) if token != CLASS_TOKEN]
+    assert [part.token for part in gates] == ("gates" in model.provides) * (last + 1) * words
+    for part in gates[:3]:
+        mean = loaded.inspect(TEXT).layers[0].gates[words].mean()
+        assert part.zero == pytest.approx(found.log_odds - odds(gates=((0, part.token, 0.0),)), abs=1e-4)
+        assert part.mean == pytest.approx(found.log_odds - odds(gates=((0, part.token, float(mean)),)), abs=1e-4)
+    lexical = [part for part in found.parts if part.kind == "lexical"]
+    assert len(lexical) == (preset == "lexical-last") * (last + 1)
+    for part in lexical:
+        assert (
+            part.zero
+            == part.mean
+            == pytest.approx(found.log_odds - odds(lexical_off=frozenset({part.layer})), abs=1e-4)
+        )
+
+
+def test_of_one_component_nothing_is_said_twice():
+    kinds = [part.kind for part in parts(reader("vanilla"), TEXT).parts]
+    assert set(kinds) == {"layer", "head"}
+    three = reader("ndt-pm1-n3")
+    number = 2 * (1 + three.model.heads + 3 + 3 * three.model.heads)
+    assert len(parts(three, TEXT).parts) == number
+
+
+def test_tokens_stand_as_gates_count_them():
+    classed = parts(reader("sentiformer", pooling="cls"), "not bad")
+    assert classed.tokens == (CLASS_TOKEN, "not", "bad")
+    assert {part.token for part in classed.parts if part.kind == "gate"} == {1, 2}
+
+
+def test_of_a_long_text_it_says_how_many_gates_are_closed():
+    found = parts(reader("sentiformer", max_length=80, layers=1), "bad " * 100)
+    assert sum(part.kind == "gate" for part in found.parts) == MOST_TOKENS == 64
+    assert found.note == (
+        "The model reads the first 80 tokens; 20 at the end are cut off. Gates are closed of the first 64 of 80 tokens."
+    )
+
+
+def test_a_text_without_words_has_parts_and_of_one_place_the_mean_is_all_there_is():
+    nothing, place = parts(reader("ndt-pm1-n3"), ""), parts(reader("sentiformer"), "")
+    assert nothing.parts and not any(part.zero or part.mean for part in nothing.parts)
+    assert place.tokens == (CLASS_TOKEN,) and any(part.zero for part in place.parts)
+    assert max(abs(part.mean) for part in place.parts) < 1e-6
+
+
+def test_what_it_cannot_do_it_says():
+    with pytest.raises(InputError, match="class 'nice': this run has bad, good"):
+        parts(reader("vanilla"), TEXT, "nice")
+    with pytest.raises(InputError, match="no attention, so there is no layer, head or component to silence"):
+        parts(reader("vanilla", model=BagOfNgrams(vocabulary=50, classes=2).eval()), TEXT)
+
+
+def test_nothing_is_left_in_the_model_not_even_by_an_error(monkeypatch):
+    own = reader("ndt-pm1-n3")
+    model, before = own.model, {name: each.clone() for name, each in own.model.state_dict().items()}
+    said = own.predict([TEXT]).logits
+    parts(own, TEXT)
+    forward, calls = model.layers[1].feedforward.forward, iter(range(2))
+
+    def breaks(x):
+        if next(calls, None) is None:
+            raise RuntimeError("broken")
+        return forward(x)
+
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError, match="broken"):
+        patch.setattr(model.layers[1].feedforward, "forward", breaks)
+        parts(own, TEXT)
+    assert all(torch.equal(before[name], each) for name, each in model.state_dict().items())
+    assert not any(each._forward_hooks or each._forward_pre_hooks or each.training for each in model.modules())
+    assert (own.predict([TEXT]).logits == said).all()
+
+
+def test_eight_threads_at_once_get_what_one_gets_and_visitors_see_the_model_as_trained():
+    loaded = load_run(RunStore(TRAINED), "starter-ndt-01-n3")
+    alone, view = loaded.parts(TEXT), loaded.inspect(TEXT)
+    with ThreadPoolExecutor(8) as pool:
+        answers = [pool.submit(loaded.parts, TEXT) for _ in range(4)]
+        visits = [pool.submit(loaded.inspect, TEXT) for _ in range(40)]
+    assert all(each.result() == alone for each in answers)
+    assert all(each.result().probabilities == view.probabilities for each in visits)

@@ -1,0 +1,102 @@
+"""Log-odds, Shapley values and agreement: closed formulas, enumeration, references."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import spearmanr
+
+from core.interpret.push import agreement, log_odds, shapley
+
+
+def test_log_odds_are_those_of_the_class_against_all_others():
+    p = np.array([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]], np.float32)
+    np.testing.assert_allclose(log_odds(p, 1, "single"), [math.log(0.3 / 0.7), math.log(0.8 / 0.2)], rtol=1e-6)
+    np.testing.assert_allclose(log_odds(p, 0, "multi"), [math.log(0.2 / 0.8), math.log(0.1 / 0.9)], rtol=1e-6)
+    assert log_odds(p, 1, "single").dtype == np.float64
+
+
+def test_log_odds_of_two_classes_are_the_difference_of_the_logits_also_far_out():
+    logits = torch.tensor([[0.0, 3.0], [-9.0, 31.0]])
+    np.testing.assert_allclose(log_odds(logits.softmax(-1).numpy(), 1, "single"), [3.0, 40.0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("task", ["single", "multi"])
+def test_log_odds_of_certainty_are_finite(task):
+    found = log_odds(np.array([[0.0, 1.0], [1.0, 0.0]], np.float32), 1, task)
+    assert np.isfinite(found).all() and found[0] > 15 and found[1] < -80
+
+
+def exact(value, n):
+    """Shapley values by their definition, over all sets of the others."""
+    found = np.zeros(n)
+    for i in range(n):
+        rest = [j for j in range(n) if j != i]
+        for size in range(n):
+            weight = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
+            for chosen in combinations(rest, size):
+                without, there = np.zeros((1, n), bool), np.zeros((1, n), bool)
+                without[0, list(chosen)] = there[0, [*chosen, i]] = True
+                found[i] += weight * (value(there) - value(without))[0]
+    return found
+
+
+def game(there):
+    """A sum with an interaction of the first two and of all."""
+    x = there.astype(float)
+    return x @ np.arange(1, x.shape[1] + 1) + 5 * x[:, 0] * x[:, 1] - 3 * x.prod(1) + 0.5
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_shapley_values_of_few_words_are_exact(n):
+    found = shapley(game, n, 200, 0)
+    np.testing.assert_allclose(found.pushes, exact(game, n), atol=1e-12)
+    assert (found.errors == 0).all() and found.orders == math.factorial(n) and found.alone == 0.5
+
+
+def test_sampled_shapley_values_are_as_near_as_their_standard_error_says():
+    truth = exact(game, 7)
+    draws = [shapley(game, 7, 100, seed) for seed in range(100)]
+    z = np.array([(each.pushes - truth)[:2] / each.errors[:2] for each in draws])
+    assert 0.8 < z.std() < 1.25 and abs(z.mean()) < 0.2
+    for each in draws[:5]:
+        assert each.pushes.sum() == pytest.approx(game(np.ones((1, 7), bool))[0] - 0.5)
+
+
+def test_shapley_values_are_those_of_captum_in_the_same_orders():
+    from captum.attr import ShapleyValueSampling  # brings matplotlib, for which no other test need wait
+
+    found = shapley(game, 6, 40, seed=3)
+    random = np.random.default_rng(3)
+    method = ShapleyValueSampling(lambda x: torch.from_numpy(game(x.numpy() > 0)))
+    method.permutation_generator = lambda n, samples: (tuple(random.permutation(n)) for _ in range(samples))
+    theirs = method.attribute(torch.ones(1, 6), n_samples=40)
+    np.testing.assert_allclose(found.pushes, theirs[0].numpy(), atol=1e-5)
+
+
+def test_the_same_seed_draws_the_same_orders_and_another_others():
+    first, again, other = (shapley(game, 8, 20, seed).pushes for seed in (1, 1, 2))
+    assert (first == again).all() and (first != other).any()
+
+
+def test_shapley_values_ask_about_a_set_of_words_once():
+    asked = []
+    shapley(lambda there: asked.append(there) or game(there), 5, 60, 0)
+    assert len(asked) == 1 and len(asked[0]) == len(np.unique(asked[0], axis=0)) <= 2**5
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_shapley_values_of_no_word_and_of_one(n):
+    found = shapley(lambda there: there.sum(1) * 2.0 + 1, n, 10, 0)
+    assert found.pushes.tolist() == [2.0] * n and found.alone == 1
+
+
+def test_agreement_is_spearman_s_rho_and_none_where_it_says_nothing():
+    a, b = np.array([3.0, 1.0, 2.0, 2.0]), np.array([0.1, 0.2, 0.5, -1.0])
+    assert agreement(a, b) == pytest.approx(spearmanr(a, b).statistic)
+    assert agreement(a[:2], b[:2]) is None and agreement(a, np.ones(4)) is None
+    assert agreement(a, 1 + 1e-9 * b) is None, "rounding makes no ranks"

@@ -1,0 +1,247 @@
+"""A run that mixes TF-IDF into its answers: what it keeps, says and shows, wherever it is asked."""
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from several import indicator_file
+
+from core import verbs
+from core.config import compose
+from core.data.load import load
+from core.data.table import VALIDATION
+from core.evaluation.metrics import evaluate
+from core.evaluation.mix import mixed
+from core.evaluation.predict import predict_texts
+from core.evaluation.yardstick import CHARACTERS, yardstick_says
+from core.exceptions import ConfigError, InputError, RunDamaged
+from core.handle import Run
+from core.models.trace import Intervention
+from core.runs import archive
+from core.runs.efficiency import efficiency
+from core.runs.load import load_run
+from core.runs.record import MIX, TOKENIZER, WEIGHTS
+from core.runs.store import RunStore
+from core.runs.worker import execute
+from core.training import stage
+from core.training.temperature import LEAST, best_temperature
+
+TEXT = "word1 word2 word20 unheard"
+MIXED = {
+    "model.width": 8,
+    "model.ff_width": 8,
+    "training.epochs": 4,
+    "training.batch_size": 8,
+    "training.lr": 2e-2,
+    "training.threads": 1,
+    "text.min_freq": 1,
+    "training.mix": "tfidf",
+    "data.split": "0.3/0.5/0.2",
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """240 labelled texts: half of the words are said of one label twice as often as of the other."""
+    random, rows = np.random.default_rng(0), ["text,label"]
+    likes = np.where(np.arange(30) < 15, 2 / 3, 1 / 3) / 15
+    for number in range(240):
+        words = random.choice(30, 8, p=likes if number % 2 else likes[::-1])
+        rows.append(f"{' '.join(f'word{each}' for each in words)},{('bad', 'good')[number % 2]}")
+    path = tmp_path_factory.mktemp("data") / "reviews.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def configured(data, preset="vanilla", **settings):
+    return compose(preset, {"data.name": str(data), **MIXED, **settings})
+
+
+@pytest.fixture(scope="module")
+def trained(data, tmp_path_factory):
+    """A store with the finished run `mixed`; read only."""
+    store = RunStore(tmp_path_factory.mktemp("mixed"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("SENTISCOPE_JOBS", "1")
+        config = configured(data, "ndt-01-n2")
+        assert execute(store, store.create(config, "ndt-01-n2", "mixed").run).status == "done"
+    return store
+
+
+@pytest.fixture
+def loaded(trained):
+    return load_run(trained, "mixed")
+
+
+def said(store, split, run="mixed"):
+    table = pd.read_parquet(store.path(run) / f"evaluation/{split}/predictions.parquet")
+    return table["text"].tolist(), table.filter(like="probability:").to_numpy()
+
+
+def test_weight_and_temperature_are_those_that_suit_validation_one_after_the_other(trained, loaded):
+    texts, _ = said(trained, VALIDATION)
+    labels = load(loaded.record.config.data).targets(VALIDATION)
+    assert len(labels) >= LEAST
+    parts, losses = loaded.predict(texts).parts, {}
+    for weight in np.linspace(0, 1, 201):
+        together = mixed(parts, weight, "single")
+        losses[weight] = evaluate(labels, np.exp(together))["loss"]
+    assert 0.05 < loaded.mix.weight < 0.95, "a case in which both count"
+    assert loaded.mix.weight == pytest.approx(min(losses, key=losses.get), abs=0.005)
+    assert loaded.record.mix_weight == loaded.mix.weight
+    expected = best_temperature(mixed(parts, loaded.mix.weight, "single"), labels)
+    assert loaded.record.temperature == pytest.approx(expected, rel=1e-4)
+
+
+def test_the_parts_are_the_network_and_the_second_yardstick(trained, loaded):
+    texts, _ = said(trained, "test")
+    parts = loaded.predict(texts).parts
+    assert np.array_equal(parts.network, predict_texts(loaded.model, loaded.tokenizer, texts).logits)
+    dataset = load(loaded.record.config.data)
+    given = dataset.fingerprint, dataset.classes, "test", lambda: dataset, CHARACTERS
+    assert np.array_equal(np.argmax(parts.tfidf, 1), np.argmax(yardstick_says(*given), 1))
+    found = loaded.record.results["mix"]
+    assert found["network"]["test"] == pytest.approx(
+        evaluate(dataset.targets("test"), np.exp(mixed(parts, 1.0, "single"))), abs=1e-6
+    )
+    assert found["tfidf"]["test"] == pytest.approx(
+        evaluate(dataset.targets("test"), np.exp(mixed(parts, 0.0, "single"))), abs=1e-6
+    )
+
+
+def test_what_is_saved_is_what_it_says_and_it_says_it_again(trained, loaded):
+    for split in (VALIDATION, "test"):
+        texts, kept = said(trained, split)
+        found = loaded.predict(texts).probabilities
+        assert np.array_equal(found, load_run(trained, "mixed").predict(texts).probabilities)
+        np.testing.assert_allclose(found, kept, atol=1e-6)
+        metrics = evaluate(load(loaded.record.config.data).targets(split), kept)
+        assert loaded.record.results["metrics"][split] == pytest.approx(metrics, abs=1e-6)
+
+
+def test_a_sentence_says_what_predictions_say_and_what_that_is_made_of(loaded):
+    view, found = loaded.inspect(TEXT), loaded.predict([TEXT])
+    assert list(view.probabilities.values()) == pytest.approx(found.probabilities[0].tolist(), abs=1e-6)
+    mix = view.mix
+    for name in loaded.record.classes:
+        together = mix.weight * mix.network[name] + (1 - mix.weight) * mix.tfidf[name]
+        assert mix.mixture[name] == pytest.approx(together, abs=1e-12)
+    cooled = {name: p ** (1 / loaded.record.temperature) for name, p in mix.mixture.items()}
+    assert view.probabilities == pytest.approx({name: p / sum(cooled.values()) for name, p in cooled.items()})
+
+
+def test_a_change_inside_changes_the_part_of_the_network_only(loaded):
+    change = Intervention(heads_off=frozenset({(0, 0), (0, 1), (1, 0), (1, 1)}))
+    before, after = loaded.inspect(TEXT).mix, loaded.inspect(TEXT, change).mix
+    assert after.tfidf == before.tfidf
+    assert after.network != before.network and after.mixture != before.mixture
+
+
+def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded):
+    view = loaded.inspect(TEXT, unmixed=True)
+    assert (view.mix.weight, view.mix.mixture) == (1.0, pytest.approx(view.mix.network))
+    plain = predict_texts(loaded.model, loaded.tokenizer, [TEXT], temperature=loaded.record.temperature)
+    assert list(view.probabilities.values()) == pytest.approx(plain.probabilities[0].tolist(), abs=1e-6)
+    assert verbs.inspect("mixed", TEXT, without=["mix"], store=trained)["mix"]["weight"] == 1
+    assert Run("mixed", trained).sentence(TEXT, without=["mix"]).mix == view.mix
+    with pytest.raises(InputError, match=r"--without mixture: write word=piece, or mix"):
+        verbs.inspect("mixed", TEXT, without=["mixture"], store=trained)
+
+
+def test_wherever_it_is_named_it_says_so(trained, loaded):
+    words = f"mixed with TF-IDF, w = {loaded.mix.weight:.2f}"
+    assert loaded.record.described == f"ndt-01-n2 {words}"
+    assert words in repr(Run("mixed", trained))
+    assert verbs.runs_table(verbs.runs_list(trained))[0]["model"] == f"ndt-01-n2 {words}"
+    measured = verbs.evaluate("mixed", store=trained)["mix"]
+    assert measured["note"].startswith(f"M{words[1:]}: accuracy alone, the network ")
+    known = loaded.record.results["mix"]
+    assert measured["network"] == pytest.approx(known["network"]["test"], abs=1e-6)
+
+
+def test_it_counts_in_the_size_of_the_run(trained, loaded):
+    folder, record = trained.path("mixed"), loaded.record
+    files = [folder / TOKENIZER, folder / WEIGHTS, folder / MIX / TOKENIZER, folder / MIX / WEIGHTS]
+    assert efficiency(trained, record).disk == sum(file.stat().st_size for file in files)
+    both = (*loaded.model.parameters(), *loaded.mix.model.parameters())
+    assert record.parameters == sum(each.numel() for each in both)
+
+
+def test_it_travels_with_the_run_and_a_missing_file_is_named(trained, tmp_path):
+    elsewhere = RunStore(tmp_path / "elsewhere")
+    archive.export_file(trained, "mixed", tmp_path / "mixed.zip")
+    run = archive.import_run(elsewhere, tmp_path / "mixed.zip")
+    texts, _ = said(trained, "test")
+    there, here = (load_run(store, run).predict(texts).probabilities for store in (trained, elsewhere))
+    assert np.array_equal(there, here)
+    (elsewhere.path(run) / MIX / WEIGHTS).unlink()
+    with pytest.raises(RunDamaged, match=rf"{MIX}/{WEIGHTS}: not there"):
+        load_run(elsewhere, run).predict(texts)
+
+
+def test_a_model_that_is_tfidf_itself_is_refused():
+    with pytest.raises(ConfigError, match=r"training\.mix=tfidf: .*solved in one go"):
+        compose("tfidf-logreg", {"training.mix": "tfidf"})
+
+
+@pytest.mark.slow
+def test_without_texts_it_keeps_words_and_no_text(store, data):
+    config = configured(data, **{"data.texts": False, "training.weights": "int8"})
+    run = store.create(config, "vanilla").run
+    record = execute(store, run)
+    texts = [text for text in pd.read_csv(data)["text"] if text.count(" ") > 1]
+    whole = b"\n".join(file.read_bytes() for file in store.path(run).rglob("*") if file.is_file())
+    assert b"word1 word" in whole  # a pair of words
+    assert [text for text in texts if text.encode() in whole] == []
+    kept = pd.read_parquet(store.path(run) / "evaluation/test/predictions.parquet").filter(like="probability:")
+    own = load(record.config.data).splits["test"]["text"].tolist()
+    np.testing.assert_allclose(load_run(store, run).predict(own).probabilities, kept, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_of_several_labels_each_is_mixed_by_itself(store, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    config = configured(indicator_file(tmp_path / "remarks.csv", rows=160))
+    record = execute(store, store.create(config, "vanilla", "several").run)
+    loaded = load_run(store, "several")
+    view, found = loaded.inspect("word1 loud warm"), loaded.predict(["word1 loud warm"])
+    assert list(view.probabilities.values()) == pytest.approx(found.probabilities[0].tolist(), abs=1e-6)
+    for name in record.classes:
+        mix = view.mix
+        together = mix.weight * mix.network[name] + (1 - mix.weight) * mix.tfidf[name]
+        assert mix.mixture[name] == pytest.approx(together, abs=1e-12)
+    assert 0 <= record.mix_weight < 1
+
+
+@pytest.mark.slow
+def test_a_training_that_is_interrupted_ends_with_the_same_mixture(store, data, monkeypatch):
+    monkeypatch.setattr(stage, "CHECKPOINT_SECONDS", 0.0)
+    config = configured(data)
+    whole, cut = (store.create(config, "vanilla", name).run for name in ("whole", "cut"))
+
+    def stop(event):
+        if event["kind"] == "step" and event["step"] == 3:
+            (store.path(cut) / "CANCEL").touch()
+
+    first = execute(store, whole)
+    assert execute(store, cut, on_event=stop).status == "cancelled"
+    second = execute(store, cut)
+    assert second.status == "done"
+    for name in (WEIGHTS, f"{MIX}/{WEIGHTS}", f"{MIX}/{TOKENIZER}"):
+        assert (store.path(cut) / name).read_bytes() == (store.path(whole) / name).read_bytes()
+    assert second.results["mix"] == first.results["mix"]
+    assert second.results["metrics"] == first.results["metrics"]
+    assert dataclasses.replace(second, run="whole").described == first.described
+
+
+def test_pushes_are_of_the_mixture_and_gradients_of_the_network_in_it(trained):
+    loaded = load_run(trained, "mixed")
+    deleted, integrated = (loaded.explain(TEXT, method, "good") for method in ("deletion", "integrated"))
+    p = loaded.predict([TEXT, TEXT.replace("word2 ", "")]).probabilities[:, 1].astype(float)
+    whole, rest = np.log(p / (1 - p))
+    assert deleted.words[1].push == pytest.approx(whole - rest, abs=1e-4) and deleted.note == ""
+    added, complete = sum(word.push for word in integrated.words), integrated.completeness
+    assert added - complete.error == pytest.approx(whole - complete.at_reference, abs=1e-4)
+    assert integrated.note.endswith("integrated is of the network alone, deletion and shapley of both.")

@@ -1,0 +1,115 @@
+"""The words of a text with their push: what is said, in which colour, in which table."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from core.interpret.explain import Explanation, Word
+from dashboard.figures import words
+from dashboard.figures.pushed import Pushed
+from dashboard.figures.theme import DARK, LIGHT, Look, blend
+from dashboard.figures.words import SHOWN, Words, cause, positive, push_table, sides
+
+
+def record(classes=("negative", "positive"), *, task="single", ordered=False, family="encoder"):
+    model = SimpleNamespace(family=family)
+    return SimpleNamespace(classes=classes, task=task, ordered=ordered, config=SimpleNamespace(model=model))
+
+
+def shown(
+    pushes: dict[str, float], *, of=None, target="positive", label="positive", unknown=(), read=None, belongs=None
+):
+    of = of or record()
+    spans, start = [], 0
+    for word, push in pushes.items():
+        spans.append(Word(word, start, start + len(word), push))
+        start += len(word) + 1
+    found = Explanation(" ".join(pushes), "deletion", target, {}, 0.0, tuple(spans), None, {}, "")
+    view = SimpleNamespace(label=label, unknown=tuple(word in unknown for word in pushes), pieces=None)
+    belongs = np.eye(len(pushes)) if belongs is None else belongs
+    return Words(of, view, Pushed(found, belongs), read, "layer 1, A₀", False)
+
+
+def told(lines) -> str:
+    return "".join(text for _, text in lines)
+
+
+def test_the_word_that_holds_the_answer_up_and_the_unknown_ones_are_named():
+    line = cause(shown({"splendid": 11.391, "repelled": -5.4, "x": 0.2}, unknown=("repelled",)))
+    assert told(line) == "Held up most by “splendid” (+11.39). Unknown: “repelled”, read as a blank. "
+    assert [text for kind, text in line if kind] == ["“splendid”", "Unknown: ", "“repelled”"]
+
+
+def test_of_two_classes_a_negative_push_holds_up_the_negative_answer():
+    assert told(cause(shown({"not": -8.07, "good": 2.0}, label="negative"))) == "Held up most by “not” (−8.07). "
+    assert told(cause(shown({"good": 2.0}, label="negative"))) == "No word speaks for negative. "
+
+
+def test_of_more_classes_it_is_said_towards_which_a_word_pushes():
+    three = record(("bad", "so so", "fine"))
+    assert "Held up most by “a” (+1.00)" in told(cause(shown({"a": 1.0}, of=three, target="bad", label="bad")))
+    assert "Pushed most towards fine by “a”" in told(cause(shown({"a": 1.0}, of=three, target="fine", label="bad")))
+
+
+def test_a_baseline_adds_nothing_for_a_word_that_it_does_not_know():
+    of = record(family="tfidf-logreg")
+    found = shown({"good": 1.0, "qqq": 0.0}, of=of, belongs=np.array([[1.0], [0.0]]))
+    assert "Unknown: “qqq”, adding nothing." in told(cause(found))
+    assert found.unread.tolist() == [False, False]
+
+
+def test_a_word_without_tokens_is_not_read_and_not_unknown():
+    found = shown({"good": 1.0, ",": 0.0}, belongs=np.array([[1.0, 0.0], [0.0, 0.0]]))
+    assert found.unread.tolist() == [False, True] and found.unknown.tolist() == [False, False]
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK])
+def test_blue_and_orange_mean_the_sides_and_nothing_else(tokens):
+    assert sides(record(), "positive", tokens) == (tokens.plus_scale, tokens.minus_scale)
+    three = record(("negative", "neutral", "positive"))
+    assert sides(three, "negative", tokens) == (tokens.minus_scale, tokens.plus_scale)
+    ramp, away = sides(three, "neutral", tokens)
+    assert (ramp[0], ramp[-1], away) == (tokens.paper, tokens.right, ())  # away is hatched
+    named = sides(record(("bearish", "bullish")), "bullish", tokens)
+    assert [ramp[-1] for ramp in named] == [tokens.categories[1], tokens.categories[0]]
+    assert sides(record(("joy", "anger"), task="multi"), "joy", tokens)[0][1] == blend(tokens.paper, tokens.accent, 0.2)
+
+
+def test_a_positive_push_speaks_for_the_positive_class_wherever_it_stands():
+    assert positive(record(("positive", "negative"))) == "positive"
+    assert positive(record(("bearish", "bullish"))) == "bullish"
+
+
+def test_a_chip_has_one_of_five_steps_and_the_screen_reader_the_number():
+    data = words._draw(shown({"a": 10.0, "b": -4.0, "c": 0.004}, read=np.array([0.2, 0.1, 0.0])), Look()).data
+    a, b, c = data["items"]
+    assert (a["colour"], b["colour"], c["colour"]) == (LIGHT.plus_scale[5], LIGHT.minus_scale[2], LIGHT.paper)
+    assert (a["push"], b["push"], c["push"]) == ("+10.00", "−4.00", "0.00")
+    assert a["about"] == "a, push +10.000 towards positive, is read 0.200"
+    assert [item["read"] for item in data["items"]] == [1.0, 0.5, 0.0]
+    assert [item["most"] for item in data["items"]] == [True, False, False]
+
+
+def test_of_a_long_text_those_that_push_most_are_shown_in_their_order():
+    pushes = {f"w{i}": float(i % 70) for i in range(140)}
+    items = words._draw(shown(pushes), Look()).data["items"]
+    kept = [item for item in items if "word" in item]
+    words_kept = [item["word"] for item in kept]
+    assert len(kept) == SHOWN and words_kept == [word for word in pushes if word in words_kept]
+    assert sum(item["folded"] for item in items if "folded" in item) == 140 - SHOWN
+
+
+def test_the_table_has_every_word_with_its_place_in_the_text_as_typed():
+    table = push_table(shown({"not": -1.0, "bad": 2.0}, unknown=("bad",), read=np.array([0.25, 0.75])))
+    assert table.to_dict("list") == {
+        "word": ["not", "bad"],
+        "start": [0, 4],
+        "end": [3, 7],
+        "towards": ["positive", "positive"],
+        "push": [-1.0, 2.0],
+        "is read": [0.25, 0.75],
+        "unknown": [False, True],
+    }

@@ -1,0 +1,16 @@
+"""A run with TF-IDF mixed into its answers, made of two finished runs on the same data without a training."""
+
+from __future__ import annotations
+
+import shutil
+
+from core.runs.record import MIX, TOKENIZER, WEIGHTS
+from core.runs.store import RunStore
+
+
+def mix_in(store: RunStore, run: str, baseline: str, weight: float) -> None:
+    """The files of a TF-IDF baseline become what is mixed into a run, whose network then counts `weight`."""
+    (store.path(run) / MIX).mkdir()
+    for name in (TOKENIZER, WEIGHTS):
+        shutil.copyfile(store.path(baseline) / name, store.path(run) / MIX / name)
+    store.update(run, results={**store.read(run).results, "mix": {"weight": weight}})
