@@ -235,9 +235,13 @@ def test_deletion_is_what_predict_says_of_the_text_and_of_the_text_without_the_w
 
 @pytest.mark.parametrize("run", STARTERS)
 def test_eight_threads_at_once_get_what_one_gets(run):
+    """To the rounding of a float32 probability: what one visitor does to another's answer is far larger."""
     loaded = load_run(RunStore(TRAINED), run)
     asked = [(text, method) for text in (TEXT, "a good film") for method in METHODS]
     alone = [loaded.explain(*each) for each in asked]
     with ThreadPoolExecutor(8) as pool:
         together = list(pool.map(lambda each: loaded.explain(*each), asked * 2))
-    assert together == alone * 2
+    for one, other in zip(alone * 2, together, strict=True):
+        assert (one.method, one.target, one.note) == (other.method, other.target, other.note)
+        assert other.log_odds == pytest.approx(one.log_odds, abs=1e-4)
+        assert [word.push for word in other.words] == pytest.approx([word.push for word in one.words], abs=1e-3)
