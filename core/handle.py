@@ -383,6 +383,22 @@ class Run:
         """
         return verbs.parts(self.name, text, target=target, store=self.store)
 
+    def lambdas(self, text: str, *, target: str = "") -> dict[str, Any]:
+        """What each λ does to the log-odds of a class, from one end of its range to the other.
+
+        Args:
+            text: Any.
+            target: A class; empty: the one with the highest probability.
+
+        Returns:
+            `curves`, of each λ and of a factor on all: `values` with `log_odds` and `probabilities` of the target,
+            `learned`, `start` …; see `core.verbs.lambdas`.
+
+        Raises:
+            InputError: There is no such class, or this model has no λ.
+        """
+        return verbs.lambdas(self.name, text, target=target, store=self.store)
+
     def flip(
         self,
         text: str,

@@ -59,15 +59,22 @@ def explain(
     parts: Annotated[
         bool, typer.Option("--parts", help="Layers, heads, components, gates and lexical terms in place of words.")
     ] = False,
+    lambdas: Annotated[
+        bool, typer.Option("--lambdas", help="Each λ from end to end, and a factor on all, in place of words.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """What each word of a text, or each part of the model, does to the answer, in log-odds of a class."""
-    if not parts:
-        emit(verbs.explain(run, text, method=method or "deletion", target=target), as_json, _show_pushes)
-    elif method:
-        raise InputError("--method is of words: leave it out, or leave --parts out")
-    else:
+    """What each word of a text, each part of the model or each λ does to the answer, in log-odds of a class."""
+    if parts and lambdas:
+        raise InputError("--parts and --lambdas: one of the two")
+    if method and (parts or lambdas):
+        raise InputError(f"--method is of words: leave it out, or leave --{'parts' if parts else 'lambdas'} out")
+    if parts:
         emit(verbs.parts(run, text, target=target), as_json, _show_parts)
+    elif lambdas:
+        emit(verbs.lambdas(run, text, target=target), as_json, _show_lambdas)
+    else:
+        emit(verbs.explain(run, text, method=method or "deletion", target=target), as_json, _show_pushes)
 
 
 def flip(
@@ -171,6 +178,24 @@ def _part(part: dict[str, Any], tokens: list[str]) -> str:
     }[part["kind"]]
 
 
+def _show_lambdas(result: dict[str, Any]) -> None:
+    """A row for each curve: the class at its named values, and between which it lies along the whole curve."""
+    _show_log_odds(result)
+    rows = []
+    for curve in result["curves"]:
+        values, chances = curve["values"], curve["probabilities"]
+        row = {"λ": f"layer {curve['layer'] + 1} λ{curve['component']}" if "layer" in curve else "all λ ×"}
+        at = {name: curve.get(name) for name in ("start", "learned")}
+        row |= {
+            name: "" if value is None else f"{value:.3f}: {decimals(chances[values.index(value)])}"
+            for name, value in at.items()
+        }
+        row |= {"zero": decimals(chances[values.index(0.0)])}
+        rows.append(row | {"all along": f"{min(chances):.3f} to {max(chances):.3f}"})
+    say(f"P({result['target']}) where λ is 0, as at the start, as learned, and all along its range")
+    tabulate(rows, ("λ", "zero", "start", "learned", "all along"))
+
+
 def _show_log_odds(result: dict[str, Any]) -> None:
     """The answer, and what to know before it."""
     if result["note"]:
@@ -239,4 +264,9 @@ def _show_inside(result: dict[str, Any]) -> None:
     for number, layer in enumerate(result["layers"], start=1):
         components, heads = len(layer["components"]), len(layer["combined"])
         maps = "--json or --html F shows the maps" if any(layer["combined"][0]) else "no maps of this text"
-        say(f"layer {number}: {plural(components, 'component')} x {plural(heads, 'head')}; {maps}")
+        taken = (
+            layer["cancelled"]
+            and any(layer["cancelled"])
+            and f"; cancelled {' '.join(map(decimals, layer['cancelled']))}"
+        )
+        say(f"layer {number}: {plural(components, 'component')} x {plural(heads, 'head')}{taken or ''}; {maps}")

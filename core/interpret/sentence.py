@@ -13,6 +13,7 @@ from torch import Tensor
 from core.data.table import Task
 from core.evaluation.mix import Mix, mixed
 from core.evaluation.predict import device_of, evaluating, probabilities
+from core.interpret.cancelled import cancelled
 from core.models.build import Model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, LayerTrace, Trace
@@ -136,6 +137,16 @@ class SentenceView:
         if not self.filled or not combined.size:
             return np.zeros(len(combined), np.float32)
         return np.average(combined[..., -1], axis=-1, weights=self.places).astype(np.float32)
+
+    def cancelled(self, layer: int) -> np.ndarray | None:
+        """(H,): which share of a head's weight its components take from each other, over real tokens.
+
+        `core.interpret.cancelled` has the formula. None where heads have one map, or the text is too long for maps.
+        """
+        found, tokens = self.layers[layer], len(self.tokens) - bool(self.filled)
+        if len(found.components) < 2 or self.too_long:
+            return None
+        return cancelled(found.components[..., :tokens, :tokens], found.coefficients[..., :tokens])
 
     @property
     def too_long(self) -> bool:
@@ -283,7 +294,8 @@ def inside(view: SentenceView) -> dict[str, Any]:
 
     `padding` is null where padding is masked. Where the model reads it as text, `places` of it stand as one in the last
     row and column of every map and wherever there is something of each token; `weight` (layers, heads) is how much of
-    the combined map lies on it, mean over all places that read.
+    the combined map lies on it, mean over all places that read. `cancelled` is the share of each head's weight that its
+    components take from each other (`core.interpret.cancelled`).
     """
 
     def plain(values: np.ndarray | None) -> Any:
@@ -303,12 +315,13 @@ def inside(view: SentenceView) -> dict[str, Any]:
                 "components": plain(layer.components),
                 "coefficients": plain(layer.coefficients),
                 "combined": plain(layer.combined),
+                "cancelled": plain(view.cancelled(number)),
                 "gates": plain(layer.gates),
                 "temperature": layer.temperature,
                 "terms": {name: plain(term) for name, term in layer.terms.items()},
                 "support": plain(layer.support),
             }
-            for layer in view.layers
+            for number, layer in enumerate(view.layers)
         ],
     }
 

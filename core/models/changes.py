@@ -23,7 +23,10 @@ class Changes:
         self.each, self.layer = each, layer
 
     def lambdas(self, c: Tensor, sign: float) -> Tensor:
-        """Coefficients (B|1, N, H|1, L|1, 1) with sign times the lambdas that are replaced."""
+        """Coefficients (B|1, N, H|1, L|1, 1), their lambdas scaled, with sign times those that are replaced."""
+        if any(each.lambda_scale != 1 for each in self.each):
+            factors = [[1.0] + [each.lambda_scale] * (c.shape[1] - 1) for each in self.each]
+            c = c * c.new_tensor(factors)[..., None, None, None]
         named = [
             (row, i, value) for row, each in enumerate(self.each) for at, i, value in each.lambdas if self._here(at)
         ]

@@ -190,6 +190,11 @@ class EncoderClassifier(nn.Module):
         return self._attentions[0].components
 
     @property
+    def subtracts(self) -> bool:
+        """Whether further components are taken away from the first."""
+        return self._attentions[0].mixing.sign < 0
+
+    @property
     def heads(self) -> int:
         """H, of every layer."""
         return self._attentions[0].heads
@@ -272,6 +277,8 @@ class EncoderClassifier(nn.Module):
                     )
         if any(i == 0 for _, i, _ in intervene.lambdas):
             raise InputError("intervention on component 0: the base component has no lambda; switch it off instead")
+        if intervene.lambda_scale != 1 and "lambda" not in self.provides:
+            raise InputError("intervention on lambda: this model has none")
         if intervene.gates and "gates" not in self.provides:
             raise InputError("intervention on a gate: this model has no gates")
         if not all(0 <= value <= 1 for _, _, value in intervene.gates):

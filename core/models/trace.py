@@ -133,6 +133,8 @@ class Intervention:
 
     lambdas: tuple[tuple[int, int, float], ...] = ()
     """(layer, component, value): use this lambda, on all heads and tokens, in place of the learned one."""
+    lambda_scale: float = 1.0
+    """Factor on every lambda as learned; one that is replaced stays as it is replaced."""
     heads_off: frozenset[tuple[int, int]] = frozenset()
     """(layer, head): this head's output is 0 (after the head norm)."""
     components_off: frozenset[tuple[int, int]] = frozenset()

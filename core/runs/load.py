@@ -14,17 +14,19 @@ from core.evaluation.yardstick import CHARACTERS
 from core.exceptions import RunDamaged
 from core.interpret.explain import Explanation, explain
 from core.interpret.flip import MOST_READINGS, Search, search
+from core.interpret.lambdas import UNTOUCHED, LambdaCurves, lambda_curves
 from core.interpret.parts import Parts, parts
 from core.interpret.reader import Reader
 from core.interpret.sentence import SentenceView, inspect_text
 from core.models.build import Model, build
 from core.models.config import ModelConfig
 from core.models.trace import Intervention
-from core.runs.record import MIX, TOKENIZER, WEIGHTS, RunRecord
+from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.runs.weights import read_weights
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import load_tokenizer
+from core.training.history import read_history
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,20 @@ class LoadedRun:
             InputError: no such class, or a model without attention.
         """
         return parts(self._reader, text, target)
+
+    def lambdas(
+        self, text: str, target: str = "", change: Intervention = UNTOUCHED, *, unmixed: bool = False
+    ) -> LambdaCurves:
+        """What each λ does to the log-odds of a class, from one end of its range to the other; `change` stays.
+
+        Raises:
+            InputError: no such class, or a model without λ.
+        """
+        first = next(iter(read_history(self.folder / HISTORY).rows), {})
+        starts = first.get("lambda") or () if first.get("step") == 0 else ()
+        known = () if any(value is None for layer in starts for value in layer) else starts
+        attention = self.record.config.model.attention
+        return lambda_curves(self._reader, text, attention, target, starts=known, change=change, unmixed=unmixed)
 
     def flips(
         self,

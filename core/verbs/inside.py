@@ -193,6 +193,43 @@ def parts(run: str, text: str, *, target: str = "", store: RunStore | None = Non
     }
 
 
+def lambdas(run: str, text: str, *, target: str = "", store: RunStore | None = None) -> dict[str, Any]:
+    """What each λ does to the log-odds of a class, along the values that it may be moved to.
+
+    Args:
+        run: its name.
+        text: any.
+        target: a class; empty: the one with the highest probability.
+        store: where runs live.
+
+    Returns:
+        `run`, `text`, `target`, `prediction`, `log_odds`; `curves`: of each λ `layer` from 0, `component` from 1,
+        `learned`, `start` (before training; left out where the run does not know it), and along `values`, which hold
+        these and 0, `log_odds` and `probabilities` of the target when all heads and tokens have that λ and all else is
+        as trained; last, without a place, a factor on every λ from 0 to 2; `note`.
+
+    Raises:
+        InputError: no such run or class, or a model without λ.
+        RunDamaged: a file of the run is missing or cannot be read.
+    """
+    from dataclasses import asdict
+
+    from core.runs.load import load_run
+
+    loaded = load_run(store or RunStore(), run)
+    found = loaded.lambdas(text, target)
+    curves = [asdict(each) for each in found.curves]
+    return {
+        "run": run,
+        "text": text,
+        "target": found.target,
+        "prediction": answer(loaded.record, found.probabilities),
+        "log_odds": found.log_odds,
+        "curves": [{key: each[key] for key in each if key != "now" and each[key] is not None} for each in curves],
+        "note": found.note,
+    }
+
+
 def flip(
     run: str,
     text: str,

@@ -8,15 +8,13 @@ of the answer. Layers, heads, tokens and pieces count from 1 there, as on the pa
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
-
-from core.models.config import LAMBDA_RANGES, ModelConfig
+from core.interpret.learned import Learned, learned, reach
+from core.models.config import ModelConfig
 from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard.figures.numbers import number, subscript
@@ -219,35 +217,10 @@ def _also(places: tuple[Place, ...], place: Place) -> tuple[Place, ...]:
     return tuple(sorted({*places, place}))
 
 
-@dataclass(frozen=True)
-class Learned:
-    """λ of a model as trained."""
-
-    values: tuple[tuple[float, ...], ...]
-    """For each layer, for each further component: the mean over heads and tokens."""
-    varies: bool
-    """Whether any differs among heads or tokens."""
-
-
-def learned(view: SentenceView, subtracts: bool) -> Learned:
-    """λ of an untouched model, from the coefficients over the first, which is 1 unless the model norms its rows."""
-    sign = -1.0 if subtracts else 1.0
-    ratios = [sign * layer.coefficients[1:] / layer.coefficients[0] for layer in view.layers]
-    values = tuple(tuple(float(row.mean()) for row in layer) for layer in ratios)
-    return Learned(values, any(float(np.ptp(row)) > STEP / 10 for layer in ratios for row in layer))
-
-
 def editable(model: ModelConfig, learned: Learned) -> Editable:
-    """What can be changed in this model; the range suits the constraint on λ and holds every learned value."""
+    """What can be changed in this model."""
     attention = model.attention
-    if attention.mixing == "additive":
-        low, high = LAMBDA_RANGES[attention.constraint].slider
-    else:
-        low, high = (0.0, 1.0) if attention.mixing == "differential-v2" else (0.0, 1.5)
-    values = [value for layer in learned.values for value in layer]
-    low = min([low, *(math.floor(10 * value) / 10 for value in values)])
-    high = max([high, *(math.ceil(10 * value) / 10 for value in values)])
-    return Editable(model.layers, attention.heads, attention.components, low, high)
+    return Editable(model.layers, attention.heads, attention.components, *reach(attention, learned))
 
 
 def allowed(record: RunRecord, trained: SentenceView, subtracts: bool) -> Editable:

@@ -201,8 +201,8 @@ def look_inside(loaded: LoadedRun, text: str, edits: Edits) -> SentenceView:
 
     change = Intervention(
         edits.lambdas,
-        frozenset(edits.heads_off),
-        frozenset(edits.components_off),
+        heads_off=frozenset(edits.heads_off),
+        components_off=frozenset(edits.components_off),
         maps_off=frozenset(edits.maps_off),
         gates=edits.gates,
         lexical_scale=edits.lexical,

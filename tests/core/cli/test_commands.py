@@ -362,6 +362,20 @@ def test_explain_says_what_each_part_of_the_model_does_to_the_answer(cli, traine
     assert code == 2 and "--method is of words" in err
 
 
+def test_explain_says_what_each_lambda_does_to_the_answer(cli, trained):
+    asked = "explain", "first", "word1 is good", "--lambdas"
+    shown = load(cli(*asked, "--json"))
+    *each, every = shown["curves"]
+    assert [(curve["layer"], curve["component"]) for curve in each] == [(0, 1), (1, 1)]
+    assert "layer" not in every and every["learned"] == 1 and (every["values"][0], every["values"][-1]) == (0, 2)
+    lines = cli(*asked)[1].splitlines()
+    assert lines[1] == "P(positive) where λ is 0, as at the start, as learned, and all along its range"
+    assert lines[3].split()[:3] == ["layer", "1", "λ1"] and lines[-1].startswith("all λ ×") and len(lines) == 6
+    for wrong, why in ((("--parts",), "one of the two"), (("--method", "deletion"), "leave --lambdas out")):
+        code, _, err = cli(*asked, *wrong)
+        assert code == 2 and why in err
+
+
 def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):
     for wrong, why in ((("--target", "nice"), "has negative, positive"), (("--method", "lime"), "one of deletion, sh")):
         code, out, err = cli("explain", "first", "good", *wrong)

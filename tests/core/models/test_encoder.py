@@ -155,6 +155,23 @@ def test_a_replaced_lambda_appears_in_the_coefficients_with_the_sign_of_the_mode
         assert (trace.layers[1].coefficients[:, 0] == 1).all()
 
 
+@pytest.mark.parametrize("preset", ["ndt-01-n3", "differential", "differential-v2", "ndt-pos-n3"])
+def test_a_factor_multiplies_every_lambda_as_learned_but_those_that_are_replaced(preset, batch):
+    model = make(small(PRESETS[preset].model))
+    plain = model(batch, trace=True).trace.layers
+    both = Intervention(lambdas=((1, 1, 0.25),), lambda_scale=0.5)
+    first, second = model(batch, trace=True, intervene=both).trace.layers
+    torch.testing.assert_close(first.coefficients[:, 1:], 0.5 * plain[0].coefficients[:, 1:], atol=1e-12, rtol=0)
+    assert (first.coefficients[:, 0] == 1).all() and (second.coefficients[:, 1].abs() == 0.25).all()
+    off = frozenset((layer, i) for layer in range(2) for i in range(1, model.components))
+    torch.testing.assert_close(
+        model(batch, intervene=Intervention(lambda_scale=0.0)).logits,
+        model(batch, intervene=Intervention(components_off=off)).logits,
+        atol=1e-12,
+        rtol=1e-12,
+    )
+
+
 def test_switching_off_every_extra_component_leaves_the_base_map(batch):
     model = make(small(PRESETS["ndt-pos-n3"].model))
     layer = model(batch, trace=True, intervene=Intervention(components_off=frozenset({(0, 1), (0, 2)}))).trace.layers[0]
@@ -189,6 +206,8 @@ def different(config) -> list[Intervention]:
     if part.gate:
         found[0] = Intervention(gates=((0, 1, 0.0), (1, 2, 0.25)))
         found[4] = Intervention(gates=((1, 0, 0.0),), heads_off=frozenset({(0, 1)}))
+    if part.components > 1:
+        found[4] = Intervention(lambda_scale=-0.5, lambdas=((0, 1, 0.3),))
     if part.lexical == "add":
         found[0] = Intervention(lexical_scale=0.5, lexical_off=frozenset({1}))
     return found
@@ -283,6 +302,11 @@ def test_an_intervention_on_something_absent_is_refused_and_leaves_the_model_as_
     with pytest.raises(InputError, match="intervention on"):
         model(batch, intervene=wrong)
     torch.testing.assert_close(model(batch).logits, before, atol=0, rtol=0)
+
+
+def test_a_factor_on_lambda_needs_one(batch):
+    with pytest.raises(InputError, match="intervention on lambda: this model has none"):
+        make(small(PRESETS["vanilla"].model))(batch, intervene=Intervention(lambda_scale=2.0))
 
 
 def test_after_an_exception_inside_a_call_with_an_intervention_the_model_is_as_before(batch, monkeypatch):

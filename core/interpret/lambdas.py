@@ -1,0 +1,160 @@
+"""What each λ does to an answer: log-odds and probability of a class along it, and along one factor on all λ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from core.exceptions import InputError
+from core.interpret.gradients import TOKENS
+from core.interpret.learned import Learned, learned, reach
+from core.interpret.reader import Reader
+from core.models.attention_config import AttentionConfig
+from core.models.encoder import EncoderClassifier
+from core.models.trace import Batch, Intervention
+from core.text.token_table import one_text
+
+POINTS = 21
+"""Evenly spread over a curve, besides the values that have a name."""
+FACTORS = (0.0, 2.0)
+"""Ends of the factor on all λ."""
+UNTOUCHED = Intervention()
+VARIES = "λ differs among heads or tokens here: at its mean a curve need not give the answer of the model as trained."
+
+
+@dataclass(frozen=True)
+class LambdaCurve:
+    """A class along one λ, all else as it is; numbers from 0, as in `core.models.trace.Intervention`."""
+
+    layer: int | None
+    """None, as `component`: the factor on every λ that is not set by hand."""
+    component: int | None
+    learned: float
+    """As trained, the mean over heads and tokens; of the factor 1."""
+    start: float | None
+    """Before training; None: the run does not know it, or there is none."""
+    now: float
+    """Where the λ stands: as trained, unless it was changed."""
+    values: tuple[float, ...]
+    """Ascending, `learned`, `start`, `now` and 0 among them."""
+    log_odds: tuple[float, ...] = ()
+    """Of the class at each value, which all heads and tokens have then."""
+    probabilities: tuple[float, ...] = ()
+
+    def at(self, value: float) -> tuple[float, float]:
+        """Log-odds and probability at one of its values."""
+        place = self.values.index(value)
+        return self.log_odds[place], self.probabilities[place]
+
+
+@dataclass(frozen=True)
+class LambdaCurves:
+    """Every λ of a model for one text."""
+
+    text: str
+    target: str
+    probabilities: dict[str, float]
+    """By class name, in label order, of the model as trained."""
+    log_odds: float
+    """The same of the target."""
+    curves: tuple[LambdaCurve, ...]
+    """By layer and component, the factor on all last."""
+    note: str
+    """What to know before reading it; empty: nothing."""
+
+
+def lambda_curves(
+    reader: Reader,
+    text: str,
+    attention: AttentionConfig,
+    target: str = "",
+    *,
+    starts: Sequence[Sequence[float]] = (),
+    change: Intervention = UNTOUCHED,
+    unmixed: bool = False,
+) -> LambdaCurves:
+    """The log-odds of a class along each λ of each layer, the others as they are, and along a factor on all.
+
+    Args:
+        reader: of a model with λ.
+        text: any.
+        attention: the settings of the model, which say how far its λ are moved.
+        target: a class; empty: the one with the highest probability as trained.
+        starts: λ before training, by layer, by component; empty: not known.
+        change: what else is changed; a curve replaces what it says of the same λ.
+        unmixed: TF-IDF is taken out of the answer.
+
+    Raises:
+        InputError: no such class, or a model without λ.
+    """
+    model = reader.model
+    if not isinstance(model, EncoderClassifier) or "lambda" not in model.provides:
+        raise InputError("this model has no λ: nothing is added to its first map, or it has no maps")
+    reader.check(target)
+    said, encoding = reader.predict([text]), reader.tokenizer.encode(text)
+    place = reader.place(target, said)
+    batch, function = Batch.of(one_text(encoding)), reader.function(place, said)
+    own = learned(reader.inspect(text), model.subtracts)
+    lines = [_line(each, own, reach(attention, own), starts, change) for each in _places(own)]
+    changes = [_changed(change, line, value) for line in lines for value in line.values]
+    at_once = max(1, TOKENS // batch.ids.shape[1])
+    with torch.inference_mode():
+        [whole] = function(model(batch).logits).tolist()
+        ask = function._replace(tfidf=None) if unmixed else function
+        odds: list[float] = []
+        for start in range(0, len(changes), at_once):
+            some = changes[start : start + at_once]
+            odds += ask(model(batch.repeated(len(some)), intervene=some).logits).tolist()
+    left = iter(odds)
+    notes = [*reader.notes(text, encoding), *([VARIES] if own.varies else [])]
+    return LambdaCurves(
+        text=text,
+        target=reader.classes[place],
+        probabilities=reader.named(said),
+        log_odds=whole,
+        curves=tuple(_along(line, [next(left) for _ in line.values]) for line in lines),
+        note=" ".join(notes),
+    )
+
+
+def _places(own: Learned) -> list[tuple[int, int] | None]:
+    """(layer, component) of each λ; None: all of them, by a factor."""
+    return [*((layer, i) for layer, values in enumerate(own.values) for i in range(1, 1 + len(values))), None]
+
+
+def _line(
+    place: tuple[int, int] | None,
+    own: Learned,
+    span: tuple[float, float],
+    starts: Sequence[Sequence[float]],
+    change: Intervention,
+) -> LambdaCurve:
+    """Where a curve goes, not yet what is there."""
+    if place is None:
+        return LambdaCurve(None, None, 1.0, None, change.lambda_scale, _spread(FACTORS, 1.0, change.lambda_scale))
+    layer, component = place
+    trained, start = own.values[layer][component - 1], float(starts[layer][component - 1]) if starts else None
+    by_hand = [value for *there, value in change.lambdas if there == [layer, component]]
+    now = by_hand[-1] if by_hand else trained * change.lambda_scale
+    named = [trained, now, *([] if start is None else [start])]
+    return LambdaCurve(layer, component, trained, start, now, _spread(span, 0.0, *named))
+
+
+def _spread(span: tuple[float, float], *named: float) -> tuple[float, ...]:
+    even = np.linspace(*span, POINTS).round(9).tolist()
+    return tuple(sorted({*even, *named}))
+
+
+def _changed(change: Intervention, line: LambdaCurve, value: float) -> Intervention:
+    if line.layer is None or line.component is None:
+        return replace(change, lambda_scale=value)
+    others = tuple(each for each in change.lambdas if each[:2] != (line.layer, line.component))
+    return replace(change, lambdas=(*others, (line.layer, line.component, value)))
+
+
+def _along(line: LambdaCurve, odds: list[float]) -> LambdaCurve:
+    chances = 1 / (1 + np.exp(-np.array(odds)))  # what log-odds are of, whatever the other classes
+    return replace(line, log_odds=tuple(odds), probabilities=tuple(chances.tolist()))

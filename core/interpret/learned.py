@@ -1,0 +1,47 @@
+"""The λ that a model has learned, and how far they are moved by hand. No torch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.models.config import LAMBDA_RANGES, AttentionConfig
+
+if TYPE_CHECKING:
+    from core.interpret.sentence import SentenceView
+
+ROUNDING = 0.001
+"""Below this a difference between two λ is not shown."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """λ of a model as trained."""
+
+    values: tuple[tuple[float, ...], ...]
+    """For each layer, for each further component: the mean over heads and tokens."""
+    varies: bool
+    """Whether any differs among heads or tokens."""
+
+
+def learned(view: SentenceView, subtracts: bool) -> Learned:
+    """λ of an untouched model, from the coefficients over the first, which is 1 unless the model norms its rows."""
+    sign = -1.0 if subtracts else 1.0
+    ratios = [sign * layer.coefficients[1:] / layer.coefficients[0] for layer in view.layers]
+    values = tuple(tuple(float(row.mean()) for row in layer) for layer in ratios)
+    return Learned(values, any(float(np.ptp(row)) > ROUNDING for layer in ratios for row in layer))
+
+
+def reach(attention: AttentionConfig, learned: Learned) -> tuple[float, float]:
+    """From where to where a λ is moved by hand: it suits the constraint on λ and holds every learned value."""
+    if attention.mixing == "additive":
+        low, high = LAMBDA_RANGES[attention.constraint].slider
+    else:
+        low, high = (0.0, 1.0) if attention.mixing == "differential-v2" else (0.0, 1.5)
+    values = [value for layer in learned.values for value in layer]
+    low = min([low, *(math.floor(10 * value) / 10 for value in values)])
+    high = max([high, *(math.ceil(10 * value) / 10 for value in values)])
+    return low, high
