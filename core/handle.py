@@ -419,8 +419,8 @@ class Run:
             stopped: Asked before each 128 readings; True ends the search with what was found.
 
         Returns:
-            `flip` with `text` and `moves`, or None; `verdict`: `proven`, `smallest found`, `none, proven` or
-            `none found`; `readings`, `moves_allowed` …; see `core.verbs.flip`.
+            `flip` with `text` and `moves`, or None; `also`, more of its size; `verdict`: `proven`, `smallest found`,
+            `none, proven` or `none found`; `readings`, `moves_allowed` …; see `core.verbs.flip`.
 
         Raises:
             InputError: There is no such class, or a number of readings that cannot be.

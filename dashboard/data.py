@@ -11,7 +11,7 @@ import gc
 import hashlib
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from core.behaviour.suite import Suite
     from core.data.inspect import FileReport
     from core.data.table import Dataset
+    from core.interpret.flip import Search
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
     from core.runs.judged import Offered
@@ -567,6 +568,16 @@ def parts(run: str, text: str, target: str) -> Parts:
 @st.cache_resource(max_entries=48, show_spinner="Silencing one part after the other")
 def _parts(folder: str, run: str, weights: str, key: str, target: str, _text: str) -> Parts:
     return _loaded(folder, run, weights).parts(_text, target)
+
+
+def flips(run: str, text: str, target: str) -> Iterator[Search]:
+    """The search for the smallest change of a text that changes its answer, which goes on as it is asked.
+
+    Raises:
+        InputError: no such class.
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    return _loaded(str(store().path(run).parent), run, weights_fingerprint(run)).flips(text, target)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

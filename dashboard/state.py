@@ -88,6 +88,9 @@ SWEEP_PROBLEM = "sweep-problem"
 SUITE_FILE = "suite-file"
 SUITE_PROBLEM = "suite-problem"
 SERIES = "sentence-series"
+FLIP = "sentence-flip"
+"""The search for the smallest change, as far as it is."""
+FLIP_PROBLEM = "flip-problem"
 
 
 @dataclass(frozen=True)

@@ -213,7 +213,7 @@ def _show_flip(result: dict[str, Any]) -> None:
     if result["note"]:
         say(result["note"])
     say(verbs.answer_line(result))
-    if flipped := result["flip"]:
+    for flipped in [result["flip"], *result["also"]] if result["flip"] else []:
         out.print(_marked(result["text"], flipped["moves"]), soft_wrap=True)
         say(verbs.answer_line(flipped))
     say(VERDICTS[result["verdict"]])

@@ -28,6 +28,8 @@ DELETIONS, REPLACEMENTS = 3, 2
 MOST_READINGS = 4000
 AT_ONCE = 128
 """Texts between two looks at whether to stop."""
+ALSO = 4
+"""Further flips of the smallest size that are told."""
 MOST_SETS = 100_000
 """Sets of moves looked at: a text of one word, repeated, has millions that come to the same few texts."""
 
@@ -85,6 +87,8 @@ class Search:
     """Of the target."""
     flip: Flip | None
     """The smallest so far, of those of its size the one that moves the log-odds most."""
+    also: tuple[Flip, ...]
+    """Others of its size, each of other words, at most `ALSO`: those first that move the log-odds most."""
     verdict: Verdict
     readings: int
     """Texts that were read, the typed one among them; none is read twice."""
@@ -154,7 +158,8 @@ class _Searching:
         self.change = {text: 0.0}
         """By text that was read, how far its log-odds are on the way to a flip."""
         self.sets = 0
-        self.flip: Flip | None = None
+        self.flips: dict[tuple[int, ...], Flip] = {}
+        """Of the smallest size so far, by the places of their words the one that moves the log-odds most."""
         self.whole = [False] * DELETIONS
         """By size from 1: every set was read."""
 
@@ -162,10 +167,15 @@ class _Searching:
     def left(self) -> int:
         return self.allowed.readings - len(self.change)
 
+    @property
+    def ranked(self) -> list[Flip]:
+        """What moves most first; of two that move as much the one that was found first."""
+        return sorted(self.flips.values(), key=lambda each: -self.change[each.text])
+
     def states(self) -> Iterator[Search]:
         yield self.state()
         yield from self._single()
-        if self.flip is None and self.whole[0]:
+        if not self.flips and self.whole[0]:
             yield from self._several()
         yield self.state()
 
@@ -184,7 +194,7 @@ class _Searching:
         number = len(self.deletions)
         keep = min(self.left // 2, number * (number - 1) * (number - 2) // 6)
         self.whole[1] = yield from self._read(pairs, keep)
-        if self.flip is None:
+        if not self.flips:
             self.whole[2] = yield from self._read(triples)
         if not self.whole[1]:
             self.whole[1] = yield from self._read(pairs)
@@ -227,20 +237,30 @@ class _Searching:
         given = self.reader.gives(self.place, said)
         for row, (text, moves) in enumerate(texts.items()):
             self.change[text] = float(self.odds - odds[row]) * (1 if self.given else -1)
-            if given[row] != self.given and (self.flip is None or self._before(text, moves, self.flip)):
+            if given[row] != self.given:
                 chances = dict(zip(self.reader.classes, map(float, said.probabilities[row]), strict=True))
-                self.flip = Flip(text, chances, float(odds[row]), tuple(sorted(moves, key=lambda each: each.start)))
+                self._keep(Flip(text, chances, float(odds[row]), tuple(sorted(moves, key=lambda each: each.start))))
 
-    def _before(self, text: str, moves: Sequence[Move], other: Flip) -> bool:
-        return (len(moves), -self.change[text]) < (len(other.moves), -self.change[other.text])
+    def _keep(self, flip: Flip) -> None:
+        size = min((len(each.moves) for each in self.flips.values()), default=len(flip.moves))
+        if len(flip.moves) > size:
+            return
+        if len(flip.moves) < size:
+            self.flips.clear()
+        words = tuple(each.start for each in flip.moves)
+        other = self.flips.get(words)
+        if other is None or self.change[flip.text] > self.change[other.text]:
+            self.flips[words] = flip
 
     def state(self) -> Search:
+        ranked = self.ranked
         return Search(
             text=self.text,
             target=self.reader.classes[self.place],
             probabilities=self.probabilities,
             log_odds=float(self.odds),
-            flip=self.flip,
+            flip=ranked[0] if ranked else None,
+            also=tuple(ranked[1 : 1 + ALSO]),
             verdict=self._verdict(),
             readings=len(self.change),
             allowed=self.allowed,
@@ -248,9 +268,10 @@ class _Searching:
         )
 
     def _verdict(self) -> Verdict:
-        if self.flip is None:
+        if not self.flips:
             return "none, proven" if all(self.whole) else "none found"
-        return "proven" if all(self.whole[: len(self.flip.moves)]) else "smallest found"
+        size = len(next(iter(self.flips.values())).moves)
+        return "proven" if all(self.whole[:size]) else "smallest found"
 
     def _note(self, words: int) -> str:
         notes = self.reader.notes(self.text, self.reader.tokenizer.encode(self.text))

@@ -13,7 +13,7 @@ from core.runs.store import RunStore
 from core.verbs.prediction import OnProgress, answer
 
 if TYPE_CHECKING:
-    from core.interpret.flip import Move
+    from core.interpret.flip import Flip, Move
     from core.interpret.sentence import SentenceView
 
 MIXED = "mix"
@@ -261,7 +261,8 @@ def flip(
     Returns:
         `run`, `text`, `target`, what `predict` says of the text (`label`, `probabilities` …); `flip`: None, or the
         changed `text`, what `predict` says of it, and `moves`: `kind` (`delete` or `replace`), `word`, `start`, `end`
-        (in the text as typed), `with` (None: deleted); `verdict`: `proven` (every smaller set of moves was read, and
+        (in the text as typed), `with` (None: deleted); `also`: up to 4 more of its size, each of other words, as
+        `flip`; `verdict`: `proven` (every smaller set of moves was read, and
         every one of this size), `smallest found`, `none, proven` or `none found`; `readings`; `moves_allowed`; `note`.
 
     Raises:
@@ -276,18 +277,19 @@ def flip(
     for found in loaded.flips(text, target, most, stopped or (lambda: False)):
         if on_progress is not None:
             on_progress("reading", found.readings / most)
-    allowed, flipped = found.allowed, found.flip
+    allowed = found.allowed
+
+    def told(flipped: Flip) -> dict[str, Any]:
+        said = answer(loaded.record, flipped.probabilities)
+        return {"text": flipped.text, **said, "moves": [_move(each) for each in flipped.moves]}
+
     return {
         "run": run,
         "text": text,
         "target": found.target,
         **answer(loaded.record, found.probabilities),
-        "flip": flipped
-        and {
-            "text": flipped.text,
-            **answer(loaded.record, flipped.probabilities),
-            "moves": [_move(each) for each in flipped.moves],
-        },
+        "flip": found.flip and told(found.flip),
+        "also": [told(each) for each in found.also],
         "verdict": found.verdict,
         "readings": found.readings,
         "moves_allowed": {

@@ -21,6 +21,7 @@ from dashboard.figures.sentence import attention_table, prediction_table, subtra
 from dashboard.figures.source import Source
 from dashboard.figures.words import WORDS
 from dashboard.screens.sentence_edits import asked, lever_board, unknown_words
+from dashboard.screens.sentence_flip import what_would_change
 from dashboard.screens.sentence_maps import bench, more_maps
 from dashboard.screens.sentence_mix import mixture
 from dashboard.screens.sentence_parts import PLACED, other_parts
@@ -111,6 +112,8 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
         tables |= word_strip(source)
     with st.container(key="below"):
         mixture(record, edits, trained, view)
+        if trained.tokens:
+            tables |= what_would_change(source)
         if deep:
             unknown_words(edits, trained)
             more_maps(source)

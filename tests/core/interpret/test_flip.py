@@ -13,7 +13,7 @@ from small_models import small
 from core.evaluation.predict import predict_texts
 from core.exceptions import InputError
 from core.interpret import flip as flipping
-from core.interpret.flip import AT_ONCE, MOST_READINGS, best_first, search
+from core.interpret.flip import ALSO, AT_ONCE, MOST_READINGS, Move, best_first, moved, search
 from core.interpret.push import log_odds
 from core.interpret.reader import Reader
 from core.interpret.sentence import inspect_text
@@ -23,6 +23,7 @@ from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
 from core.text.tokenizers import fit_tokenizer
+from core.text.typed import typed_words
 
 WEIGHTS = {"good": 1.5, "great": 1.0, "fine": 0.7, "film": 0.2, "bad": -1.0, "awful": -1.5, "not": -0.4, "not bad": 2.0}
 SIXTY = " ".join(["good", "great", "fine", "film"] * 15)
@@ -123,6 +124,30 @@ def test_three_deletions_flip_where_no_two_moves_do():
     found = last(search(own, text))
     assert len(found.flip.moves) == 3 and agrees(found, brute_force(own, found))
     assert [move.word for move in found.flip.moves] == ["film", "scene", "plot"] and found.flip.text == "score awful"
+
+
+def test_others_of_the_smallest_size_are_each_of_other_words_the_strongest_first():
+    own, _ = bag(-0.3)
+    text = "good film and great plot but bad"
+    found = last(search(own, text))
+    flips = [found.flip, *found.also]
+    assert found.verdict == "proven" and [len(each.moves) for each in flips] == [1] * len(flips)
+    moves = [*(Move("", *span) for span in typed_words(text)), *found.allowed.replacements]
+    said, expected = own.predict([moved(text, (move,)) for move in moves]), {}
+    for move, odd, is_it in zip(moves, log_odds(said.probabilities, 1, own.task), own.gives(1, said), strict=True):
+        if not is_it:
+            expected[move.start] = min(expected.get(move.start, 0.0), float(odd))
+    assert [(each.moves[0].start, each.log_odds) for each in flips] == [
+        (start, pytest.approx(odd, abs=1e-5)) for start, odd in sorted(expected.items(), key=lambda each: each[1])
+    ]
+    assert len(flips) > 1
+
+
+def test_so_many_others_are_told():
+    words = [f"word{number}" for number in range(6)]
+    own, _ = bag(0.0, {**dict.fromkeys(words, 1.0), "bad": -5.5})
+    found = last(search(own, " ".join([*words, "bad"])))
+    assert found.verdict == "proven" and len(found.flip.moves) == 1 and len(found.also) == ALSO
 
 
 @pytest.mark.parametrize("bias", [-2.0, -0.02, 0.05, 0.4, 5.0])

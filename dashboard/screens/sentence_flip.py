@@ -1,0 +1,141 @@
+"""What would change the answer: the smallest set of moves, looked for a slice at a time, which can be stopped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.exceptions import SentiscopeError
+from dashboard import data, state
+from dashboard.figures.flips import (
+    Searching,
+    allowed_line,
+    flip_table,
+    marked,
+    moves_line,
+    progress_line,
+    replacement_lines,
+    verdict,
+)
+from dashboard.figures.source import Source
+from dashboard.figures.words import TOWARDS
+from dashboard.widgets.answer import answer
+from dashboard.widgets.figure import caption, heading
+from dashboard.widgets.messages import finding, notes, problem, progress
+from dashboard.widgets.style import look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.interpret.flip import Flip
+
+TITLE = "What would change it"
+ABOUT = (
+    "A word is deleted, or replaced by one of at most 8 others: words of the opposite sign in the lexicon, and "
+    "neighbours among the model’s vectors of words. Up to two words are deleted or replaced, up to three deleted, and "
+    "at most 4 000 texts are read, the small changes first. The model reads each text as it was trained."
+)
+OFFER = "The fewest words to delete or replace until the answer is another. It can be stopped at any time."
+Asked = tuple[str, str, str, str]
+"""Run, weights, text and target."""
+SLICE, TICK = 0.3, 0.1
+"""Seconds of searching between two looks at what a person wants, and of rest."""
+
+
+def what_would_change(source: Source) -> dict[str, pd.DataFrame]:
+    """The section, of a text with a word; gives the table of what was found."""
+    asked = (source.record.run, data.weights_fingerprint(source.record.run), source.text, _target(source))
+    search = _search(asked)
+    ticking = search is not None and search.running
+    with st.container(key="flip"):
+        st.fragment(_section, run_every=TICK if ticking else None)(source, asked, _phase(search))
+    return {} if search is None or search.running else {"Smallest change": flip_table(search)}
+
+
+def _search(asked: Asked) -> Searching | None:
+    search: Searching | None = state.draft(state.FLIP, None)
+    return search if search is not None and search.asked == asked else None
+
+
+def _phase(search: Searching | None) -> str:
+    return "" if search is None else "running" if search.running else "ended"
+
+
+def _section(source: Source, asked: Asked, before: str) -> None:
+    """Drawn again and again by itself while the search goes on, and the page with it when `before` is over."""
+    heading(TITLE, "flip", note="as trained" if source.edits else "", about=ABOUT)
+    search = _search(asked)
+    if search is None:
+        _offer(asked)
+    else:
+        search.advance(SLICE)
+        _progress(search) if search.running else _ended(source, search)
+    if _phase(search) != before:
+        st.rerun()
+
+
+def _offer(asked: Asked) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.button("Look for the smallest change", key="flip-start", on_click=_begin, args=(asked,))
+        caption(OFFER)
+    if text := state.take(state.FLIP_PROBLEM):
+        problem("The search was not begun", text)
+
+
+def _target(source: Source) -> str:
+    """Of two classes the answer, which is also what is usual of more."""
+    return str(source.chosen(TOWARDS)) if TOWARDS.counts(source) else ""
+
+
+def _begin(asked: Asked) -> None:
+    run, _, text, target = asked
+    try:
+        state.put(state.FLIP, Searching(asked, data.flips(run, text, target)))
+    except SentiscopeError as error:
+        state.put(state.FLIP_PROBLEM, str(error))
+
+
+def _progress(search: Searching) -> None:
+    found = search.found
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        with st.container():
+            progress("Looking for the smallest change", progress_line(search), found.readings / found.allowed.readings)
+        st.button(
+            "Stop", icon=":material/stop:", key="flip-stop", on_click=search.stop, help="What was found so far stays"
+        )
+    if found.flip:
+        st.html(marked(found.text, found.flip.moves))
+
+
+def _ended(source: Source, search: Searching) -> None:
+    found = search.found
+    finding(*verdict(search))
+    if found.note:
+        caption(found.note)
+    for place, flip in enumerate(search.flips):
+        _flip(source, found.text, flip, place)
+    caption(allowed_line(found.allowed))
+    if found.allowed.replacements:
+        with st.expander("What each word may be replaced by"):
+            notes(replacement_lines(found.allowed))
+
+
+def _flip(source: Source, text: str, flip: Flip, place: int) -> None:
+    """The text with its moves, its new answer, and the way to read it."""
+    read = replace(source.view, probabilities=flip.probabilities)
+    with st.container(key=f"flip-{place}", horizontal=True, vertical_alignment="center", gap="medium"):
+        with st.container(gap="xxsmall"):
+            st.html(marked(text, flip.moves))
+            caption(f"{moves_line(flip.moves).capitalize()}.")
+        with st.container(width=300):
+            answer(source.record, read, look(), small=True)
+        if st.button(
+            "Read this one",
+            key=f"flip-read-{place}",
+            on_click=state.put,
+            args=(state.TEXT, flip.text),
+            help="Puts it into the text field",
+        ):
+            st.rerun()

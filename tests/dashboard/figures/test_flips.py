@@ -1,0 +1,88 @@
+"""The search for the smallest change in words: how far it is, what its end says, texts with their moves."""
+
+from __future__ import annotations
+
+import dataclasses
+from itertools import repeat
+
+import pytest
+
+from core.interpret.flip import Allowed, Flip, Move, Search
+from dashboard.figures import flips
+from dashboard.figures.flips import Searching
+
+TEXT = "not <b>good</b> at all"
+NOT, GOOD = Move("not", 0, 3), Move("good", 7, 11, "bad")
+ALLOWED = Allowed(words=9, readings=4000, replacements=(GOOD, dataclasses.replace(GOOD, instead="dull"), NOT))
+BARE = Search(TEXT, "negative", {"negative": 0.9, "positive": 0.1}, 2.2, None, (), "none found", 1, ALLOWED, "")
+ONE = Flip("<b>good</b> at all", {"negative": 0.2, "positive": 0.8}, -1.4, (NOT,))
+TWO = Flip("<b>bad</b> at all", {"negative": 0.3, "positive": 0.7}, -0.8, (NOT, GOOD))
+
+
+def ended(**found) -> Searching:
+    search = Searching(("run",), iter([dataclasses.replace(BARE, readings=1234, **found)]))
+    search.advance(1.0)
+    assert not search.running
+    return search
+
+
+@pytest.mark.parametrize(
+    ("found", "title", "text"),
+    [
+        ({"verdict": "none, proven"}, "Nothing within these moves changes the answer", "Proven: every set"),
+        ({"verdict": "none found"}, "No other answer was found", "Not every set of moves was read."),
+        (
+            {"verdict": "proven", "flip": ONE},
+            "Proven the smallest within these moves: 1 move",
+            "Every single move was read.",
+        ),
+        (
+            {"verdict": "proven", "flip": TWO},
+            "Proven the smallest within these moves: 2 moves",
+            "Every smaller set of moves was read, and every one of this size.",
+        ),
+        ({"verdict": "smallest found", "flip": TWO}, "Smallest found: 2 moves", "Not every set of this size or below"),
+    ],
+)
+def test_the_end_says_what_is_proven_and_how_many_texts_were_read(found, title, text):
+    said = flips.verdict(ended(**found))
+    assert said[0] == title and said[1].startswith(text) and said[1].endswith("Texts read: 1\u202f234.")
+
+
+def test_while_it_goes_on_it_says_how_far_it_is_and_what_was_found():
+    search = Searching(("run",), iter([BARE, *repeat(dataclasses.replace(BARE, readings=129, flip=TWO), 3)]))
+    assert flips.progress_line(search) == "1 of at most 4\u202f000 texts read · no other answer yet"
+    search.advance(0.0)
+    assert search.found.readings == 1, "no time, no step"
+    search.advance(1.0)
+    assert flips.progress_line(search).endswith(
+        "129 of at most 4\u202f000 texts read · another answer after 2 moves, proof under way"
+    )
+
+
+def test_a_stopped_search_keeps_what_was_found_and_goes_on_no_more():
+    states = iter([BARE, BARE])
+    search = Searching(("run",), states)
+    search.stop()
+    search.advance(1.0)
+    assert next(states) is BARE and "The search was stopped. Texts read: 1." in flips.verdict(search)[1]
+
+
+def test_moves_are_marked_in_the_text_and_said_in_words():
+    assert flips.marked(TEXT, (NOT, GOOD)) == (
+        '<p class="s-flip"><del>not</del> &lt;b&gt;<del>good</del> <ins>bad</ins>&lt;/b&gt; at all</p>'
+    )
+    assert flips.moves_line((NOT, GOOD)) == "“not” deleted, “good” replaced by “bad”"
+    assert flips.replacement_lines(dataclasses.replace(ALLOWED, replacements=ALLOWED.replacements[:2])) == [
+        "good → bad, dull"
+    ]
+    assert flips.allowed_line(ALLOWED).startswith(
+        "Moves: of 9 words up to 3 deleted, or up to 2 deleted or replaced; 3 r"
+    )
+
+
+def test_the_table_has_the_text_and_every_flip():
+    table = flips.flip_table(ended(verdict="proven", flip=TWO, also=(ONE,)))
+    assert table["text"].tolist() == [TEXT, TWO.text, ONE.text]
+    assert table["moves"].tolist()[1:] == ["“not” deleted, “good” replaced by “bad”", "“not” deleted"]
+    assert table["probability:positive"].tolist() == [0.1, 0.7, 0.8] and set(table["verdict"]) == {"proven"}
