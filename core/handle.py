@@ -399,6 +399,27 @@ class Run:
         """
         return verbs.lambdas(self.name, text, target=target, store=self.store)
 
+    def steps(
+        self, text: str, *, layer: int | None = None, head: int | None = None, component: int | None = None
+    ) -> dict[str, Any]:
+        """The forward pass of a text as stages, from its tokens to the probabilities, with formulas and matrices.
+
+        Args:
+            text: Any, of at most 512 tokens.
+            layer: Counted from 1, as on the pages; None: the last.
+            head: From 1; None: the first.
+            component: From 0, the base component, which is meant by None.
+
+        Returns:
+            `stages` with `key`, `title`, `formulas` (LaTeX), `reading` and `matrices` (`name`, `rows`, `columns`,
+            `values`); `tokens`, `prediction` …; see `core.verbs.steps`.
+
+        Raises:
+            InputError: There is no such layer, head or component.
+            NotAvailable: The text has no token that the model knows, or too many.
+        """
+        return verbs.steps(self.name, text, layer=layer, head=head, component=component, store=self.store)
+
     def flip(
         self,
         text: str,

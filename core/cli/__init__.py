@@ -15,7 +15,7 @@ from core.cli import data, runs, sweeps
 from core.cli.behaviour import behave
 from core.cli.comparison import compare
 from core.cli.evaluation import evaluate
-from core.cli.inside import explain, figures, flip, inspect, project
+from core.cli.inside import explain, figures, flip, inspect, project, steps
 from core.cli.machine import dashboard, doctor
 from core.cli.models import presets
 from core.cli.prediction import predict
@@ -35,6 +35,7 @@ for command in (
     predict,
     inspect,
     explain,
+    steps,
     flip,
     project,
     figures,

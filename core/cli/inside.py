@@ -1,4 +1,4 @@
-"""`sentiscope inspect`, `explain`, `flip`, `project` and `figures`."""
+"""`sentiscope inspect`, `explain`, `steps`, `flip`, `project` and `figures`."""
 
 from __future__ import annotations
 
@@ -75,6 +75,18 @@ def explain(
         emit(verbs.lambdas(run, text, target=target), as_json, _show_lambdas)
     else:
         emit(verbs.explain(run, text, method=method or "deletion", target=target), as_json, _show_pushes)
+
+
+def steps(
+    run: Run,
+    text: Annotated[str, typer.Argument(help="One text.")],
+    layer: Annotated[int | None, typer.Option(help="Counted from 1; default: the last.")] = None,
+    head: Annotated[int | None, typer.Option(help="Counted from 1; default: the first.")] = None,
+    component: Annotated[int | None, typer.Option(help="Counted from 0, the base component, the default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The forward pass of one text as stages: formulas, and with --json the matrices."""
+    emit(verbs.steps(run, text, layer=layer, head=head, component=component), as_json, _show_steps)
 
 
 def flip(
@@ -163,6 +175,23 @@ def _show_parts(result: dict[str, Any]) -> None:
         for each, bar in zip(result["parts"], bars, strict=True)
     ]
     tabulate(rows, ("part", "zero", "mean", ""))
+
+
+def _show_steps(result: dict[str, Any]) -> None:
+    if result["note"]:
+        say(result["note"])
+    if result["layers"]:
+        say(f"layer {result['layer']}, head {result['head']}, A{result['component']}")
+    rows = [
+        {"stage": f"{number} {stage['title']}", "gives": _size(stage["matrices"]), "reading": stage["reading"]}
+        for number, stage in enumerate(result["stages"], start=1)
+    ]
+    tabulate(rows, ("stage", "gives", "reading"), whole="stage")
+    say(verbs.answer_line(result["prediction"]))
+
+
+def _size(matrices: list[dict[str, Any]]) -> str:
+    return f"{len(matrices[-1]['rows'])} × {len(matrices[-1]['columns'])}" if matrices else ""
 
 
 def _part(part: dict[str, Any], tokens: list[str]) -> str:

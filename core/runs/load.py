@@ -18,6 +18,8 @@ from core.interpret.lambdas import UNTOUCHED, LambdaCurves, lambda_curves
 from core.interpret.parts import Parts, parts
 from core.interpret.reader import Reader
 from core.interpret.sentence import SentenceView, inspect_text
+from core.interpret.stages import Steps
+from core.interpret.steps import steps
 from core.models.build import Model, build
 from core.models.config import ModelConfig
 from core.models.trace import Intervention
@@ -107,6 +109,17 @@ class LoadedRun:
         known = () if any(value is None for layer in starts for value in layer) else starts
         attention = self.record.config.model.attention
         return lambda_curves(self._reader, text, attention, target, starts=known, change=change, unmixed=unmixed)
+
+    def steps(
+        self, text: str, layer: int | None = None, head: int | None = None, component: int | None = None
+    ) -> Steps:
+        """The forward pass of a text as stages; layer and head from 1, component from 0.
+
+        Raises:
+            InputError: the model has no such layer, head or component.
+            NotAvailable: the text has no token, or too many.
+        """
+        return steps(self._reader, text, layer, head, component)
 
     def flips(
         self,

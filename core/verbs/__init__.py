@@ -10,7 +10,20 @@ from core.verbs.behaviour import behave
 from core.verbs.comparison import compare
 from core.verbs.data import data_card, data_check, data_list
 from core.verbs.evaluation import evaluate
-from core.verbs.inside import MIXED, Without, explain, figure, figures, flip, inspect, lambdas, parts, project, sentence
+from core.verbs.inside import (
+    MIXED,
+    Without,
+    explain,
+    figure,
+    figures,
+    flip,
+    inspect,
+    lambdas,
+    parts,
+    project,
+    sentence,
+    steps,
+)
 from core.verbs.machine import doctor
 from core.verbs.models import presets, presets_show
 from core.verbs.prediction import answer, answer_line, predict, tuned_thresholds
@@ -69,6 +82,7 @@ __all__ = [
     "scores",
     "sentence",
     "started",
+    "steps",
     "summary",
     "sweep",
     "sweeps_cancel",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,6 +16,7 @@ from core.verbs.prediction import OnProgress, answer
 if TYPE_CHECKING:
     from core.interpret.flip import Flip, Move
     from core.interpret.sentence import SentenceView
+    from core.interpret.stages import Matrix
 
 MIXED = "mix"
 """In place of a word and its piece: what is mixed into the answer."""
@@ -228,6 +230,77 @@ def lambdas(run: str, text: str, *, target: str = "", store: RunStore | None = N
         "curves": [{key: each[key] for key in each if key != "now" and each[key] is not None} for each in curves],
         "note": found.note,
     }
+
+
+def steps(
+    run: str,
+    text: str,
+    *,
+    layer: int | None = None,
+    head: int | None = None,
+    component: int | None = None,
+    store: RunStore | None = None,
+) -> dict[str, Any]:
+    """The forward pass of a text as stages, each with its formula and the matrices of this text.
+
+    Everything is computed anew from the weights, plainly and in float64; the last matrix is what `predict` says.
+
+    Args:
+        run: its name.
+        text: any, of at most 512 tokens.
+        layer: counted from 1, as on the pages; None: the last.
+        head: from 1; None: the first.
+        component: from 0, the base component, which is meant by None.
+        store: where runs live.
+
+    Returns:
+        `run`, `text`, `tokens`; `layer`, `head`, `component` that were chosen, 0 where a model has none; `layers`,
+        `heads`, `components`: how many there are; `prediction`; `note`; `stages`, from the tokens to the
+        probabilities: `key`, `title`, `formulas` (LaTeX), `reading` and `matrices`: `name` (LaTeX), `rows`, `columns`,
+        `values`, null where a score is hidden. A stage that the model does not have says so and has no matrix.
+
+    Raises:
+        InputError: no such run, layer, head or component.
+        NotAvailable: the text has no token that the model knows, or too many.
+        RunDamaged: a file of the run is missing or cannot be read.
+    """
+    from core.runs.load import load_run
+
+    loaded = load_run(store or RunStore(), run)
+    found = loaded.steps(text, layer, head, component)
+    last = found.stages[-1].matrices[-1]
+    chances = dict(zip(last.columns, last.values[0].tolist(), strict=True))
+    return {
+        "run": run,
+        "text": text,
+        "tokens": list(found.tokens),
+        "layer": found.layer,
+        "head": found.head,
+        "component": found.component,
+        "layers": found.layers,
+        "heads": found.heads,
+        "components": found.components,
+        "prediction": answer(loaded.record, chances),
+        "note": " ".join(found.notes),
+        "stages": [
+            {
+                "key": stage.key,
+                "title": stage.title,
+                "formulas": list(stage.formulas),
+                "reading": stage.reading,
+                "matrices": [_matrix(each) for each in stage.matrices],
+            }
+            for stage in found.stages
+        ],
+    }
+
+
+def _matrix(matrix: Matrix) -> dict[str, Any]:
+    rows = [
+        [*(None if value == -math.inf else value for value in numbers), *words]
+        for numbers, words in zip(matrix.values.tolist(), matrix.words or ((),) * len(matrix.rows), strict=True)
+    ]
+    return {"name": matrix.name, "rows": list(matrix.rows), "columns": list(matrix.columns), "values": rows}
 
 
 def flip(

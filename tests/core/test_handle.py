@@ -79,6 +79,8 @@ def test_an_explanation_is_that_of_the_command(chosen):
     assert [word["word"] for word in found["words"]] == TEXT.split() and found["run"] == chosen.name
     assert chosen.flip(TEXT, readings=50) == verbs.flip(chosen.name, TEXT, readings=50, store=chosen.store)
     assert chosen.lambdas(TEXT) == verbs.lambdas(chosen.name, TEXT, store=chosen.store)
+    steps = chosen.steps(TEXT, layer=1, head=2)
+    assert steps == verbs.steps(chosen.name, TEXT, layer=1, head=2, store=chosen.store)
     assert chosen.parts(TEXT) == verbs.parts(chosen.name, TEXT, store=chosen.store)
 
 

@@ -287,7 +287,7 @@ def test_json_keeps_every_character_through_any_pipe(cli, trained, place):
 
 
 def test_a_text_never_steers_the_terminal(cli, trained):
-    for verb in ("predict", "inspect", "explain", "flip"):
+    for verb in ("predict", "inspect", "explain", "steps", "flip"):
         code, out, _ = cli(verb, "first", HOSTILE)
         assert code == 0 and "\x1b" not in out and "\x07" not in out and "\udcff" not in out
     assert "\\udcff \\x1b[31m good \\x07 😀" in cli("predict", "first", HOSTILE)[1]
@@ -374,6 +374,26 @@ def test_explain_says_what_each_lambda_does_to_the_answer(cli, trained):
     for wrong, why in ((("--parts",), "one of the two"), (("--method", "deletion"), "leave --lambdas out")):
         code, _, err = cli(*asked, *wrong)
         assert code == 2 and why in err
+
+
+def test_steps_lead_from_the_tokens_to_the_probabilities(cli, trained):
+    asked = "steps", "first", "word1 is good", "--layer", "1", "--head", "2"
+    shown = load(cli(*asked, "--component", "1", "--json"))
+    assert (shown["layer"], shown["head"], shown["component"], shown["components"]) == (1, 2, 1, 2)
+    stages = {stage["key"]: stage for stage in shown["stages"]}
+    assert shown["stages"][0]["key"] == "tokens" and shown["stages"][-1]["key"] == "probabilities"
+    (said,) = load(cli("predict", "first", "word1 is good", "--json"))["predictions"]
+    (row,) = stages["probabilities"]["matrices"][-1]["values"]
+    assert row == pytest.approx(list(said["probabilities"].values()), abs=1e-6)
+    assert row == pytest.approx(list(shown["prediction"]["probabilities"].values()))
+    for matrix in stages["softmax"]["matrices"]:
+        assert [sum(shares) for shares in matrix["values"]] == pytest.approx([1] * 3)
+    lines = cli(*asked)[1]
+    assert "layer 1, head 2, A0" in lines and "14 Logits" in lines
+    code, _, err = cli("steps", "first", "good", "--layer", "7")
+    assert code == 2 and "layer 7: this model has layers 1 to 2" in err
+    code, _, err = cli("steps", "first", " ")
+    assert code == 1 and "knows no word" in err
 
 
 def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):

@@ -1,0 +1,312 @@
+"""An encoder computed anew from its weights, plainly and in float64, with everything that lies between.
+
+The model computes the same fused and in its own precision; tests hold the two to each other.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.interpret.rules import Array, Dot, Norm, Softmax, Sum, activated
+from core.models.attention import Attention
+from core.models.encoder import Layer
+from core.models.feedforward import FeedForward, SwiGLU
+from core.models.mixing import Additive, Differential, DifferentialV2
+from core.models.support import support_mask
+from core.models.terms import rotate
+
+TINY = 1e-12
+"""Below that a query or key counts as this long where it is divided by its length."""
+RANGES = {"01": "sigmoid", "pos": "relu"}
+"""What brings the vectors of lambda into their range; of `pm1` tanh, of `free` nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What all layers read besides the vectors; L tokens, the class token among them."""
+
+    keep: Tensor
+    """(1, L) bool."""
+    polarity: Array | None
+    """(L, 3)."""
+    class_token: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """One attention, all N components and H heads of it; e and v are how wide a head's queries and values are."""
+
+    x: Array
+    """(L, d): what it reads, normalised where the norm stands before."""
+    plain: tuple[Array, Array]
+    """Queries and keys (N, H, L, e), as projected."""
+    turned: tuple[Array, Array]
+    """The same, turned where positions are rotary."""
+    content: Array
+    """(N, H, L, L): their products, over sqrt(e) unless they are cosines."""
+    sigma: Array | None
+    """(L, L): products of polarities."""
+    log_gate: Array | None
+    """(L,)."""
+    scores: Array
+    """(N, H, L, L): content with all terms."""
+    allowed: Array
+    """(L, L) bool."""
+    maps: Array
+    """(N, H, L, L)."""
+    coefficients: Array
+    """(N, H, L)."""
+    combined: Array
+    """(H, L, L)."""
+    values: Array
+    """(H, L, v)."""
+    read: Array
+    """(H, L, v): combined map times values."""
+    said: Array
+    """(H, L, v): after the norm of the head, where there is one."""
+    joined: Array
+    """(L, d): the heads side by side."""
+    out: Array
+    """(L, d): after the output map."""
+
+
+@dataclass(frozen=True, eq=False)
+class Passed:
+    """One layer."""
+
+    before: Array
+    """(L, d)."""
+    attention: Seen
+    added: Array
+    """(L, d): before + attention."""
+    middle: Array
+    """(L, d): what goes on from there, normalised where the norm stands behind."""
+    inner: Array
+    """(L, d): what the feed-forward part reads."""
+    raised: tuple[Array, ...]
+    """What its middle is a product of, (L, f) each: one, of SwiGLU two."""
+    rewritten: Array
+    """(L, d): its output."""
+    summed: Array
+    """(L, d): middle + output."""
+    after: Array
+    """(L, d)."""
+
+
+def exact(weight: Tensor | None) -> Array:
+    """A weight in float64, on the CPU.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    if weight is None:
+        raise RuntimeError("this part of the model has no such weight")
+    found: Array = weight.detach().double().cpu().numpy()
+    return found
+
+
+def bias_of(module: nn.Module) -> Array | None:
+    """The bias of a module that may have none."""
+    bias = getattr(module, "bias", None)
+    return None if bias is None else exact(bias)
+
+
+def linear(x: Array, module: nn.Linear, part: slice = slice(None)) -> Dot:
+    """x W^T + b, or those of its outputs."""
+    bias = bias_of(module)
+    return Dot(x, exact(module.weight).T[:, part], None if bias is None else bias[part])
+
+
+def norm(x: Array, module: nn.Module, scale: float = 1.0) -> Norm | None:
+    """LayerNorm or RMSNorm; None where there is none."""
+    if not isinstance(module, nn.LayerNorm | nn.RMSNorm):
+        return None
+    eps = torch.finfo(torch.float32).eps if module.eps is None else module.eps
+    return Norm(x, exact(module.weight), bias_of(module), eps, isinstance(module, nn.LayerNorm), scale)
+
+
+def normed(x: Array, module: nn.Module) -> Array:
+    """x where there is no norm."""
+    rule = norm(x, module)
+    return x if rule is None else rule.values()
+
+
+def attend(attention: Attention, x: Array, given: Given) -> Seen:
+    """Every number of one attention over x (L, d)."""
+    plain = tuple(_heads(linear(x, each).values(), attention) for each in (attention.query, attention.key))
+    turned = tuple(_turned(each) if attention.terms.rotary else each for each in plain)
+    q, k = turned
+    content = q @ k.swapaxes(-1, -2)
+    if attention.temperature is None:
+        content = content / math.sqrt(q.shape[-1])
+    sigma = sigma_of(attention, given)
+    gate = log_gate(attention, x, given)
+    scores = _scored(attention, content, lengths(turned), sigma, gate)
+    allowed = allowed_pairs(attention, given)
+    maps = Softmax(np.where(allowed, scores, -np.inf)).values()
+    c = coefficients(attention, x)
+    combined = (c[..., None] * maps).sum(0)
+    values = linear(x, attention.value).values().reshape(len(x), attention.heads, -1).swapaxes(0, 1)
+    read = combined @ values
+    said = read
+    if attention.head_norm is not None:
+        rules = [norm(each, attention.head_norm, attention.mixing.scale) for each in read]
+        said = np.stack([rule.values() for rule in rules if rule is not None])
+    joined = said.swapaxes(0, 1).reshape(len(x), -1)
+    out = linear(joined, attention.out).values()
+    return Seen(
+        *(x, plain, turned, content, sigma, gate, scores, allowed, maps, c),  # type: ignore[arg-type]
+        *(combined, values, read, said, joined, out),
+    )
+
+
+def passed(layer: Layer, x: Array, given: Given) -> Passed:
+    """Every number of one layer over x (L, d)."""
+    seen = attend(layer.attention, normed(x, layer.attention_norm) if layer.pre else x, given)
+    added = x + seen.out
+    middle = added if layer.pre else normed(added, layer.attention_norm)
+    inner = normed(middle, layer.feedforward_norm) if layer.pre else middle
+    raised = raise_(layer.feedforward, inner)
+    down = layer.feedforward.down
+    rewritten = linear(math.prod(raised[1:], start=raised[0]), down).values()  # type: ignore[arg-type]
+    summed = middle + rewritten
+    after = summed if layer.pre else normed(summed, layer.feedforward_norm)
+    return Passed(x, seen, added, middle, inner, raised, rewritten, summed, after)
+
+
+def raise_(module: nn.Module, x: Array) -> tuple[Array, ...]:
+    """What the middle of a feed-forward part is a product of."""
+    if isinstance(module, SwiGLU):
+        return activated(linear(x, module.gate).values(), "silu"), linear(x, module.up).values()
+    if not isinstance(module, FeedForward):
+        raise TypeError(f"{type(module).__name__} is no feed-forward part")
+    kind = "relu" if module.activation is torch.nn.functional.relu else "gelu"
+    return (activated(linear(x, module.up).values(), kind),)  # type: ignore[arg-type]
+
+
+def lengths(vectors: tuple[Array, ...]) -> tuple[Array, ...]:
+    """(…, L) of vectors (…, L, e)."""
+    return tuple(np.maximum(np.linalg.norm(each, axis=-1), TINY) for each in vectors)
+
+
+def angles(length: int, width: int) -> tuple[Array, Array]:
+    """Cosine and sine (L, e/2) by which rotary positions turn, in the precision in which the model has them."""
+    unit = torch.zeros(length, width)
+    unit[:, 0::2] = 1
+    turned = exact(rotate(unit))
+    return turned[:, 0::2], turned[:, 1::2]
+
+
+def sigma_of(attention: Attention, given: Given) -> Array | None:
+    """(L, L): products of polarities, where a lexicon does anything to the scores."""
+    if attention.terms.lexical is None or given.polarity is None:
+        return None
+    found: Array = given.polarity @ given.polarity.T
+    return found
+
+
+def gate_rule(attention: Attention, x: Array, given: Given) -> Sum | None:
+    """(L, 1): the gate of each token; that of a class token is 1 whatever this says."""
+    gate = attention.terms.gate
+    if gate is None:
+        return None
+    parts: list[tuple[Array | float, ...]] = [((x @ exact(gate.weight))[:, None],), (float(exact(gate.bias)[0]),)]
+    if gate.strength is not None and given.polarity is not None:
+        parted = np.abs(given.polarity[:, 0] - given.polarity[:, 2])[:, None]
+        parts.append((float(exact(gate.strength)[0]), parted))
+    return Sum(tuple(parts), (len(x), 1), "sigmoid")
+
+
+def log_gate(attention: Attention, x: Array, given: Given) -> Array | None:
+    """(L,)."""
+    rule = gate_rule(attention, x, given)
+    if rule is None:
+        return None
+    found: Array = np.log(rule.values()[:, 0])
+    if given.class_token:
+        found[0] = 0.0
+    return found
+
+
+def _scored(
+    attention: Attention, content: Array, long: tuple[Array, ...], sigma: Array | None, gate: Array | None
+) -> Array:
+    """(N, H, L, L): content with temperature, Hadamard factor, gate and lexical term."""
+    lexical = attention.terms.lexical
+    if attention.temperature is not None:
+        q, k = long
+        content = exact(attention.temperature)[0] * content / q[..., :, None] / k[..., None, :]
+    if lexical is not None and sigma is not None:
+        reach = exact(lexical.reach)[..., None, None] > 0
+        strength = exact(lexical.strength)[0] * lexical.scale
+        if lexical.kind == "hadamard":
+            content = np.where(reach, content * exact(lexical.strength)[0] * sigma, content)
+        else:
+            content = content + reach * strength * sigma
+    return content if gate is None else content + gate
+
+
+def allowed_pairs(attention: Attention, given: Given) -> Array:
+    """(L, L) bool: which key a query may see."""
+    length, area = given.keep.shape[1], attention.terms.support
+    keys = np.broadcast_to(given.keep[0].cpu().numpy(), (length, length))
+    if area is None or area.covers(length):
+        return keys
+    found: Array = support_mask(given.keep, area.globals(given.keep, attention.index), area.window)[0].cpu().numpy()
+    return found & keys
+
+
+def lambda_rule(attention: Attention, x: Array, head: int) -> Sum | None:
+    """(1 or L, N − 1): lambda of one head, of each token where it depends on that; None: there is one map."""
+    mixing, many = attention.mixing, attention.components - 1
+    if isinstance(mixing, DifferentialV2):
+        return Sum((((x @ exact(mixing.logit.weight)[head])[:, None],),), (len(x), 1), "sigmoid")
+    if isinstance(mixing, Differential):
+        products = (exact(mixing.lambda_q) * exact(mixing.lambda_k)).sum(-1)
+        first, second = np.exp(products[:, min(head, products.shape[1] - 1)])
+        return Sum(((float(first),), (-1.0, float(second)), (mixing.lambda_init,)), (1, 1))
+    if not isinstance(mixing, Additive) or not many:
+        return None
+    own = min(head, mixing.alpha.shape[1] - 1)
+    p = share(mixing, x, own)
+    alpha, beta = exact(mixing.alpha)[:, own], exact(mixing.beta)[:, own]
+    return Sum(((p, alpha), (1 - p, beta)), p.shape)
+
+
+def share(mixing: Additive, x: Array, own: int) -> Array:
+    """(1 or L, N − 1): p, how far lambda lies from beta towards alpha."""
+    u, v = exact(mixing.lambda_q)[:, own], exact(mixing.lambda_k)
+    v = np.einsum("ld,dne->lne", x, v[:, :, own]) if mixing.from_input else v[None, :, own]
+    if mixing.constraint == "pm1":
+        return (np.tanh(u) * np.tanh(v)).mean(-1)
+    within = RANGES.get(mixing.constraint, "")
+    found: Array = (activated(u, within) * activated(v, within)).mean(-1)  # type: ignore[arg-type]
+    return found
+
+
+def coefficients(attention: Attention, x: Array) -> Array:
+    """(N, H, L): 1 and ± lambda of each token, divided by the sum of their magnitudes where rows are normalised."""
+    c = np.ones((attention.components, attention.heads, len(x)))
+    for head in range(attention.heads):
+        if rule := lambda_rule(attention, x, head):
+            c[1:, head] = attention.mixing.sign * rule.values().T
+    return c / np.abs(c).sum(0) if attention.row_norm else c
+
+
+def _heads(x: Array, attention: Attention) -> Array:
+    """(L, N · H · e) → (N, H, L, e)."""
+    split = x.reshape(len(x), attention.components, attention.heads, -1)
+    return split.transpose(1, 2, 0, 3)
+
+
+def _turned(x: Array) -> Array:
+    """(…, L, e), each pair of numbers turned by the place."""
+    cos, sin = angles(*x.shape[-2:])
+    even, odd = x[..., 0::2], x[..., 1::2]
+    both = np.stack([even * cos - odd * sin, even * sin + odd * cos], -1)
+    return both.reshape(x.shape)

@@ -1,0 +1,212 @@
+"""How a cell of a matrix follows from cells of others: computed for all cells, and written out for one with numbers.
+
+Every rule has `values()`, its formula for the whole matrix (float64), and `filled(i, j)`, the same for one cell as
+text: `0.42·1.10 + 0.31·(−0.20) + …`. What the text leaves out stands as `…`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from core.numbers import MINUS
+
+Array = np.ndarray
+After = Literal["", "relu", "gelu", "silu", "sigmoid"]
+SHOWN = 3
+"""Products of a long sum that are written, the largest."""
+FEW = 4
+"""Of so many all are written, in their order."""
+CALM = 12
+"""A score beyond that is written relative to the largest of its row: softmax does not see the difference."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dot:
+    """after( scale · Σ_k left_ik right_kj + bias_j )."""
+
+    left: Array
+    """(R, K)."""
+    right: Array
+    """(K, C)."""
+    bias: Array | None = None
+    """(C,)."""
+    scale: float = 1.0
+    after: After = ""
+
+    def values(self) -> Array:
+        """(R, C)."""
+        total = self.scale * (self.left @ self.right)
+        return activated(total if self.bias is None else total + self.bias, self.after)
+
+    def filled(self, i: int, j: int) -> str:
+        """The largest products of a cell."""
+        left, right = self.left[i], self.right[:, j]
+        there = np.arange(len(left))
+        some = there if len(left) <= FEW else np.argsort(-np.abs(left * right), kind="stable")[:SHOWN]
+        words = " + ".join(f"{_factor(left[k])}·{_factor(right[k])}" for k in some)
+        words += f" + … {len(left) - len(some)} more" if len(some) < len(left) else ""
+        words = f"{short(self.scale)} · ({words})" if self.scale != 1 else words
+        words = words if self.bias is None else f"{words} + {_factor(self.bias[j])}"
+        return _wrapped(words, self.after)
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """after( Σ_n Π_m part_nm ): a sum of products, cell by cell."""
+
+    parts: tuple[tuple[Array | float, ...], ...]
+    """Arrays that broadcast to (R, C), and numbers."""
+    shape: tuple[int, int]
+    """(R, C)."""
+    after: After = ""
+
+    def values(self) -> Array:
+        """(R, C)."""
+        total = np.zeros(self.shape)
+        for factors in self.parts:
+            total = total + math.prod(factors, start=np.ones(self.shape))
+        return activated(total, self.after)
+
+    def filled(self, i: int, j: int) -> str:
+        """All products of a cell."""
+        cells = [[float(np.broadcast_to(each, self.shape)[i, j]) for each in factors] for factors in self.parts]
+        words = " + ".join("·".join(_factor(each) for each in factors) for factors in cells)
+        return _wrapped(words, self.after)
+
+
+@dataclass(frozen=True, eq=False)
+class Hidden:
+    """The scores of the keys that a query may see; all others are −∞."""
+
+    scores: Array
+    """(R, C)."""
+    allowed: Array
+    """(R, C) bool."""
+
+    def values(self) -> Array:
+        """(R, C)."""
+        return np.where(self.allowed, self.scores, -np.inf)
+
+    def filled(self, i: int, j: int) -> str:
+        """Seen or hidden."""
+        return f"seen: {short(self.scores[i, j])}" if self.allowed[i, j] else "hidden"
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """e^s_ij / Σ_m e^s_im; a key at −∞ weighs 0."""
+
+    scores: Array
+    """(R, C)."""
+
+    def values(self) -> Array:
+        """(R, C), rows sum to 1."""
+        raised = np.exp(self.scores - self.scores.max(-1, keepdims=True))
+        shares: Array = raised / raised.sum(-1, keepdims=True)
+        return shares
+
+    def filled(self, i: int, j: int) -> str:
+        """One power, and the sum of the row's."""
+        row = self.scores[i]
+        if not np.isfinite(row[j]):
+            return "hidden, so it weighs 0"
+        shift = float(row.max()) if abs(row.max()) > CALM else 0.0
+        total = float(np.exp(row - shift).sum())
+        power = f"({short(row[j])} − {short(shift)})" if shift else short(row[j])
+        return f"e^{power} / Σ = {short(math.exp(row[j] - shift))} / {short(total)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Norm:
+    """scale · weight_j (x_ij − mean_i) / deviation_i + bias_j; RMSNorm takes no mean away."""
+
+    x: Array
+    """(R, C)."""
+    weight: Array
+    """(C,)."""
+    bias: Array | None
+    """(C,)."""
+    eps: float
+    centred: bool
+    scale: float = 1.0
+
+    def values(self) -> Array:
+        """(R, C)."""
+        mean, deviation = self._row()
+        found: Array = self.scale * self.weight * (self.x - mean) / deviation
+        return found if self.bias is None else found + self.bias
+
+    def filled(self, i: int, j: int) -> str:
+        """With the mean and the deviation of the row."""
+        mean, deviation = self._row()
+        above = short(self.x[i, j]) if not self.centred else f"({short(self.x[i, j])} − {_factor(mean[i, 0])})"
+        factors = [short(self.scale)] if self.scale != 1 else []
+        words = "·".join([*factors, _factor(self.weight[j]), f"{above} / {short(deviation[i, 0])}"])
+        return words if self.bias is None else f"{words} + {_factor(self.bias[j])}"
+
+    def _row(self) -> tuple[Array, Array]:
+        mean = self.x.mean(-1, keepdims=True) if self.centred else np.zeros((len(self.x), 1))
+        return mean, np.sqrt(((self.x - mean) ** 2).mean(-1, keepdims=True) + self.eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Largest:
+    """The largest value of each column."""
+
+    x: Array
+    """(R, C)."""
+    names: tuple[str, ...] = field(default=())
+    """Of the rows."""
+
+    def values(self) -> Array:
+        """(1, C)."""
+        found: Array = self.x.max(0, keepdims=True)
+        return found
+
+    def filled(self, i: int, j: int) -> str:
+        """Where it stands."""
+        place = int(self.x[:, j].argmax())
+        return f"the largest of {len(self.x)}, at {self.names[place]}"
+
+
+Rule = Dot | Sum | Hidden | Softmax | Norm | Largest
+
+
+def activated(x: Array, after: After) -> Array:
+    """ReLU, GELU, SiLU or sigmoid of each value; nothing where nothing is asked."""
+    from scipy.special import erf, expit
+
+    found: Array = {
+        "": lambda: x,
+        "relu": lambda: np.maximum(x, 0),
+        "gelu": lambda: x * (1 + erf(x / math.sqrt(2))) / 2,
+        "silu": lambda: x * expit(x),
+        "sigmoid": lambda: expit(x),
+    }[after]()
+    return found
+
+
+def short(value: float) -> str:
+    """Two decimals, three of what is below a tenth, a power of ten where those say nothing; with a true minus."""
+    size = abs(float(value))
+    if not math.isfinite(size):
+        return f"{MINUS}∞" if value < 0 else "∞"
+    if size == 0:
+        return "0"
+    if size >= 1e5 or size < 0.0005:
+        return f"{value:.1e}".replace("-", MINUS)
+    return f"{value:.{2 if size >= 0.095 else 3}f}".replace("-", MINUS)
+
+
+def _factor(value: float) -> str:
+    """In brackets where it is negative."""
+    said = short(value)
+    return f"({said})" if said.startswith(MINUS) else said
+
+
+def _wrapped(words: str, after: After) -> str:
+    return {"": words, "relu": f"max(0, {words})"}.get(after, f"{after}({words})")

@@ -1,0 +1,127 @@
+"""The forward pass of one text, stage by stage, computed anew from the weights of a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+
+from core.evaluation.predict import Predictions, device_of, evaluating
+from core.exceptions import InputError, NotAvailable
+from core.interpret.naive import exact
+from core.interpret.reader import Reader
+from core.interpret.rules import Array
+from core.interpret.sentence import CLASS_TOKEN, PADDING
+from core.interpret.stages import Matrix, Stage, Steps
+from core.interpret.steps_encoder import encoder_stages
+from core.interpret.steps_head import probability_stage
+from core.interpret.steps_plain import plain_stages
+from core.models.encoder import EncoderClassifier
+from core.models.linear import BagOfNgrams
+from core.models.trace import Batch, Trace
+from core.numbers import count
+from core.text.ids import UNKNOWN
+from core.text.tags import TAGS
+from core.text.token_table import one_text
+from core.text.tokenizer import Encoding
+
+MOST_TOKENS = 512
+"""Of a longer text nothing is computed: its maps in float64 would be too large to be worth it."""
+
+
+def steps(
+    reader: Reader, text: str, layer: int | None = None, head: int | None = None, component: int | None = None
+) -> Steps:
+    """All stages of a text; the model is only read.
+
+    Args:
+        reader: what a run lends.
+        text: any.
+        layer: from 1; None: the last.
+        head: from 1; None: the first.
+        component: from 0; None: the base component.
+
+    Raises:
+        InputError: the model has no such layer, head or component.
+        NotAvailable: the text has no token, or too many.
+    """
+    encoding, model = reader.tokenizer.encode(text), reader.model
+    if not encoding.tokens:
+        raise NotAvailable("the model knows no word of this text")
+    batch = Batch.of(one_text(encoding)).to(device_of(model))
+    attentive = isinstance(model, EncoderClassifier)
+    seen: Trace | None = None
+    if len(encoding.tokens) > MOST_TOKENS or (isinstance(model, EncoderClassifier) and model.fill > MOST_TOKENS):
+        raise NotAvailable(f"a text of more than {count(MOST_TOKENS)} tokens is too long for its steps")
+    with evaluating(model):
+        seen = model(batch, trace=True).trace
+    tokens, ids = list(encoding.tokens), np.array(encoding.ids)
+    sizes = (len(model.layers), model.heads, model.components) if isinstance(model, EncoderClassifier) else (0, 0, 0)
+    place = _place((layer, head, component), sizes)
+    with torch.inference_mode():
+        if isinstance(model, EncoderClassifier) and seen is not None:
+            if model.class_token is not None:
+                tokens, ids = [CLASS_TOKEN, *tokens], np.pad(ids, (1, 0))
+            behind = max(0, model.fill - len(tokens))
+            tokens, ids = [*tokens, *[PADDING] * behind], np.pad(ids, (0, behind))
+            inside = list(encoder_stages(model, seen, ids, tuple(tokens), place, reader.classes))
+        else:
+            polarity = None if batch.polarity is None else exact(batch.polarity[0])
+            inside = list(plain_stages(model, ids, tuple(tokens), polarity, reader.classes))  # type: ignore[arg-type]
+    first = _tokens(encoding, seen, tuple(tokens), ids, reader.tokenizer.size, counted=isinstance(model, BagOfNgrams))
+    said = reader.predict([text])
+    last = probability_stage(inside[-1].matrices[-1], reader.task, reader.temperature, _mixed(reader, said))
+    at = [each + 1 if attentive else 0 for each in place[:2]]
+    return Steps(
+        text=text,
+        tokens=tuple(tokens),
+        stages=(first, *inside, last),
+        layer=at[0],
+        head=at[1],
+        component=place[2],
+        layers=sizes[0],
+        heads=sizes[1],
+        components=sizes[2],
+        notes=tuple(reader.notes(text, encoding)),
+    )
+
+
+def _place(asked: tuple[int | None, int | None, int | None], sizes: tuple[int, int, int]) -> tuple[int, int, int]:
+    """Layer, head and component from 0."""
+    if not sizes[0]:
+        if any(each is not None for each in asked):
+            raise InputError("this model has no attention, so it has no layer, head or component to choose")
+        return 0, 0, 0
+    usual = (sizes[0], 1, 0)
+    found = []
+    for name, value, default, first, many in zip(
+        ("layer", "head", "component"), asked, usual, (1, 1, 0), sizes, strict=True
+    ):
+        chosen = default if value is None else value
+        if not first <= chosen < first + many:
+            raise InputError(f"{name} {chosen}: this model has {name}s {first} to {first + many - 1}")
+        found.append(chosen - first)
+    return found[0], found[1], found[2]
+
+
+def _mixed(reader: Reader, said: Predictions) -> tuple[float, Array] | None:
+    if reader.mix_weight is None or said.parts is None:
+        return None
+    return reader.mix_weight, np.asarray(said.parts.tfidf, np.float64)
+
+
+def _tokens(
+    encoding: Encoding, seen: Trace | None, tokens: tuple[str, ...], ids: Array, size: int, *, counted: bool
+) -> Stage:
+    """What the text becomes."""
+    words: tuple[tuple[str, ...], ...] = ()
+    columns: tuple[str, ...] = ("id",)
+    if seen is not None and seen.tags is not None:
+        names = ("–", *TAGS, "class")
+        words, columns = tuple((names[tag],) for tag in seen.tags[0].tolist()), ("id", "part of speech")
+    matrix = Matrix(r"\mathrm{id}", ids[:, None].astype(float), tokens, columns, "count", words=words)
+    what = "n-grams, words and pairs of them," if counted else "pieces,"
+    reading = f"The text becomes {what} each with its number in a vocabulary of {count(size)}."
+    if not counted and UNKNOWN in encoding.ids:
+        reading += f" Number {UNKNOWN} is for all that the vocabulary lacks."
+    formula = r"\mathrm{text} \to t_1,\dots,t_T"
+    return Stage("tokens", "Tokens", (formula,), reading, (matrix,))

@@ -1,0 +1,119 @@
+"""The last stages of every network: pooling, dense layer, logits, probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from core.data.table import Task
+from core.interpret.naive import bias_of, exact, linear, norm
+from core.interpret.rules import Array, Dot, Rule, Softmax, Sum
+from core.interpret.stages import Matrix, Stage, numbered
+from core.models.head import Head
+
+ONE = ("text",)
+
+
+def pooling(head: Head, tokens: Matrix, *, lead: bool) -> list[Stage]:
+    """One vector of all tokens: that of the class token, or their mean.
+
+    Args:
+        head: of the model.
+        tokens: (L, d), what it pools.
+        lead: whether they stand on no stage yet.
+    """
+    many, letter = len(tokens.rows), tokens.name
+    weights = np.eye(1, many) if head.first else np.full((1, many), 1 / many)
+    rule = Dot(weights, tokens.values)
+    formula = rf"p = {letter}_1" if head.first else rf"p = \tfrac{{1}}{{{many}}}\sum_i {letter}_i"
+    of = "that of the class token" if head.first else f"the mean of its {many} tokens"
+    shown = Matrix(letter, tokens.values, tokens.rows, tokens.columns, rule=tokens.rule if lead else None)
+    pooled = Matrix("p", rule.values(), ONE, tokens.columns, rule=rule)
+    return [Stage("pool", "Pool", (formula,), f"One vector for the whole text: {of}.", (shown, pooled))]
+
+
+def dense_and_logits(head: Head, pooled: Matrix, classes: tuple[str, ...]) -> Iterator[Stage]:
+    """The dense layer, if there is one, and the classifier."""
+    vector = pooled
+    if head.dense is not None and head.dense_norm is not None:
+        up = linear(pooled.values, head.dense)
+        raised = Dot(up.left, up.right, up.bias, after="relu")
+        names = numbered(head.dense.out_features)
+        before = Matrix("m", raised.values(), ONE, names, rule=raised)
+        rule = norm(before.values, head.dense_norm)
+        vector = Matrix("t", before.values if rule is None else rule.values(), ONE, names, rule=rule)
+        formulas = (
+            rf"m = \operatorname{{ReLU}}(W_1\,{pooled.name} + b_1)",
+            r"t = \operatorname{LayerNorm}(m)",
+        )
+        reading = "A dense layer makes new features of the pooled vector; ReLU leaves out what is below 0."
+        shown = Matrix(pooled.name, pooled.values, pooled.rows, pooled.columns)
+        yield Stage("dense", "Dense layer", formulas, reading, (shown, before, vector))
+    weight, bias = exact(head.weight).T, bias_of(head)
+    if head.one_logit:
+        weight = np.pad(weight, ((0, 0), (1, 0)))
+        bias = None if bias is None else np.pad(bias, (1, 0))
+    yield logits_stage(vector, weight, bias, classes, one=head.one_logit)
+
+
+def logits_stage(
+    vector: Matrix, weight: Array, bias: Array | None, classes: tuple[str, ...], *, one: bool = False
+) -> Stage:
+    """The linear classifier over one vector (1, d), weights (d, C)."""
+    rule = Dot(vector.values, weight, bias)
+    shown = Matrix(vector.name, vector.values, vector.rows, vector.columns)
+    weights = Matrix("W", weight.T, classes, vector.columns)
+    logits = Matrix("l", rule.values(), ONE, classes, rule=rule)
+    formula = rf"l = [0,\ w\cdot {vector.name} + b]" if one else rf"l = W\,{vector.name} + b"
+    reading = "A row of W for each class: the more the vector looks like it, the larger the logit of the class."
+    if one:
+        reading = "One number: above 0 the second class is more probable, and the first has logit 0."
+    return Stage("logits", "Logits", (formula,), reading, (shown, weights, logits))
+
+
+def probability_stage(
+    logits: Matrix, task: Task, temperature: float, mixed: tuple[float, Array] | None = None
+) -> Stage:
+    """From logits to what `predict` gives.
+
+    Args:
+        logits: (1, C).
+        task: softmax over the classes, or the sigmoid of each label.
+        temperature: what divides the logits.
+        mixed: weight of the network and logits (1, C) of TF-IDF, where its probabilities are mixed in.
+    """
+    shown = Matrix(logits.name, logits.values, ONE, logits.columns)
+    matrices, formulas, letter, said = [shown], list[str](), "l", list[str]()
+    if mixed is not None:
+        weight, theirs = mixed
+        parts = [
+            Matrix(name, rule.values(), ONE, logits.columns, "weight", rule)
+            for name, rule in (("n", _sure(logits.values, task)), ("k", _sure(theirs, task)))
+        ]
+        both = Sum(((weight, parts[0].values), (1 - weight, parts[1].values)), logits.values.shape)
+        mixture = Matrix("m", both.values(), ONE, logits.columns, "weight", both)
+        matrices += [*parts, mixture]
+        back = np.log(mixture.values) - (np.log1p(-mixture.values) if task == "multi" else 0)
+        letter = r"\ln m" if task == "single" else r"\ln\tfrac{m}{1-m}"
+        shown = Matrix(letter, back, ONE, logits.columns)
+        formulas.append(rf"m = {weight:.2f}\,n + {1 - weight:.2f}\,k")
+        said.append("The probabilities of the network, n, are mixed with those of TF-IDF, k.")
+    if temperature != 1:
+        cooled = Sum(((shown.values, 1 / temperature),), shown.values.shape)
+        named = letter if letter == "l" else rf"({letter})"
+        shown = Matrix(f"{named}/T", cooled.values(), ONE, logits.columns, rule=cooled)
+        matrices.append(shown)
+        letter = rf"{named}/T"
+        said.append(f"The temperature T = {temperature:.2f}, fitted on validation, makes the probabilities come true.")
+    rule = _sure(shown.values, task)
+    function = "softmax" if task == "single" else "sigmoid"
+    formulas.append(rf"P = \operatorname{{{function}}}({letter})")
+    matrices.append(Matrix("P", rule.values(), ONE, logits.columns, "weight", rule))
+    sums = "shares that sum to 1" if task == "single" else "a probability of each label by itself"
+    said.append(f"The logits become {sums}: the answer.")
+    return Stage("probabilities", "Probabilities", tuple(formulas), " ".join(said), tuple(matrices))
+
+
+def _sure(logits: Array, task: Task) -> Rule:
+    return Softmax(logits) if task == "single" else Sum(((logits,),), logits.shape, "sigmoid")

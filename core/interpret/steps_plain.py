@@ -1,0 +1,148 @@
+"""The stages of models without attention: recurrent and convolutional ones, counted n-grams, a lexicon."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import numpy as np
+
+from core.interpret.naive import bias_of, exact
+from core.interpret.rules import Array, Dot, Largest, Rule, Sum, activated
+from core.interpret.stages import Matrix, Stage, numbered
+from core.interpret.steps_encoder import windows
+from core.interpret.steps_head import ONE, dense_and_logits, logits_stage
+from core.models.convolution import ConvolutionClassifier
+from core.models.head import Convolution
+from core.models.lexicon import LexiconClassifier
+from core.models.linear import BagOfNgrams
+from core.models.plain import Plain
+from core.models.recurrent import BiLSTM
+
+
+def plain_stages(
+    model: Plain, ids: Array, tokens: tuple[str, ...], polarity: Array | None, classes: tuple[str, ...]
+) -> Iterator[Stage]:
+    """From the tokens to the logits.
+
+    Args:
+        model: in evaluation mode.
+        ids: (L,) of the tokens.
+        tokens: L names.
+        polarity: (L, 3), for a lexicon.
+        classes: C.
+    """
+    if isinstance(model, BiLSTM):
+        yield from _recurrent(model, ids, tokens, classes)
+    elif isinstance(model, ConvolutionClassifier):
+        yield from _convolutional(model, ids, tokens, classes)
+    elif isinstance(model, LexiconClassifier) and polarity is not None:
+        yield from _lexicon(model, polarity, tokens, classes)
+    elif isinstance(model, BagOfNgrams):
+        yield from _counted(model, ids, tokens, classes)
+
+
+def _embedding(model: BiLSTM | ConvolutionClassifier, ids: Array, tokens: tuple[str, ...]) -> Stage:
+    x = exact(model.embedding.weight)[ids]
+    reading = "Each token is a row of numbers, learned; its place is not in them."
+    return Stage("embedding", "Embedding", ("x_i = E_i",), reading, (Matrix("x", x, tokens, numbered(x.shape[1])),))
+
+
+def _recurrent(model: BiLSTM, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
+    embedding = _embedding(model, ids, tokens)
+    yield embedding
+    x = embedding.made
+    for layer in range(model.lstm.num_layers):
+        forward = lstm(model, x, layer, "")
+        backward = lstm(model, x[::-1], layer, "_reverse")[::-1]
+        x = np.concatenate([forward, backward], 1)
+    size = numbered(forward.shape[1])
+    states = (Matrix("f", forward, tokens, size), Matrix("b", backward, tokens, size))
+    above = f", in the top one of {model.lstm.num_layers} layers" if model.lstm.num_layers > 1 else ""
+    formulas = (r"f_i = \operatorname{LSTM}(x_i, f_{i-1})", r"b_i = \operatorname{LSTM}(x_i, b_{i+1})")
+    reading = f"f reads from the first token to the last, b from the last to the first{above}: each row is a memory."
+    yield Stage("states", "States", formulas, reading, states)
+    last = np.concatenate([forward[-1], backward[0]])[None]
+    vector = Matrix("p", last, ONE, numbered(last.shape[1]))
+    yield Stage("pool", "Pool", (r"p = [f_T;\ b_1]",), "The last state of each direction, side by side.", (vector,))
+    yield from dense_and_logits(model.head, vector, classes)
+
+
+def lstm(model: BiLSTM, x: Array, layer: int, direction: str) -> Array:
+    """(L, s): the states of one direction over x (L, d), gate by gate."""
+
+    def weight(name: str) -> Array:
+        return exact(getattr(model.lstm, f"{name}_l{layer}{direction}"))
+
+    into, back = weight("weight_ih"), weight("weight_hh")
+    bias = weight("bias_ih") + weight("bias_hh")
+    state = memory = np.zeros(back.shape[1])
+    states = []
+    for token in x:
+        given, forgets, new, shown = np.split(into @ token + back @ state + bias, 4)
+        memory = activated(forgets, "sigmoid") * memory + activated(given, "sigmoid") * np.tanh(new)
+        state = activated(shown, "sigmoid") * np.tanh(memory)
+        states.append(state)
+    return np.stack(states)
+
+
+def _convolutional(
+    model: ConvolutionClassifier, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
+) -> Iterator[Stage]:
+    embedding = _embedding(model, ids, tokens)
+    yield embedding
+    found = []
+    for width, branch in model.branches.items():
+        convolution = cast(Convolution, branch)
+        weight = exact(convolution.weight).transpose(2, 1, 0).reshape(-1, convolution.out_channels)
+        rule = Dot(windows(embedding.made, int(width)), weight, bias_of(convolution), after="relu")
+        names = numbered(convolution.out_channels)
+        found.append(Matrix(f"C_{{{width}}}", rule.values(), tokens, names, rule=rule))
+    formula = r"C_{k,i} = \operatorname{ReLU}\big(\sum_j W_j\,x_{i+j} + b\big)"
+    reading = f"Each column looks for a pattern of {', '.join(model.branches)} tokens; large where it stands."
+    yield Stage("convolutions", "Convolutions", (formula,), reading, tuple(found))
+    joined = np.concatenate([each.values for each in found], 1)
+    largest = Largest(joined, tokens)
+    vector = Matrix("p", largest.values(), ONE, numbered(joined.shape[1]), rule=largest)
+    reading = "The strongest trace of each pattern, wherever it stands."
+    yield Stage("largest", "Largest", (r"p_c = \max_i\ C_{i,c}",), reading, (vector,))
+    yield from dense_and_logits(model.head, vector, classes)
+
+
+def _lexicon(
+    model: LexiconClassifier, polarity: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
+) -> Iterator[Stage]:
+    rule = Sum(((polarity[:, :1],), (-1.0, polarity[:, 2:])), (len(tokens), 1))
+    valence = Matrix("v", rule.values(), tokens, ("valence",), rule=rule)
+    known = Matrix(r"\rho", polarity, tokens, ("positive", "neutral", "negative"), "weight")
+    reading = "How much more positive than negative the lexicon holds each word; 0 where it knows nothing."
+    formula = r"v_i = \rho_i^{+} - \rho_i^{-}"
+    yield Stage("valences", "Valences", (formula,), reading, (known, valence))
+    many = len(tokens)
+    both = Dot(valence.values.T, np.stack([np.ones(many), np.full(many, 1 / many)], 1))
+    features = Matrix("f", both.values(), ONE, ("sum", "mean"), rule=both)
+    formula = r"f = \big(\sum_i v_i,\ \tfrac{1}{T}\sum_i v_i\big)"
+    yield Stage("pool", "Pool", (formula,), "The sum and the mean of the valences.", (features,))
+    yield logits_stage(features, exact(model.weight), exact(model.bias), classes)
+
+
+def _counted(model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
+    grams, first, counts = np.unique(ids, return_index=True, return_counts=True)
+    order = np.argsort(first, kind="stable")
+    grams, counts, names = grams[order], counts[order].astype(float), tuple(tokens[i] for i in first[order])
+    idf = exact(model.get_buffer("idf"))[grams]
+    rule = Sum((((1 + np.log(counts))[:, None], idf[:, None]),), (len(grams), 1))
+    weighed = Matrix("x", rule.values(), names, ("weight",), rule=rule)
+    size = max(float(np.sqrt((weighed.values**2).sum())), 1e-12)
+    divided: Rule = Sum(((weighed.values, 1 / size),), weighed.values.shape)
+    scaled = Matrix(r"x/\lVert x\rVert", divided.values(), names, ("weight",), rule=divided)
+    given = (
+        Matrix("n", counts[:, None], names, ("count",), "count"),
+        Matrix(r"\mathrm{idf}", idf[:, None], names, ("idf",)),
+    )
+    formula = r"x_g = (1+\ln n_g)\cdot\mathrm{idf}_g"
+    reading = "Rare n-grams weigh more than common ones; all weights are divided by the length of the vector."
+    yield Stage("weights", "Weights", (formula,), reading, (*given, weighed, scaled))
+    weight = exact(model.weight)[grams]
+    vector = Matrix("x", scaled.values.T, ONE, names)
+    yield logits_stage(vector, weight, exact(model.bias), classes)

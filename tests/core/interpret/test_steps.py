@@ -1,0 +1,302 @@
+"""Each stage follows from the one before by its formula, is what the model has there, and ends where `predict` does."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from small_models import make, small
+
+from core.evaluation.mix import Mix
+from core.evaluation.predict import evaluating, predict_texts
+from core.exceptions import InputError, NotAvailable
+from core.interpret import steps as making
+from core.interpret.reader import Reader
+from core.interpret.rules import Dot, Hidden, Norm, Softmax, Sum, short
+from core.interpret.sentence import inspect_text
+from core.interpret.steps import steps
+from core.models.presets import PRESETS
+from core.models.trace import Batch
+from core.runs.load import load_run
+from core.runs.store import RunStore
+from core.text.config import TextConfig
+from core.text.ngrams import NGramTokenizer
+from core.text.token_table import one_text
+from core.text.tokenizers import fit_tokenizer
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+TEXT = "Not bad at all, but the ending never works and the film drags on"
+CLASSES = ("bad", "fair", "good")
+CLOSE = {"rtol": 1e-5, "atol": 1e-5}
+AROUND = "tokens embedding queries scores terms mask softmax combine mix heads residual feedforward".split()
+AROUND += ["pool", "logits", "probabilities"]
+OTHER_SIZE = re.compile(r"tweet-v([2-9]|10)-|ndt-(01|pos|free)-n[34]|inceptive-(32|64|128)")
+DISTINCT = [name for name in PRESETS if not OTHER_SIZE.match(name)]
+"""Presets that differ in more than a size."""
+
+
+def reader(preset, *, task="single", temperature=1.0, text=TEXT, spoilt=(), **change):
+    config = PRESETS[preset].model
+    if config.family == "encoder":
+        config = dataclasses.replace(small(dataclasses.replace(config, **change)), layers=change.get("layers", 2))
+    about = {"min_freq": 1, "max_length": 15}
+    if config.family.startswith("tfidf"):
+        tokenizer = NGramTokenizer.fit([text], TextConfig(min_freq=1, max_vocab=40))
+    else:
+        lexicon = {"lexicon": "vader"} if config.needs_lexicon else {}
+        tagger = {"tagger": "auto"} if config.needs_tags else {}
+        tokenizer = fit_tokenizer([text], TextConfig(**about, **lexicon, **tagger))
+        tokenizer.buckets = config.ngram_buckets
+    model = make(config)
+    for module in model.modules():
+        if isinstance(module, torch.nn.BatchNorm1d):
+            module.running_mean += 0.1
+            module.running_var *= 1.7
+    given = {"task": task, "temperature": temperature}
+    return Reader(
+        predict=lambda texts: predict_texts(model, tokenizer, texts, **given),
+        inspect=lambda text: inspect_text(model, tokenizer, CLASSES, text, **given),
+        model=model,
+        tokenizer=tokenizer,
+        classes=CLASSES,
+        **given,
+    )
+
+
+def traced(own, text=TEXT):
+    with evaluating(own.model):
+        return own.model(Batch.of(one_text(own.tokenizer.encode(text))), trace=True)
+
+
+def check(own, text=TEXT, **place):
+    """All stages of a text by their rules, and their end."""
+    found = steps(own, text, **place)
+    for stage in found.stages:
+        for matrix in stage.matrices:
+            assert matrix.values.shape == (len(matrix.rows), len(matrix.columns) - bool(matrix.words)), matrix.name
+            if matrix.rule is None:
+                continue
+            np.testing.assert_allclose(
+                matrix.values, matrix.rule.values(), **CLOSE, err_msg=f"{stage.key} {matrix.name}"
+            )
+            matrix.filled(0, 0)
+    np.testing.assert_allclose(found.stages[-1].made[0], own.predict([text]).probabilities[0], **CLOSE)
+    return found
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_follows_its_formulas_and_ends_at_what_it_predicts(preset):
+    found = check(reader(preset))
+    keys = [stage.key for stage in found.stages]
+    assert keys[0] == "tokens" and keys[-2:] == ["logits", "probabilities"]
+    if PRESETS[preset].model.family == "encoder":
+        assert [key for key in keys if key in AROUND] == AROUND
+
+
+SOURCES = {"tokens": {r"\mathrm{id}"}, "terms": {r"\rho"}, "logits": {"W"}, "weights": {"n", r"\mathrm{idf}"}}
+"""What is given: numbers of tokens, polarities, weights; the embedding's are rows of tables."""
+
+
+@pytest.mark.parametrize("preset", DISTINCT)
+def test_every_stage_begins_with_what_a_stage_before_has_made(preset):
+    family = PRESETS[preset].model.family
+    found = steps(reader(preset, layers=1) if family == "encoder" else reader(preset), TEXT)
+    made = []
+    for stage in found.stages:
+        for matrix in stage.matrices:
+            given = matrix.rule is None and stage.key not in ("embedding", "valences", "states")
+            if given and matrix.name not in SOURCES.get(stage.key, ()) and (stage.key, family) != ("pool", "bilstm"):
+                before = made if matrix.name != "r" or stage.key != "convolutions" else [joined(stage)]
+                assert any(same(matrix.values, one) for one in before), (stage.key, matrix.name)
+        made += [matrix.values for matrix in stage.matrices]
+
+
+def joined(stage):
+    """The tokens with all that convolutions find around them."""
+    return np.concatenate([matrix.values for matrix in stage.matrices[:-1]], 1)
+
+
+def same(one, other):
+    """A matrix, or the same turned: TF-IDF's weights stand below each other, then beside each other."""
+    return any(one.shape == each.shape and np.array_equal(one, each) for each in (other, other.T))
+
+
+@pytest.mark.parametrize("preset", [name for name in DISTINCT if PRESETS[name].model.family == "encoder"])
+def test_what_stands_in_the_stages_is_what_the_model_has_there(preset):
+    own = reader(preset)
+    output = traced(own)
+    heads, many = own.model.heads, own.model.components
+    for layer in (1, 2):
+        seen = output.trace.layers[layer - 1]
+        found = steps(own, TEXT, layer=layer, head=heads, component=many - 1)
+        maps = found.stage("softmax").matrices
+        for n, matrix in enumerate(maps):
+            np.testing.assert_allclose(matrix.values, seen.maps[0, n, -1], **CLOSE)
+        np.testing.assert_allclose(found.stage("mix").matrices[0].values, seen.combined[0, -1], **CLOSE)
+        said = next(each for each in reversed(found.stage("heads").matrices) if each.name != "y")
+        np.testing.assert_allclose(said.values, seen.head_outputs[0, -1], **CLOSE)
+        np.testing.assert_allclose(found.stage("feedforward").made, seen.hidden[0], **CLOSE)
+        np.testing.assert_allclose(found.stage("embedding").made, output.trace.embedded[0], **CLOSE)
+        if seen.gates is not None:
+            gate = next(each for each in found.stage("terms").matrices if each.name == "g")
+            np.testing.assert_allclose(gate.values[:, 0], seen.gates[0, -len(gate.rows) :], **CLOSE)
+    np.testing.assert_allclose(found.stage("logits").made, output.logits, **CLOSE)
+    vector = found.stage("logits").matrices[0].values
+    np.testing.assert_allclose(vector, output.pooled, **CLOSE)
+    if head := output.trace.head:
+        for width, branch in head.branches.items():
+            shown = next(one for one in found.stage("convolutions").matrices if one.name == f"C_{{{width}}}")
+            np.testing.assert_allclose(shown.values, branch[0], **CLOSE)
+        if head.maps is not None:
+            place = min(heads, head.maps.shape[1]) - 1
+            assert found.stage("head-attention").matrices[-2].name == "A"
+            np.testing.assert_allclose(found.stage("head-attention").matrices[-2].values, head.maps[0, place], **CLOSE)
+
+
+CROSSED = {
+    "token lambda": ("ndt-01-n3", {"lambda_input": True, "lambda_per_head": True}),
+    "row norm and head norm": ("ndt-pm1-n2", {"row_norm": True, "head_norm": True}),
+    "positive, learned beta": ("ndt-pos-n4", {"learn_beta": True}),
+    "sigma in one map": ("ndt-free-n2", {"lexical": "add", "lexical_component": 1, "learn_strength": True}),
+    "rotary hadamard": ("ndt-01-n2", {"rotary": True, "qk_norm": True, "lexical": "hadamard", "lexical_strength": 2.0}),
+    "guided gate": ("sentiformer-sinusoidal", {"gate": True, "lexicon_gate": True}),
+    "lambda per head": ("differential", {"lambda_per_head": True}),
+}
+
+
+@pytest.mark.parametrize("name", CROSSED)
+def test_crossed_papers_follow_their_formulas_too(name):
+    preset, change = CROSSED[name]
+    part = dataclasses.replace(PRESETS[preset].model.attention, **change)
+    own = reader(preset, attention=part)
+    for layer in (1, 2):
+        for component in range(part.components):
+            check(own, layer=layer, head=part.heads, component=component)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"pad_mode": "as_released"},
+        {"ngram_buckets": 50},
+        {"feedforward": "gelu", "norm_place": "post", "norm": "rms"},
+        {"norm": "none", "position": "none"},
+    ],
+    ids=str,
+)
+def test_other_parts_follow_their_formulas_too(change):
+    found = check(reader("vanilla", **change), "the ending never works")
+    if "pad_mode" in change:
+        assert found.tokens[3:5] == ("works", "[PAD]") and len(found.tokens) == 15
+
+
+def test_one_logit_temperature_and_several_labels_are_in_the_last_stages():
+    check(reader("vanilla", temperature=1.7))
+    found = check(reader("vanilla", temperature=0.6, task="multi"))
+    assert "sigmoid" in found.stages[-1].formulas[-1]
+
+
+@pytest.mark.parametrize("task", ["single", "multi"])
+def test_tfidf_that_is_mixed_in_is_in_the_last_stage(task):
+    network, yardstick = reader("vanilla", task=task), reader("tfidf-logreg", task=task)
+    mix = Mix(yardstick.model, yardstick.tokenizer, 0.7)
+
+    def predict(texts):
+        return mix.into(network.predict(texts), texts, task).at(1.4, task)
+
+    own = dataclasses.replace(network, predict=predict, mix_weight=0.7, temperature=1.4)
+    found = check(own)
+    assert found.stages[-1].formulas[0] == "m = 0.70\\,n + 0.30\\,k"
+
+
+def test_a_part_that_a_model_does_not_have_is_said_in_one_line():
+    found = steps(reader("vanilla"), TEXT)
+    for key in ("terms", "mask", "combine"):
+        stage = found.stage(key)
+        assert stage.reading.startswith("This model has none: ") and stage.matrices == ()
+        assert stage.reading.count(".") == 1
+
+
+@pytest.mark.parametrize(
+    ("preset", "words", "letters"),
+    [
+        ("sentiformer", "gate", {"s", "g", "s'"}),
+        ("tweet-v1-p2", "temperature τ", {"s", r"\cos", "s'"}),
+        ("lexical-all", "is added", {"s", r"\rho", r"\sigma", "s'"}),
+        ("lexical-hadamard", "multiplied by σ", {"s", r"\rho", r"\sigma", "s'"}),
+    ],
+)
+def test_the_terms_of_each_paper_are_shown(preset, words, letters):
+    stage = steps(reader(preset), TEXT, head=1).stage("terms")
+    assert words in stage.reading and {each.name for each in stage.matrices} == letters
+
+
+def test_sigma_that_reaches_the_last_head_only_is_said_in_the_others():
+    own = reader("lexical-last-scaled")
+    assert "does not reach this map; it reaches head 4" in steps(own, TEXT, head=1).stage("terms").reading
+    last = steps(own, TEXT, head=4).stage("terms")
+    assert {each.name for each in last.matrices} == {"s", r"\rho", r"\sigma", "s'"}
+
+
+def test_a_window_hides_what_is_far():
+    hidden = steps(reader("sentiformer"), TEXT).stage("mask")
+    (matrix,) = hidden.matrices
+    assert isinstance(matrix.rule, Hidden) and np.isneginf(matrix.values).any()
+    far = np.argwhere(np.isneginf(matrix.values))[0]
+    assert matrix.filled(*far) == "hidden = −∞"
+
+
+def test_places_that_do_not_exist_are_refused_and_long_texts_too(monkeypatch):
+    own = reader("ndt-01-n3")
+    for place, words in (({"layer": 3}, "layers 1 to 2"), ({"head": 0}, "heads 1 to 2"), ({"component": 3}, "0 to 2")):
+        with pytest.raises(InputError, match=words):
+            steps(own, TEXT, **place)
+    with pytest.raises(InputError, match="no attention"):
+        steps(reader("cnn"), TEXT, layer=1)
+    with pytest.raises(NotAvailable, match="no word"):
+        steps(own, "  ")
+    monkeypatch.setattr(making, "MOST_TOKENS", 5)
+    with pytest.raises(NotAvailable, match="more than 5 tokens"):
+        steps(own, TEXT)
+
+
+def test_nothing_is_left_behind_in_the_model():
+    own = reader("sentiformer")
+    before = {name: value.clone() for name, value in own.model.state_dict().items()}
+    said = own.predict([TEXT]).probabilities
+    steps(own, TEXT)
+    assert all(torch.equal(value, before[name]) for name, value in own.model.state_dict().items())
+    assert (own.predict([TEXT]).probabilities == said).all()
+
+
+def test_a_filled_formula_has_the_numbers_of_its_cell():
+    left, right = np.array([[1.0, -2.0], [0.5, 0.02]]), np.array([[3.0], [4.0]])
+    assert Dot(left, right, np.array([-1.5]), 0.5).filled(0, 0) == "0.50 · (1.00·3.00 + (−2.00)·4.00) + (−1.50)"
+    assert Dot(left, right, after="relu").filled(1, 0) == "max(0, 0.50·3.00 + 0.020·4.00)"
+    many = np.arange(1.0, 7.0)[None]
+    assert Dot(many, many.T).filled(0, 0) == "6.00·6.00 + 5.00·5.00 + 4.00·4.00 + … 3 more"
+    assert Sum(((left, 0.1), (-1.0, left)), (2, 2)).filled(0, 1) == "(−2.00)·0.10 + (−1.00)·(−2.00)"
+    assert Softmax(np.array([[1.0, 0.0]])).filled(0, 0) == "e^1.00 / Σ = 2.72 / 3.72"
+    assert Softmax(np.array([[90.0, 89.0]])).filled(0, 1) == "e^(89.00 − 90.00) / Σ = 0.37 / 1.37"
+    norm = Norm(left, np.array([2.0, 1.0]), None, 0.0, centred=True)
+    assert norm.filled(0, 0) == "2.00·(1.00 − (−0.50)) / 1.50"
+
+
+def test_numbers_are_short():
+    assert [short(x) for x in (0, 2.345, -0.5, 0.0123, 0.00001, 123456.0)] == [
+        *("0", "2.35", "−0.50", "0.012", "1.0e−05", "1.2e+05"),
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", sorted(path.parent.name for path in TRAINED.glob("starter-*/run.json")))
+def test_every_starter_run_ends_at_what_it_predicts(run):
+    loaded = load_run(RunStore(TRAINED), run)
+    found = loaded.steps("The film was not bad at all, and the ending was never dull.")
+    np.testing.assert_allclose(found.stages[-1].made[0], loaded.predict([found.text]).probabilities[0], **CLOSE)
+    for stage in found.stages:
+        assert stage.reading.endswith(".") and not re.search(r"\s\s", stage.reading)
