@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.interpret.sentence import MixView, SentenceView
+    from core.models.trace import Intervention
 
 
 def train(  # noqa: PLR0913 - what a training is chosen by, by name
@@ -328,26 +329,43 @@ class Run:
         own: dict[str, Any] = {"settings": settings, "on_progress": on_progress, "store": self.store}
         return verbs.predict(self.name, texts, file=_path(file), to=_path(to), **own)
 
-    def sentence(self, text: str, *, without: verbs.Without = ()) -> Sentence:
+    def sentence(self, text: str, *, without: verbs.Without = (), intervene: Intervention | None = None) -> Sentence:
         """One text, seen from inside.
 
         Args:
             text: Any.
             without: What is silenced: character n-grams of words, (word, piece), in a model that reads them; `"mix"`:
                 TF-IDF is taken out of the answer, where it is mixed in.
+            intervene: What else is changed inside: a `core.models.trace.Intervention`.
 
         Raises:
-            InputError: There is no such piece, or nothing is mixed in.
+            InputError: There is no such piece, nothing is mixed in, or the model has no such part.
             RunDamaged: The model cannot be read, or is not there yet.
         """
-        view = verbs.sentence(self.name, text, self.store, without=without)
+        view = verbs.sentence(self.name, text, self.store, without=without, intervene=intervene)
         return Sentence(self, view, verbs.answer(self.record, view.probabilities))
 
-    def inspect(self, text: str, *, without: verbs.Without = (), html: str | Path | None = None) -> dict[str, Any]:
+    def inspect(
+        self,
+        text: str,
+        *,
+        without: verbs.Without = (),
+        intervene: Intervention | None = None,
+        html: str | Path | None = None,
+    ) -> dict[str, Any]:
         """The same as plain data for JSON; `html` also writes a page with every map, which needs no network."""
-        return verbs.inspect(self.name, text, without=without, html=_path(html), store=self.store)
+        changed: dict[str, Any] = {"without": without, "intervene": intervene}
+        return verbs.inspect(self.name, text, html=_path(html), store=self.store, **changed)
 
-    def explain(self, text: str, *, method: str = "deletion", target: str = "") -> dict[str, Any]:
+    def explain(
+        self,
+        text: str,
+        *,
+        method: str = "deletion",
+        target: str = "",
+        without: verbs.Without = (),
+        intervene: Intervention | None = None,
+    ) -> dict[str, Any]:
         """What each word of a text does to the log-odds of a class.
 
         Args:
@@ -356,6 +374,8 @@ class Run:
                 `gradient` (times input) or `integrated` where it reads vectors of words; beside them, how much a word
                 is read: `attention`, in the last layer, or `collapse`, in the first.
             target: A class; empty: the one with the highest probability.
+            without: What is silenced inside, as in `sentence`: all is then said of the model that is changed so.
+            intervene: What else is changed inside.
 
         Returns:
             `words` with `push`, `log_odds`, `completeness`, `agreement` with deletion and attention …; see
@@ -365,14 +385,52 @@ class Run:
             InputError: There is no such method or class, or this model cannot be explained so; the message says which
                 there are.
         """
-        return verbs.explain(self.name, text, method=method, target=target, store=self.store)
+        changed: dict[str, Any] = {"without": without, "intervene": intervene}
+        return verbs.explain(self.name, text, method=method, target=target, store=self.store, **changed)
 
-    def parts(self, text: str, *, target: str = "") -> dict[str, Any]:
+    def methods(
+        self,
+        text: str,
+        *,
+        target: str = "",
+        without: verbs.Without = (),
+        intervene: Intervention | None = None,
+        on_progress: Callable[[str, float | None], None] | None = None,
+    ) -> dict[str, Any]:
+        """What each word of a text does to the log-odds of a class by every method, and how far each two agree.
+
+        Args:
+            text: Any.
+            target: A class; empty: the one with the highest probability.
+            without: What is silenced inside, as in `sentence`.
+            intervene: What else is changed inside.
+            on_progress: Told which method is at work, and how far it is, where that is known.
+
+        Returns:
+            `words` with `pushes` by method, `agreement` of each pair, `most_read`, `most_needed` …; see
+            `core.verbs.methods`.
+
+        Raises:
+            InputError: There is no such class.
+        """
+        changed: dict[str, Any] = {"without": without, "intervene": intervene}
+        return verbs.methods(self.name, text, target=target, on_progress=on_progress, store=self.store, **changed)
+
+    def parts(
+        self,
+        text: str,
+        *,
+        target: str = "",
+        without: verbs.Without = (),
+        intervene: Intervention | None = None,
+    ) -> dict[str, Any]:
         """What silencing each layer, head, component, gate and lexical term does to the log-odds of a class.
 
         Args:
             text: Any.
             target: A class; empty: the one with the highest probability.
+            without: What is silenced inside, as in `sentence`: each part is silenced besides.
+            intervene: What else is changed inside.
 
         Returns:
             `parts` with `zero` and `mean`: log-odds with the part minus log-odds where it says nothing, or at every
@@ -381,7 +439,8 @@ class Run:
         Raises:
             InputError: There is no such class, or this model has no attention.
         """
-        return verbs.parts(self.name, text, target=target, store=self.store)
+        changed: dict[str, Any] = {"without": without, "intervene": intervene}
+        return verbs.parts(self.name, text, target=target, store=self.store, **changed)
 
     def lambdas(self, text: str, *, target: str = "") -> dict[str, Any]:
         """What each λ does to the log-odds of a class, from one end of its range to the other.

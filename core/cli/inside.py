@@ -25,28 +25,32 @@ VERDICTS = {
     "none, proven": "proven: none of the moves changes the answer",
     "none found": "none found: not every set of moves was read",
 }
+Silenced = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WORD=PIECE|mix",
+        help="Silence a piece of a word, where the model reads pieces, or take out what is mixed into the answer; "
+        "repeat.",
+    ),
+]
 OPTIONS = "--with: write name=value, e.g. threshold=0.7"
 
 
 def inspect(
     run: Run,
     text: Annotated[str, typer.Argument(help="One text.")],
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WORD=PIECE|mix",
-            help="Silence a piece of a word, where the model reads pieces, or take out what is mixed into the answer; "
-            "repeat.",
-        ),
-    ] = None,
+    without: Silenced = None,
     html: Annotated[Path | None, typer.Option(help="Also write a page with every map.")] = None,
     as_json: Json = False,
 ) -> None:
     """Tokens, prediction and every attention map of one text."""
-    asked = without or []
-    pieces = pairs([each for each in asked if each != verbs.MIXED], WITHOUT).items()
-    mix = [verbs.MIXED] if verbs.MIXED in asked else []
-    emit(verbs.inspect(run, text, without=[*mix, *pieces], html=html), as_json, _show_inside)
+    emit(verbs.inspect(run, text, without=_silenced(without), html=html), as_json, _show_inside)
+
+
+def _silenced(asked: list[str] | None) -> verbs.Without:
+    """What --without names."""
+    pieces = pairs([each for each in asked or [] if each != verbs.MIXED], WITHOUT).items()
+    return [*([verbs.MIXED] if verbs.MIXED in (asked or []) else []), *pieces]
 
 
 def explain(
@@ -62,19 +66,29 @@ def explain(
     lambdas: Annotated[
         bool, typer.Option("--lambdas", help="Each λ from end to end, and a factor on all, in place of words.")
     ] = False,
+    methods: Annotated[
+        bool, typer.Option("--methods", help="Every method side by side, and how far each two agree.")
+    ] = False,
+    without: Silenced = None,
     as_json: Json = False,
 ) -> None:
     """What each word of a text, each part of the model or each λ does to the answer, in log-odds of a class."""
-    if parts and lambdas:
-        raise InputError("--parts and --lambdas: one of the two")
-    if method and (parts or lambdas):
-        raise InputError(f"--method is of words: leave it out, or leave --{'parts' if parts else 'lambdas'} out")
+    others = [name for name, asked in (("parts", parts), ("lambdas", lambdas), ("methods", methods)) if asked]
+    if len(others) > 1:
+        raise InputError(f"{' and '.join(f'--{name}' for name in others)}: one of them")
+    if method and others:
+        raise InputError(f"--method: leave it out, or leave --{others[0]} out")
+    if lambdas and without:
+        raise InputError("--without: leave it out, or leave --lambdas out")
+    about: dict[str, Any] = {"target": target, "without": _silenced(without)}
     if parts:
-        emit(verbs.parts(run, text, target=target), as_json, _show_parts)
+        emit(verbs.parts(run, text, **about), as_json, _show_parts)
     elif lambdas:
         emit(verbs.lambdas(run, text, target=target), as_json, _show_lambdas)
+    elif methods:
+        emit(verbs.methods(run, text, on_progress=teller(), **about), as_json, _show_methods)
     else:
-        emit(verbs.explain(run, text, method=method or "deletion", target=target), as_json, _show_pushes)
+        emit(verbs.explain(run, text, method=method or "deletion", **about), as_json, _show_pushes)
 
 
 def steps(
@@ -155,11 +169,47 @@ def _show_pushes(result: dict[str, Any]) -> None:
     if words:
         tabulate(rows, ("word", "push", *(["±"] if "error" in words[0] else []), ""))
     if whole := result["completeness"]:
-        said = f"{signed(whole['at_reference'])} of {whole['reference']}"
-        say(f"pushes add up from {said}; error {signed(whole['error'], 3)} after {count(whole['steps'])} steps")
+        say(f"pushes add up from {_complete(whole)}")
     for other, rho in result["agreement"].items():
         if rho is not None:
             say(f"{other} agrees with {result['method']}: ρ = {signed(rho).lstrip('+')} ({plural(len(words), 'word')})")
+
+
+def _complete(whole: dict[str, Any]) -> str:
+    said = f"{signed(whole['at_reference'])} of {whole['reference']}"
+    return f"{said}; error {signed(whole['error'], 3)} after {count(whole['steps'])} steps"
+
+
+def _show_methods(result: dict[str, Any]) -> None:
+    _show_log_odds(result)
+    names, words = list(result["methods"]), result["words"]
+    rows = [
+        {"word": each["word"], **{name: _number(name, push) for name, push in each["pushes"].items()}} for each in words
+    ]
+    tabulate(rows, ("word", *names))
+    for name, checked in result["methods"].items():
+        if whole := checked["completeness"]:
+            say(f"{name}: pushes add up from {_complete(whole)}")
+    for name, reason in result["left_out"].items():
+        say(f"without {name}: {reason}")
+    say(f"agreement of ranks, ρ ({plural(len(words), 'word')})")
+    rho = {frozenset((each["first"], each["second"])): each["rho"] for each in result["agreement"]}
+    matrix = [
+        {"": a, **{b: "" if a == b else _rho(rho[frozenset((a, b))]) for b in names}} for a in names if len(names) > 1
+    ]
+    tabulate(matrix, ("", *names))
+    if result["most_read"]:
+        read, needed = (result[which]["word"] for which in ("most_read", "most_needed"))
+        say(f"most read “{read}”, most needed “{needed}”")
+
+
+def _number(method: str, push: float) -> str:
+    """A push has a side; how much a word is read has none."""
+    return decimals(push) if method in ("attention", "collapse") else signed(push, 3)
+
+
+def _rho(rho: float | None) -> str:
+    return "–" if rho is None else signed(rho).lstrip("+")
 
 
 def _show_parts(result: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from core.data.table import Task
-from core.models.trace import Batch, Intervention, Output
+from core.models.trace import Batch, Intervene, Intervention, Output
 from core.text.token_table import TokenTable, in_order, token_table
 from core.text.tokenizer import Tokenizer
 
@@ -21,7 +21,7 @@ from core.text.tokenizer import Tokenizer
 class Classifier(Protocol):
     """Anything that turns a batch into an Output."""
 
-    def __call__(self, batch: Batch, *, intervene: Intervention | None = None) -> Output:
+    def __call__(self, batch: Batch, *, intervene: Intervene = None) -> Output:
         """Logits and pooled vectors of a batch."""
 
 
@@ -59,7 +59,7 @@ def predict_texts(
     task: Task = "single",
     batch_size: int = 128,
     device: torch.device | None = None,
-    intervene: Intervention | None = None,
+    intervene: Intervene = None,
     temperature: float = 1.0,
 ) -> Predictions:
     """Classify texts, empty ones included, in batches of similar length; the model is left as it was found."""
@@ -81,7 +81,7 @@ def predict_tokens(
     task: Task = "single",
     batch_size: int = 128,
     device: torch.device | None = None,
-    intervene: Intervention | None = None,
+    intervene: Intervene = None,
     temperature: float = 1.0,
 ) -> Predictions:
     """As `predict_texts`, for texts that are token ids already."""
@@ -92,7 +92,7 @@ def predict_tokens(
     with evaluating(model):
         for rows in in_order(order, batch_size) or [order]:
             padded = tokens.padded(rows) if len(rows) else tokens.nothing().whole()
-            output = model(Batch.of(padded).to(target), intervene=intervene)
+            output = model(Batch.of(padded).to(target), intervene=_of_rows(intervene, rows))
             logits = output.logits.float()
             found = (logits, probabilities(logits, task, temperature), output.pooled.float())
             parts.append([each[: len(rows)].cpu().numpy() for each in found])
@@ -100,6 +100,12 @@ def predict_tokens(
     place[order] = np.arange(len(order))
     said, chances, pooled = (np.concatenate(column)[place] for column in zip(*parts, strict=True))
     return Predictions(said, chances, pooled)
+
+
+def _of_rows(intervene: Intervene, rows: np.ndarray) -> Intervene:
+    if intervene is None or isinstance(intervene, Intervention):
+        return intervene
+    return [intervene[row] for row in rows]
 
 
 def probabilities(logits: Tensor, task: Task, temperature: float = 1.0) -> Tensor:

@@ -6,23 +6,14 @@ log-odds of one class, from the probabilities that the run gives.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple, cast
+from itertools import combinations
 
-import numpy as np
-
-from core.evaluation.predict import Predictions
 from core.exceptions import InputError
-from core.interpret import push
-from core.interpret.gradients import REFERENCE, Embeds, Target, gradient_times_input, integrated_gradients
+from core.interpret.most import largest
 from core.interpret.reader import Reader
-from core.interpret.received import received
-from core.interpret.sentence import SentenceView
-from core.models.trace import Batch
-from core.numbers import count
-from core.text.token_table import one_text
-from core.text.typed import shares, typed_words, without
+from core.interpret.reading import Completeness, OnProgress, Reading, silent
 
 METHODS = {
     "deletion": ("", "log-odds with the word minus without it"),
@@ -34,14 +25,13 @@ METHODS = {
 }
 """By name: what a model has to provide (`core.models.provides`), and what the number of a word is."""
 LACKING = {"embedding": "reads no vectors of words", "maps": "has no attention"}
-READ = {"attention": -1, "collapse": 0}
-"""The layer; these have no side: a word that is read much may push either way, or not at all."""
 COMPARED = ("deletion", "attention")
 """Every method is compared with these."""
-MOST_WORDS = 300
-ORDERS, READINGS = 200, 4000
-"""Of Shapley values: orders of the words, fewer where they would ask for more texts than that."""
-SEED = 0
+MIXED = "TF-IDF is mixed into the answer: deletion and shapley are of both, the other methods of the network alone."
+QUICK = ("deletion", "attention", "collapse", "gradient")
+"""Those that are there at once."""
+SLOW = ("integrated", "shapley")
+"""Those that ask the model hundreds of times."""
 
 
 @dataclass(frozen=True)
@@ -54,20 +44,6 @@ class Word:
     push: float
     error: float | None = None
     """Standard error, of a method that samples."""
-
-
-@dataclass(frozen=True)
-class Completeness:
-    """How far pushes add up to what the whole text adds."""
-
-    reference: str
-    """What the text is compared with, in words."""
-    at_reference: float
-    """Its log-odds."""
-    error: float
-    """Sum of the pushes - (log-odds of the text - log-odds at the reference)."""
-    steps: int
-    """On the path, or orders of the words."""
 
 
 @dataclass(frozen=True)
@@ -90,23 +66,85 @@ class Explanation:
     """What to know before reading it; empty: nothing."""
 
 
+@dataclass(frozen=True)
+class Methods:
+    """The words of a text with what each does to the log-odds of a class, by several methods."""
+
+    by: dict[str, Explanation]
+    """By method; all of the same words, target and log-odds."""
+    agreement: dict[tuple[str, str], float | None]
+    """Spearman's rho over the words, of each pair of them; see `Explanation.agreement`."""
+    left_out: dict[str, str]
+    """Why there is none of the others, by method."""
+    note: str
+    """What to know before reading it; empty: nothing."""
+
+    @property
+    def most_needed(self) -> Word | None:
+        """The word that pushes most by deletion, on whichever side."""
+        return self._largest("deletion")
+
+    @property
+    def most_read(self) -> Word | None:
+        """The word that receives most attention."""
+        return self._largest("attention")
+
+    def _largest(self, method: str) -> Word | None:
+        words = self.by[method].words if method in self.by else ()
+        place = largest([word.push for word in words])
+        return None if place is None else words[place]
+
+
 def explain(reader: Reader, text: str, method: str = "deletion", target: str = "") -> Explanation:
     """What each word of a text does to the log-odds of a class, and how far that agrees with deletion and attention.
 
     Args:
-        reader: of a run.
-        text: as typed; of a long one the first `MOST_WORDS` words.
+        reader: of a run, which may read with something changed inside.
+        text: as typed; of a long one the first `core.interpret.reading.MOST_WORDS` words.
         method: one of `METHODS`.
         target: a class; empty: the one with the highest probability.
 
     Raises:
-        InputError: no such method or class, a method for another kind of model, or a text too long for maps.
+        InputError: no such method or class, a method for another kind of model, a text too long for maps, or a change
+            of what the model does not have.
     """
     _check(method, reader.model.provides)
-    reader.check(target)
-    reading = _Reading(reader, text, target)
-    found = reading.by(method)
-    against = [name for name in COMPARED if name != method]
+    return _explanation(Reading(reader, text, target), method)
+
+
+def side_by_side(
+    reader: Reader, text: str, target: str = "", named: Sequence[str] = (), on_progress: OnProgress = silent
+) -> Iterator[Methods]:
+    """The same by every method that this model and text can be explained by, or by some: one more with each step.
+
+    Args:
+        reader: as in `explain`; so are `text` and `target`.
+        text: as typed.
+        target: a class.
+        named: some of `METHODS`; empty: all, what is quick first.
+        on_progress: told which method is at work, and how far it is, where that is known; what it raises stops it.
+
+    Raises:
+        InputError: no such class, or a change of what the model does not have.
+    """
+    reading = Reading(reader, text, target, tell=on_progress)
+    found: dict[str, Explanation] = {}
+    agreement: dict[tuple[str, str], float | None] = {}
+    left_out = {name: f"this model {LACKING[needs]}" for name, needs in _lacking(reader.model.provides).items()}
+    if "maps" in reader.model.provides and reading.view.too_long:
+        left_out |= {name: "the text is too long for maps of all pairs" for name in ("attention", "collapse")}
+    mixed = "" if reader.mix_weight is None else MIXED
+    note = " ".join(filter(None, (reading.note, mixed)))
+    for method in [name for name in (*QUICK, *SLOW) if name not in left_out and (not named or name in named)]:
+        on_progress(method, None)
+        found[method] = _explanation(reading, method)
+        there = [name for name in METHODS if name in found]
+        agreement = {pair: reading.agreement(*pair) for pair in combinations(there, 2)}
+        yield Methods({name: found[name] for name in there}, agreement, left_out, note)
+
+
+def _explanation(reading: Reading, method: str) -> Explanation:
+    found, text, reader = reading.by(method), reading.text, reading.reader
     return Explanation(
         text=text,
         method=method,
@@ -118,9 +156,16 @@ def explain(reader: Reader, text: str, method: str = "deletion", target: str = "
             for place, ((start, end), each) in enumerate(zip(reading.words, found.pushes, strict=True))
         ),
         completeness=found.completeness,
-        agreement={name: _agreement(method, found.pushes, name, reading) for name in against},
+        agreement={name: _agreement(reading, method, name) for name in COMPARED if name != method},
         note=" ".join(filter(None, (reading.note, _of_the_network(reader, method)))),
     )
+
+
+def _agreement(reading: Reading, method: str, other: str) -> float | None:
+    needs = METHODS[other][0]
+    if needs and (needs not in reading.reader.model.provides or reading.view.too_long):
+        return None
+    return reading.agreement(method, other)
 
 
 def _of_the_network(reader: Reader, method: str) -> str:
@@ -131,113 +176,17 @@ def _of_the_network(reader: Reader, method: str) -> str:
 
 def methods(provides: frozenset[str]) -> list[str]:
     """Those by which a model that provides so much can be explained."""
-    return [name for name, (needs, _) in METHODS.items() if not needs or needs in provides]
+    lacking = _lacking(provides)
+    return [name for name in METHODS if name not in lacking]
+
+
+def _lacking(provides: frozenset[str]) -> dict[str, str]:
+    """By method what it needs, of those for which a model provides too little."""
+    return {name: needs for name, (needs, _) in METHODS.items() if needs and needs not in provides}
 
 
 def _check(method: str, provides: frozenset[str]) -> None:
     if method not in METHODS:
         raise InputError(f"method '{method:.80}': one of {', '.join(METHODS)}")
-    needs = METHODS[method][0]
-    if needs and needs not in provides:
+    if needs := _lacking(provides).get(method):
         raise InputError(f"method '{method}': this model {LACKING[needs]}; choose {' or '.join(methods(provides))}")
-
-
-class _Pushes(NamedTuple):
-    """(W,) float64 of the words by one method, with what is known of their errors."""
-
-    pushes: np.ndarray
-    completeness: Completeness | None = None
-    errors: np.ndarray | None = None
-
-
-class _Reading:
-    """One text with everything that was asked about it, asked once."""
-
-    def __init__(self, reader: Reader, text: str, target: str) -> None:
-        self.reader, self.text = reader, text
-        self.every = typed_words(text)
-        self.words = self.every[:MOST_WORDS]
-        self.said = reader.predict([text, *(without(text, [word]) for word in self.words)])
-        self.target = reader.place(target, self.said)
-        self.odds = self.log_odds(self.said)
-        self.encoding = reader.tokenizer.encode(text)
-
-    def log_odds(self, said: Predictions) -> np.ndarray:
-        """(n,)."""
-        return push.log_odds(said.probabilities, self.target, self.reader.task)
-
-    def by(self, method: str) -> _Pushes:
-        """What a method says of the words."""
-        if method == "deletion":
-            return _Pushes(self.odds[0] - self.odds[1:])
-        if method == "shapley":
-            return self._shapley()
-        if method == "integrated":
-            return self._integrated()
-        if method == "gradient":
-            return _Pushes(self._of_words(gradient_times_input(self._model, self._batch, self._function)))
-        view = self.view
-        if view.too_long:
-            raise InputError(f"method '{method}': the text is too long for maps of all pairs; choose deletion")
-        if not self.encoding.tokens:
-            return _Pushes(np.zeros(len(self.words)))
-        first = len(view.tokens) - len(self.encoding.tokens) - bool(view.filled)
-        return _Pushes(self._of_words(received(view.layers[READ[method]].combined, view.places)[first:]))
-
-    @cached_property
-    def view(self) -> SentenceView:
-        """The text from inside."""
-        return self.reader.inspect(self.text)
-
-    @property
-    def note(self) -> str:
-        """What is unknown, cut off or left out."""
-        notes = self.reader.notes(self.text, self.encoding)
-        if len(self.every) > len(self.words):
-            notes.append(f"Explained are the first {count(len(self.words))} of {count(len(self.every))} words.")
-        return " ".join(notes)
-
-    def _shapley(self) -> _Pushes:
-        number = len(self.words)
-        orders = max(2, min(ORDERS, READINGS // max(1, number)))
-
-        def value(there: np.ndarray) -> np.ndarray:
-            gone = ([word for word, stays in zip(self.words, row, strict=True) if not stays] for row in there)
-            return self.log_odds(self.reader.predict([without(self.text, words) for words in gone]))
-
-        found = push.shapley(value, number, orders, SEED)
-        error = float(found.pushes.sum() - (self.odds[0] - found.alone))
-        complete = Completeness("the text without its words", found.alone, error, found.orders)
-        return _Pushes(found.pushes, complete, found.errors)
-
-    def _integrated(self) -> _Pushes:
-        found = integrated_gradients(self._model, self._batch, self._function)
-        complete = Completeness(REFERENCE, found.at_reference, found.error, found.steps)
-        return _Pushes(self._of_words(found.pushes), complete)
-
-    @property
-    def _model(self) -> Embeds:
-        return cast(Embeds, self.reader.model)  # it provides `embedding`
-
-    @property
-    def _batch(self) -> Batch:
-        return Batch.of(one_text(self.encoding))
-
-    @property
-    def _function(self) -> Target:
-        return self.reader.function(self.target, self.said)
-
-    def _of_words(self, tokens: np.ndarray) -> np.ndarray:
-        """Numbers of the tokens, and of places behind them, summed into words."""
-        belongs = shares(self.text, self.words, self.encoding.offsets, self.reader.tokenizer.config)
-        return belongs @ tokens[: belongs.shape[1]]
-
-
-def _agreement(method: str, pushes: np.ndarray, other: str, reading: _Reading) -> float | None:
-    needs = METHODS[other][0]
-    if needs and (needs not in reading.reader.model.provides or reading.view.too_long):
-        return None
-    pair = pushes, reading.by(other).pushes
-    if method in READ or other in READ:
-        pair = np.abs(pair[0]), np.abs(pair[1])
-    return push.agreement(*pair)

@@ -17,9 +17,9 @@ from typing import Literal
 
 from core.exceptions import InputError
 from core.interpret.candidates import MOST, candidates
-from core.interpret.explain import MOST_WORDS
 from core.interpret.push import log_odds
 from core.interpret.reader import Reader
+from core.interpret.reading import MOST_WORDS
 from core.numbers import count
 from core.text.typed import typed_words, without
 

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from core.data.table import Task
 from core.evaluation.mix import mixed_logits
-from core.models.trace import Batch, Output
+from core.models.encoder import EncoderClassifier
+from core.models.trace import Batch, Intervention, Output
 
 REFERENCE = "every word's vector zero, its place kept"
 """Where integrated gradients start (Sundararajan, Taly and Yan 2017, section 3, for texts)."""
@@ -36,7 +37,9 @@ class Embeds(Protocol):
     def embed(self, batch: Batch) -> Tensor:
         """(B, L, d)."""
 
-    def __call__(self, batch: Batch, *, embedded: Tensor | None = None) -> Output:
+    def __call__(
+        self, batch: Batch, *, intervene: Intervention | None = None, embedded: Tensor | None = None
+    ) -> Output:
         """Logits of a batch with these vectors in place of its own."""
 
 
@@ -62,6 +65,10 @@ class Target(NamedTuple):
         return z[:, self.place] - z[:, others].logsumexp(-1)
 
 
+Asked = Callable[[Tensor], Tensor]
+"""(B, C) logits → (B,): such as a `Target`."""
+
+
 class Integrated(NamedTuple):
     """What integrated gradients say, and how far they add up."""
 
@@ -74,22 +81,34 @@ class Integrated(NamedTuple):
     steps: int
 
 
-def gradient_times_input(model: Embeds, batch: Batch, target: Target) -> np.ndarray:
-    """(L,) float64: of each token of a batch of one text the dot product of its vector with the gradient there."""
+def gradient_times_input(
+    model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
+) -> np.ndarray:
+    """(L,) float64: of each token of a batch of one text the dot product of its vector with the gradient there.
+
+    Args:
+        model: in evaluation mode.
+        batch: of one text.
+        target: what is asked.
+        intervene: what is changed inside.
+    """
     from captum.attr import InputXGradient
 
-    embedded, ask = _function(model, batch, target)
+    embedded, ask = _function(model, batch, target, intervene)
     return _of_tokens(InputXGradient(ask).attribute(embedded))
 
 
-def integrated_gradients(model: Embeds, batch: Batch, target: Target) -> Integrated:
+def integrated_gradients(
+    model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None = None
+) -> Integrated:
     """Of each token of a batch of one text, in steps that are doubled until the pushes add up or are `MOST_STEPS`.
 
-    Sundararajan, Taly and Yan (2017), "Axiomatic attribution for deep networks", equation 1.
+    Arguments as `gradient_times_input`. Sundararajan, Taly and Yan (2017), "Axiomatic attribution for deep networks",
+    equation 1.
     """
     from captum.attr import IntegratedGradients
 
-    embedded, ask = _function(model, batch, target)
+    embedded, ask = _function(model, batch, target, intervene)
     with torch.no_grad():
         there, here = ask(torch.cat([torch.zeros_like(embedded), embedded])).double().tolist()
     method, steps, once = IntegratedGradients(ask), STEPS, max(1, TOKENS // embedded.shape[1])
@@ -103,17 +122,29 @@ def integrated_gradients(model: Embeds, batch: Batch, target: Target) -> Integra
         steps *= 2
 
 
-def _function(model: Embeds, batch: Batch, target: Target) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
+def _function(
+    model: Embeds, batch: Batch, target: Asked, intervene: Intervention | None
+) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
     """The vectors of a text (1, L, d), and what asks for the log-odds of such: (n, L, d) → (n,)."""
     if model.training:
         raise RuntimeError("gradients need eval(): dropout would change what they show")
 
     def ask(embedded: Tensor) -> Tensor:
-        return target(model(batch.repeated(len(embedded)), embedded=embedded).logits)
+        texts = batch.repeated(len(embedded))
+        if intervene is None:
+            return target(model(texts, embedded=embedded).logits)
+        return target(model(texts, intervene=intervene, embedded=embedded).logits)
 
     with torch.no_grad():
-        embedded = model.embed(batch)
+        embedded = _vectors(model, batch, frozenset() if intervene is None else intervene.pieces_off)
     return embedded.requires_grad_(), ask
+
+
+def _vectors(model: Embeds, batch: Batch, off: frozenset[tuple[int, int]]) -> Tensor:
+    """(1, L, d): those of the words, without pieces that are off; these are counted with a class token, if there is."""
+    if not off or not isinstance(model, EncoderClassifier):
+        return model.embed(batch)
+    return model.embed(batch, [frozenset((token - model.first, piece) for token, piece in off)])
 
 
 def _of_tokens(found: Tensor) -> np.ndarray:

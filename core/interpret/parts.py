@@ -6,7 +6,7 @@ text (mean): then what it says of the text as a whole stays, and what it says of
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
@@ -68,27 +68,29 @@ class Parts:
 def parts(reader: Reader, text: str, target: str = "") -> Parts:
     """What silencing each part of a model does to the log-odds of a class, one at a time.
 
+    Where the reader reads with something changed inside, each part is silenced besides; what is off already has none.
+
     Raises:
-        InputError: no such class, or a model without attention.
+        InputError: no such class, a model without attention, or a change of what the model does not have.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier):
         raise InputError("this model has no attention, so there is no layer, head or component to silence")
     reader.check(target)
-    said, encoding = reader.predict([text]), reader.tokenizer.encode(text)
+    said, encoding = reader.ask(text), reader.tokenizer.encode(text)
     place = reader.place(target, said)
     batch, function = Batch.of(one_text(encoding)), reader.function(place, said)
-    first = int(model.class_token is not None)
+    first = model.first
     tokens = range(first, first + len(encoding.tokens))
 
     def odds(changes: Sequence[Intervention]) -> list[float]:
         return function(model(batch.repeated(len(changes)), intervene=changes).logits).tolist()
 
     with torch.inference_mode():
-        silenced = list(_silenced(model, batch, tokens))
+        silenced = list(_silenced(model, batch, tokens, reader.change))
         changes = [each for _, *both in silenced for each in both]
         at_once = max(1, TOKENS // batch.ids.shape[1])
-        [whole] = odds([Intervention()])
+        [whole] = odds([reader.change])
         starts = range(0, len(changes), at_once)
         less = [whole - each for start in starts for each in odds(changes[start : start + at_once])]
     found = (
@@ -114,33 +116,40 @@ def _note(reader: Reader, text: str, encoding: Encoding) -> str:
 
 
 def _silenced(
-    model: EncoderClassifier, batch: Batch, tokens: range
+    model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention
 ) -> Iterator[tuple[Part, Intervention, Intervention]]:
-    """Each part, and what silences it in either way; `tokens` are the places of those of the text."""
-    heads, several = range(model.heads), range(model.components if model.components > 1 else 0)
-    gates = _mean_gates(model, batch, tokens)
+    """Each part, and what silences it in either way besides a change; `tokens` are the places of those of the text."""
+    every, several = range(model.heads), range(model.components if model.components > 1 else 0)
+    gates = _mean_gates(model, batch, tokens, change)
+
+    def heads(at: int, named: Iterable[int]) -> tuple[Intervention, Intervention]:
+        away = {(at, head) for head in named}
+        return replace(change, heads_off=change.heads_off | away), replace(change, heads_mean=change.heads_mean | away)
+
     for at in range(len(model.layers)):
-        yield _off(Part("layer", at), Intervention(heads_off=frozenset((at, head) for head in heads)))
-        for head in heads:
-            yield _off(Part("head", at, head=head), Intervention(heads_off=frozenset({(at, head)})))
+        yield Part("layer", at), *heads(at, every)
+        for head in every:
+            yield Part("head", at, head=head), *heads(at, [head])
         for i in several:
-            yield _off(Part("component", at, component=i), Intervention(components_off=frozenset({(at, i)})))
-        for head, i in product(heads, several):
-            yield _off(Part("map", at, head=head, component=i), Intervention(maps_off=frozenset({(at, head, i)})))
+            off, mean = change.components_off | {(at, i)}, change.components_mean | {(at, i)}
+            both = replace(change, components_off=off), replace(change, components_mean=mean)
+            yield Part("component", at, component=i), *both
+        for head, i in product(every, several):
+            one, mean_of_one = change.maps_off | {(at, head, i)}, change.maps_mean | {(at, head, i)}
+            both = replace(change, maps_off=one), replace(change, maps_mean=mean_of_one)
+            yield Part("map", at, head=head, component=i), *both
         for token in tokens[:MOST_TOKENS] if gates else ():
-            closed, level = (Intervention(gates=((at, token, value),)) for value in (0.0, gates[at]))
+            others = tuple(gate for gate in change.gates if gate[:2] != (at, token))
+            closed, level = (replace(change, gates=(*others, (at, token, value))) for value in (0.0, gates[at]))
             yield Part("gate", at, token=token), closed, level
         if model.adds_lexicon:
-            without = Intervention(lexical_off=frozenset({at}))
+            without = replace(change, lexical_off=change.lexical_off | {at})
             yield Part("lexical", at), without, without
 
 
-def _off(part: Part, zero: Intervention) -> tuple[Part, Intervention, Intervention]:
-    return part, zero, replace(zero, silence="mean")
-
-
-def _mean_gates(model: EncoderClassifier, batch: Batch, tokens: range) -> list[float]:
+def _mean_gates(model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention) -> list[float]:
     """By layer the mean gate of the tokens; empty where there are none."""
-    trace = model(batch, trace=True).trace if tokens and "gates" in model.provides else None
+    has = tokens and "gates" in model.provides
+    trace = model(batch, trace=True, intervene=change).trace if has else None
     layers = () if trace is None else trace.layers
     return [float(layer.gates[0, list(tokens)].mean()) for layer in layers if layer.gates is not None]

@@ -1,9 +1,9 @@
-"""What a run lends to whoever explains its answers: how to ask it, and of which class."""
+"""What a run lends to whoever explains its answers: how to ask it, of which class, and with what changed inside."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -15,16 +15,24 @@ from core.interpret.gradients import Target
 from core.interpret.sentence import SentenceView
 from core.interpret.unknown import unknown_note
 from core.models.build import Model
+from core.models.trace import Intervene, Intervention
 from core.numbers import count
 from core.text.tokenizer import Encoding, Tokenizer
+from core.text.typed import Span, shares, typed_words, without
+
+UNCHANGED = Intervention()
+HALF = 0.5
+"""Share of the characters of a token with which it goes when a word goes."""
 
 
 @dataclass(frozen=True)
 class Reader:
     """A run, as far as explaining needs it."""
 
-    predict: Callable[[Sequence[str]], Predictions]
+    predict: Callable[..., Predictions]
+    """Of texts, and where something is changed inside `intervene`: for all of them or for each."""
     inspect: Callable[[str], SentenceView]
+    """With the same change inside."""
     model: Model
     tokenizer: Tokenizer
     classes: tuple[str, ...]
@@ -34,6 +42,42 @@ class Reader:
     """Of the network, where TF-IDF is mixed into its answers."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
     """Of several labels per text: above which probability a text has each; 0.5 of one that is not named."""
+
+    change: Intervention = UNCHANGED
+    """Inside the model, whenever it reads the text or what is left of it; its tokens are those of the whole text."""
+
+    def ask(self, text: str, gone: Sequence[Collection[Span]] = ((),)) -> Predictions:
+        """What it says of a text without some of its words, a row for each of `gone`: as it is changed inside.
+
+        A change at a token follows the token, and goes with it.
+
+        Raises:
+            InputError: the change names something that the model does not have.
+        """
+        texts = [without(text, words) for words in gone]
+        if self.intervene is None:
+            return self.predict(texts)
+        intervene: Intervene = self.intervene
+        if self.change.gates or self.change.pieces_off:
+            intervene = self._followed(text, gone, texts)
+        return self.predict(texts, intervene=intervene)
+
+    @property
+    def intervene(self) -> Intervention | None:
+        """The change, as a model takes it; None: there is none."""
+        return None if self.change == UNCHANGED else self.change
+
+    def _followed(self, text: str, gone: Sequence[Collection[Span]], texts: Sequence[str]) -> list[Intervention]:
+        """The change for each text that is left of one."""
+        words, whole = typed_words(text), self.tokenizer.encode(text)
+        belongs = shares(text, words, whole.offsets, self.tokenizer.config)
+        places, found = {word: place for place, word in enumerate(words)}, []
+        for left, cut in zip(texts, gone, strict=True):
+            away = belongs[[places[word] for word in cut]].sum(0) > HALF
+            kept = np.flatnonzero(~away).tolist()
+            now = self.tokenizer.encode(left).tokens
+            found.append(_moved(self.change, _places([whole.tokens[i] for i in kept], kept, now), self.model.first))
+        return found
 
     def check(self, target: str) -> None:
         """Whether a class is one of its own; empty: nobody asked for one.
@@ -72,3 +116,31 @@ class Reader:
     def named(self, said: Predictions) -> dict[str, float]:
         """By class name the probabilities of the first row."""
         return dict(zip(self.classes, map(float, said.probabilities[0]), strict=True))
+
+
+def _places(before: Sequence[str], places: Sequence[int], now: Sequence[str]) -> dict[int, int]:
+    """Where tokens that stood at these places stand now: the same from the front, and the rest from the back."""
+    found: dict[int, int] = {}
+    for at, (old, new) in enumerate(zip(before, now, strict=False)):
+        if old != new:
+            break
+        found[places[at]] = at
+    fixed = len(found)
+    for back in range(1, min(len(before), len(now)) - fixed + 1):
+        if before[-back] != now[-back]:
+            break
+        found[places[-back]] = len(now) - back
+    return found
+
+
+def _moved(change: Intervention, places: Mapping[int, int], first: int) -> Intervention:
+    """The same change of a text whose tokens stand elsewhere; `first` is the place of the first of them."""
+
+    def place(token: int) -> int | None:
+        return token if token < first else None if (now := places.get(token - first)) is None else first + now
+
+    return replace(
+        change,
+        gates=tuple((layer, now, value) for layer, token, value in change.gates if (now := place(token)) is not None),
+        pieces_off=frozenset((now, piece) for token, piece in change.pieces_off if (now := place(token)) is not None),
+    )

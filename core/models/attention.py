@@ -89,8 +89,8 @@ class Attention(nn.Module):
         if self.head_norm is not None:
             out = self.head_norm(out) * self.mixing.scale
         if changes is not None:
-            left = _token_mean(out, reading.keep) * changes.means(out)
-            out = torch.where(changes.loud_heads(H, out.device), out, left)
+            off, level = changes.silent_heads(H, out.device)
+            out = torch.where(off | level, _token_mean(out, reading.keep) * level, out)
         y = self.out(out.transpose(1, 2).reshape(B, L, d))
         if not trace:
             return y, None
@@ -168,9 +168,8 @@ class Attention(nn.Module):
             c = c / c.abs().sum(1, keepdim=True)
         if changes is None:
             return c, None
-        loud = changes.loud_maps(self.components, self.heads, c.device)
-        left = ~loud * changes.means(c)[..., None]  # (R, N, H, 1, 1)
-        return c * loud, c * left if bool(left.any()) else None
+        off, level = changes.silent_maps(self.components, self.heads, c.device)
+        return c * ~(off | level), c * level if bool(level.any()) else None
 
 
 def _append(x: Tensor, columns: list[Tensor]) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import torch
 from torch import Tensor
@@ -36,29 +36,19 @@ class Changes:
             c[self._texts(row), component] = sign * value
         return c
 
-    def loud_maps(self, components: int, heads: int, device: torch.device) -> Tensor:
-        """(R, N, H, 1, 1) bool: False where a component, or one in one head, is off."""
-        layer = self.layer
-        loud = [
-            [
-                [
-                    (layer, i) not in each.components_off and (layer, head, i) not in each.maps_off
-                    for head in range(heads)
-                ]
-                for i in range(components)
-            ]
-            for each in self.each
-        ]
-        return torch.tensor(loud, device=device)[..., None, None]
+    def silent_maps(self, components: int, heads: int, device: torch.device) -> tuple[Tensor, Tensor]:
+        """(R, N, H, 1, 1) bool each: where a component, or one in one head, is off; where its mean alone stays."""
+        off = [self._maps(each.components_off, each.maps_off, components, heads) for each in self.each]
+        mean = [self._maps(each.components_mean, each.maps_mean, components, heads) for each in self.each]
+        return _apart(torch.tensor(off, device=device), torch.tensor(mean, device=device))
 
-    def loud_heads(self, heads: int, device: torch.device) -> Tensor:
-        """(R, H, 1, 1) bool: False where a head is off."""
-        loud = [[(self.layer, head) not in each.heads_off for head in range(heads)] for each in self.each]
-        return torch.tensor(loud, device=device)[..., None, None]
-
-    def means(self, like: Tensor) -> Tensor:
-        """(R, 1, 1, 1): 1 where what is off leaves its mean, 0 where it leaves nothing."""
-        return like.new_tensor([each.silence == "mean" for each in self.each]).view(-1, 1, 1, 1)
+    def silent_heads(self, heads: int, device: torch.device) -> tuple[Tensor, Tensor]:
+        """(R, H, 1, 1) bool each: where a head is off; where its mean alone stays."""
+        off, mean = (
+            torch.tensor([[(self.layer, head) in each for head in range(heads)] for each in named], device=device)
+            for named in zip(*((each.heads_off, each.heads_mean) for each in self.each), strict=True)
+        )
+        return _apart(off, mean)
 
     def gates(self, log_gate: Tensor) -> Tensor:
         """(B, L) with the logarithms of the gates that are replaced; 0 where one is closed, which `closed` does."""
@@ -87,8 +77,18 @@ class Changes:
             if self._here(at)
         ]
 
+    def _maps(
+        self, whole: Container[tuple[int, int]], single: Container[tuple[int, int, int]], components: int, heads: int
+    ) -> list[list[bool]]:
+        layer = self.layer
+        return [[(layer, i) in whole or (layer, head, i) in single for head in range(heads)] for i in range(components)]
+
     def _here(self, layer: int) -> bool:
         return layer == self.layer
 
     def _texts(self, row: int) -> slice | int:
         return slice(None) if len(self.each) == 1 else row
+
+
+def _apart(off: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
+    return off[..., None, None], (mean & ~off)[..., None, None]

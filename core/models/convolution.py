@@ -10,7 +10,7 @@ from core.models.dropout import Dropout
 from core.models.head import Convolution, Head
 from core.models.plain import Plain
 from core.models.provides import BASELINES
-from core.models.trace import Batch, HeadTrace, Intervention, Output, Trace
+from core.models.trace import Batch, HeadTrace, Intervene, Output, Trace
 
 
 class ConvolutionClassifier(Plain):
@@ -49,7 +49,7 @@ class ConvolutionClassifier(Plain):
         batch: Batch,
         *,
         trace: bool = False,
-        intervene: Intervention | None = None,
+        intervene: Intervene = None,
         embedded: Tensor | None = None,
     ) -> Output:
         """Classify a batch; a trace holds the embeddings and the value of each filter at each token.

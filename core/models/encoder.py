@@ -17,7 +17,7 @@ from core.models.head import Head
 from core.models.ngrams import CharacterNGrams, silenced
 from core.models.positions import CLASS_TAG, PolarityAware, Sinusoidal
 from core.models.terms import NEUTRAL, Reading
-from core.models.trace import Batch, Intervention, LayerTrace, Output, Trace
+from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output, Trace
 
 
 class Layer(nn.Module):
@@ -110,7 +110,7 @@ class EncoderClassifier(nn.Module):
         batch: Batch,
         *,
         trace: bool = False,
-        intervene: Intervention | Sequence[Intervention] | None = None,
+        intervene: Intervene = None,
         similarity: bool = False,
         embedded: Tensor | None = None,
     ) -> Output:
@@ -165,7 +165,7 @@ class EncoderClassifier(nn.Module):
         """(B, L, d): each token of the batch as the head reads it, a class token left out."""
         completed, _ = self._complete(batch)
         x, _ = self._read(self._enter(self.embed(completed), completed), completed, trace=False, intervene=())
-        return x if self.class_token is None else x[:, 1:]
+        return x[:, self.first :]
 
     def lambdas(self) -> list[Tensor | None]:
         """Per layer (N-1, S), or None where lambda depends on the input; an empty list for plain attention."""
@@ -193,6 +193,11 @@ class EncoderClassifier(nn.Module):
     def subtracts(self) -> bool:
         """Whether further components are taken away from the first."""
         return self._attentions[0].mixing.sign < 0
+
+    @property
+    def first(self) -> int:
+        """The place of the first token of a text: behind a class token, where there is one."""
+        return int(self.class_token is not None)
 
     @property
     def heads(self) -> int:
@@ -246,7 +251,7 @@ class EncoderClassifier(nn.Module):
 
     def _enter(self, x: Tensor, batch: Batch, embedded: Tensor | None = None) -> Tensor:
         """x (B, L, d) of a completed batch with its class token and positions, words replaced by `embedded`."""
-        first = int(self.class_token is not None)
+        first = self.first
         if embedded is not None:
             x = torch.cat([x[:, :first], embedded, x[:, first + embedded.shape[1] :]], 1)
         if self.class_token is not None:
@@ -257,14 +262,15 @@ class EncoderClassifier(nn.Module):
 
     def _check(self, intervene: Intervention, batch: Batch) -> None:
         attention, length = self._attentions[0], batch.ids.shape[1]
+        maps = intervene.maps_off | intervene.maps_mean
         if intervene.pieces_off:
             self._check_pieces(intervene, batch)
         limits = (
             ("component", attention.components, [(layer, i) for layer, i, _ in intervene.lambdas]),
-            ("component", attention.components, intervene.components_off),
-            ("head", attention.heads, intervene.heads_off),
-            ("head", attention.heads, [(layer, head) for layer, head, _ in intervene.maps_off]),
-            ("component", attention.components, [(layer, i) for layer, _, i in intervene.maps_off]),
+            ("component", attention.components, intervene.components_off | intervene.components_mean),
+            ("head", attention.heads, intervene.heads_off | intervene.heads_mean),
+            ("head", attention.heads, [(layer, head) for layer, head, _ in maps]),
+            ("component", attention.components, [(layer, i) for layer, _, i in maps]),
             ("lexical term", 1, [(layer, 0) for layer in intervene.lexical_off]),
             ("token", length, [(layer, i) for layer, i, _ in intervene.gates]),
         )

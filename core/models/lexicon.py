@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from core.models.plain import Plain
 from core.models.provides import BASELINES
-from core.models.trace import Batch, Intervention, Output, Trace
+from core.models.trace import Batch, Intervene, Output, Trace
 
 
 class LexiconClassifier(Plain):
@@ -26,7 +26,7 @@ class LexiconClassifier(Plain):
         self.weight = nn.Parameter(torch.zeros(2, classes))
         self.bias = nn.Parameter(torch.zeros(classes))
 
-    def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervention | None = None) -> Output:
+    def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
         """Classify a batch that carries polarities; `pooled` is (B, 2), and a trace holds the valences.
 
         Raises:

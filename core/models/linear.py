@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from core.models.plain import Plain
 from core.models.provides import BASELINES
-from core.models.trace import Batch, Intervention, Output
+from core.models.trace import Batch, Intervene, Output
 
 
 class BagOfNgrams(Plain):
@@ -29,7 +29,7 @@ class BagOfNgrams(Plain):
         self.weight = nn.Parameter(torch.zeros(vocabulary, classes))
         self.bias = nn.Parameter(torch.zeros(classes))
 
-    def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervention | None = None) -> Output:
+    def forward(self, batch: Batch, *, trace: bool = False, intervene: Intervene = None) -> Output:
         """Classify a batch; there is nothing inside to trace, and `pooled` is the logits.
 
         Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from core.exceptions import InputError
-from core.models.trace import Intervention
+from core.models.trace import Intervene, Intervention
 
 
 class Plain(nn.Module):
@@ -14,6 +14,8 @@ class Plain(nn.Module):
     provides: frozenset[str]
     scale = 1.0
     """Of the embedding, where there is one."""
+    first = 0
+    """The place of the first token of a text."""
 
     def lambdas(self) -> list[Tensor | None]:
         """None of the layers has one: an empty list."""
@@ -27,7 +29,7 @@ class Plain(nn.Module):
         """No learned number stands for itself."""
         return {}
 
-    def check(self, *, trace: bool, intervene: Intervention | None) -> None:
+    def check(self, *, trace: bool, intervene: Intervene) -> None:
         """What every model refuses, and an intervention that would change something.
 
         Raises:
@@ -36,5 +38,6 @@ class Plain(nn.Module):
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
-        if intervene is not None and intervene != Intervention():
+        changes = (intervene,) if isinstance(intervene, Intervention) else intervene or ()
+        if any(each != Intervention() for each in changes):
             raise InputError("this model has no attention: there is no head, component or lambda to change")

@@ -10,7 +10,7 @@ from core.models.dropout import Dropout
 from core.models.head import Head
 from core.models.plain import Plain
 from core.models.provides import BASELINES
-from core.models.trace import Batch, Intervention, Output, Trace
+from core.models.trace import Batch, Intervene, Output, Trace
 
 
 class BiLSTM(Plain):
@@ -48,7 +48,7 @@ class BiLSTM(Plain):
         batch: Batch,
         *,
         trace: bool = False,
-        intervene: Intervention | None = None,
+        intervene: Intervene = None,
         embedded: Tensor | None = None,
     ) -> Output:
         """Classify a batch; a trace holds the embeddings, and `embedded` stands in place of `embed(batch)`.

@@ -5,9 +5,9 @@ Letters used in every room: B batch, L tokens, H heads, N components, C classes,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -141,9 +141,13 @@ class Intervention:
     """(layer, component): this component's coefficient is 0."""
     maps_off: frozenset[tuple[int, int, int]] = frozenset()
     """(layer, head, component): this component's coefficient is 0 in this head."""
-    silence: Literal["zero", "mean"] = "zero"
-    """What a head, component or map that is off leaves behind: nothing, or at every token the mean of what it says
-    there over the tokens of the text."""
+    heads_mean: frozenset[tuple[int, int]] = frozenset()
+    """(layer, head): at every token the mean of what this head says over the tokens of the text. What is off as well
+    stays off; so with the next two."""
+    components_mean: frozenset[tuple[int, int]] = frozenset()
+    """(layer, component): the same of a component."""
+    maps_mean: frozenset[tuple[int, int, int]] = frozenset()
+    """(layer, head, component): the same of one component in one head."""
     gates: tuple[tuple[int, int, float], ...] = ()
     """(layer, token, value in [0, 1]): use this gate in place of the learned one; 0 hides the token as padding is."""
     pieces_off: frozenset[tuple[int, int]] = frozenset()
@@ -156,3 +160,7 @@ class Intervention:
     def lexical_factor(self, layer: int) -> float:
         """On the added lexical term of a layer."""
         return 0.0 if layer in self.lexical_off else self.lexical_scale
+
+
+Intervene = Intervention | Sequence[Intervention] | None
+"""What is changed: nothing, the same in all texts of a batch, or something else in each."""

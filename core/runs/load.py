@@ -12,17 +12,18 @@ from core.evaluation.mix import Mix
 from core.evaluation.predict import Predictions, predict_texts
 from core.evaluation.yardstick import CHARACTERS
 from core.exceptions import RunDamaged
-from core.interpret.explain import Explanation, explain
+from core.interpret.explain import Explanation, Methods, explain, side_by_side
 from core.interpret.flip import MOST_READINGS, Search, search
 from core.interpret.lambdas import UNTOUCHED, LambdaCurves, lambda_curves
 from core.interpret.parts import Parts, parts
-from core.interpret.reader import Reader
+from core.interpret.reader import UNCHANGED, Reader
+from core.interpret.reading import OnProgress, silent
 from core.interpret.sentence import SentenceView, inspect_text
 from core.interpret.stages import Steps
 from core.interpret.steps import steps
 from core.models.build import Model, build
 from core.models.config import ModelConfig
-from core.models.trace import Intervention
+from core.models.trace import Intervene, Intervention
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.runs.weights import read_weights
@@ -50,11 +51,21 @@ class LoadedRun:
         weight = self.record.mix_weight
         return None if weight is None else Mix(*read_mixed_in(self.folder, self.record), weight)
 
-    def predict(self, texts: Sequence[str]) -> Predictions:
-        """What it says of texts, in their order, empty ones included; probabilities at the temperature of the run."""
+    def predict(self, texts: Sequence[str], *, intervene: Intervene = None, unmixed: bool = False) -> Predictions:
+        """What it says of texts, in their order, empty ones included; probabilities at the temperature of the run.
+
+        Args:
+            texts: any.
+            intervene: what is changed inside the network, for all texts or for each.
+            unmixed: say what the network alone does, where something is mixed in.
+
+        Raises:
+            InputError: an intervention names something the model does not have.
+            RunDamaged: a file of what is mixed in is missing or cannot be read.
+        """
         task = self.record.task
-        found = predict_texts(self.model, self.tokenizer, texts, task=task)
-        if self.mix is not None:
+        found = predict_texts(self.model, self.tokenizer, texts, task=task, intervene=intervene)
+        if self.mix is not None and not unmixed:
             found = self.mix.into(found, texts, task)
         return found.at(self.record.temperature, task)
 
@@ -80,21 +91,51 @@ class LoadedRun:
             unmixed=unmixed,
         )
 
-    def explain(self, text: str, method: str = "deletion", target: str = "") -> Explanation:
+    def explain(
+        self,
+        text: str,
+        method: str = "deletion",
+        target: str = "",
+        intervene: Intervention | None = None,
+        *,
+        unmixed: bool = False,
+    ) -> Explanation:
         """What each word does to the log-odds of a class, by one of `core.interpret.explain.METHODS`.
 
-        Raises:
-            InputError: no such method or class, or one that this model cannot be explained by.
-        """
-        return explain(self._reader, text, method, target)
-
-    def parts(self, text: str, target: str = "") -> Parts:
-        """What silencing each part of the model does to the log-odds of a class.
+        With `intervene` and `unmixed` as the model that is changed so reads the text, and what is left of it.
 
         Raises:
-            InputError: no such class, or a model without attention.
+            InputError: no such method or class, one that this model cannot be explained by, or an intervention that
+                names something the model does not have.
         """
-        return parts(self._reader, text, target)
+        return explain(self.reader(intervene, unmixed=unmixed), text, method, target)
+
+    def side_by_side(
+        self,
+        text: str,
+        target: str = "",
+        intervene: Intervention | None = None,
+        *,
+        unmixed: bool = False,
+        named: Sequence[str] = (),
+        on_progress: OnProgress = silent,
+    ) -> Iterator[Methods]:
+        """The same by every method, or by some that are named, one more with each step, and how far they agree.
+
+        Raises:
+            InputError: no such class, or an intervention that names something the model does not have.
+        """
+        return side_by_side(self.reader(intervene, unmixed=unmixed), text, target, named, on_progress)
+
+    def parts(
+        self, text: str, target: str = "", intervene: Intervention | None = None, *, unmixed: bool = False
+    ) -> Parts:
+        """What silencing each part of the model does to the log-odds of a class, besides what is changed.
+
+        Raises:
+            InputError: no such class, a model without attention, or an intervention that names something it lacks.
+        """
+        return parts(self.reader(intervene, unmixed=unmixed), text, target)
 
     def lambdas(
         self, text: str, target: str = "", change: Intervention = UNTOUCHED, *, unmixed: bool = False
@@ -108,7 +149,7 @@ class LoadedRun:
         starts = first.get("lambda") or () if first.get("step") == 0 else ()
         known = () if any(value is None for layer in starts for value in layer) else starts
         attention = self.record.config.model.attention
-        return lambda_curves(self._reader, text, attention, target, starts=known, change=change, unmixed=unmixed)
+        return lambda_curves(self.reader(), text, attention, target, starts=known, change=change, unmixed=unmixed)
 
     def steps(
         self, text: str, layer: int | None = None, head: int | None = None, component: int | None = None
@@ -119,7 +160,7 @@ class LoadedRun:
             InputError: the model has no such layer, head or component.
             NotAvailable: the text has no token, or too many.
         """
-        return steps(self._reader, text, layer, head, component)
+        return steps(self.reader(), text, layer, head, component)
 
     def flips(
         self,
@@ -133,21 +174,22 @@ class LoadedRun:
         Raises:
             InputError: no such class, or a number of readings that cannot be.
         """
-        return search(self._reader, text, target, readings, stopped)
+        return search(self.reader(), text, target, readings, stopped)
 
-    @property
-    def _reader(self) -> Reader:
+    def reader(self, intervene: Intervention | None = None, *, unmixed: bool = False) -> Reader:
+        """What it lends to whoever explains its answers, as trained or changed inside."""
         record = self.record
         return Reader(
-            predict=self.predict,
-            inspect=self.inspect,
+            predict=functools.partial(self.predict, unmixed=unmixed),
+            inspect=functools.partial(self.inspect, intervene=intervene, unmixed=unmixed),
             model=self.model,
             tokenizer=self.tokenizer,
             classes=record.classes,
             task=record.task,
             temperature=record.temperature,
-            mix_weight=record.mix_weight,
+            mix_weight=None if unmixed else record.mix_weight,
             thresholds=record.tuned_thresholds or {},
+            change=intervene or UNCHANGED,
         )
 
 

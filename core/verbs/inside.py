@@ -14,9 +14,12 @@ from core.runs.store import RunStore
 from core.verbs.prediction import OnProgress, answer
 
 if TYPE_CHECKING:
+    from core.interpret.explain import Explanation, Word
     from core.interpret.flip import Flip, Move
     from core.interpret.sentence import SentenceView
     from core.interpret.stages import Matrix
+    from core.models.trace import Intervention
+    from core.runs.load import LoadedRun
 
 MIXED = "mix"
 """In place of a word and its piece: what is mixed into the answer."""
@@ -26,7 +29,14 @@ Without = Sequence[tuple[str, str] | str]
 """What is silenced: (word, piece), wherever they stand, or `mix`."""
 
 
-def sentence(run: str, text: str, store: RunStore | None = None, *, without: Without = ()) -> SentenceView:
+def sentence(
+    run: str,
+    text: str,
+    store: RunStore | None = None,
+    *,
+    without: Without = (),
+    intervene: Intervention | None = None,
+) -> SentenceView:
     """One text as a run reads it: tokens, probabilities and everything inside the model, as arrays.
 
     Args:
@@ -35,11 +45,21 @@ def sentence(run: str, text: str, store: RunStore | None = None, *, without: Wit
         store: where runs live.
         without: (word, piece) to silence, wherever they stand: character n-grams, of a model that reads them; `mix`:
             TF-IDF is taken out of the answer, of a run that mixes it in.
+        intervene: what else is changed inside: a `core.models.trace.Intervention`.
 
     Raises:
-        InputError: no such run; or no such word or piece in the text, or nothing is mixed in.
+        InputError: no such run; or no such word or piece in the text, nothing is mixed in, or an intervention that
+            names what the model does not have.
         RunDamaged: a file of the run is missing or cannot be read.
     """
+    loaded, change, unmixed = _changed(run, text, store, without, intervene)
+    return loaded.inspect(text, change, unmixed=unmixed)
+
+
+def _changed(
+    run: str, text: str, store: RunStore | None, without: Without, intervene: Intervention | None
+) -> tuple[LoadedRun, Intervention | None, bool]:
+    """A run with what is changed in it when it reads a text, and whether what is mixed in is taken out."""
     from core.models.trace import Intervention
     from core.runs.load import load_run
 
@@ -49,10 +69,10 @@ def sentence(run: str, text: str, store: RunStore | None = None, *, without: Wit
         raise InputError(f"--without {strange[0]}: write word=piece, or {MIXED}")
     if unmixed and loaded.mix is None:
         raise InputError(f"--without {MIXED}: nothing is mixed into the answers of run '{run}'")
-    view = loaded.inspect(text, unmixed=unmixed)
     if not pieces:
-        return view
-    return loaded.inspect(text, Intervention(pieces_off=_silenced(run, view, pieces)), unmixed=unmixed)
+        return loaded, intervene, unmixed
+    change, off = intervene or Intervention(), _silenced(run, loaded.inspect(text), pieces)
+    return loaded, dataclasses.replace(change, pieces_off=change.pieces_off | off), unmixed
 
 
 def inspect(
@@ -60,6 +80,7 @@ def inspect(
     text: str,
     *,
     without: Without = (),
+    intervene: Intervention | None = None,
     html: Path | None = None,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
@@ -74,7 +95,7 @@ def inspect(
     from core.interpret.unknown import unknown_note
 
     store = store or RunStore()
-    view, record = sentence(run, text, store, without=without), store.read(run)
+    view, record = sentence(run, text, store, without=without, intervene=intervene), store.read(run)
     said = answer(record, view.probabilities)
     if html is not None:
         labels = said.get("labels_tuned", said.get("labels"))
@@ -112,7 +133,14 @@ def _silenced(run: str, view: SentenceView, without: Sequence[tuple[str, str]]) 
 
 
 def explain(
-    run: str, text: str, *, method: str = "deletion", target: str = "", store: RunStore | None = None
+    run: str,
+    text: str,
+    *,
+    method: str = "deletion",
+    target: str = "",
+    without: Without = (),
+    intervene: Intervention | None = None,
+    store: RunStore | None = None,
 ) -> dict[str, Any]:
     """What each word of a text does to the log-odds of a class.
 
@@ -126,6 +154,9 @@ def explain(
             input) and `integrated` where a model reads vectors of words, `attention` (how much the word is read in the
             last layer) and `collapse` (in the first) where it has attention.
         target: a class; empty: the one with the highest probability.
+        without: what is silenced inside, as in `sentence`: all that is said is then of the model that is changed so,
+            also where it reads what is left of the text.
+        intervene: what else is changed inside. A change at a token follows the token, and goes with it.
         store: where runs live.
 
     Returns:
@@ -135,36 +166,116 @@ def explain(
         `attention`, None where there is none; `note`.
 
     Raises:
-        InputError: no such run, method or class, or a method for another kind of model; says which there are.
+        InputError: no such run, method or class, or a method for another kind of model; says which there are. Of
+            `without` and `intervene` as `sentence`.
         RunDamaged: a file of the run is missing or cannot be read.
     """
-    from dataclasses import asdict
-
-    from core.runs.load import load_run
-
-    loaded = load_run(store or RunStore(), run)
-    found = loaded.explain(text, method, target)
+    loaded, change, unmixed = _changed(run, text, store, without, intervene)
+    found = loaded.explain(text, method, target, change, unmixed=unmixed)
     return {
         "run": run,
         "text": text,
         "method": method,
-        "target": found.target,
-        "prediction": answer(loaded.record, found.probabilities),
-        "log_odds": found.log_odds,
-        "words": [{key: value for key, value in asdict(word).items() if value is not None} for word in found.words],
-        "completeness": None if found.completeness is None else asdict(found.completeness),
+        **_whole(loaded, found),
+        "words": [
+            {key: value for key, value in dataclasses.asdict(word).items() if value is not None} for word in found.words
+        ],
+        "completeness": None if found.completeness is None else dataclasses.asdict(found.completeness),
         "agreement": found.agreement,
         "note": found.note,
     }
 
 
-def parts(run: str, text: str, *, target: str = "", store: RunStore | None = None) -> dict[str, Any]:
+def _whole(loaded: LoadedRun, found: Explanation) -> dict[str, Any]:
+    """What the text comes to with all its words."""
+    said = answer(loaded.record, found.probabilities)
+    return {"target": found.target, "prediction": said, "log_odds": found.log_odds}
+
+
+def methods(
+    run: str,
+    text: str,
+    *,
+    target: str = "",
+    without: Without = (),
+    intervene: Intervention | None = None,
+    on_progress: OnProgress | None = None,
+    store: RunStore | None = None,
+) -> dict[str, Any]:
+    """What each word of a text does to the log-odds of a class by every method, and how far each two agree.
+
+    Args:
+        run: its name.
+        text: any.
+        target: a class; empty: the one with the highest probability.
+        without: what is silenced inside, as in `explain`; so is `intervene`.
+        intervene: what else is changed inside.
+        on_progress: told which method is at work, and how far it is, where that is known.
+        store: where runs live.
+
+    Returns:
+        `run`, `text`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the text as typed) and
+        `pushes` by method; `methods`: by name `completeness` as in `explain`, and by `shapley` the standard `errors`;
+        `left_out`: why there is none of the others, by name; `agreement`: `first`, `second` and Spearman's `rho` of
+        each pair (of sizes, where one is `attention` or `collapse`; None: fewer than three words, or all alike);
+        `most_read` and `most_needed`: the word that receives most attention in the last layer, and the one whose
+        deletion moves the log-odds most, None where there is none; `note`.
+
+    Raises:
+        InputError: no such run or class; of `without` and `intervene` as `sentence`.
+        RunDamaged: a file of the run is missing or cannot be read.
+    """
+    loaded, change, unmixed = _changed(run, text, store, without, intervene)
+    tell = on_progress or (lambda method, share: None)
+    *_, found = loaded.side_by_side(text, target, change, unmixed=unmixed, on_progress=tell)
+    by, first = found.by, found.by["deletion"]
+    return {
+        "run": run,
+        "text": text,
+        **_whole(loaded, first),
+        "words": [
+            {**_place(word), "pushes": {name: each.words[place].push for name, each in by.items()}}
+            for place, word in enumerate(first.words)
+        ],
+        "methods": {name: _checked(each) for name, each in by.items()},
+        "left_out": found.left_out,
+        "agreement": [{"first": a, "second": b, "rho": rho} for (a, b), rho in found.agreement.items()],
+        "most_read": found.most_read and _place(found.most_read),
+        "most_needed": found.most_needed and _place(found.most_needed),
+        "note": found.note,
+    }
+
+
+def _place(word: Word) -> dict[str, Any]:
+    return {"word": word.word, "start": word.start, "end": word.end}
+
+
+def _checked(found: Explanation) -> dict[str, Any]:
+    """What is known of the errors of a method."""
+    complete, errors = found.completeness, [word.error for word in found.words if word.error is not None]
+    return {
+        "completeness": None if complete is None else dataclasses.asdict(complete),
+        **({"errors": errors} if errors else {}),
+    }
+
+
+def parts(
+    run: str,
+    text: str,
+    *,
+    target: str = "",
+    without: Without = (),
+    intervene: Intervention | None = None,
+    store: RunStore | None = None,
+) -> dict[str, Any]:
     """What silencing each part of a model does to the log-odds of a class, one at a time.
 
     Args:
         run: its name.
         text: any.
         target: a class; empty: the one with the highest probability.
+        without: what is silenced inside, as in `explain`: each part is silenced besides.
+        intervene: what else is changed inside.
         store: where runs live.
 
     Returns:
@@ -174,15 +285,11 @@ def parts(run: str, text: str, *, target: str = "", store: RunStore | None = Non
         log-odds where it says nothing, or at every token its mean over the tokens; `note`.
 
     Raises:
-        InputError: no such run or class, or a model without attention.
+        InputError: no such run or class, or a model without attention; of `without` and `intervene` as `sentence`.
         RunDamaged: a file of the run is missing or cannot be read.
     """
-    from dataclasses import asdict
-
-    from core.runs.load import load_run
-
-    loaded = load_run(store or RunStore(), run)
-    found = loaded.parts(text, target)
+    loaded, change, unmixed = _changed(run, text, store, without, intervene)
+    found = loaded.parts(text, target, change, unmixed=unmixed)
     return {
         "run": run,
         "text": text,
@@ -190,7 +297,9 @@ def parts(run: str, text: str, *, target: str = "", store: RunStore | None = Non
         "prediction": answer(loaded.record, found.probabilities),
         "log_odds": found.log_odds,
         "tokens": list(found.tokens),
-        "parts": [{key: value for key, value in asdict(part).items() if value is not None} for part in found.parts],
+        "parts": [
+            {key: value for key, value in dataclasses.asdict(part).items() if value is not None} for part in found.parts
+        ],
         "note": found.note,
     }
 

@@ -15,7 +15,7 @@ from small_models import small
 
 from core.evaluation.predict import predict_texts
 from core.exceptions import InputError
-from core.interpret import explain as explaining
+from core.interpret import reading
 from core.interpret.explain import METHODS, Reader, explain, methods
 from core.interpret.received import received
 from core.interpret.sentence import inspect_text
@@ -99,7 +99,7 @@ def test_a_class_or_a_method_that_is_none_is_answered_with_the_list():
 
 @pytest.mark.parametrize("method", ["gradient", "integrated", "attention", "collapse"])
 def test_a_baseline_says_by_what_it_can_be_explained(method):
-    lacks = "has no attention" if method in explaining.READ else "reads no vectors of words"
+    lacks = "has no attention" if method in reading.READ else "reads no vectors of words"
     with pytest.raises(InputError, match=f"method '{method}': this model {lacks}; choose deletion or shapley$"):
         explain(bag(), "good", method)
 
@@ -190,7 +190,7 @@ def test_texts_of_no_word_and_of_one_have_an_explanation(method, text):
 def test_of_a_long_text_it_says_what_is_not_read_and_what_not_explained():
     text = " ".join(["good", "film"] * 200)
     found = explain(encoder(), text)
-    assert len(found.words) == explaining.MOST_WORDS == 300
+    assert len(found.words) == reading.MOST_WORDS == 300
     assert found.note == (
         "The model reads the first 12 tokens; 388 at the end are cut off. Explained are the first 300 of 400 words."
     )

@@ -115,7 +115,8 @@ def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(preset):
     for name, change in switches.items():
         part = by_place(found)[name]
         assert part.zero == pytest.approx(found.log_odds - odds(**change), abs=1e-4)
-        assert part.mean == pytest.approx(found.log_odds - odds(**change, silence="mean"), abs=1e-4)
+        mean = {name.replace("off", "mean"): named for name, named in change.items()}
+        assert part.mean == pytest.approx(found.log_odds - odds(**mean), abs=1e-4)
     gates = [part for part in found.parts if part.kind == "gate"]
     words = [place for place, token in enumerate(found.tokens) if token != CLASS_TOKEN]
     assert [part.token for part in gates] == ("gates" in model.provides) * (last + 1) * words

@@ -199,8 +199,8 @@ def different(config) -> list[Intervention]:
     found = [
         Intervention(),
         changes(config),
-        Intervention(maps_off=frozenset({(0, 1, last), (1, 0, 0)}), silence="mean"),
-        Intervention(heads_off=frozenset({(0, 0), (1, 1)}), silence="mean"),
+        Intervention(maps_mean=frozenset({(0, 1, last), (1, 0, 0)}), maps_off=frozenset({(0, 0, last)})),
+        Intervention(heads_mean=frozenset({(0, 0), (1, 1)})),
         Intervention(components_off=frozenset({(1, 0)})),
     ]
     if part.gate:
@@ -238,7 +238,7 @@ def test_interventions_are_one_for_all_texts_or_one_for_each(batch):
 
 @EVERY
 def test_a_head_that_is_off_may_leave_its_mean_over_the_tokens_of_each_text(config, batch):
-    model, off = make(config), Intervention(heads_off=frozenset({(0, 1)}), silence="mean")
+    model, off = make(config), Intervention(heads_mean=frozenset({(0, 1)}))
     traced, plain = model(batch, trace=True, intervene=off), model(batch, trace=True)
     torch.testing.assert_close(model(batch, intervene=off).logits, traced.logits, atol=1e-12, rtol=1e-12)
     before, now = (each.trace.layers[0].head_outputs for each in (plain, traced))
@@ -253,7 +253,7 @@ def test_a_head_that_is_off_may_leave_its_mean_over_the_tokens_of_each_text(conf
 @pytest.mark.parametrize("preset", ["ndt-pm1-n3", "differential"])
 def test_a_map_that_is_off_may_leave_the_mean_of_what_it_says(preset, batch):
     model = make(small(PRESETS[preset].model))
-    off = Intervention(maps_off=frozenset({(0, 1, 1)}), components_off=frozenset({(0, 0)}), silence="mean")
+    off = Intervention(maps_mean=frozenset({(0, 1, 1)}), components_mean=frozenset({(0, 0)}))
     traced, plain = model(batch, trace=True, intervene=off), model(batch, trace=True).trace
     torch.testing.assert_close(model(batch, intervene=off).logits, traced.logits, atol=1e-12, rtol=1e-12)
     layer, block, keep = plain.layers[0], model.layers[0], plain.keep[0]

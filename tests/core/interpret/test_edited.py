@@ -1,0 +1,207 @@
+"""Pushes of words and parts under an edit: those of the model that is changed so, also where it reads what is left."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from small_models import small
+
+from core.evaluation.predict import predict_texts
+from core.exceptions import InputError
+from core.interpret.explain import METHODS, explain
+from core.interpret.parts import parts
+from core.interpret.push import log_odds
+from core.interpret.reader import UNCHANGED, Reader
+from core.interpret.received import received
+from core.interpret.sentence import inspect_text
+from core.models.build import build
+from core.models.linear import BagOfNgrams
+from core.models.presets import PRESETS
+from core.models.trace import Batch, Intervention
+from core.runs.load import load_run
+from core.runs.store import RunStore
+from core.text.config import TextConfig
+from core.text.token_table import one_text
+from core.text.tokenizers import fit_tokenizer
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+TEXT = "very very good , but never bad"
+CLASSES = ("bad", "good")
+
+
+def reader(preset, change=UNCHANGED, *, max_length=12, buckets=0, **other):
+    lexicon = "vader" if preset == "lexical-last" else ""
+    tokenizer = fit_tokenizer([TEXT], TextConfig(min_freq=1, max_length=max_length, lexicon=lexicon))
+    tokenizer.buckets = buckets
+    torch.manual_seed(0)
+    config = dataclasses.replace(small(PRESETS[preset].model), ngram_buckets=buckets, **other)
+    model = build(config, vocabulary=tokenizer.size, classes=2, max_length=max_length).eval()
+    return Reader(
+        predict=lambda texts, intervene=None: predict_texts(model, tokenizer, texts, intervene=intervene),
+        inspect=lambda text: inspect_text(model, tokenizer, CLASSES, text, intervene=change),
+        model=model,
+        tokenizer=tokenizer,
+        classes=CLASSES,
+        task="single",
+        temperature=1.0,
+        change=change,
+    )
+
+
+def odds(own, text, change):
+    view = inspect_text(own.model, own.tokenizer, CLASSES, text, intervene=change)
+    return float(log_odds(np.array(list(view.probabilities.values())), 1, "single"))
+
+
+def pushes(found):
+    return np.array([word.push for word in found.words])
+
+
+EDITS = {
+    "lambda": ("ndt-pm1-n3", Intervention(lambdas=((0, 1, 0.9), (1, 2, -0.5)))),
+    "head": ("ndt-01-n3", Intervention(heads_off=frozenset({(0, 1), (1, 0)}))),
+    "map": ("differential", Intervention(maps_off=frozenset({(1, 0, 1)}))),
+    "lexicon": ("lexical-last", Intervention(lexical_scale=0.5)),
+}
+
+
+@pytest.mark.parametrize("kind", EDITS)
+def test_a_word_pushes_the_edited_model_by_what_it_loses_without_the_word(kind):
+    preset, change = EDITS[kind]
+    own = reader(preset, change)
+    found, words = explain(own, TEXT, target="good"), TEXT.split()
+    assert found.log_odds == pytest.approx(odds(own, TEXT, change), abs=1e-5)
+    left = [" ".join(words[:place] + words[place + 1 :]) for place in range(len(words))]
+    expected = [found.log_odds - odds(own, text, change) for text in left]
+    np.testing.assert_allclose(pushes(found), expected, atol=1e-5)
+    assert np.abs(pushes(found) - pushes(explain(reader(preset), TEXT, target="good"))).max() > 1e-4
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_a_closed_gate_follows_its_token_and_goes_with_it(pooling):
+    first = int(pooling == "cls")
+    change = Intervention(gates=((0, first + 1, 0.0), (1, first + 4, 0.25)))  # the second `very`, and `but`
+    own = reader("sentiformer", change, pooling=pooling)
+    found, words = explain(own, TEXT, target="good"), TEXT.split()
+    for place in range(len(words)):
+        moved = tuple(
+            (layer, token - (place < token - first), value)
+            for layer, token, value in change.gates
+            if token - first != place
+        )
+        left = " ".join(words[:place] + words[place + 1 :])
+        expected = found.log_odds - odds(own, left, Intervention(gates=moved))
+        assert found.words[place].push == pytest.approx(expected, abs=1e-5)
+
+
+def test_of_a_text_that_was_cut_off_what_moves_up_is_not_edited():
+    change = Intervention(gates=((0, 2, 0.0),))
+    own = reader("sentiformer", change, max_length=4, pooling="mean")
+    found = explain(own, TEXT, target="good")
+    assert found.words[0].push == pytest.approx(
+        found.log_odds - odds(own, "very good , but never", Intervention(gates=((0, 1, 0.0),))), abs=1e-5
+    )
+    without_good = odds(own, "very very , but never", Intervention())
+    assert found.words[2].push == pytest.approx(found.log_odds - without_good, abs=1e-5)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls"])
+def test_a_silenced_piece_follows_its_word_and_gradients_know_it(pooling):
+    first = int(pooling == "cls")
+    change = Intervention(pieces_off=frozenset({(first + 2, 0), (first + 2, 1)}))  # of `good`
+    own = reader("vanilla", change, buckets=64, pooling=pooling)
+    found, plain = explain(own, TEXT, target="good"), reader("vanilla", buckets=64, pooling=pooling)
+    moved = Intervention(pieces_off=frozenset({(first + 1, 0), (first + 1, 1)}))
+    left = TEXT.removeprefix("very ")
+    assert found.words[0].push == pytest.approx(found.log_odds - odds(own, left, moved), abs=1e-5)
+    gone = odds(own, TEXT.replace("good ", ""), Intervention())
+    assert found.words[2].push == pytest.approx(found.log_odds - gone, abs=1e-5)
+    edited, trained = (pushes(explain(each, TEXT, "integrated", "good")) for each in (own, plain))
+    assert abs(edited[2] - trained[2]) > 1e-4
+
+
+@pytest.mark.parametrize("kind", EDITS)
+def test_gradients_are_those_of_the_edited_model_and_add_up(kind):
+    preset, change = EDITS[kind]
+    own = reader(preset, change)
+    found = explain(own, TEXT, "integrated", "good")
+    assert found.log_odds == pytest.approx(odds(own, TEXT, change), abs=1e-5)
+    whole = found.log_odds - found.completeness.at_reference
+    assert pushes(found).sum() == pytest.approx(whole + found.completeness.error, abs=1e-5)
+    batch = Batch.of(one_text(own.tokenizer.encode(TEXT)))
+    embedded = own.model.embed(batch).detach().requires_grad_()
+    logits = own.model(batch, intervene=change, embedded=embedded).logits[0]
+    (logits[1] - logits[0]).backward()
+    by_hand = (embedded.grad * embedded).sum(-1)[0].detach().numpy()
+    np.testing.assert_allclose(pushes(explain(own, TEXT, "gradient", "good")), by_hand, atol=1e-5)
+
+
+def test_a_head_that_is_off_reads_nothing():
+    change = Intervention(heads_off=frozenset({(1, 0)}), lambdas=((1, 1, 0.75),))
+    own = reader("ndt-pm1-n3", change)
+    view = own.inspect(TEXT)
+    heads = len(view.layers[1].combined)
+    assert view.layers[1].coefficients[1].mean() == pytest.approx(0.75)
+    expected = sum(received(view.layers[1].combined[head : head + 1]) for head in range(1, heads)) / heads
+    np.testing.assert_allclose(pushes(explain(own, TEXT, "attention")), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("preset", ["ndt-pm1-n3", "sentiformer", "lexical-last"])
+def test_a_part_is_silenced_besides_the_edit_and_what_is_off_has_no_push(preset):
+    gated, lexical = preset == "sentiformer", preset == "lexical-last"
+    change = Intervention(
+        heads_off=frozenset({(0, 1)}),
+        gates=((0, 1, 0.5), (1, 2, 0.0)) if gated else (),
+        lexical_off=frozenset({0}) if lexical else frozenset(),
+    )
+    own = reader(preset, change)
+    found = {
+        (part.kind, part.layer, part.head, part.component, part.token): part for part in parts(own, TEXT, "good").parts
+    }
+    whole = odds(own, TEXT, change)
+    for name in (("head", 0, 1, None, None), ("lexical", 0, None, None, None)):
+        if name in found:
+            assert (found[name].zero, found[name].mean) == pytest.approx((0, 0), abs=1e-6)
+    both = dataclasses.replace(change, heads_off=change.heads_off | {(1, 0)})
+    level = dataclasses.replace(change, heads_mean=frozenset({(1, 0)}))
+    head = found["head", 1, 0, None, None]
+    assert head.zero == pytest.approx(whole - odds(own, TEXT, both), abs=1e-5)
+    assert head.mean == pytest.approx(whole - odds(own, TEXT, level), abs=1e-5)
+    if gated:
+        closed = dataclasses.replace(change, gates=((1, 2, 0.0), (0, 1, 0.0)))
+        assert found["gate", 0, None, None, 1].zero == pytest.approx(whole - odds(own, TEXT, closed), abs=1e-5)
+        assert found["gate", 1, None, None, 2].zero == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_change_of_nothing_is_as_trained(method):
+    assert explain(reader("ndt-01-n3", Intervention()), TEXT, method) == explain(reader("ndt-01-n3"), TEXT, method)
+
+
+def test_what_the_model_does_not_have_cannot_be_changed():
+    with pytest.raises(InputError, match="head 9"):
+        explain(reader("vanilla", Intervention(heads_off=frozenset({(0, 9)}))), TEXT)
+    closed, model = reader("vanilla", Intervention(gates=((0, 1, 0.0),))), BagOfNgrams(vocabulary=50, classes=2).eval()
+
+    def predict(texts, intervene):
+        return predict_texts(model, closed.tokenizer, texts, intervene=intervene)
+
+    with pytest.raises(InputError, match="no attention: there is no head"):
+        explain(dataclasses.replace(closed, model=model, predict=predict), TEXT)
+
+
+def test_a_run_reads_as_edited_what_is_left_of_a_text():
+    loaded = load_run(RunStore(TRAINED), "starter-ndt-01-n3")
+    change = Intervention(heads_off=frozenset({(0, 0), (1, 1)}))
+    found = loaded.explain("not bad at all", "deletion", "positive", change)
+    places = {name: list(loaded.record.classes).index(name) for name in loaded.record.classes}
+
+    def said(text):
+        view = loaded.inspect(text, change)
+        return float(log_odds(np.array(list(view.probabilities.values())), places["positive"], "single"))
+
+    assert found.words[0].push == pytest.approx(said("not bad at all") - said("bad at all"), abs=1e-3)
