@@ -540,20 +540,20 @@ def _sentence(folder: str, run: str, weights: str, key: str, edits: Edits, _text
     return look_inside(_loaded(folder, run, weights), _text, edits)
 
 
-def pushed(run: str, text: str, target: str) -> Pushed:
-    """What each word of a text does to the log-odds of a class, as the run was trained.
+def pushed(run: str, text: str, target: str, edits: Edits = UNCHANGED) -> Pushed:
+    """What each word of a text does to the log-odds of a class, as the run was trained or with changes.
 
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
-    return _pushed(*_read_by(run, text), target, text)
+    return _pushed(*_read_by(run, text), target, edits, text)
 
 
 @st.cache_resource(max_entries=48, show_spinner="Leaving out one word after the other")
-def _pushed(folder: str, run: str, weights: str, key: str, target: str, _text: str) -> Pushed:
+def _pushed(folder: str, run: str, weights: str, key: str, target: str, edits: Edits, _text: str) -> Pushed:
     from dashboard.figures.files import push_words
 
-    return push_words(_loaded(folder, run, weights), _text, target)
+    return push_words(_loaded(folder, run, weights), _text, target, edits)
 
 
 def parts(run: str, text: str, target: str) -> Parts:

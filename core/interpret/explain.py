@@ -10,8 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
+import numpy as np
+
 from core.exceptions import InputError
-from core.interpret.most import largest
+from core.interpret.most import Most, most
 from core.interpret.reader import Reader
 from core.interpret.reading import Completeness, OnProgress, Reading, silent
 
@@ -65,6 +67,11 @@ class Explanation:
     note: str
     """What to know before reading it; empty: nothing."""
 
+    @property
+    def pushes(self) -> np.ndarray:
+        """(words,)."""
+        return np.array([word.push for word in self.words], np.float64)
+
 
 @dataclass(frozen=True)
 class Methods:
@@ -80,19 +87,11 @@ class Methods:
     """What to know before reading it; empty: nothing."""
 
     @property
-    def most_needed(self) -> Word | None:
-        """The word that pushes most by deletion, on whichever side."""
-        return self._largest("deletion")
-
-    @property
-    def most_read(self) -> Word | None:
-        """The word that receives most attention."""
-        return self._largest("attention")
-
-    def _largest(self, method: str) -> Word | None:
-        words = self.by[method].words if method in self.by else ()
-        place = largest([word.push for word in words])
-        return None if place is None else words[place]
+    def most(self) -> Most | None:
+        """The most read word and the most needed one; None where there are not two words, or no attention."""
+        if "attention" not in self.by or "deletion" not in self.by:
+            return None
+        return most(self.by["attention"].pushes, self.by["deletion"].pushes)
 
 
 def explain(reader: Reader, text: str, method: str = "deletion", target: str = "") -> Explanation:

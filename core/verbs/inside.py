@@ -219,7 +219,7 @@ def methods(
         `left_out`: why there is none of the others, by name; `agreement`: `first`, `second` and Spearman's `rho` of
         each pair (of sizes, where one is `attention` or `collapse`; None: fewer than three words, or all alike);
         `most_read` and `most_needed`: the word that receives most attention in the last layer, and the one whose
-        deletion moves the log-odds most, None where there is none; `note`.
+        deletion moves the log-odds most, None of fewer than two words or without attention; `note`.
 
     Raises:
         InputError: no such run or class; of `without` and `intervene` as `sentence`.
@@ -240,8 +240,8 @@ def methods(
         "methods": {name: _checked(each) for name, each in by.items()},
         "left_out": found.left_out,
         "agreement": [{"first": a, "second": b, "rho": rho} for (a, b), rho in found.agreement.items()],
-        "most_read": found.most_read and _place(found.most_read),
-        "most_needed": found.most_needed and _place(found.most_needed),
+        "most_read": found.most and _place(first.words[found.most.read]),
+        "most_needed": found.most and _place(first.words[found.most.needed]),
         "note": found.note,
     }
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from core.behaviour.judge import Judged
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
+    from core.models.trace import Intervention
     from core.runs.load import LoadedRun
     from core.runs.sides import Sides
     from dashboard.figures.pushed import Pushed
@@ -154,15 +155,15 @@ class Files:
 
         return look_inside(load_run(self.store, run), text, edits)
 
-    def pushed(self, run: str, text: str, target: str) -> Pushed:
-        """What each word of a text does to the log-odds of a class, as the run was trained.
+    def pushed(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> Pushed:
+        """What each word of a text does to the log-odds of a class, as the run was trained or with changes.
 
         Raises:
             RunDamaged: the weights or the tokenizer cannot be read.
         """
         from core.runs.load import load_run  # torch
 
-        return push_words(load_run(self.store, run), text, target)
+        return push_words(load_run(self.store, run), text, target, edits)
 
     def parts(self, run: str, text: str, target: str) -> Parts:
         """What each part of the model does to them, as the run was trained.
@@ -197,6 +198,11 @@ class Files:
 
 def look_inside(loaded: LoadedRun, text: str, edits: Edits) -> SentenceView:
     """One text as a loaded model reads it, with changes inside where there are any."""
+    return loaded.inspect(text, intervention(edits), unmixed=edits.unmixed)
+
+
+def intervention(edits: Edits) -> Intervention | None:
+    """What is changed inside the network."""
     from core.models.trace import Intervention  # torch
 
     change = Intervention(
@@ -208,16 +214,20 @@ def look_inside(loaded: LoadedRun, text: str, edits: Edits) -> SentenceView:
         lexical_scale=edits.lexical,
         pieces_off=frozenset(edits.pieces_off),
     )
-    return loaded.inspect(text, change if edits.inside else None, unmixed=edits.unmixed)
+    return change if edits.inside else None
 
 
-def push_words(loaded: LoadedRun, text: str, target: str) -> Pushed:
-    """The words of a text by leaving each out, and the tokens of its view that are theirs."""
+def push_words(loaded: LoadedRun, text: str, target: str, edits: Edits = UNCHANGED) -> Pushed:
+    """The words of a text by leaving each out, how much they are read, and the tokens of its view that are theirs."""
     from core.text.typed import shares
     from dashboard.figures.pushed import Pushed
 
-    found, view, encoding = loaded.explain(text, target=target), loaded.inspect(text), loaded.tokenizer.encode(text)
+    *_, methods = loaded.side_by_side(
+        text, target, intervention(edits), unmixed=edits.unmixed, named=("deletion", "attention")
+    )
+    found, view, encoding = methods.by["deletion"], loaded.inspect(text), loaded.tokenizer.encode(text)
     spans = [(word.start, word.end) for word in found.words]
     own = shares(text, spans, encoding.offsets, loaded.tokenizer.config)
     behind = bool(view.filled)
-    return Pushed(found, np.pad(own, ((0, 0), (len(view.tokens) - own.shape[1] - behind, behind))))
+    belongs = np.pad(own, ((0, 0), (len(view.tokens) - own.shape[1] - behind, behind)))
+    return Pushed(found, belongs, methods.by.get("attention"))

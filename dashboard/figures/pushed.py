@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from core.interpret.most import Most, most
+
 if TYPE_CHECKING:
     from core.interpret.explain import Explanation
 
@@ -20,6 +22,13 @@ class Pushed:
     found: Explanation
     belongs: NDArray[np.float64]
     """(words, tokens of the view): which part of each token is of each word."""
+    read: Explanation | None = None
+    """How much each word is read, by the method `attention`; None: the model has none, or the text is too long."""
+
+    @property
+    def most(self) -> Most | None:
+        """The most read word and the most needed one; None of fewer than two words, or without attention."""
+        return None if self.read is None else most(self.read.pushes, self.found.pushes)
 
 
 FAINTEST = 0.5

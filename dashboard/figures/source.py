@@ -139,8 +139,8 @@ class Reader(Protocol):
     def sentence(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
         """One text with its inside."""
 
-    def pushed(self, run: str, text: str, target: str) -> Pushed:
-        """What each word of a text does to the log-odds of a class, as the run was trained."""
+    def pushed(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> Pushed:
+        """What each word of a text does to the log-odds of a class, as the run was trained or with changes."""
 
     def parts(self, run: str, text: str, target: str) -> Parts:
         """What each part of the model does to them, as the run was trained."""

@@ -15,7 +15,7 @@ from core.runs.record import RunRecord
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import LAYER, MAP, chosen_map
-from dashboard.figures.numbers import number
+from dashboard.figures.numbers import count, number
 from dashboard.figures.pushed import Pushed, full_colour
 from dashboard.figures.sentence import received
 from dashboard.figures.source import Option, Source
@@ -38,19 +38,19 @@ class Words:
 
     record: RunRecord
     view: SentenceView
-    """As trained, as the pushes are."""
+    """As edited, as the pushes are."""
     pushed: Pushed
     read: NDArray[np.float64] | None
     """(words,): how much each is read by the chosen map; None where there is none."""
     setting: str
     """Which map that is."""
-    edited: bool
-    """Something is changed inside, which the pushes do not follow."""
+    before: NDArray[np.float64] | None
+    """(words,): the pushes as trained, where something is changed inside."""
 
     @property
     def pushes(self) -> NDArray[np.float64]:
         """(words,)."""
-        return np.array([word.push for word in self.pushed.found.words])
+        return self.pushed.found.pushes
 
     @property
     def target(self) -> str:
@@ -87,16 +87,12 @@ def _targets(source: Source) -> Sequence[str]:
     return () if two else source.record.classes
 
 
-def _trained(source: Source) -> SentenceView:
-    return source.reader.sentence(source.record.run, source.text)
-
-
 TOWARDS = Option(
     "towards",
     "Push towards",
     _targets,
     "For which class a word speaks; the usual one is the answer.",
-    usual=lambda source: _trained(source).label,
+    usual=lambda source: source.reader.sentence(source.record.run, source.text).label,
     words=lambda source, target: "",
 )
 
@@ -108,13 +104,13 @@ def target(source: Source) -> str:
 
 def words(source: Source) -> Words:
     """Of a text of which the model knows a word; raises `NotAvailable` of any other."""
-    edited, record = source.edits, source.record
-    assert source.view.tokens
-    pushed = source.reader.pushed(record.run, source.text, target(source))
+    record, about = source.record, (source.record.run, source.text, target(source))
+    view, pushed = source.view, source.reader.pushed(*about, source.edits)
+    before = source.reader.pushed(*about).found.pushes if source.edits else None
     row, read, setting = chosen_map(source), None, ""
     if row is not None:
         read, setting = pushed.belongs @ np.array(received(row)), f"layer {source.chosen(LAYER)}, {row.name}"
-    return Words(record, _trained(source), pushed, read, setting, bool(edited))
+    return Words(record, view, pushed, read, setting, before)
 
 
 def sides(record: RunRecord, target: str, tokens: Tokens) -> tuple[Sequence[str], Sequence[str]]:
@@ -159,7 +155,20 @@ def cause(shown: Words) -> list[tuple[str, str]]:
         named = ", ".join(f"“{word}”" for word in odd[:NAMED])
         more = f" and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
         line += [("unknown", "Unknown: "), ("strong", named), ("", f"{more}, {_fate(shown)}. ")]
-    return [*line, ("", "All of it as trained.")] if shown.edited else line
+    line += [("", said) for said in against(shown.pushed)]
+    return [*line, ("", "All of it as edited.")] if shown.before is not None else line
+
+
+def against(pushed: Pushed) -> list[str]:
+    """What is most read against what is most needed, and how far attention agrees with push; of two words or more."""
+    most, rho = pushed.most, pushed.found.agreement.get("attention")
+    if most is None:
+        return []
+    read, needed = (pushed.found.words[place].word for place in most)
+    same = "the most needed word too" if most.same else f"most needed “{needed}”"
+    words = f"{count(len(pushed.found.words))} words"
+    agrees = "" if rho is None else f"; attention agrees with push: ρ = {number(rho, 2)} ({words})"
+    return [f"Most read “{read}”, {same}{agrees}. "]
 
 
 def _fate(shown: Words) -> str:
@@ -178,6 +187,8 @@ def push_table(shown: Words) -> pd.DataFrame:
     found = shown.pushed.found
     columns: dict[str, Any] = {name: [getattr(word, name) for word in found.words] for name in ("word", "start", "end")}
     columns |= {"towards": found.target, "push": shown.pushes}
+    if shown.before is not None:
+        columns["as trained"] = shown.before
     if shown.read is not None:
         columns["is read"] = shown.read
     return pd.DataFrame(columns | {"unknown": shown.unknown})
@@ -238,6 +249,7 @@ def _items(
         unknown, unread = bool(shown.unknown[place]), bool(shown.unread[place])
         share = None if read is None else float(read[place])
         about = [f"{word.word}, push {signed(push, 3)} towards {found.target}"]
+        about += [] if shown.before is None else [f"as trained {signed(float(shown.before[place]), 3)}"]
         about += [] if share is None else [f"is read {number(share, 3)}"]
         about += ["not in the vocabulary"] * unknown + ["not read by this model"] * unread
         yield {
@@ -263,7 +275,7 @@ WORDS = Figure(
     "Push of each word",
     words,
     _draw,
-    note=lambda shown: f"towards {shown.target}" + (", as trained" if shown.edited else ""),
+    note=lambda shown: f"towards {shown.target}" + ("" if shown.before is None else ", as edited"),
     reading=lambda shown: (
         f"The number is what the log-odds of {shown.target} lose without the word; below it, how much the word is read."
         if shown.read is not None

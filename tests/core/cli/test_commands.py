@@ -302,6 +302,15 @@ def test_a_terminal_that_knows_ascii_only_shows_numbers(monkeypatch):
     assert "\\U0001f525" in pipe.getvalue().decode("ascii")
 
 
+@pytest.fixture(scope="module")
+def stirred(cli, trained, place):
+    """`first` with TF-IDF mixed into its answers."""
+    cli("train", "--data", "reviews.csv", "--model", "tfidf-logreg", "--name", "counted")
+    store = RunStore(place / "runs")
+    shutil.copytree(store.path("first"), store.path("first").with_name("stirred"))
+    mix_in(store, "stirred", "counted", 0.25)
+
+
 def test_inspect_shows_every_map_with_its_coefficients(cli, trained, place):
     shown = load(cli("inspect", "first", "word1 is unheard-of <b>good</b>", "--html", place / "page.html", "--json"))
     length = len(shown["tokens"])
@@ -359,7 +368,36 @@ def test_explain_says_what_each_part_of_the_model_does_to_the_answer(cli, traine
     assert lines[1].split() == ["part", "zero", "mean"] and lines[2].startswith("layer 1 all heads")
     assert len(lines) == 2 + len(shown["parts"]) and lines[-1].startswith("layer 2 head ")
     code, _, err = cli(*asked, "--method", "deletion")
-    assert code == 2 and "--method is of words" in err
+    assert code == 2 and "leave --parts out" in err
+
+
+def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, trained):
+    asked = "explain", "first", "word1 is good so good"
+    shown = load(cli(*asked, "--methods", "--json"))
+    each = {name: load(cli(*asked, "--method", name, "--json")) for name in ("deletion", "attention", "integrated")}
+    assert list(shown["methods"]) == ["deletion", "shapley", "gradient", "integrated", "attention", "collapse"]
+    for name, alone in each.items():
+        found = [word["pushes"][name] for word in shown["words"]]
+        assert found == pytest.approx([word["push"] for word in alone["words"]], abs=1e-5)
+    rho = {(pair["first"], pair["second"]): pair["rho"] for pair in shown["agreement"]}
+    assert len(rho) == 15 and rho["deletion", "attention"] == pytest.approx(each["deletion"]["agreement"]["attention"])
+    assert len(shown["methods"]["shapley"]["errors"]) == 5 and shown["left_out"] == {}
+    needed = max(shown["words"], key=lambda word: abs(word["pushes"]["deletion"]))
+    assert shown["most_needed"] == {key: needed[key] for key in ("word", "start", "end")}
+    out = cli(*asked, "--methods")[1]
+    assert f"most needed “{needed['word']}”" in out and "agreement of ranks, ρ (5 words)" in out
+    for wrong, why in ((("--method", "deletion"), "leave --methods out"), (("--parts",), "one of them")):
+        code, _, err = cli(*asked, "--methods", *wrong)
+        assert code == 2 and why in err
+
+
+def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cli, stirred):
+    for more in ((), ("--method", "gradient"), ("--parts",), ("--methods",)):
+        alone = load(cli("explain", "stirred", "so good", *more, "--without", "mix", "--json"))
+        plain = load(cli("explain", "first", "so good", *more, "--json"))
+        assert alone["log_odds"] == pytest.approx(plain["log_odds"], abs=1e-5) and alone["note"] == plain["note"]
+    whole = load(cli("explain", "stirred", "so good", "--methods", "--json"))
+    assert whole["log_odds"] != alone["log_odds"] and "deletion and shapley are of both" in whole["note"]
 
 
 def test_explain_says_what_each_lambda_does_to_the_answer(cli, trained):
@@ -371,7 +409,7 @@ def test_explain_says_what_each_lambda_does_to_the_answer(cli, trained):
     lines = cli(*asked)[1].splitlines()
     assert lines[1] == "P(positive) where λ is 0, as at the start, as learned, and all along its range"
     assert lines[3].split()[:3] == ["layer", "1", "λ1"] and lines[-1].startswith("all λ ×") and len(lines) == 6
-    for wrong, why in ((("--parts",), "one of the two"), (("--method", "deletion"), "leave --lambdas out")):
+    for wrong, why in ((("--parts",), "one of them"), (("--method", "deletion"), "leave --lambdas out")):
         code, _, err = cli(*asked, *wrong)
         assert code == 2 and why in err
 
@@ -475,11 +513,7 @@ def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, traine
     assert code == 2 and "reads no pieces of words" in told
 
 
-def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, trained, place):
-    cli("train", "--data", "reviews.csv", "--model", "tfidf-logreg", "--name", "counted")
-    store = RunStore(place / "runs")
-    shutil.copytree(store.path("first"), store.path("first").with_name("stirred"))
-    mix_in(store, "stirred", "counted", 0.25)
+def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirred, place):
     out = cli("inspect", "stirred", "so good")[1]
     assert "Network alone, counts 0.25: negative" in out and "TF-IDF alone, counts 0.75: negative" in out
     alone = load(cli("inspect", "stirred", "so good", "--without", "mix", "--json"))

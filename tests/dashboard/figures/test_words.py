@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,17 +21,30 @@ def record(classes=("negative", "positive"), *, task="single", ordered=False, fa
 
 
 def shown(
-    pushes: dict[str, float], *, of=None, target="positive", label="positive", unknown=(), read=None, belongs=None
+    pushes: dict[str, float],
+    *,
+    of=None,
+    target="positive",
+    label="positive",
+    unknown=(),
+    read=None,
+    belongs=None,
+    before=None,
+    attention=None,
+    rho=None,
 ):
     of = of or record()
     spans, start = [], 0
     for word, push in pushes.items():
         spans.append(Word(word, start, start + len(word), push))
         start += len(word) + 1
-    found = Explanation(" ".join(pushes), "deletion", target, {}, 0.0, tuple(spans), None, {}, "")
+    found = Explanation(" ".join(pushes), "deletion", target, {}, 0.0, tuple(spans), None, {"attention": rho}, "")
     view = SimpleNamespace(label=label, unknown=tuple(word in unknown for word in pushes), pieces=None)
     belongs = np.eye(len(pushes)) if belongs is None else belongs
-    return Words(of, view, Pushed(found, belongs), read, "layer 1, A₀", False)
+    most_read = attention and replace(
+        found, words=tuple(replace(word, push=size) for word, size in zip(spans, attention, strict=True))
+    )
+    return Words(of, view, Pushed(found, belongs, most_read), read, "layer 1, A₀", before)
 
 
 def told(lines) -> str:
@@ -113,3 +127,20 @@ def test_the_table_has_every_word_with_its_place_in_the_text_as_typed():
         "is read": [0.25, 0.75],
         "unknown": [False, True],
     }
+
+
+def test_most_read_stands_beside_most_needed_and_how_far_the_two_agree():
+    line = told(cause(shown({"never": -2.0, "good": 1.0, "a": 0.1}, attention=(0.1, 0.3, 0.6), rho=-0.5)))
+    assert line.endswith("Most read “a”, most needed “never”; attention agrees with push: ρ = −0.50 (3 words). ")
+    line = told(cause(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
+    assert line.endswith("Most read “never”, the most needed word too. ")
+    assert "Most read" not in told(cause(shown({"never": -2.0}, attention=(1.0,))))
+
+
+def test_as_edited_each_word_says_what_it_pushed_as_trained():
+    edited = shown({"good": 1.0, "film": 0.25}, before=np.array([2.0, -0.125]))
+    data = words.WORDS.draw(edited, Look()).data
+    assert data["items"][0]["about"] == "good, push +1.000 towards positive, as trained +2.000"
+    assert told(cause(edited)).endswith("All of it as edited.")
+    assert words.WORDS.say(words.WORDS.note, edited) == "towards positive, as edited"
+    assert push_table(edited)["as trained"].tolist() == [2.0, -0.125]
