@@ -286,6 +286,29 @@ class Run:
         given |= {"settings": settings, "on_progress": on_progress}
         return verbs.evaluate(self.name, data=str(data), split=split, rename=rename, store=self.store, **given)
 
+    def errors(
+        self,
+        *,
+        split: str = "",
+        where: Sequence[str] = (),
+        csv: str | Path | None = None,
+    ) -> dict[str, Any]:
+        """What it says of each text of a split, and a selection of these rows.
+
+        Args:
+            split: Empty: test, or the last that was evaluated.
+            where: Clauses of which all must hold: `["truth=negative", "margin<0.2", "text~not"]`; empty: what is wrong;
+                `["all"]`: every row. `core.failures.rules` has the grammar.
+            csv: A file for the selected rows.
+
+        Returns:
+            `n`, `wrong`, `rate`, `selected`, `said`, `rows` …; see `core.verbs.errors`.
+
+        Raises:
+            InputError: There is no such split, or a clause is not understood; the message says what there is.
+        """
+        return verbs.errors(self.name, split=split, where=where, csv=_path(csv), store=self.store)
+
     def compare(
         self,
         *others: str | Run,

@@ -15,6 +15,7 @@ from core.cli import data, runs, sweeps
 from core.cli.behaviour import behave
 from core.cli.comparison import compare
 from core.cli.evaluation import evaluate
+from core.cli.failures import errors
 from core.cli.inside import explain, figures, flip, inspect, project, steps
 from core.cli.machine import dashboard, doctor
 from core.cli.models import presets
@@ -32,6 +33,7 @@ for command in (
     evaluate,
     compare,
     behave,
+    errors,
     predict,
     inspect,
     explain,

@@ -10,6 +10,7 @@ from core.verbs.behaviour import behave
 from core.verbs.comparison import compare
 from core.verbs.data import data_card, data_check, data_list
 from core.verbs.evaluation import evaluate
+from core.verbs.failures import errors
 from core.verbs.inside import (
     MIXED,
     Without,
@@ -56,6 +57,7 @@ __all__ = [
     "data_check",
     "data_list",
     "doctor",
+    "errors",
     "evaluate",
     "explain",
     "figure",

@@ -24,6 +24,7 @@ DOORS = {  # room → rooms it may import, besides itself and what may stand eve
     "interpret": {"text", "data", "models", "training", "evaluation"},
     "runs": {"text", "data", "models", "training", "evaluation", "interpret"},
     "behaviour": {"text", "data", "models", "training", "evaluation", "runs"},
+    "failures": {"text", "data", "models", "training", "evaluation", "runs", "behaviour"},
     "papers": {"text", "data", "models", "training", "evaluation", "interpret", "runs"},
 }
 ONLY_TORCH = {"torch", "core"}

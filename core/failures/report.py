@@ -1,0 +1,73 @@
+"""A selection of the table as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.data.findings import plural
+from core.evaluation.intervals import wilson
+from core.failures import rules
+from core.failures.rules import Clause
+from core.failures.table import Table
+from core.numbers import count
+
+
+def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray) -> dict[str, Any]:
+    """The table, a selection of it, and its rows; see `core.verbs.errors`."""
+    wrong = table.wrong
+    found = {
+        "run": table.record.run,
+        "data": table.record.config.data.name,
+        "split": table.split,
+        "task": table.task,
+        "classes": list(table.classes),
+        **_rate(wrong),
+        "where": list(map(str, clauses)),
+        "selected": {**_rate(wrong[chosen]), "share": float(chosen.mean()) if len(chosen) else 0.0},
+        "said": said(table, clauses, chosen),
+        "own": list(table.own),
+    }
+    return {**found, "rows": records(table.frame[chosen])}
+
+
+def said(table: Table, clauses: Sequence[Clause], chosen: np.ndarray) -> str:
+    """The selection as a sentence."""
+    number, of, asked = int(chosen.sum()), plural(len(table), "sentence"), ", ".join(map(str, clauses)) or "all"
+    if not number and not table.wrong.any() and clauses == (Clause("wrong"),):
+        return f"All {of} are right."
+    if not number:
+        return f"No sentence is left of {of}: {asked}. Take a clause out."
+    return f"{count(number)} of {of}: {asked}."
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows for JSON: what is missing as None, whatever a column holds besides numbers as text."""
+    plain = {str(name): _plain(column) for name, column in frame.items()}
+    return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+
+
+def choose(texts: Sequence[str], table: Table, tags: rules.Tags | None) -> tuple[tuple[Clause, ...], np.ndarray]:
+    """What is selected by clauses as they are typed, and the rows (n,) bool; without any, what is wrong.
+
+    Raises:
+        InputError: a clause is not understood.
+    """
+    clauses = rules.read(texts or ("wrong",), table)
+    return clauses, rules.rows(clauses, table, tags)
+
+
+def _rate(wrong: np.ndarray) -> dict[str, Any]:
+    """`n` rows, of which `wrong`; `rate` and its 95 % `interval` (Wilson)."""
+    n, errors = len(wrong), int(wrong.sum())
+    return {"n": n, "wrong": errors, "rate": errors / n if n else 0.0, "interval": list(wilson(errors, n))}
+
+
+def _plain(column: pd.Series) -> list[Any]:
+    if pd.api.types.is_bool_dtype(column) or pd.api.types.is_numeric_dtype(column):
+        finite = column.astype(object).where(column.notna() & ~column.isin((np.inf, -np.inf)), None)
+        return finite.tolist()
+    return [None if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]

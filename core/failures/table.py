@@ -1,0 +1,155 @@
+"""All predictions of a split as one table: what is true, what the run says, how sure it is, the data's own columns.
+
+key       a name that lasts: a digest of the text, with `-2` behind it for the second row of that text. Every
+          run on the text has the same, whatever its splits; it stays when a label is corrected or rows are added.
+          Where a run keeps no texts and the data set is not here, it is a digest of what stands in their place.
+truth     the true class; of several labels all of them, with commas
+said      what the run says; of several labels those above their thresholds (those of validation, where there are any)
+p_truth   probability of the true class; of several labels the least that any label's true state has
+p_said    probability of the class that is said; of several labels the least that any label's said state has
+margin    p_said less the probability of the runner-up; of several labels the least distance from a threshold
+wrong     whether truth and said differ
+missed, invented   of several labels only: those that are true and not said, and those that are said and not true
+
+A column of the data that has the name of one of these, or of a word of the rules, is called `data:NAME`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.data.table import Task
+from core.evaluation.multilabel import label_names
+from core.evaluation.scores import HALF, scored
+from core.exceptions import InputError
+from core.runs.answers import Answers, read_answers
+from core.runs.predictions import evaluated_splits
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+
+OURS = ("key", "row", "text", "truth", "said", "p_truth", "p_said", "margin", "wrong")
+SEVERAL = ("missed", "invented")
+"""Of several labels per text, behind ours."""
+RESERVED = frozenset((*OURS, *SEVERAL, "tag", "right", "all"))
+_HEX = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """The predictions of a run for a split of its data."""
+
+    record: RunRecord
+    split: str
+    frame: pd.DataFrame
+    """A row per text in the order of the split: `OURS`, of several labels `SEVERAL`, then the columns `own`."""
+    own: tuple[str, ...]
+    """The data's own columns."""
+    true: np.ndarray
+    """(n, C) bool: the classes that each text has,"""
+    said: np.ndarray
+    """(n, C) bool: and those that the run says."""
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def task(self) -> Task:
+        """single or multi."""
+        return self.record.task
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """In the order of the columns of `true`."""
+        return self.record.classes
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """(n,) bool."""
+        found: np.ndarray = self.frame["wrong"].to_numpy(bool)
+        return found
+
+    @property
+    def texts(self) -> list[str]:
+        """In the order of the rows."""
+        return self.frame["text"].tolist()
+
+
+def read_table(store: RunStore, run: str, split: str = "") -> Table:
+    """The table of a split that a run was evaluated on.
+
+    Args:
+        store: where the run lies.
+        run: its name.
+        split: empty: test, or the last that was evaluated.
+
+    Raises:
+        InputError: no such run, or one without predictions of this split.
+        RunDamaged: the predictions cannot be read, or are not of the classes of the run.
+    """
+    record = store.read(run)
+    splits = evaluated_splits(store.path(run))
+    chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
+    if chosen not in splits:
+        found = ", ".join(splits) or "none: it is not evaluated yet"
+        raise InputError(f"run '{run}' has no predictions{f' of a split {split!r}' * bool(split)}; it has {found}")
+    return table_of(read_answers(store, record, chosen), chosen)
+
+
+def table_of(answers: Answers, split: str) -> Table:
+    """The table of what a run says of labelled rows."""
+    record, chances = answers.record, answers.probabilities
+    limits = np.array([(answers.thresholds or {}).get(name, HALF) for name in record.classes])
+    scores = scored(answers.labels, chances, record.task, limits, ordered=record.ordered)
+    names = _named if record.task == "single" else label_names
+    sure = _sure(chances, scores.true, scores.predicted, limits, record.task)
+    ours: dict[str, Any] = {
+        "key": keys(answers.texts),
+        "row": np.arange(len(answers)),
+        "text": answers.texts,
+        "truth": names(scores.true, record.classes),
+        "said": names(scores.predicted, record.classes),
+        **sure,
+        "wrong": (scores.true != scores.predicted).any(1),
+    }
+    if record.task == "multi":
+        ours["missed"] = label_names(scores.true & ~scores.predicted, record.classes)
+        ours["invented"] = label_names(scores.predicted & ~scores.true, record.classes)
+    own = {
+        f"data:{name}" if name in RESERVED else str(name): column.to_numpy() for name, column in answers.columns.items()
+    }
+    return Table(record, split, pd.DataFrame({**ours, **own}), tuple(own), scores.true, scores.predicted)
+
+
+def keys(texts: Sequence[str]) -> list[str]:
+    """A name for each text that depends on nothing else: 12 hex digits, and a number behind those that come again."""
+    seen: Counter[str] = Counter()
+    found = []
+    for text in texts:
+        digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HEX // 2).hexdigest()
+        seen[digest] += 1
+        found.append(digest if seen[digest] == 1 else f"{digest}-{seen[digest]}")
+    return found
+
+
+def _named(has: np.ndarray, classes: Sequence[str]) -> np.ndarray:
+    """(n,) the class of each row of one label."""
+    return np.array(classes, object)[has.argmax(1)]
+
+
+def _sure(
+    chances: np.ndarray, true: np.ndarray, said: np.ndarray, limits: np.ndarray, task: Task
+) -> dict[str, np.ndarray]:
+    """`p_truth`, `p_said` and `margin`, (n,) each."""
+    if task == "single":
+        first = np.where(said, chances, 0.0).max(1)
+        second = np.where(said, -np.inf, chances).max(1, initial=0.0)
+        return {"p_truth": np.where(true, chances, 0.0).max(1), "p_said": first, "margin": first - second}
+    of_truth, of_said = (np.where(state, chances, 1 - chances).min(1) for state in (true, said))
+    return {"p_truth": of_truth, "p_said": of_said, "margin": np.abs(chances - limits).min(1)}

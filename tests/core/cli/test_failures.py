@@ -1,0 +1,93 @@
+"""`sentiscope errors` and `run.errors`: tables, JSON, CSV, empty selections and refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from answering import answering, right_where, texts
+
+from core.handle import Run
+from core.runs.store import RunStore
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with runs: one with three errors, one with none, one of twenty classes."""
+    folder = tmp_path_factory.mktemp("failures")
+    store = RunStore(folder / "runs")
+    labels, right = np.arange(40) % 2, np.arange(40) >= 3
+    rows = texts(labels, id=[f"t-{n}" for n in range(40)], note=["=1+1"] * 40)
+    answering(store, "three", right_where(right, labels), rows)
+    answering(store, "none", right_where(np.ones(40, bool), labels), rows)
+    names = tuple(f"class {n}" for n in range(20))
+    answering(store, "twenty", np.roll(np.eye(20), 1, 0), texts(np.arange(20)), classes=names)
+    return folder
+
+
+def test_the_errors_stand_with_truth_and_answer(cli):
+    code, out, _ = cli("errors", "three")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert code == 0 and lines[0] == "three on built-in, test: 3 errors, 7.5 % (2.6 to 19.9 %)."
+    assert lines[1] == "3 of 40 sentences: wrong."
+    assert lines[3].endswith("bad good 0.900 0.800 text 0")
+
+
+def test_json_python_and_csv_have_the_same_rows(cli, place):
+    code, out, _ = cli("errors", "three", "--where", "wrong", "--where", "truth=good", "--csv", "x.csv", "--json")
+    found = json.loads(out)
+    assert code == 0 and found == Run("three", RunStore(place / "runs")).errors(where=["wrong", "truth=good"])
+    assert found["selected"] == {
+        "n": 1,
+        "wrong": 1,
+        "rate": 1.0,
+        "interval": [pytest.approx(0.2065, abs=1e-4), 1.0],
+        "share": 0.025,
+    }
+    assert found["own"] == ["id", "note"] and found["rows"][0]["id"] == "t-1"
+    written = pd.read_csv(place / "x.csv")
+    assert written["id"].tolist() == ["t-1"] and written["note"].tolist() == ["'=1+1"]
+    assert written["key"].tolist() == [found["rows"][0]["key"]]
+
+
+def test_nothing_selected_is_zeros_and_a_sentence(cli):
+    code, out, _ = cli("errors", "none", "--json")
+    found = json.loads(out)
+    assert code == 0 and found["said"] == "All 40 sentences are right." and found["rows"] == []
+    assert found["selected"] == {"n": 0, "wrong": 0, "rate": 0.0, "interval": [0.0, 1.0], "share": 0.0}
+    code, out, _ = cli("errors", "three", "--where", "text~nobody says this")
+    assert code == 0 and "No sentence is left of 40 sentences: text~nobody says this. Take a clause out." in out
+
+
+def test_twenty_classes_are_named_where_one_is_asked_that_there_is_not(cli):
+    code, out, _ = cli("errors", "twenty", "--json")
+    assert code == 0 and json.loads(out)["wrong"] == 20
+    code, _, err = cli("errors", "twenty", "--where", "truth=class 20")
+    assert code == 2 and "class 19" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("nobody",), "no run 'nobody'"),
+        (("three", "--split", "train"), "no predictions of a split 'train'; it has test"),
+        (("three", "--where", "colour=red"), "Names: truth, said, margin"),
+        (("three", "--csv", "no/such/x.csv"), "cannot be written"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_2(cli, arguments, said):
+    code, out, err = cli("errors", *arguments)
+    assert (code, out) == (2, "") and said in " ".join(err.split())
+
+
+def test_a_starter_run_keeps_the_own_columns_of_the_corpus(cli, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_STARTERS", str(TRAINED))
+    code, out, _ = cli("errors", "starter-vanilla", "--where", "phenomenon=irony", "--json")
+    found = json.loads(out)
+    assert code == 0 and {"phenomenon", "domain"} <= set(found["own"])
+    assert {row["phenomenon"] for row in found["rows"]} == {"irony"} and found["selected"]["n"] == len(found["rows"])
