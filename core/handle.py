@@ -531,6 +531,36 @@ class Run:
         given: dict[str, Any] = {"on_progress": on_progress, "stopped": stopped, "store": self.store}
         return verbs.flip(self.name, text, target=target, readings=readings, **given)
 
+    def distance(
+        self,
+        text: str,
+        *others: str | Run,
+        insert: str = "",
+        most: int | None = None,
+        target: str = "",
+    ) -> dict[str, Any]:
+        """How far a negation reaches: a sentence with more and more words between it and what it denies.
+
+        Args:
+            text: A sentence with {} where words are put in and, where it is to be read without its negation too, the
+                negation in brackets: `"The film was [not] {} good."`; or the name of one of ours, `"not good"`.
+            others: Runs that read the same.
+            insert: What is put in, one word at a time, or with | between pieces a piece at a time; empty: phrases
+                without a polarity.
+            most: Pieces at most.
+            target: A class that all runs have; empty: the one that says positive, else the last.
+
+        Returns:
+            `steps` with `words`, `text` and `without`; `curves` with `run` and `probabilities` …; see
+            `core.verbs.distance`.
+
+        Raises:
+            InputError: There is no such class or place, or nothing to put in.
+        """
+        against = [_name(each) for each in others]
+        given: dict[str, Any] = {"insert": insert, "most": most, "target": target, "store": self.store}
+        return verbs.distance(self.name, text, against=against, **given)
+
     def figure(
         self,
         name: str,

@@ -46,9 +46,11 @@ if TYPE_CHECKING:
     from core.behaviour.suite import Suite
     from core.data.inspect import FileReport
     from core.data.table import Dataset
+    from core.interpret.distance import Reach
     from core.interpret.flip import Search
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
+    from core.interpret.templates import Step
     from core.runs.judged import Offered
     from core.runs.load import LoadedRun
     from core.runs.sides import Sides
@@ -568,6 +570,21 @@ def parts(run: str, text: str, target: str) -> Parts:
 @st.cache_resource(max_entries=48, show_spinner="Silencing one part after the other")
 def _parts(folder: str, run: str, weights: str, key: str, target: str, _text: str) -> Parts:
     return _loaded(folder, run, weights).parts(_text, target)
+
+
+def reach(run: str, steps: Sequence[Step], target: str) -> Reach:
+    """What a run says of a template with more and more words put in.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    asked = tuple(steps)
+    return _reach(*_read_by(run, "\n".join(f"{step.text}\t{step.without}" for step in asked)), target, asked)
+
+
+@st.cache_resource(max_entries=128, show_spinner="Putting in one piece after the other")
+def _reach(folder: str, run: str, weights: str, key: str, target: str, _steps: tuple[Step, ...]) -> Reach:
+    return _loaded(folder, run, weights).reach(_steps, target)
 
 
 def flips(run: str, text: str, target: str) -> Iterator[Search]:

@@ -13,6 +13,7 @@ from core.cells import decimals
 from core.cli.printing import Json, Run, emit, out, pairs, say, tabulate, teller, visible
 from core.data.findings import plural
 from core.exceptions import InputError
+from core.interpret.templates import TEMPLATES
 from core.numbers import count, signed
 from core.runs.worker import stop_signals
 
@@ -116,6 +117,33 @@ def flip(
     with stop_signals() as signalled:
         found = verbs.flip(run, text, target=target, readings=readings, on_progress=teller(), stopped=signalled.is_set)
     emit(found, as_json, _show_flip)
+
+
+def distance(
+    run: Run,
+    text: Annotated[
+        str,
+        typer.Argument(
+            help="A sentence with {} where words are put in and its negation in brackets, e.g. 'The film was [not] {} "
+            "good.'; or one of: " + ", ".join(TEMPLATES) + "."
+        ),
+    ],
+    against: Annotated[
+        list[str] | None, typer.Option(metavar="RUN", help="Another run that reads the same; repeat for more.")
+    ] = None,
+    insert: Annotated[
+        str,
+        typer.Option(metavar="WORDS", help="Put in one at a time, or with | between pieces; default: neutral phrases."),
+    ] = "",
+    most: Annotated[int | None, typer.Option(help="Pieces that are put in at most; default: all.")] = None,
+    target: Annotated[
+        str, typer.Option(metavar="CLASS", help="Whose probability is followed; default: the positive one.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """How far a negation reaches: the answer with more and more words between it and what it denies."""
+    given: dict[str, Any] = {"insert": insert, "most": most, "target": target}
+    emit(verbs.distance(run, text, against=against or [], **given), as_json, _show_distance)
 
 
 def project(
@@ -312,6 +340,21 @@ def _marked(text: str, moves: list[dict[str, Any]]) -> Text:
             shown.append(visible(f"{{+{move['with']}+}}"), "bold")
         at = move["end"]
     return shown.append(visible(text[at:]))
+
+
+def _show_distance(result: dict[str, Any]) -> None:
+    bare = result["steps"][0]["without"] is not None
+    for curve in result["curves"]:
+        if curve["note"]:
+            say(f"{curve['run']}: {curve['note']}")
+    say(result["text"])
+    say(f"P({result['target']}) by words between" + (", then without the negation" if bare else ""))
+    rows = [{"words": step["words"]} for step in result["steps"]]
+    for curve in result["curves"]:
+        both = [each for each in (curve["probabilities"], curve["without"]) if each]
+        for row, chances in zip(rows, zip(*both, strict=True), strict=True):
+            row[curve["run"]] = "  ".join(map(decimals, chances))
+    tabulate(rows, ("words", *(curve["run"] for curve in result["curves"])), whole="words")
 
 
 def _show_map(result: dict[str, Any]) -> None:

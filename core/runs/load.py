@@ -12,6 +12,7 @@ from core.evaluation.mix import Mix
 from core.evaluation.predict import Predictions, predict_texts
 from core.evaluation.yardstick import CHARACTERS
 from core.exceptions import RunDamaged
+from core.interpret.distance import Reach, reach
 from core.interpret.explain import Explanation, Methods, explain, side_by_side
 from core.interpret.flip import MOST_READINGS, Search, search
 from core.interpret.lambdas import UNTOUCHED, LambdaCurves, lambda_curves
@@ -21,6 +22,7 @@ from core.interpret.reading import OnProgress, silent
 from core.interpret.sentence import SentenceView, inspect_text
 from core.interpret.stages import Steps
 from core.interpret.steps import steps
+from core.interpret.templates import Step
 from core.models.build import Model, build
 from core.models.config import ModelConfig
 from core.models.trace import Intervene, Intervention
@@ -175,6 +177,14 @@ class LoadedRun:
             InputError: no such class, or a number of readings that cannot be.
         """
         return search(self.reader(), text, target, readings, stopped)
+
+    def reach(self, asked: Sequence[Step], target: str) -> Reach:
+        """What it says of a template with more and more words put in (`core.interpret.templates.steps`).
+
+        Raises:
+            InputError: no such class.
+        """
+        return reach(self.reader(), asked, target)
 
     def reader(self, intervene: Intervention | None = None, *, unmixed: bool = False) -> Reader:
         """What it lends to whoever explains its answers, as trained or changed inside."""

@@ -14,6 +14,7 @@ from core.verbs.failures import errors
 from core.verbs.inside import (
     MIXED,
     Without,
+    distance,
     explain,
     figure,
     figures,
@@ -56,6 +57,7 @@ __all__ = [
     "data_card",
     "data_check",
     "data_list",
+    "distance",
     "doctor",
     "errors",
     "evaluate",

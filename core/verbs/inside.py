@@ -491,6 +491,66 @@ def _move(move: Move) -> dict[str, Any]:
     return {"kind": kind, "word": move.word, "start": move.start, "end": move.end, "with": move.instead}
 
 
+def distance(
+    run: str,
+    text: str,
+    *,
+    against: Sequence[str] = (),
+    insert: str = "",
+    most: int | None = None,
+    target: str = "",
+    store: RunStore | None = None,
+) -> dict[str, Any]:
+    """How far a negation reaches: a sentence with more and more words put between it and what it denies.
+
+    Args:
+        run: its name.
+        text: a sentence with {} where words are put in, or the name of one of ours
+            (`core.interpret.templates.TEMPLATES`). What stands in brackets, "was [not] {} good", is the negation; the
+            sentence is read without it too.
+        against: other runs, which read the same.
+        insert: what is put in, one word at a time, or with | between pieces a piece at a time; empty: phrases without a
+            polarity.
+        most: pieces at most.
+        target: a class that all runs have; empty: the one that says positive, else the last.
+        store: where runs live.
+
+    Returns:
+        `text`, the template; `insert`; `target`; `steps`: `words` between, `text`, `without` the negation (None where
+        none is marked); `curves`: `run`, `probabilities` of the target at each step, `without` (None, or the same
+        without the negation), `note`.
+
+    Raises:
+        InputError: no such run or class; no place, or several; nothing to put in, or too much.
+        RunDamaged: a file of a run is missing or cannot be read.
+    """
+    from dataclasses import asdict
+
+    from core.behaviour.polarity import named
+    from core.interpret.templates import FILLER, TEMPLATES, steps
+    from core.runs.load import load_run
+
+    store, insert = store or RunStore(), insert or FILLER
+    asked, classes = steps(text, insert, most), store.read(run).classes
+    followed = target or next((name for name in classes if named(name) == "positive"), classes[-1])
+    curves = []
+    for name in dict.fromkeys((run, *against)):
+        loaded = load_run(store, name)
+        if followed not in loaded.record.classes:
+            raise InputError(f"run '{name}' has no class '{followed:.80}'; it has {', '.join(loaded.record.classes)}")
+        found = loaded.reach(asked, followed)
+        bare = None if found.without is None else found.without.tolist()
+        curves.append({"run": name, "probabilities": found.probabilities.tolist(), "without": bare, "note": found.note})
+    return {
+        "run": run,
+        "text": TEMPLATES.get(text, text),
+        "insert": insert,
+        "target": followed,
+        "steps": [asdict(step) for step in asked],
+        "curves": curves,
+    }
+
+
 def figures(
     run: str,
     folder: Path,

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.behaviour.judge import Judged
+    from core.interpret.distance import Reach
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
+    from core.interpret.templates import Step
     from core.models.trace import Intervention
     from core.runs.load import LoadedRun
     from core.runs.sides import Sides
@@ -174,6 +176,16 @@ class Files:
         from core.runs.load import load_run  # torch
 
         return load_run(self.store, run).parts(text, target)
+
+    def reach(self, run: str, steps: Sequence[Step], target: str) -> Reach:
+        """What a run says of a template with more and more words put in.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+        """
+        from core.runs.load import load_run  # torch
+
+        return load_run(self.store, run).reach(steps, target)
 
     def sides(self, runs: Sequence[str], split: str) -> Sides:
         """Several runs with what they say of the rows of a split that all have.

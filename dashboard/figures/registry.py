@@ -18,6 +18,7 @@ from dashboard.figures import (
     confusion,
     costs,
     diagram,
+    distance,
     embeddings,
     heads,
     labels,
@@ -36,7 +37,7 @@ from dashboard.figures.figure import Figure
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
-    *(embeddings, silhouettes, words, heads, levers, parts, diagram, behaviour),
+    *(embeddings, silhouettes, words, heads, levers, parts, distance, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(
     {

@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
     from core.behaviour.judge import Judged
     from core.evaluation.projection import Projection, ProjectionConfig
+    from core.interpret.distance import Reach
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
+    from core.interpret.templates import Step
     from core.runs.efficiency import Efficiency
     from core.runs.projections import MapFiles
     from core.runs.sides import Sides
@@ -144,6 +146,9 @@ class Reader(Protocol):
 
     def parts(self, run: str, text: str, target: str) -> Parts:
         """What each part of the model does to them, as the run was trained."""
+
+    def reach(self, run: str, steps: Sequence[Step], target: str) -> Reach:
+        """What a run says of a template with more and more words put in."""
 
     def sides(self, runs: Sequence[str], split: str) -> Sides:
         """Several runs with what they say of the rows of a split that all have."""

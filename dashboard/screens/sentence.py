@@ -20,6 +20,7 @@ from dashboard.figures.parts import token_table
 from dashboard.figures.sentence import attention_table, prediction_table, subtracts
 from dashboard.figures.source import Source
 from dashboard.figures.words import WORDS
+from dashboard.screens.sentence_distance import reach_of_negation
 from dashboard.screens.sentence_edits import asked, lever_board, unknown_words
 from dashboard.screens.sentence_flip import what_would_change
 from dashboard.screens.sentence_maps import bench, more_maps
@@ -122,6 +123,8 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
             _nothing_inside(record, trained)
         if trained.tokens:
             tables |= other_parts(source)
+        reached = reach_of_negation(record, others, text)
+        tables |= reached
         beside = second_run(record, others, text, view, edits)
         columns = {"probability": view.probabilities} | ({"as trained": trained.probabilities} if edits else {})
         if view.mix:
@@ -129,7 +132,8 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
         columns |= {name: other.probabilities for name, other in beside.items()}
         known = token_table(trained)
         tables |= {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
-        drawn = deep or any(figure.there(source) for figure in PLACED if figure is not WORDS)  # they are no picture
+        pictures = (figure for figure in PLACED if figure is not WORDS)
+        drawn = deep or bool(reached) or any(figure.there(source) for figure in pictures)
         end = st.container()
     if levers is not None:  # they ask the model once for each of its parts: all else is there by then
         with levers:

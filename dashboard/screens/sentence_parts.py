@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard.figures import parts
+from dashboard.figures.distance import DISTANCE
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
 from dashboard.figures.levers import LEVERS
@@ -42,7 +43,7 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
 }
 """What stands side by side."""
 PLACED: tuple[Figure[Any], ...] = (
-    *(WORDS, HEAD_VIEW, LEVERS, HEADS, COEFFICIENTS, COMBINED),
+    *(DISTANCE, WORDS, HEAD_VIEW, LEVERS, HEADS, COEFFICIENTS, COMBINED),
     *(figure for row in ROWS.values() for figure in row),
 )
 

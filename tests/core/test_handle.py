@@ -78,6 +78,10 @@ def test_an_explanation_is_that_of_the_command(chosen):
     assert found == verbs.explain(chosen.name, TEXT, method="gradient", target="negative", store=chosen.store)
     assert [word["word"] for word in found["words"]] == TEXT.split() and found["run"] == chosen.name
     assert chosen.flip(TEXT, readings=50) == verbs.flip(chosen.name, TEXT, readings=50, store=chosen.store)
+    template = "it was [not] {} good"
+    assert chosen.distance(template, chosen, insert="so so") == verbs.distance(
+        chosen.name, template, insert="so so", store=chosen.store
+    )
     assert chosen.lambdas(TEXT) == verbs.lambdas(chosen.name, TEXT, store=chosen.store)
     steps = chosen.steps(TEXT, layer=1, head=2)
     assert steps == verbs.steps(chosen.name, TEXT, layer=1, head=2, store=chosen.store)

@@ -478,6 +478,38 @@ def test_flip_prints_a_text_as_it_is_and_refuses_what_cannot_be(cli, trained):
     assert "none found: not every set of moves was read" in cli("flip", "first", "good", "--readings", 1)[1]
 
 
+def test_distance_follows_the_answer_while_words_are_put_in(cli, trained):
+    asked = "distance", "first", "Word1 is [not] {} good", "--insert", "so | so far"
+    shown = load(cli(*asked, "--json"))
+    assert [step["words"] for step in shown["steps"]] == [0, 1, 3] and shown["target"] == "positive"
+    assert [step["text"] for step in shown["steps"]] == [
+        *("Word1 is not good", "Word1 is not so good", "Word1 is not so so far good")
+    ]
+    for curve in shown["curves"]:
+        for what, key in (("probabilities", "text"), ("without", "without")):
+            again = load(cli("predict", curve["run"], *(step[key] for step in shown["steps"]), "--json"))
+            expected = [each["probabilities"]["positive"] for each in again["predictions"]]
+            assert curve[what] == pytest.approx(expected, abs=1e-6)
+    code, out, _ = cli(*asked)
+    assert code == 0 and out.splitlines()[-4].split() == ["words", "first"]
+    assert len(out.splitlines()[-1].split()) == 3
+    bare = load(cli("distance", "first", "nobody liked", "--most", 1, "--target", "negative", "--json"))
+    assert len(bare["steps"]) == 2 and bare["curves"][0]["without"] is None and bare["target"] == "negative"
+
+
+def test_distance_refuses_what_it_cannot_fill(cli, trained):
+    for wrong, why in (
+        (("good",), "mark one place with {}"),
+        (("{} {}",), "there are 2"),
+        (("not good", "--most", 99), "from 0 to"),
+        (("not good", "--insert", "|"), "nothing to put in"),
+        (("not good", "--target", "nice"), "has negative, positive"),
+        (("not good", "--against", "nobody"), "nobody"),
+    ):
+        code, out, err = cli("distance", "first", *wrong)
+        assert code == 2 and out == "" and why in " ".join(err.split())
+
+
 def test_project_keeps_a_map_and_says_what_it_is_worth(cli, trained):
     shown = load(cli("project", "first", "--method", "pca", "--dimensions", 3, "--json"))
     assert (shown["n"], shown["dimensions"], shown["computed"]) == (12, 3, True)

@@ -82,3 +82,9 @@ def test_flip_is_of_one_label_that_goes_or_comes(say):
     assert shown[0].startswith("late 0.") and shown[1].startswith("word1 [-late-]") and shown[1].endswith(" warm")
     assert shown[2].startswith("warm 0.")
     assert shown[3].startswith("proven: ")
+
+
+def test_distance_follows_one_label(say):
+    shown = say("distance", "several", "word1 [not] {} late", "--target", "late", "--insert", "so").splitlines()
+    assert "P(late) by words between, then without the negation" in shown
+    assert [line.split()[0] for line in shown[-2:]] == ["0", "1"]

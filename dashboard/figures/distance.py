@@ -1,0 +1,152 @@
+"""How far a negation reaches: the answers of several runs while words are put between it and what it denies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from core.behaviour.polarity import named
+from core.exceptions import NotAvailable
+from core.interpret.templates import FILLER, PLACE, TEMPLATES, Step, steps
+from dashboard.figures.comparing import colour
+from dashboard.figures.figure import Figure
+from dashboard.figures.numbers import number
+from dashboard.figures.panels import Panels
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import Look, spread
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.interpret.distance import Reach
+
+HALF = 0.5
+
+
+def _classes(source: Source) -> Sequence[str]:
+    """Those to choose from: of two, one says it all."""
+    classes = source.record.classes
+    return () if source.record.task == "single" and len(classes) == 2 else classes
+
+
+def _positive(source: Source) -> str:
+    classes = source.record.classes
+    return next((name for name in classes if named(name) == "positive"), classes[-1])
+
+
+OF = Option("of", "Class", _classes, "Whose probability is followed", usual=_positive, words=lambda source, name: "")
+
+
+@dataclass(frozen=True, eq=False)
+class Distance:
+    """A template and what each run says of every step."""
+
+    template: str
+    target: str
+    steps: tuple[Step, ...]
+    reaches: tuple[tuple[str, Reach], ...]
+    """By run, in order."""
+    half: bool
+    """Whether 0.5 is where the answer changes."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What is unknown or cut off."""
+        return [f"{run}: {found.note}" for run, found in self.reaches if found.note]
+
+
+def distance(source: Source, insert: str = FILLER) -> Distance:
+    """The text of a source as a template, or one of ours by its name, read by its run and all others.
+
+    Raises:
+        NotAvailable: no place is marked in it, or a run lacks the class.
+        InputError: it cannot be filled.
+    """
+    if PLACE not in TEMPLATES.get(source.text, source.text):
+        raise NotAvailable(f"no place is marked with {PLACE} in the text; `not good` is one of ours")
+    asked, target = steps(source.text, insert), str(source.chosen(OF))
+    runs = [source.record, *source.others]
+    if lacking := [each.run for each in runs if target not in each.classes]:
+        raise NotAvailable(f"run '{lacking[0]}' has no class '{target}'")
+    reaches = tuple((each.run, source.reader.reach(each.run, asked, target)) for each in runs)
+    # Of several classes or labels another one may win below or above it.
+    half = source.record.task == "single" and len(source.record.classes) == 2
+    return Distance(TEMPLATES.get(source.text, source.text), target, asked, reaches, half)
+
+
+def draw_distance(shape: Distance, look: Look) -> go.Figure:
+    """P over the words between: a colour and a mark for each run, dashed without the negation."""
+    t, figure = look.tokens, Panels(look, [[""]], height=360)
+    x = [step.words for step in shape.steps]
+    ends, chance = [], f"P({escape(shape.target)})"
+    for place, (run, found) in enumerate(shape.reaches):
+        own, symbol = colour(look, place), SYMBOLS[place % len(SYMBOLS)]
+        for values, texts, dash, what in (
+            (found.probabilities, [step.text for step in shape.steps], "solid", ""),
+            (found.without, [step.without or "" for step in shape.steps], "dash", ", without the negation"),
+        ):
+            if values is None:
+                continue
+            figure.add_scatter(
+                x=x,
+                y=values.tolist(),
+                mode="lines+markers",
+                line={"color": own, "width": look.size(1.2 if dash == "dash" else 2.4), "dash": dash},
+                marker={"color": own, "size": look.size(5 if dash == "dash" else 8), "symbol": symbol},
+                customdata=[escape(text) for text in texts],
+                hovertemplate=f"{escape(run)}{what}<br>%{{customdata}}<br>{chance} %{{y:.3f}}<extra></extra>",
+            )
+        ends.append((float(found.probabilities[-1]), f"{escape(run)} {number(float(found.probabilities[-1]), 2)}", own))
+    for y, (_, text, own) in zip(spread([end for end, _, _ in ends], 0.08), ends, strict=True):
+        figure.add_annotation(x=x[-1], y=y, xanchor="left", xshift=12, text=text, font={"color": own})
+    if shape.half:
+        figure.add_hline(HALF, line={"color": t.right, "width": look.size(1.2), "dash": "dot"})
+    figure.update_xaxes(title="words between", tickvals=x)
+    figure.update_yaxes(title=chance, range=[-0.02, 1.03], tickvals=[0, 0.25, 0.5, 0.75, 1])
+    return figure.drawn()
+
+
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x")
+
+
+def distance_table(shape: Distance) -> pd.DataFrame:
+    """One row for each run and step."""
+    import pandas as pd
+
+    rows = []
+    for run, found in shape.reaches:
+        for place, step in enumerate(shape.steps):
+            row = {"run": run, "words": step.words, "text": step.text, "target": shape.target}
+            row |= {"probability": float(found.probabilities[place])}
+            if found.without is not None:
+                row |= {"text without": step.without, "probability without": float(found.without[place])}
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _reading(shape: Distance) -> str:
+    said = f"How P({shape.target}) goes while words without a polarity are put between the negation and its word."
+    bare = any(found.without is not None for _, found in shape.reaches)
+    return f"{said} Dashed: the same without the negation; the gap between the two is what it does." if bare else said
+
+
+DISTANCE = Figure(
+    "distance",
+    "sentence",
+    "How far a negation reaches",
+    distance,
+    draw_distance,
+    note="one sentence",
+    reading=_reading,
+    how=(
+        "The {} of the template is filled with nothing, with the first piece, with the first two, and so on; brackets "
+        "mark the negation. Every text is read as the runs were trained. One sentence is an example, no measurement: "
+        "the words that are put in push by themselves, which the dashed line shows."
+    ),
+    options=(OF,),
+    tables=lambda shape: {"Distance": distance_table(shape)},
+)
