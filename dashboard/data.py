@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from core.data.table import Dataset
     from core.interpret.distance import Reach
     from core.interpret.flip import Search
+    from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
     from core.interpret.templates import Step
@@ -595,6 +596,22 @@ def flips(run: str, text: str, target: str) -> Iterator[Search]:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
     return _loaded(str(store().path(run).parent), run, weights_fingerprint(run)).flips(text, target)
+
+
+def lambdas(run: str, text: str, target: str, edits: Edits = UNCHANGED) -> LambdaCurves:
+    """What each λ does to them, all else as trained or as changed.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    return _lambdas(*_read_by(run, text), target, edits, text)
+
+
+@st.cache_resource(max_entries=48, show_spinner=False)
+def _lambdas(folder: str, run: str, weights: str, key: str, target: str, edits: Edits, _text: str) -> LambdaCurves:
+    from dashboard.figures.files import along_lambdas
+
+    return along_lambdas(_loaded(folder, run, weights), _text, target, edits)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -140,7 +140,7 @@ class LoadedRun:
         return parts(self.reader(intervene, unmixed=unmixed), text, target)
 
     def lambdas(
-        self, text: str, target: str = "", change: Intervention = UNTOUCHED, *, unmixed: bool = False
+        self, text: str, target: str = "", change: Intervention | None = None, *, unmixed: bool = False
     ) -> LambdaCurves:
         """What each λ does to the log-odds of a class, from one end of its range to the other; `change` stays.
 
@@ -151,7 +151,9 @@ class LoadedRun:
         starts = first.get("lambda") or () if first.get("step") == 0 else ()
         known = () if any(value is None for layer in starts for value in layer) else starts
         attention = self.record.config.model.attention
-        return lambda_curves(self.reader(), text, attention, target, starts=known, change=change, unmixed=unmixed)
+        return lambda_curves(
+            self.reader(), text, attention, target, starts=known, change=change or UNTOUCHED, unmixed=unmixed
+        )
 
     def steps(
         self, text: str, layer: int | None = None, head: int | None = None, component: int | None = None

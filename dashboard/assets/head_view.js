@@ -96,7 +96,8 @@ export default function ({ data, parentElement }) {
   };
 
   const column = (h, x, cell) => {
-    const button = add(parts.svg, "g", { "data-id": `head-${h}`, class: "head", tabindex: 0, role: "button", "aria-label": `head ${h + 1}` });
+    const button = add(parts.svg, "g", { "data-id": `head-${h}`, class: "head", tabindex: 0, role: "button", "aria-label": `head ${h + 1}${data.about[h] ? `, ${data.about[h]}` : ""}` });
+    if (data.about[h]) add(button, "title", {}, `head ${h + 1}: ${data.about[h]}`);
     add(button, "rect", { x, y: size * 0.35, width: cell, height: size * 1.45, rx: 4 });
     add(button, "text", { x: x + cell / 2, y: size * 1.4 }, h + 1);
     button.onclick = () => {

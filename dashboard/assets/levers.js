@@ -1,19 +1,23 @@
-// Levers: a cell has the push of its part and silences it when pressed, a slider moves a weight. What was changed goes to
-// the page as parts of its link. Words arrive as data and become text nodes only.
-const make = (tag, attributes = {}, ...children) => {
-  const node = document.createElement(tag);
+// Levers: a cell has the push of its part and silences it when pressed, a slider moves a weight along its own curve, a bar
+// opens a gate. What was changed goes to the page as parts of its link. Words arrive as data and become text nodes only.
+const NS = "http://www.w3.org/2000/svg";
+const fill = (node, attributes, children) => {
   for (const [name, value] of Object.entries(attributes)) if (value !== "" && value !== null) node.setAttribute(name, value);
   node.append(...children);
   return node;
 };
-const write = (value) => value.toFixed(2).replace("-", "\u2212");
+const make = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
+const draw = (tag, attributes = {}, ...children) => fill(document.createElementNS(NS, tag), attributes, children);
+const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
 const PAUSE = 200; // milliseconds after the last move of a slider: a key that is held down is one change
 const AHEAD = 3000; // so long an older answer of the page does not move a slider back
+const LEAST = 1.15, USUAL = 1.42, MOST = 1.75; // rem that a row is high
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".levers");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
   root.ahead ??= new Map();
+  if (root.layer !== data.layer) { root.layer = data.layer; root.open = data.layer; }
   const focused = root.getRootNode().activeElement?.dataset?.id;
   const move = (parts) => setTriggerValue("moved", parts);
 
@@ -26,38 +30,81 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return made;
   };
 
-  const slider = (lever) => {
+  // A slider as an input that hears mouse and keys; `put` shows where it stands.
+  const range = (lever, put) => {
     const ahead = root.ahead.get(lever.part);
-    const value = ahead && Date.now() - ahead.when < AHEAD ? ahead.value : lever.value;
-    const shown = make("b", {}, write(value));
     const input = make("input", {
       type: "range", min: lever.low, max: lever.high, step: lever.step, "aria-label": lever.about,
       title: `${lever.about}; double click or Delete: back to it`, "data-id": lever.part,
     });
-    input.value = value;
-    const send = (wanted) => move({ [lever.part]: wanted === null ? null : `${lever.part}:${wanted}` });
-    const put = (wanted) => {
-      shown.textContent = write(wanted);
+    const show = (value) => { input.setAttribute("aria-valuetext", put(value)); return value; };
+    input.value = show(ahead && Date.now() - ahead.when < AHEAD ? ahead.value : lever.value);
+    const send = (wanted) => {
+      show(wanted);
       root.ahead.set(lever.part, { value: wanted, when: Date.now() });
       clearTimeout(root.waiting);
       const back = Math.abs(wanted - lever.learned) < lever.step / 2;
-      root.waiting = setTimeout(() => send(back ? null : wanted), PAUSE);
+      root.waiting = setTimeout(() => move({ [lever.part]: back ? null : `${lever.part}:${wanted}` }), PAUSE);
     };
-    const reset = () => { input.value = lever.learned; put(lever.learned); };
-    input.oninput = () => put(+input.value);
+    const reset = () => { input.value = lever.learned; send(lever.learned); };
+    input.oninput = () => send(+input.value);
     input.ondblclick = reset;
     input.onkeydown = (event) => { if (event.key === "Delete" || event.key === "Backspace") reset(); };
-    const learned = (lever.learned - lever.low) / (lever.high - lever.low);
+    return input;
+  };
+  const share = (lever, value) => Math.max(0, Math.min(1, (value - lever.low) / (lever.high - lever.low)));
+
+  const slider = (lever) => {
+    const shown = make("b"), dot = make("u"), curve = lever.curve;
+    const chance = (value) => {
+      const { values, chances } = curve, after = values.findIndex((each) => each >= value - 1e-9);
+      if (after <= 0) return chances.at(after); // before the first, or behind the last
+      const part = (value - values[after - 1]) / (values[after] - values[after - 1]);
+      return chances[after - 1] + part * (chances[after] - chances[after - 1]);
+    };
+    const input = range(lever, (value) => {
+      shown.textContent = write(value);
+      dot.style.setProperty("--x", share(lever, value));
+      if (!curve) return write(value);
+      dot.style.setProperty("--y", chance(value));
+      return `${write(value)}, ${curve.what} ${write(chance(value))}`;
+    });
+    if (curve) input.title += `; ${curve.what} ${write(chance(lever.learned))} there, ${write(chance(0))} at 0`;
+    const marks = [["learned", lever.learned], ["zero", 0], ...(curve && curve.start !== null ? [["start", curve.start]] : [])];
+    const track = make("i", { class: curve ? "curve" : "" }, ...(curve ? [path(lever, curve)] : []),
+      ...marks.map(([name, value]) => make("s", { class: name, style: `--x:${share(lever, value)}` })), dot, input);
     return make("label", { class: `lever${lever.moved ? " moved" : ""}` },
-      make("span", { "aria-hidden": "true" }, lever.label, shown), make("i", { style: `--learned:${learned}` }, input));
+      make("span", { "aria-hidden": "true" }, lever.label, shown), track);
+  };
+  const path = (lever, curve) => {
+    const inside = curve.values.map((value, i) => [value, curve.chances[i]]).filter(([value]) => value >= lever.low - 1e-9 && value <= lever.high + 1e-9);
+    const points = inside.map(([value, chance]) => `${(100 * share(lever, value)).toFixed(2)},${(100 * (1 - chance)).toFixed(2)}`);
+    return draw("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" },
+      ...(curve.half ? [draw("line", { x1: 0, x2: 100, y1: 50, y2: 50, class: "half" })] : []),
+      draw("polyline", { points: points.join(" ") }));
+  };
+
+  const gate = (lever, many) => {
+    const bar = make("u"), shown = make("b", { "aria-hidden": "true" });
+    const input = range(lever, (value) => {
+      shown.textContent = write(value, many ? 1 : 2);
+      bar.style.setProperty("--y", value);
+      return write(value);
+    });
+    return make("label", { class: `gate${lever.moved ? " moved" : ""}` },
+      make("i", { style: `--learned:${lever.learned}` }, bar, input), shown);
   };
 
   const row = (line, first) => {
     if (line.sliders) {
       const cells = line.sliders.map((each) => make("td", {}, ...(each === null ? [] : [typeof each === "string" ? each : slider(each)])));
-      return make("tr", { class: first ? "sliders" : "sliders sep" }, make("th", { scope: "row" }, make("b", {}, line.label)), ...cells);
+      const open = make("button", { type: "button", class: "open", "data-id": `open-${line.layer}` }, line.label);
+      open.onclick = () => { root.open = line.layer; fit(); };
+      return make("tr", { class: first ? "sliders" : "sliders sep", "data-layer": line.layer },
+        make("th", { scope: "row" }, make("b", {}, line.label), open), ...cells);
     }
-    return make("tr", {}, make("th", { scope: "row" }, line.label), ...line.cells.map((cell) => make("td", {}, button(cell))));
+    if (line.gates) return make("tr", { class: "gates" }, make("th", { scope: "row" }, line.label), ...line.gates.map((each) => make("td", {}, gate(each, line.gates.length > 8))));
+    return make("tr", { class: "cells", "data-of": line.of ?? "" }, make("th", { scope: "row" }, line.label), ...line.cells.map((cell) => make("td", {}, button(cell))));
   };
 
   const grid = (given) => {
@@ -69,16 +116,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
       make("tbody", {}, ...given.rows.map((line, i) => row(line, i === 0))));
     table.onkeydown = (event) => arrows(event, table);
     table.querySelectorAll("td button").forEach((each, i) => each.setAttribute("tabindex", i ? -1 : 0));
-    const title = given.title ? [make("div", { class: "top more" }, make("h2", {}, given.title), make("span", {}, "press to close it"))] : [];
+    const title = given.title ? [make("div", { class: "top more" }, make("h2", {}, given.title), make("span", {}, given.hint))] : [];
     return [...title, make("div", { class: "scroll" }, table)];
   };
 
   // One stop of Tab for each grid; arrows go from cell to cell.
   const arrows = (event, table) => {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-    if (!step || event.target.tagName !== "BUTTON") return;
+    if (!step || event.target.tagName !== "BUTTON" || event.target.className === "open") return;
     event.preventDefault();
-    const rows = [...table.tBodies[0].rows].map((each) => [...each.querySelectorAll("button")]).filter((each) => each.length);
+    const rows = [...table.tBodies[0].rows].filter((each) => !each.hidden).map((each) => [...each.querySelectorAll("td button")]).filter((each) => each.length);
     const y = rows.findIndex((each) => each.includes(event.target)), x = rows[y].indexOf(event.target);
     const next = rows[y + step[0]]?.[Math.min(x + step[1], (rows[y + step[0]]?.length ?? 1) - (step[0] ? 1 : 0))];
     if (!next) return;
@@ -87,18 +134,57 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   const reach = (table, cell) => table.querySelectorAll("td button").forEach((each) => each.setAttribute("tabindex", each === cell ? 0 : -1));
 
+  // On a page the rows share what the first screen has left; where all have no room, only one layer shows its heads.
+  const main = root.getRootNode().host?.closest("[data-testid=stMain]");
+  const fold = (folded) => {
+    root.classList.toggle("folded", folded);
+    for (const each of root.querySelectorAll("[data-of]")) {
+      const layer = +each.dataset.of, table = each.closest("table");
+      each.hidden = folded && layer > 0 && layer !== (table.classList.contains("slant") ? data.layer : root.open);
+    }
+    for (const each of root.querySelectorAll("tr[data-layer] .open")) each.setAttribute("aria-expanded", String(+each.closest("tr").dataset.layer === root.open));
+    for (const table of root.querySelectorAll("table")) {
+      const cells = [...table.querySelectorAll("td button")].filter((each) => !each.closest("tr").hidden);
+      if (cells.length && !cells.some((each) => each.tabIndex === 0)) reach(table, cells[0]);
+    }
+  };
+  const high = (rows) => { root.style.setProperty("--row", `${rows}rem`); return root.offsetHeight; };
+  const fit = () => {
+    fold(false);
+    if (!main) return high(USUAL);
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const left = main.clientHeight - (root.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop) - 4;
+    let taken = high(LEAST);
+    if (taken > left) { fold(true); taken = high(LEAST); }
+    if (left < 0.6 * taken) { fold(false); high(USUAL); return; } // what begins below the screen may be long
+    const rows = [...root.querySelectorAll("tbody tr")].filter((each) => !each.hidden).length;
+    high(Math.max(LEAST, Math.min(MOST, LEAST + (left - taken) / rows / rem / 1.1)));
+  };
+
   const top = make("div", { class: "top" }, make("h2", {}, "Levers"));
+  const alone = data.alone.map((lever) => make("div", { class: "alone" }, slider(lever)));
+  if (data.brief) top.append(...alone);
   if (data.changed) {
-    const back = make("button", { type: "button", class: "reset", "data-id": "reset" }, "Back to the model as trained");
+    const back = make("button", { type: "button", class: "reset", "data-id": "reset" }, data.brief ? "Back to trained" : "Back to the model as trained");
     back.onclick = () => { root.ahead.clear(); move({ reset: null }); };
     top.append(back);
-  } else top.append(make("span", {}, data.hint));
+  } else if (!data.brief || !alone.length) top.append(make("span", {}, data.hint));
   const said = data.changed ? [make("p", { role: "status", class: data.brief ? "brief" : "", title: `${data.changed}. ${data.said}` }, make("b", {}, data.changed), `. ${data.said}`)] : [];
-  root.replaceChildren(top, ...said, ...data.grids.flatMap(grid),
-    ...data.alone.map((lever) => make("div", { class: "alone" }, slider(lever))), ...(data.brief ? [] : [make("p", {}, data.full)]));
+  root.replaceChildren(top, ...said, ...data.grids.flatMap(grid), ...(data.brief ? [] : alone), ...(data.brief ? [] : [make("p", {}, data.full)]));
+  fit();
   const again = focused && root.querySelector(`[data-id="${CSS.escape(focused)}"]`);
   if (again) {
-    if (again.tagName === "BUTTON" && again.closest("table")) reach(again.closest("table"), again);
+    if (again.tagName === "BUTTON" && again.closest("td")) reach(again.closest("table"), again);
     again.focus({ preventScroll: true });
   } else if (focused === "reset") root.querySelector("input, td button")?.focus({ preventScroll: true });
+
+  root.observer?.disconnect();
+  let last = 0;
+  root.observer = new ResizeObserver(() => { // what stands above may come later
+    const now = root.clientWidth + 1e4 * (main ? main.clientHeight + root.getBoundingClientRect().top + main.scrollTop : 0);
+    if (Math.abs(now - last) > 2) { last = now; fit(); }
+  });
+  root.observer.observe(root);
+  if (main?.firstElementChild) root.observer.observe(main.firstElementChild);
+  return () => root.observer.disconnect();
 }

@@ -1,9 +1,10 @@
 """What a person changed inside a model: as data, as the `edit` of a link, and in words.
 
-A link says `l2c1:0.5` for λ₁ of layer 2 at 0.50, `h1.2` for head 2 of layer 1 off, `c2.1` for A₁ of layer 2 off,
-`m1.2.0` for A₀ of head 2 of layer 1 off, `g1.3:0` for the gate of the third token in layer 1 closed, `s:0.5` for half
-the strength of the lexical term, `n3.2` for the second piece of the third token silenced, `mix.0` for TF-IDF taken out
-of the answer. Layers, heads, tokens and pieces count from 1 there, as on the page; components from 0, as A₀, A₁ … do.
+A link says `l2c1:0.5` for λ₁ of layer 2 at 0.50, `l:0.5` for half of every other λ, `h1.2` for head 2 of layer 1 off,
+`c2.1` for A₁ of layer 2 off, `m1.2.0` for A₀ of head 2 of layer 1 off, `g1.3:0` for the gate of the third token in
+layer 1 closed (`g1.3:0.5`: half open), `s:0.5` for half the strength of the lexical term, `n3.2` for the second piece
+of the third token silenced, `mix.0` for TF-IDF taken out of the answer. Layers, heads, tokens and pieces count from 1
+there, as on the page; components from 0, as A₀, A₁ … do.
 """
 
 from __future__ import annotations
@@ -28,12 +29,15 @@ LONGEST = 4_000
 """Characters of a link's `edit` that are looked at: more than any model has parts to change."""
 _UNMIXED = "mix.0"
 _NUMBER = r"(-?\d{1,2}(?:\.\d{1,4})?)"
+_FACTOR = re.compile(rf"l:{_NUMBER}", re.ASCII)
 _LAMBDA = re.compile(rf"l(\d{{1,3}})c(\d{{1,3}}):{_NUMBER}", re.ASCII)
 _GATE = re.compile(rf"g(\d{{1,3}})\.(\d{{1,4}}):{_NUMBER}", re.ASCII)
 _STRENGTH = re.compile(rf"s:{_NUMBER}", re.ASCII)
 _SWITCH = re.compile(r"([hcn])(\d{1,4})\.(\d{1,3})|(m)(\d{1,3})\.(\d{1,3})\.(\d{1,3})", re.ASCII)
 STRONGEST = 3.0
 """Factor on the lexical term."""
+LARGEST = 2.0
+"""Factor on every λ."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class Edits:
     """(layer, head, component)."""
     gates: tuple[tuple[int, int, float], ...] = ()
     """(layer, token, value)."""
+    factor: float = 1.0
+    """On every λ as trained but those that are set."""
     lexical: float = 1.0
     """Factor on the lexical term."""
     pieces_off: tuple[tuple[int, int], ...] = ()
@@ -94,6 +100,7 @@ class Edits:
         return ",".join(
             [
                 *(f"l{layer + 1}c{component}:{value:g}" for layer, component, value in self.lambdas),
+                *([f"l:{self.factor:g}"] if self.factor != 1 else ()),
                 *(f"h{layer + 1}.{head + 1}" for layer, head in self.heads_off),
                 *(f"c{layer + 1}.{component}" for layer, component in self.components_off),
                 *(f"m{layer + 1}.{head + 1}.{component}" for layer, head, component in self.maps_off),
@@ -114,6 +121,7 @@ class Edits:
                     f"λ{subscript(component)} of layer {layer + 1} = {number(value, 2)}"
                     for layer, component, value in self.lambdas
                 ),
+                *([f"all {'other ' * bool(self.lambdas)}λ × {number(self.factor, 2)}"] if self.factor != 1 else ()),
                 *(
                     f"A{subscript(component)} of head {head + 1} of layer {layer + 1} off"
                     for layer, head, component in self.maps_off
@@ -175,6 +183,9 @@ class Editable:
             layer, component, value = int(match[1]) - 1, int(match[2]), float(match[3])
             known = 0 <= layer < self.layers and 1 <= component < self.components
             return edits.with_lambda(layer, component, value) if known and self.low <= value <= self.high else None
+        if match := _FACTOR.fullmatch(part):
+            value = float(match[1])
+            return replace(edits, factor=value) if self.components > 1 and 0 <= value <= LARGEST else None
         if match := _GATE.fullmatch(part):
             layer, token, value = int(match[1]) - 1, int(match[2]) - 1, float(match[3])
             known = 0 <= layer < self.layers and 0 <= token < self.gated

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from core.behaviour.judge import Judged
     from core.interpret.distance import Reach
+    from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
     from core.interpret.templates import Step
@@ -177,6 +178,16 @@ class Files:
 
         return load_run(self.store, run).parts(text, target)
 
+    def lambdas(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> LambdaCurves:
+        """What each λ does to them, all else as trained or as changed.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+        """
+        from core.runs.load import load_run  # torch
+
+        return along_lambdas(load_run(self.store, run), text, target, edits)
+
     def reach(self, run: str, steps: Sequence[Step], target: str) -> Reach:
         """What a run says of a template with more and more words put in.
 
@@ -213,12 +224,20 @@ def look_inside(loaded: LoadedRun, text: str, edits: Edits) -> SentenceView:
     return loaded.inspect(text, intervention(edits), unmixed=edits.unmixed)
 
 
+def along_lambdas(loaded: LoadedRun, text: str, target: str, edits: Edits) -> LambdaCurves:
+    """What each λ of a loaded model does to a text, with changes inside where there are any."""
+    return loaded.lambdas(text, target, intervention(edits), unmixed=edits.unmixed)
+
+
 def intervention(edits: Edits) -> Intervention | None:
     """What is changed inside the network."""
+    if not edits.inside:
+        return None
     from core.models.trace import Intervention  # torch
 
-    change = Intervention(
+    return Intervention(
         edits.lambdas,
+        lambda_scale=edits.factor,
         heads_off=frozenset(edits.heads_off),
         components_off=frozenset(edits.components_off),
         maps_off=frozenset(edits.maps_off),
@@ -226,7 +245,6 @@ def intervention(edits: Edits) -> Intervention | None:
         lexical_scale=edits.lexical,
         pieces_off=frozenset(edits.pieces_off),
     )
-    return change if edits.inside else None
 
 
 def push_words(loaded: LoadedRun, text: str, target: str, edits: Edits = UNCHANGED) -> Pushed:

@@ -10,6 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
+from core.numbers import whole_percent
 from dashboard.figures.attention import SCALES, MapRow, block, coefficients, full_colour, map_grid, scaled
 from dashboard.figures.drawing import Component
 from dashboard.figures.edits import UNCHANGED, Edits
@@ -158,6 +159,8 @@ def of_layer(
 BELOW = {"against uniform": "below an even spread"}
 """What a negative weight is on a scale; on the others it is `AWAY`."""
 AWAY = "taken away"
+NOTHING_TAKEN = 0.005
+"""Below this share of weight nothing is said to cancel."""
 
 
 def sign_words(shown: Heads) -> str:
@@ -313,12 +316,26 @@ def _draw_lines(lines: Lines, look: Look) -> Component:
         "label": f"Attention, {shown.setting}.{lines.window}",
         "name": "sentiscope-heads",
         "hint": "Point at a word, or reach it with Tab and the arrow keys.",
+        "about": _cancelled(shown),
     }
     return Component("head_view", data, look)
 
 
+def _cancelled(shown: Heads) -> list[str]:
+    """Of each head how much its components cancel, in words; empty where nothing is taken away."""
+    taken = shown.view.cancelled(shown.layer)
+    if taken is None or taken.max() < NOTHING_TAKEN:
+        return []
+    return [f"its components cancel {whole_percent(share)} of their weight" for share in taken]
+
+
 def _lines_reading(lines: Lines) -> str:
-    sign = f" {sign_words(lines.shown)}" if lines.shown.signed else ""
+    shown = lines.shown
+    sign = f" {sign_words(shown)}" if shown.signed else ""
+    taken = shown.view.cancelled(shown.layer)
+    if taken is not None and taken.max() >= NOTHING_TAKEN:
+        ends = f" ({whole_percent(taken.min())} to {whole_percent(taken.max())} by head)" if len(taken) > 1 else ""
+        sign += f" In the sum {whole_percent(taken.mean())} of the components’ weight cancels{ends}."
     return f"Width and ink are weight.{sign} The numbered squares show and hide heads.{lines.window}"
 
 

@@ -1,23 +1,25 @@
 """Through which part an answer comes: what it loses when a head, a component, a gate or a lexicon falls silent.
 
-On a page each cell is a lever too: pressed, its part is silent, and a λ stands above the column that it weighs.
+On a page each cell is a lever too: pressed, its part is silent. A λ stands above the column that it weighs, as its own
+curve: what the answer is wherever the λ is put. A gate is opened and closed as far as one likes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from core.interpret.learned import Learned, learned
 from core.numbers import signed
 from core.runs.record import RunRecord
 from dashboard.figures.attention import coefficient_names
 from dashboard.figures.drawing import Component
-from dashboard.figures.edits import STEP, STRONGEST, Editable, Edits, Learned, allowed, learned
+from dashboard.figures.edits import LARGEST, STEP, STRONGEST, Editable, Edits, allowed
 from dashboard.figures.figure import Figure
-from dashboard.figures.heads import attended
+from dashboard.figures.heads import LAYER, attended, layer
 from dashboard.figures.numbers import number, subscript
 from dashboard.figures.pushed import full_colour
 from dashboard.figures.sentence import difference, subtracts
@@ -26,6 +28,7 @@ from dashboard.figures.theme import Look, Tokens, readable
 from dashboard.figures.words import STEPS, TOWARDS, sides, target
 
 if TYPE_CHECKING:
+    from core.interpret.lambdas import LambdaCurve, LambdaCurves
     from core.interpret.parts import Part, Parts
     from core.interpret.sentence import SentenceView
 
@@ -43,9 +46,13 @@ class Levers:
     view: SentenceView
     """As changed."""
     parts: Parts
+    curves: LambdaCurves | None
+    """As changed; None: it has no λ."""
     allowed: Editable
     learned: Learned
     edits: Edits
+    layer: int
+    """The one that the page looks into, from 0."""
 
     @property
     def minus(self) -> bool:
@@ -61,8 +68,10 @@ def levers(source: Source) -> Levers:
     """
     view, record = attended(source), source.record
     trained, minus = source.reader.sentence(record.run, source.text), subtracts(record)
-    parts = source.reader.parts(record.run, source.text, target(source))
-    return Levers(record, trained, view, parts, allowed(record, trained, minus), learned(trained, minus), source.edits)
+    run, text, towards, edits = record.run, source.text, target(source), source.edits
+    parts, can = source.reader.parts(run, text, towards), allowed(record, trained, minus)
+    curves = source.reader.lambdas(run, text, towards, edits) if can.components > 1 else None
+    return Levers(record, trained, view, parts, curves, can, learned(trained, minus), edits, layer(source))
 
 
 @dataclass(frozen=True)
@@ -97,12 +106,14 @@ def _draw(shown: Levers, look: Look) -> Component:
     top = full_colour(part.zero for part in found)
     towards, away = sides(shown.record, shown.parts.target, t)
     paint = _Painter(towards, away, top, t, shown.parts.target, 2 if shown.allowed.heads <= LONG - 2 else 1)
+    drag = ", drag a λ along its P" if shown.allowed.components > 1 else ""
     data = {
         "grids": [grid for grid in (_grid(shown, paint), _gates(shown, paint)) if grid],
-        "alone": [_strength(shown)] if shown.allowed.lexical else [],
+        "alone": [*([_factor(shown)] if shown.curves else []), *([_strength(shown)] if shown.allowed.lexical else [])],
+        "layer": shown.layer + 1,
         "changed": shown.edits.words(),
         "said": difference(shown.trained, shown.view, _what(shown.record)) if shown.edits else "",
-        "hint": "push of each part; press one to silence it" + (", drag a λ" if shown.allowed.components > 1 else ""),
+        "hint": f"push of each part; press one to silence it{drag}",
         "full": f"log-odds of {shown.parts.target} lost without the part, full colour {number(top, 1)}",
         "brief": look.projector,
         "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "accent")},
@@ -155,7 +166,7 @@ def _heads(shown: Levers, paint: _Painter, at: int) -> Iterator[Cells]:
 def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
     can, edits, parts = shown.allowed, shown.edits, shown.parts.parts
     sliders = [_lambda(shown, at, component) for component in range(1, can.components)]
-    yield {"label": f"layer {at + 1}", "sliders": ["weight 1", *sliders, None]}
+    yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": ["weight 1", *sliders, None]}
     whole = list(_heads(shown, paint, at))
     for head in range(can.heads):
         cells = [
@@ -168,7 +179,7 @@ def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Ite
             for i, name in enumerate(names)
             if (part := _find(parts, "map", layer=at, head=head, component=i))
         ]
-        yield {"label": f"head {head + 1}", "cells": [*cells, whole[head]]}
+        yield {"label": f"head {head + 1}", "of": at + 1, "cells": [*cells, whole[head]]}
     cells = [
         paint.cell([f"c{at + 1}.{i}"], f"{name} of layer {at + 1}", part.zero, (at, i) in edits.components_off)
         for i, name in enumerate(names)
@@ -180,21 +191,48 @@ def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Ite
 def _lambda(shown: Levers, at: int, component: int) -> Cells:
     own, now = shown.learned.values[at][component - 1], shown.edits.value(at, component)
     mean = " on average" if shown.learned.varies else ""
+    found = shown.curves.curves if shown.curves else ()
+    curve = next((each for each in found if (each.layer, each.component) == (at, component)), None)
     return {
         "part": f"l{at + 1}c{component}",
         "label": f"λ{subscript(component)}",
         "about": f"λ{subscript(component)} of layer {at + 1}, learned {number(own, 2)}{mean}",
         **{"low": shown.allowed.low, "high": shown.allowed.high, "step": STEP},
         "learned": round(own, 2),
-        "value": round(own if now is None else now, 2),
+        "value": round(own * shown.edits.factor if now is None else now, 2),
         "moved": now is not None,
+        "curve": curve and _curve(shown, curve),
+    }
+
+
+def _factor(shown: Levers) -> Cells:
+    curve = shown.curves and shown.curves.curves[-1]
+    return {
+        "part": "l",
+        "label": "all λ ×",
+        "about": "factor on every λ that is not set by hand, trained at 1",
+        **{"low": 0.0, "high": LARGEST, "step": STEP, "learned": 1.0},
+        "value": shown.edits.factor,
+        "moved": shown.edits.factor != 1,
+        "curve": curve and _curve(shown, curve),
+    }
+
+
+def _curve(shown: Levers, curve: LambdaCurve) -> Cells:
+    """The curve under a slider: probability of the target wherever it is put."""
+    return {
+        "values": [round(value, 4) for value in curve.values],
+        "chances": [round(chance, 4) for chance in curve.probabilities],
+        "start": curve.start,
+        "half": len(shown.record.classes) == 2 and shown.record.task == "single",
+        "what": f"P({shown.parts.target})",
     }
 
 
 def _strength(shown: Levers) -> Cells:
     return {
         "part": "s",
-        "label": "strength of the lexicon’s term ×",
+        "label": "lexicon ×",
         "about": "strength of the lexicon’s term, trained at 1",
         **{"low": 0.0, "high": STRONGEST, "step": STEP, "learned": 1.0},
         "value": shown.edits.lexical,
@@ -208,6 +246,7 @@ def _gates(shown: Levers, paint: _Painter) -> Cells:
         return {}
     tokens = sorted({part.token for part in gates if part.token is not None})
     words = [shown.parts.tokens[token] for token in tokens]
+    paint = replace(paint, digits=paint.digits if len(tokens) <= LONG else 1)
     rows = []
     for at in range(shown.allowed.layers):
         cells = []
@@ -218,9 +257,26 @@ def _gates(shown: Levers, paint: _Painter) -> Cells:
                 cells.append(
                     paint.cell([key], f"the gate of {word} in layer {at + 1}", part.zero, closed, [f"{key}:0"])
                 )
-        rows.append({"label": f"layer {at + 1}", "cells": cells})
+        rows.append({"label": f"layer {at + 1}", "of": at + 1, "cells": cells})
+        if at == shown.layer:
+            rows.append({"label": "gate", "gates": [_gate(shown, *each) for each in zip(tokens, words, strict=True)]})
     short = [word if len(word) <= LONG else f"{word[: LONG - 1]}…" for word in words]
-    return {"title": "Through each gate", "columns": short, "corner": "", "rows": rows, "slant": True}
+    about = {"title": "Through each gate", "hint": "press to close it, drag to open it", "corner": "", "slant": True}
+    return {**about, "columns": short, "rows": rows}
+
+
+def _gate(shown: Levers, token: int, word: str) -> Cells:
+    at = shown.layer
+    own, now = (view.layers[at].gates for view in (shown.trained, shown.view))
+    assert own is not None and now is not None
+    trained = float(own[token])
+    return {
+        "part": f"g{at + 1}.{token + 1}",
+        "about": f"gate of {word} in layer {at + 1}, trained {number(trained, 2)}",
+        **{"low": 0.0, "high": 1.0, "step": STEP, "learned": round(trained, 2)},
+        "value": round(float(now[token]), 2),
+        "moved": shown.edits.gate(at, token) is not None,
+    }
 
 
 def part_table(shown: Levers) -> pd.DataFrame:
@@ -262,6 +318,6 @@ LEVERS = Figure(
         "need not add up: where one part falls silent, another may speak for it."
     ),
     needs="maps",
-    options=(TOWARDS,),
+    options=(TOWARDS, LAYER),
     tables=lambda shown: {"Parts": part_table(shown)},
 )

@@ -22,6 +22,7 @@ from dashboard.figures import (
     embeddings,
     heads,
     labels,
+    lambda_bench,
     lambdas,
     levers,
     metrics,
@@ -37,7 +38,7 @@ from dashboard.figures.figure import Figure
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
-    *(embeddings, silhouettes, words, heads, levers, parts, distance, diagram, behaviour),
+    *(embeddings, silhouettes, words, heads, levers, lambda_bench, parts, distance, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(
     {

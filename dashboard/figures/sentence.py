@@ -141,7 +141,7 @@ def attention_table(
     """One row for each layer, head, reading and read token; a column for each map.
 
     Args:
-        view: With layers and tokens.
+        view: With layers and tokens. Where components are summed, `cancelled` is that of the head, in its layer.
         minus: Whether the model subtracts its second map.
         edits: What is changed in `view`; they stand in words in a column of their own.
         untouched: The same text without the changes; its combined map becomes a column.
@@ -161,4 +161,6 @@ def _weights(view: SentenceView, layer: int, minus: bool, edits: Edits) -> pd.Da
     tokens: NDArray[np.str_] = np.array(view.tokens)
     places = {"layer": layer + 1, "head": head + 1, "place": reads + 1, "reads": tokens[reads]}
     frame = pd.DataFrame({**places, "read_place": read + 1, "is_read": tokens[read]})
-    return frame.assign(**{row.name: row.weights.ravel() for row in rows})
+    frame = frame.assign(**{row.name: row.weights.ravel() for row in rows})
+    taken = view.cancelled(layer)
+    return frame if taken is None else frame.assign(cancelled=taken[head])

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from core.behaviour.judge import Judged
     from core.evaluation.projection import Projection, ProjectionConfig
     from core.interpret.distance import Reach
+    from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
     from core.interpret.templates import Step
@@ -149,6 +150,9 @@ class Reader(Protocol):
 
     def reach(self, run: str, steps: Sequence[Step], target: str) -> Reach:
         """What a run says of a template with more and more words put in."""
+
+    def lambdas(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> LambdaCurves:
+        """What each λ does to them, all else as trained or as changed."""
 
     def sides(self, runs: Sequence[str], split: str) -> Sides:
         """Several runs with what they say of the rows of a split that all have."""

@@ -21,7 +21,7 @@ from dashboard.figures.sentence import attention_table, prediction_table, subtra
 from dashboard.figures.source import Source
 from dashboard.figures.words import WORDS
 from dashboard.screens.sentence_distance import reach_of_negation
-from dashboard.screens.sentence_edits import asked, lever_board, unknown_words
+from dashboard.screens.sentence_edits import asked, lambda_bench, lever_board, unknown_words
 from dashboard.screens.sentence_flip import what_would_change
 from dashboard.screens.sentence_maps import bench, more_maps
 from dashboard.screens.sentence_mix import mixture
@@ -117,6 +117,7 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
             tables |= what_would_change(source)
         if deep:
             unknown_words(edits, trained)
+            tables |= lambda_bench(source)
             more_maps(source)
             tables["Attention"] = partial(attention_table, view, minus, edits, trained)
         else:

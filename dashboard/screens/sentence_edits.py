@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.edits import NOTHING, UNCHANGED, Editable, Edits, allowed
+from dashboard.figures.lambda_bench import LAMBDA_BENCH
 from dashboard.figures.levers import LEVERS
 from dashboard.figures.numbers import number
 from dashboard.figures.sentence import subtracts
 from dashboard.figures.source import Source
-from dashboard.widgets.figure import caption, show_bare
+from dashboard.widgets.figure import caption, show_bare, show_of
 from dashboard.widgets.messages import finding
 from dashboard.widgets.tokens import literal
 
@@ -49,6 +51,13 @@ def lever_board(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
     """The parts of the model with their pushes, each a lever; gives their table."""
     key = state.current(f"fig-{LEVERS.name}")
     return LEVERS.numbers(show_bare(source, LEVERS, on_moved_change=lambda: _moved(key, parts)))
+
+
+def lambda_bench(source: Source) -> dict[str, pd.DataFrame]:
+    """Every λ as a curve of its own; gives their table. Nothing where the model has no λ."""
+    if "lambda" not in provides(source.record.config.model):
+        return {}
+    return LAMBDA_BENCH.numbers(show_of(source, LAMBDA_BENCH))
 
 
 def _moved(key: str, parts: Editable) -> None:

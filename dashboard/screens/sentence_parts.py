@@ -11,6 +11,7 @@ from dashboard.figures import parts
 from dashboard.figures.distance import DISTANCE
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
+from dashboard.figures.lambda_bench import LAMBDA_BENCH
 from dashboard.figures.levers import LEVERS
 from dashboard.figures.parts import (
     BRANCHES,
@@ -43,7 +44,7 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
 }
 """What stands side by side."""
 PLACED: tuple[Figure[Any], ...] = (
-    *(DISTANCE, WORDS, HEAD_VIEW, LEVERS, HEADS, COEFFICIENTS, COMBINED),
+    *(DISTANCE, WORDS, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, COMBINED),
     *(figure for row in ROWS.values() for figure in row),
 )
 

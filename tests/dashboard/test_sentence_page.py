@@ -100,7 +100,7 @@ def test_a_link_restores_all_changes_in_bars_and_levers(app, runs):
     assert shown(app)[0].startswith(said(asked(runs, **change)))
     assert sliders(levers(app))["l1c2"]["value"] == 0.9
     assert app.session_state[state.LAYER] == "1"
-    grid = json.loads(next(each.proto.spec for each in app.get("plotly_chart")))
+    (grid,) = (json.loads(each.proto.spec) for each in app.get("plotly_chart") if "-grid" in each.proto.id)
     assert grid["layout"]["coloraxis"]["colorbar"]["title"]["text"] == "weight ÷ strongest weight of its row"
 
 

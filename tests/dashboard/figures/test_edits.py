@@ -8,9 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from core.interpret.learned import Learned, learned
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.presets import PRESETS
-from dashboard.figures.edits import LONGEST, UNCHANGED, Editable, Edits, Learned, editable, learned
+from dashboard.figures.edits import LONGEST, UNCHANGED, Editable, Edits, editable
 
 PARTS = Editable(layers=2, heads=2, components=3, low=0.0, high=1.0)
 SOME = Edits(lambdas=((1, 1, 0.5),), heads_off=((0, 1),), components_off=((1, 0), (1, 2)))
@@ -37,6 +38,27 @@ def test_a_mixture_is_taken_out_where_there_is_one():
     assert PARTS.read(edits.encode()) == (SOME, 1)
     alone = Edits(unmixed=True)
     assert alone and not alone.inside and SOME.inside
+
+
+def test_a_factor_on_all_lambdas_is_one_part_of_the_link():
+    edits = dataclasses.replace(UNCHANGED.with_lambda(0, 1, 0.5), factor=0.25)
+    assert edits.encode() == "l1c1:0.5,l:0.25" and edits.inside
+    assert edits.words() == "λ₁ of layer 1 = 0.50, all other λ × 0.25"
+    assert Edits(factor=2.0).words() == "all λ × 2.00"
+    assert PARTS.read(edits.encode()) == (edits, 0)
+    assert PARTS.read("l:2.01,l:-0.1,l:x,l:") == (UNCHANGED, 4)
+    assert dataclasses.replace(PARTS, components=1).read("l:0.5") == (UNCHANGED, 1)
+    assert PARTS.moved(edits.encode(), {"l": "l:1.5"}) == dataclasses.replace(edits, factor=1.5)
+    assert PARTS.moved(edits.encode(), {"l": None}) == UNCHANGED.with_lambda(0, 1, 0.5)
+
+
+def test_a_gate_may_stand_anywhere_between_closed_and_open():
+    parts = dataclasses.replace(PARTS, gated=3)
+    edits = UNCHANGED.with_gate(1, 2, 0.35)
+    assert edits.encode() == "g2.3:0.35" and parts.read(edits.encode()) == (edits, 0)
+    assert edits.words() == "gate of token 3 in layer 2 = 0.35"
+    assert parts.moved("g2.3:0.35", {"g2.3": "g2.3:0"}) == UNCHANGED.with_gate(1, 2, 0)
+    assert parts.read("g2.3:1.01,g2.4:0.5,g3.1:0.5") == (UNCHANGED, 3)
 
 
 def test_negative_lambdas_come_back_too():

@@ -12,6 +12,7 @@ from core.interpret.sentence import CLASS_TOKEN as CORE_CLASS_TOKEN
 from core.interpret.sentence import LayerView, SentenceView, padding_name
 from dashboard.figures.attention import scaled
 from dashboard.figures.edits import Edits
+from dashboard.figures.heads import HEAD_VIEW, Lines, of_layer
 from dashboard.figures.sentence import (
     CLASS_TOKEN,
     attention_table,
@@ -24,6 +25,7 @@ from dashboard.figures.sentence import (
     special_places,
     watched,
 )
+from dashboard.figures.theme import Look
 
 MAPS = np.array([[[[0.75, 0.25], [0.5, 0.5]]] * 2, [[[0.0, 1.0], [1.0, 0.0]]] * 2])  # (N 2, H 2, L 2, L 2)
 
@@ -165,6 +167,31 @@ def test_attention_has_a_row_for_each_weight_and_names_the_change():
     assert set(table["changed"]) == {"head 2 of layer 1 off"}
     row = off.iloc[1]
     assert (row["place"], row["reads"], row["read_place"], row["is_read"]) == (1, "not", 2, "bad")
+
+
+def test_attention_says_how_much_each_head_cancels_and_of_one_component_nothing():
+    shown = view(coefficients=(1.0, -0.5))
+    table = attention_table(shown, True)
+    own = table[table["layer"] == 2].groupby("head")["cancelled"].unique()
+    assert np.concatenate(own.to_list()).tolist() == pytest.approx(shown.cancelled(1).tolist())
+    one = dataclasses.replace(shown, layers=tuple(_first(layer) for layer in shown.layers))
+    assert "cancelled" not in attention_table(one, False)
+
+
+def _first(layer):
+    return dataclasses.replace(layer, components=layer.components[:1], coefficients=layer.coefficients[:1])
+
+
+def test_the_head_view_says_what_cancels_where_anything_does():
+    shown = view(coefficients=(1.0, -0.5))
+    lines = Lines(of_layer(shown, 0, minus=True), 0)
+    taken = [f"{100 * share:.0f} %" for share in shown.cancelled(0)]
+    about = HEAD_VIEW.draw(lines, Look()).data["about"]
+    assert about == [f"its components cancel {share} of their weight" for share in taken]
+    mean = f"{100 * shown.cancelled(0).mean():.0f} %"
+    assert f"In the sum {mean} of the components’ weight cancels (" in HEAD_VIEW.reading(lines)
+    added = Lines(of_layer(view(), 0, minus=False), 0)
+    assert HEAD_VIEW.draw(added, Look()).data["about"] == [] and "cancel" not in HEAD_VIEW.reading(added)
 
 
 def test_attention_as_trained_has_no_such_columns():
