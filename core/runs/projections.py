@@ -12,34 +12,30 @@ projections/<hash>.log            what that process printed, if the dashboard st
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import io
 import json
-import os
-import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
-import psutil
 
 from core import stored
-from core.atomic import storage_errors, write_bytes, write_text
+from core.atomic import write_bytes, write_text
 from core.cache import cache_folder
-from core.exceptions import InputError, RunDamaged, SentiscopeError
+from core.exceptions import InputError, RunDamaged
 from core.fingerprint import file_fingerprint, fingerprint
 from core.paths import regular_bytes
-from core.runs import queue
+from core.runs import errands
+from core.runs.errands import Files
 from core.runs.folders import is_starter
 from core.runs.predictions import read_predictions
-from core.runs.record import LABEL, Process
-from core.runs.store import RunStore, alive, this_process
-from core.stored import LARGEST, Seconds
+from core.runs.record import LABEL
+from core.runs.store import RunStore
+from core.stored import LARGEST
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,23 +44,15 @@ if TYPE_CHECKING:
 
 FOLDER = "projections"
 EVALUATION, EMBEDDINGS, PREDICTIONS = "evaluation", "embeddings.npy", "predictions.parquet"
-TELL_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class MapFiles:
-    """Where one map is, or will be."""
+class MapFiles(Files):
+    """Where one map is, or will be; `stem` is the hash."""
 
     run: Path
     split: str
     config: ProjectionConfig
-    folder: Path
-    stem: str
-    """The hash."""
-
-    def path(self, ending: str) -> Path:
-        """A file of this map: npy, json, progress.json or log."""
-        return self.folder / f"{self.stem}.{ending}"
 
 
 class _Worth(msgspec.Struct):
@@ -80,26 +68,6 @@ class _About(msgspec.Struct):
     sha256: str
     quality: _Worth
     explained: tuple[Annotated[float, msgspec.Meta(ge=0, le=1)], ...]
-
-
-class _Told(msgspec.Struct):
-    """The .progress.json of a map."""
-
-    process: Process | None
-    began: Seconds
-    what: str
-    share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
-
-
-@dataclass(frozen=True)
-class Job:
-    """What is known of a map: it is there, or somebody computes it, or nobody could."""
-
-    status: Literal["none", "running", "failed", "done"]
-    what: str = ""
-    """What is done now, or why it failed."""
-    share: float | None = None
-    seconds: float = 0.0
 
 
 def map_files(store: RunStore, run: str, split: str, config: ProjectionConfig) -> MapFiles:
@@ -121,7 +89,7 @@ def map_files(store: RunStore, run: str, split: str, config: ProjectionConfig) -
     stem, home = fingerprint(depends), folder / FOLDER
     if is_starter(folder) and not (home / f"{stem}.json").is_file():
         home = cache_folder() / "maps"
-    return MapFiles(folder, split, config, home, stem)
+    return MapFiles(home, stem, folder, split, config)
 
 
 def embedded_splits(store: RunStore, run: str) -> list[str]:
@@ -168,27 +136,11 @@ def compute(store: RunStore, run: str, files: MapFiles, on_progress: OnProgress 
     """
     from core.evaluation.projection import project
 
-    began, told = time.time(), 0.0
-    with storage_errors(files.folder):
-        files.folder.mkdir(parents=True, exist_ok=True)
-
-    def tell(what: str, share: float | None) -> None:
-        nonlocal told
-        if on_progress:
-            on_progress(what, share)
-        if share is None or time.time() - told > TELL_SECONDS:
-            told = time.time()
-            _write_progress(files, this_process(), began, what, share)
-
-    try:
+    with errands.telling(files, on_progress) as tell:
         tell("reading the embeddings", None)
+        began = time.time()
         made = project(*read_vectors(files.run, files.split, store.read(run).classes), files.config, tell)
         _write(files, made, time.time() - began)
-    except Exception as error:
-        reason = str(error) if isinstance(error, SentiscopeError) else f"unexpected {type(error).__name__}: {error}"
-        _write_progress(files, None, began, reason, None)
-        raise
-    files.path("progress.json").unlink(missing_ok=True)
     return made
 
 
@@ -256,81 +208,13 @@ def _write(files: MapFiles, made: Projection, seconds: float) -> None:
 
 
 def start(store: RunStore, run: str, files: MapFiles) -> None:
-    """Compute a map in a process of its own, which waits for its turn and outlives this one.
-
-    Nothing happens if somebody is at it.
-
-    Raises:
-        InputError: as many wait as this server allows.
-    """
-    if job(files).status == "running":
-        return
-    queue.check_room(store.folder, queue.SHORT)
-    with storage_errors(files.folder):
-        files.folder.mkdir(parents=True, exist_ok=True)
-        with files.path("log").open("ab") as log:
-            process = subprocess.Popen(
-                queue.in_turn(command(run, files), store.folder, f"map-{files.stem}", str(time.time_ns()), queue.SHORT),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute()), "OMP_NUM_THREADS": "1"},
-                start_new_session=True,
-            )
-    who = Process(process.pid, psutil.Process(process.pid).create_time(), this_process().host)
-    _write_progress(files, who, time.time(), "waiting for its turn", None)
+    """Compute a map in a process of its own; arguments and errors as of `errands.start`."""
+    errands.start(store, files, command(run, files), "map")
 
 
 def command(run: str, files: MapFiles) -> list[str]:
-    """The command line of a map's process; -P keeps a folder `core` of the working directory out of the way."""
+    """The command line of a map's process."""
     config = files.config
     options = {"split": files.split, "method": config.method, "dimensions": config.dimensions, "rows": config.rows}
     words = [f"--{name}={value}" for name, value in options.items()]
-    return [sys.executable, "-P", "-m", "core.cli", "project", run, *words, f"--seed={config.seed}"]
-
-
-def job(files: MapFiles) -> Job:
-    """How it stands with a map, from its files alone: every session and every server sees the same."""
-    there = files.path("json").is_file()
-    told = _told(files)
-    if told is None:
-        return Job("done" if there else "none")
-    if alive(told.process):
-        return Job("running", told.what, told.share, time.time() - told.began)
-    if there:
-        return Job("done")
-    if told.process is None:
-        return Job("failed", told.what)
-    log = files.path("log")
-    return Job("failed", f"its process (number {told.process.pid}) ended while {told.what}; {log} may say why")
-
-
-def cancel(files: MapFiles) -> None:
-    """End the process that computes a map; nothing half done is left."""
-    told = _told(files)
-    who = told.process if told else None
-    with contextlib.suppress(psutil.NoSuchProcess):
-        if who and who.host == this_process().host and alive(who):
-            process = psutil.Process(who.pid)
-            process.terminate()
-            with contextlib.suppress(psutil.TimeoutExpired):
-                process.wait(2)
-    forget(files)
-
-
-def forget(files: MapFiles) -> None:
-    """Drop what a failed or cancelled computation left."""
-    for ending in ("progress.json", "log"):
-        files.path(ending).unlink(missing_ok=True)
-
-
-def _told(files: MapFiles) -> _Told | None:
-    """What the process that computes a map has written last; None where there is nothing that can be read."""
-    with contextlib.suppress(FileNotFoundError, RunDamaged):
-        return stored.read(files.path("progress.json"), _Told)
-    return None
-
-
-def _write_progress(files: MapFiles, who: Process | None, began: float, what: str, share: float | None) -> None:
-    tree = {"process": dataclasses.asdict(who) if who else None, "began": began, "what": what, "share": share}
-    write_text(files.path("progress.json"), json.dumps(tree) + "\n")
+    return errands.sentiscope("project", run, *words, f"--seed={config.seed}")

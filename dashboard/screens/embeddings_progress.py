@@ -6,8 +6,9 @@ import streamlit as st
 
 from core.evaluation.projection import NAMES
 from core.exceptions import SentiscopeError
-from core.runs import projections
-from core.runs.projections import Job, MapFiles
+from core.runs import errands, projections
+from core.runs.errands import Job
+from core.runs.projections import MapFiles
 from dashboard import data, state
 from dashboard.figures.numbers import count, duration
 from dashboard.widgets.messages import problem, progress
@@ -24,7 +25,7 @@ def not_yet(run: str, files: MapFiles, sentences: int, damage: str = "") -> None
         sentences: How many it will show.
         damage: Why the map that is there cannot be read.
     """
-    job, name = projections.job(files), NAMES[files.config.method]
+    job, name = errands.job(files), NAMES[files.config.method]
     if job.status == "running":
         st.fragment(_watch, run_every=1.0)(files, sentences)
         return
@@ -43,7 +44,7 @@ def not_yet(run: str, files: MapFiles, sentences: int, damage: str = "") -> None
 
 
 def _start(run: str, files: MapFiles) -> None:
-    projections.forget(files)
+    errands.forget(files)
     try:
         projections.start(data.store(), run, files)
     except SentiscopeError as error:
@@ -52,7 +53,7 @@ def _start(run: str, files: MapFiles) -> None:
 
 def _watch(files: MapFiles, sentences: int) -> None:
     """Drawn anew every second; one full run at the end shows the map and switches the clock off."""
-    job = projections.job(files)
+    job = errands.job(files)
     if job.status != "running":
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", gap="large"):
@@ -63,7 +64,7 @@ def _watch(files: MapFiles, sentences: int) -> None:
             "Stop",
             icon=":material/stop:",
             key="stop-map",
-            on_click=projections.cancel,
+            on_click=errands.cancel,
             args=(files,),
             help="Nothing half done is kept",
         )

@@ -9,7 +9,7 @@ import pytest
 from pages import words
 
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
-from core.runs import projections
+from core.runs import errands, projections
 from core.runs.store import RunStore, this_process
 from dashboard import state
 
@@ -86,9 +86,9 @@ def test_a_map_that_is_not_there_is_computed_by_a_job_only(app, runs, monkeypatc
 def test_a_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
     files = projections.map_files(RunStore(runs), "finished", "test", ProjectionConfig("tsne"))
     (files.run / projections.FOLDER).mkdir()
-    projections._write_progress(files, this_process(), 0.0, "placing the sentences", 0.5)
+    errands.write_progress(files, this_process(), 0.0, "placing the sentences", 0.5)
     stopped = []
-    monkeypatch.setattr(projections, "cancel", stopped.append)
+    monkeypatch.setattr(errands, "cancel", stopped.append)
     shown = words(opened(app, run="finished", method="t-SNE"))
     assert "placing the sentences" in shown and 'aria-valuenow="50"' in shown
     app.button(key="stop-map").click().run()
@@ -98,7 +98,7 @@ def test_a_job_shows_how_far_it_is_and_can_be_stopped(app, runs, monkeypatch):
 def test_a_job_that_failed_says_why_and_can_be_repeated(app, runs):
     files = projections.map_files(RunStore(runs), "finished", "test", ProjectionConfig("umap"))
     (files.run / projections.FOLDER).mkdir()
-    projections._write_progress(files, None, 0.0, "umap-learn is not installed here", None)
+    errands.write_progress(files, None, 0.0, "umap-learn is not installed here", None)
     shown = words(opened(app, run="finished", method="UMAP"))
     assert "could not be computed" in shown and "umap-learn is not installed here" in shown
     assert "Compute the map again" in [button.label for button in app.button]

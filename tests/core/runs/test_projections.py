@@ -15,7 +15,7 @@ import pytest
 from core import verbs
 from core.evaluation.projection import ProjectionConfig
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from core.runs import projections, queue
+from core.runs import errands, projections, queue
 from core.runs.record import Process
 from core.runs.store import alive, this_process
 
@@ -99,13 +99,13 @@ def test_embeddings_that_cannot_be_used_are_named(store, evaluated, harm):
 def test_a_failure_stays_to_be_read_and_can_be_forgotten(store, evaluated, monkeypatch):
     monkeypatch.setitem(sys.modules, "umap", None)
     here = files(store, evaluated, method="umap")
-    assert projections.job(here).status == "none"
+    assert errands.job(here).status == "none"
     with pytest.raises(NotAvailable):
         projections.compute(store, evaluated, here)
-    found = projections.job(here)
+    found = errands.job(here)
     assert found.status == "failed" and "umap-learn is not installed" in found.what
-    projections.forget(here)
-    assert projections.job(here).status == "none"
+    errands.forget(here)
+    assert errands.job(here).status == "none"
 
 
 def test_a_living_process_is_found_by_everybody_and_a_dead_one_is_told(store, evaluated):
@@ -116,11 +116,11 @@ def test_a_living_process_is_found_by_everybody_and_a_dead_one_is_told(store, ev
         who = {"pid": child.pid, "started": began, "host": this_process().host}
         told = {"process": who, "began": began, "what": "placing the sentences", "share": 0.5}
         here.path("progress.json").write_text(json.dumps(told))
-        found = projections.job(here)
+        found = errands.job(here)
         assert (found.status, found.what, found.share) == ("running", "placing the sentences", 0.5)
         child.kill()
         child.wait()
-    found = projections.job(here)
+    found = errands.job(here)
     assert found.status == "failed" and "ended while placing" in found.what
 
 
@@ -130,9 +130,9 @@ def test_cancel_ends_the_process_and_leaves_nothing(store, evaluated):
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
         who = {"pid": child.pid, "started": psutil.Process(child.pid).create_time(), "host": this_process().host}
         here.path("progress.json").write_text(json.dumps({"process": who, "began": 0, "what": "", "share": None}))
-        projections.cancel(here)
+        errands.cancel(here)
         assert not alive(Process(**who))
-    assert projections.job(here).status == "none"
+    assert errands.job(here).status == "none"
     assert not list((here.run / projections.FOLDER).iterdir())
 
 
@@ -142,7 +142,7 @@ def test_cancel_leaves_a_process_alone_that_only_has_the_same_number(store, eval
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]) as child:
         who = {"pid": child.pid, "started": 1.0, "host": this_process().host}
         here.path("progress.json").write_text(json.dumps({"process": who, "began": 0, "what": "", "share": None}))
-        projections.cancel(here)
+        errands.cancel(here)
         assert child.poll() is None
         child.kill()
 
@@ -153,13 +153,13 @@ def test_a_map_waits_for_its_turn_in_a_small_process_and_can_be_cancelled_there(
     here = files(store, evaluated)
     with queue.slot(store.folder, "another map", "2020", kind=queue.SHORT):
         projections.start(store, evaluated, here)
-        found = projections.job(here)
+        found = errands.job(here)
         assert (found.status, found.what) == ("running", "waiting for its turn")
         projections.start(store, evaluated, here)  # nothing happens if somebody is at it
         until(lambda: len(list((store.folder / queue.FOLDER).glob("short-ticket-*-map-*"))) == 1)
         assert here.path("log").read_text() == ""
-        projections.cancel(here)
-        assert projections.job(here).status == "none"
+        errands.cancel(here)
+        assert errands.job(here).status == "none"
         projections.start(store, evaluated, here)
     until(lambda: here.path("log").read_text() == "computed\n")
 
@@ -172,7 +172,7 @@ def test_more_maps_than_may_wait_are_refused(store, evaluated, monkeypatch):
         assert queue.try_lock(ticket)
         with pytest.raises(InputError, match=r"1 maps and TF-IDF yardsticks that wait.*\(SENTISCOPE_MOST_SHORT\)"):
             projections.start(store, evaluated, files(store, evaluated))
-    assert projections.job(files(store, evaluated)).status == "none"
+    assert errands.job(files(store, evaluated)).status == "none"
 
 
 def until(condition):
@@ -186,10 +186,10 @@ def until(condition):
 def test_start_computes_in_a_process_of_its_own(store, evaluated):
     here = files(store, evaluated)
     projections.start(store, evaluated, here)
-    assert projections.job(here).status in ("running", "done")
+    assert errands.job(here).status in ("running", "done")
     told = here.path("progress.json")
     if told.exists():
         with open(told) as stream:
             psutil.Process(json.load(stream)["process"]["pid"]).wait(60)
-    assert projections.job(here).status == "done"
+    assert errands.job(here).status == "done"
     assert len(projections.read(here).rows) == 60

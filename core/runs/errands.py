@@ -1,0 +1,183 @@
+"""What is computed of a run once and kept: in a process of its own that waits for its turn and tells how far it is.
+
+<stem>.json           what was computed, with its settings
+<stem>.progress.json  only while it is computed, or after it failed: who does it, and how far they are
+<stem>.log            what that process printed, if the dashboard started it
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+import psutil
+
+from core import stored
+from core.atomic import storage_errors, write_text
+from core.exceptions import RunDamaged, SentiscopeError
+from core.runs import queue
+from core.runs.record import Process
+from core.runs.store import RunStore, alive, this_process
+from core.stored import Seconds
+
+TELL_SECONDS = 0.5
+
+Tell = Callable[[str, float | None], None]
+"""What is done now, and which share of all is done."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Where one result is, or will be."""
+
+    folder: Path
+    stem: str
+
+    def path(self, ending: str) -> Path:
+        """One of its files: json, progress.json, log."""
+        return self.folder / f"{self.stem}.{ending}"
+
+
+class _Told(msgspec.Struct):
+    """The .progress.json."""
+
+    process: Process | None
+    began: Seconds
+    what: str
+    share: Annotated[float, msgspec.Meta(ge=0, le=1)] | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is known of a result: it is there, or somebody computes it, or nobody could."""
+
+    status: Literal["none", "running", "failed", "done"]
+    what: str = ""
+    """What is done now, or why it failed."""
+    share: float | None = None
+    seconds: float = 0.0
+
+
+@contextlib.contextmanager
+def telling(files: Files, on_progress: Tell | None = None) -> Iterator[Tell]:
+    """Compute something in this process, and tell others how far it is.
+
+    What failed leaves its reason; what is interrupted, and what ends well, leaves nothing.
+    """
+    began, told = time.time(), 0.0
+    with storage_errors(files.folder):
+        files.folder.mkdir(parents=True, exist_ok=True)
+
+    def tell(what: str, share: float | None) -> None:
+        nonlocal told
+        if on_progress:
+            on_progress(what, share)
+        if share is None or time.time() - told > TELL_SECONDS:
+            told = time.time()
+            write_progress(files, this_process(), began, what, share)
+
+    try:
+        yield tell
+    except Exception as error:
+        reason = str(error) if isinstance(error, SentiscopeError) else f"unexpected {type(error).__name__}: {error}"
+        write_progress(files, None, began, reason, None)
+        raise
+    except BaseException:
+        files.path("progress.json").unlink(missing_ok=True)
+        raise
+    files.path("progress.json").unlink(missing_ok=True)
+
+
+def sentiscope(*words: str) -> list[str]:
+    """A command line of ours; -P keeps a folder `core` of the working directory out of the way."""
+    return [sys.executable, "-P", "-m", "core.cli", *words]
+
+
+def start(store: RunStore, files: Files, command: Sequence[str], kind: str) -> None:
+    """Compute something in a process of its own, which waits for its turn and outlives this one.
+
+    Nothing happens if somebody is at it.
+
+    Args:
+        store: where the run lives.
+        files: where the result will be.
+        command: what computes it.
+        kind: the beginning of its name in the queue.
+
+    Raises:
+        InputError: as many wait as this server allows.
+    """
+    if job(files).status == "running":
+        return
+    queue.check_room(store.folder, queue.SHORT)
+    with storage_errors(files.folder):
+        files.folder.mkdir(parents=True, exist_ok=True)
+        with files.path("log").open("ab") as log:
+            process = subprocess.Popen(
+                queue.in_turn(command, store.folder, f"{kind}-{files.stem}", str(time.time_ns()), queue.SHORT),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "SENTISCOPE_RUNS": str(store.folder.absolute()), "OMP_NUM_THREADS": "1"},
+                start_new_session=True,
+            )
+    who = Process(process.pid, psutil.Process(process.pid).create_time(), this_process().host)
+    write_progress(files, who, time.time(), "waiting for its turn", None)
+
+
+def job(files: Files) -> Job:
+    """How it stands with a result, from its files alone: every session and every server sees the same."""
+    there = files.path("json").is_file()
+    told = _told(files)
+    if told is None:
+        return Job("done" if there else "none")
+    if alive(told.process):
+        return Job("running", told.what, told.share, time.time() - told.began)
+    if there:
+        return Job("done")
+    if told.process is None:
+        return Job("failed", told.what)
+    log = files.path("log")
+    return Job("failed", f"its process (number {told.process.pid}) ended while {told.what}; {log} may say why")
+
+
+def cancel(files: Files) -> None:
+    """End the process that computes something; nothing half done is left."""
+    told = _told(files)
+    who = told.process if told else None
+    with contextlib.suppress(psutil.NoSuchProcess):
+        if who and who.host == this_process().host and alive(who):
+            process = psutil.Process(who.pid)
+            process.terminate()
+            with contextlib.suppress(psutil.TimeoutExpired):
+                process.wait(2)
+    forget(files)
+
+
+def forget(files: Files) -> None:
+    """Drop what a failed or cancelled computation left."""
+    for ending in ("progress.json", "log"):
+        files.path(ending).unlink(missing_ok=True)
+
+
+def write_progress(files: Files, who: Process | None, began: float, what: str, share: float | None) -> None:
+    """What others see; `who`: None, it failed for the reason that `what` gives."""
+    tree = {"process": dataclasses.asdict(who) if who else None, "began": began, "what": what, "share": share}
+    write_text(files.path("progress.json"), json.dumps(tree) + "\n")
+
+
+def _told(files: Files) -> _Told | None:
+    """What the process that computes it has written last; None where there is nothing that can be read."""
+    with contextlib.suppress(FileNotFoundError, RunDamaged):
+        return stored.read(files.path("progress.json"), _Told)
+    return None
