@@ -502,6 +502,35 @@ class Run:
         """
         return verbs.steps(self.name, text, layer=layer, head=head, component=component, store=self.store)
 
+    def believe(
+        self,
+        text: str | None = None,
+        *,
+        method: str = "",
+        target: str = "",
+        limit: int = 200,
+        on_progress: Callable[[str, float | None], None] | None = None,
+    ) -> dict[str, Any]:
+        """Whether the pushes of `explain` are evidence, an illustration or neither; kept with the run.
+
+        Args:
+            text: Instead, what one text says of itself, without intervals or verdict.
+            method: One of `explain`; empty: all that it can be explained by.
+            target: Of a text, a class; empty: the one with the highest probability.
+            limit: Validation sentences, drawn with seed 0.
+            on_progress: Told what is done, and which share of all.
+
+        Returns:
+            `methods`: `method`, `verdict`, `tests` with intervals, `areas`, `control`, `curves`, `agreement`;
+            `answers`, `thresholds` …; see `core.verbs.believe`.
+
+        Raises:
+            InputError: There is no such method or class, this model cannot be explained so, or it has no validation
+                sentence that is long enough.
+        """
+        given: dict[str, Any] = {"method": method, "target": target, "limit": limit, "on_progress": on_progress}
+        return verbs.believe(self.name, text, store=self.store, **given)
+
     def flip(
         self,
         text: str,

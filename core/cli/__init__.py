@@ -13,6 +13,7 @@ import typer
 
 from core.cli import data, runs, sweeps
 from core.cli.behaviour import behave
+from core.cli.belief import believe
 from core.cli.comparison import compare
 from core.cli.evaluation import evaluate
 from core.cli.failures import errors
@@ -38,6 +39,7 @@ for command in (
     inspect,
     explain,
     steps,
+    believe,
     flip,
     distance,
     project,

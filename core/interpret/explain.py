@@ -107,7 +107,7 @@ def explain(reader: Reader, text: str, method: str = "deletion", target: str = "
         InputError: no such method or class, a method for another kind of model, a text too long for maps, or a change
             of what the model does not have.
     """
-    _check(method, reader.model.provides)
+    check(method, reader.model.provides)
     return _explanation(Reading(reader, text, target), method)
 
 
@@ -184,7 +184,8 @@ def _lacking(provides: frozenset[str]) -> dict[str, str]:
     return {name: needs for name, (needs, _) in METHODS.items() if needs and needs not in provides}
 
 
-def _check(method: str, provides: frozenset[str]) -> None:
+def check(method: str, provides: frozenset[str]) -> None:
+    """Whether a model can be explained by a method; raises InputError with those that there are."""
     if method not in METHODS:
         raise InputError(f"method '{method:.80}': one of {', '.join(METHODS)}")
     if needs := _lacking(provides).get(method):

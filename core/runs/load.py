@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from core.interpret.steps import steps
 from core.interpret.templates import Step
 from core.models.build import Model, build
 from core.models.config import ModelConfig
+from core.models.shuffled import shuffled
 from core.models.trace import Intervene, Intervention
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
@@ -187,6 +189,13 @@ class LoadedRun:
             InputError: no such class.
         """
         return reach(self.reader(), asked, target)
+
+    def randomised(self, seed: int = 0) -> LoadedRun:
+        """The same run with its weights in random order, what is mixed in too: it has learned nothing."""
+        other = dataclasses.replace(self, model=shuffled(self.model, seed))
+        if self.mix is not None:
+            vars(other)["mix"] = dataclasses.replace(self.mix, model=shuffled(self.mix.model, seed))
+        return other
 
     def reader(self, intervene: Intervention | None = None, *, unmixed: bool = False) -> Reader:
         """What it lends to whoever explains its answers, as trained or changed inside."""

@@ -7,6 +7,7 @@ command line prints what they return, the dashboard calls the same rooms. Heavy 
 from __future__ import annotations
 
 from core.verbs.behaviour import behave
+from core.verbs.belief import believe
 from core.verbs.comparison import compare
 from core.verbs.data import data_card, data_check, data_list
 from core.verbs.evaluation import evaluate
@@ -51,6 +52,7 @@ __all__ = [
     "answer",
     "answer_line",
     "behave",
+    "believe",
     "compare",
     "configure",
     "configured",

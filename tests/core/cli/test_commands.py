@@ -434,6 +434,26 @@ def test_steps_lead_from_the_tokens_to_the_probabilities(cli, trained):
     assert code == 1 and "knows no word" in err
 
 
+def test_believe_measures_once_and_says_what_each_test_came_to(cli, trained):
+    asked = "believe", "first", "--method", "deletion", "--limit", 12
+    code, out, err = cli(*asked)
+    assert code == 0 and "of validation, seed 0" in out and "words in random orders" in err
+    assert "not asked" in out and any(word in out for word in ("evidence", "illustration", "neither"))
+    again = load(cli(*asked, "--json"))
+    assert again["computed"] is False and [each["method"] for each in again["methods"]] == ["deletion"]
+    assert "(was there)" in cli(*asked)[1]
+
+
+def test_believe_of_a_text_gives_its_numbers_and_refuses_what_cannot_be(cli, trained):
+    found = load(cli("believe", "first", "word1 is so good", "--method", "gradient", "--json"))
+    assert found["methods"][0]["words"] == 4 and "verdict" not in found["methods"][0]
+    code, out, _ = cli("believe", "first", "word1 is so good", "--method", "gradient")
+    assert code == 0 and "4 words, pushed towards" in out and "it says nothing of other sentences" in out
+    for wrong in (("--method", "lime"), ("--limit", 0)):
+        code, out, err = cli("believe", "first", *wrong)
+        assert (code, out) == (2, "") and str(wrong[1]) in err
+
+
 def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):
     for wrong, why in ((("--target", "nice"), "has negative, positive"), (("--method", "lime"), "one of deletion, sh")):
         code, out, err = cli("explain", "first", "good", *wrong)

@@ -1,0 +1,78 @@
+"""Models whose answers are a known sum over words: a text's log-odds of `good` are the weights of its words."""
+
+from __future__ import annotations
+
+import types
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from core.evaluation.predict import predict_texts
+from core.interpret.belief import Labelled
+from core.interpret.reader import Reader
+from core.models.trace import Batch, Output
+from core.text.config import TextConfig
+from core.text.tokenizers import fit_tokenizer
+
+WORDS = tuple(f"{a}{b}{c}" for a in "bdfklmnprst" for b in "aeiou" for c in "bdgk")
+EVERY = 6
+"""So manieth word has an opinion."""
+
+
+class Sum(nn.Module):
+    """Reads vectors of one number a word, and adds them up."""
+
+    provides = frozenset({"embedding"})
+
+    def __init__(self, weights: np.ndarray, scale: float = 1.0) -> None:
+        super().__init__()
+        self.vectors = nn.Embedding(len(weights), 1)
+        with torch.no_grad():
+            self.vectors.weight.copy_(torch.tensor(weights)[:, None] * scale)
+
+    def embed(self, batch: Batch) -> Tensor:
+        return self.vectors(batch.ids) * batch.keep[..., None]
+
+    def forward(
+        self, batch: Batch, *, trace: bool = False, intervene: None = None, embedded: Tensor | None = None
+    ) -> Output:
+        total = (self.embed(batch) if embedded is None else embedded).sum((1, 2))
+        logits = torch.stack([torch.zeros_like(total), total], 1)
+        return Output(logits, logits)
+
+
+def opinions(seed: int) -> np.ndarray:
+    """(V,): a weight for every sixth word, none for the others; without bias."""
+    random = np.random.default_rng(seed)
+    weights = np.zeros(len(WORDS))
+    weights[::EVERY] = random.normal(size=len(weights[::EVERY])) * 1.5
+    return weights
+
+
+def sentences(count: int, seed: int, length: int = 10) -> list[str]:
+    """Of random words, each once."""
+    random = np.random.default_rng(seed)
+    return [" ".join(random.permutation(WORDS)[:length]).capitalize() + "." for _ in range(count)]
+
+
+def toy(weights: np.ndarray) -> Reader:
+    """A reader of the sum of these weights."""
+    tokenizer = fit_tokenizer([" ".join(WORDS)] * 2, TextConfig(min_freq=1, max_length=64))
+    by_word = dict(zip(WORDS, weights, strict=True))
+    model = Sum(np.array([by_word.get(tokenizer.name(token), 0.0) for token in range(tokenizer.size)])).eval()
+    return Reader(
+        predict=lambda texts: predict_texts(model, tokenizer, texts),
+        inspect=lambda text: types.SimpleNamespace(),
+        model=model.requires_grad_(False),
+        tokenizer=tokenizer,
+        classes=("bad", "good"),
+        task="single",
+        temperature=1.0,
+    )
+
+
+def labelled(reader: Reader, texts: list[str]) -> list[Labelled]:
+    """With the answers as labels: the model knows all."""
+    said = reader.predict(texts).probabilities.argmax(1)
+    return [Labelled(text, (int(label),)) for text, label in zip(texts, said, strict=True)]
