@@ -291,7 +291,10 @@ class Run:
         *,
         split: str = "",
         where: Sequence[str] = (),
+        tags: bool = False,
+        against: Sequence[str | Run] = (),
         csv: str | Path | None = None,
+        on_progress: Callable[[str, float | None], None] | None = None,
     ) -> dict[str, Any]:
         """What it says of each text of a split, and a selection of these rows.
 
@@ -299,15 +302,19 @@ class Run:
             split: Empty: test, or the last that was evaluated.
             where: Clauses of which all must hold: `["truth=negative", "margin<0.2", "text~not"]`; empty: what is wrong;
                 `["all"]`: every row. `core.failures.rules` has the grammar.
+            tags: Also tags of the texts (negation, truncated, near duplicate …) with the risk of an error of each.
+            against: Further runs on the same rows, for the tags `models disagree` and `seeds disagree`.
             csv: A file for the selected rows.
+            on_progress: Told what is done, where that takes long.
 
         Returns:
-            `n`, `wrong`, `rate`, `selected`, `said`, `rows` …; see `core.verbs.errors`.
+            `n`, `wrong`, `rate`, `selected`, `said`, `rows`, `tags` …; see `core.verbs.errors`.
 
         Raises:
             InputError: There is no such split, or a clause is not understood; the message says what there is.
         """
-        return verbs.errors(self.name, split=split, where=where, csv=_path(csv), store=self.store)
+        own: dict[str, Any] = {"tags": tags, "against": list(map(_name, against)), "on_progress": on_progress}
+        return verbs.errors(self.name, split=split, where=where, csv=_path(csv), store=self.store, **own)
 
     def compare(
         self,

@@ -9,8 +9,9 @@ import typer
 
 from core import verbs
 from core.cells import decimals
-from core.cli.printing import Json, Run, emit, say, tabulate
+from core.cli.printing import Json, Run, emit, say, tabulate, teller
 from core.data.findings import plural
+from core.numbers import count, signed
 
 SHOWN = 20
 """Rows on a terminal."""
@@ -27,11 +28,17 @@ def errors(
             "Repeat: all must hold.",
         ),
     ] = None,
+    tags: Annotated[bool, typer.Option("--tags", help="Tags of the texts, with the risk of an error of each.")] = False,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(metavar="RUN", help="A further run, for the tags of those that disagree; repeat."),
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the selected rows to this file.")] = None,
     as_json: Json = False,
 ) -> None:
     """What a run gets wrong: its predictions row by row, selected by rules."""
-    emit(verbs.errors(run, split=split, where=where or (), csv=csv), as_json, _show)
+    given: dict[str, Any] = {"tags": tags, "against": against or (), "csv": csv, "on_progress": teller()}
+    emit(verbs.errors(run, split=split, where=where or (), **given), as_json, _show)
 
 
 def _show(result: dict[str, Any]) -> None:
@@ -39,6 +46,8 @@ def _show(result: dict[str, Any]) -> None:
     wrong = f"{plural(result['wrong'], 'error')}, {100 * result['rate']:.1f} %"
     say(f"{result['run']} on {result['data']}, {result['split']}: {wrong} ({100 * low:.1f} to {100 * high:.1f} %).")
     say(result["said"])
+    if "tags" in result:
+        _show_tags(result)
     rows = [
         {**row, "p said": decimals(row["p_said"]), "margin": decimals(row["margin"])} for row in result["rows"][:SHOWN]
     ]
@@ -46,3 +55,38 @@ def _show(result: dict[str, Any]) -> None:
         tabulate(rows, ("key", "truth", "said", "p said", "margin", "text"), "key")
     if len(result["rows"]) > SHOWN:
         say(f"The first {SHOWN} of {plural(len(result['rows']), 'row')}; --csv FILE and --json have all.")
+
+
+def _show_tags(result: dict[str, Any]) -> None:
+    """By excess errors; a tag that no text has is only named."""
+    rows = [
+        {
+            "tag": each["tag"],
+            "rows": count(each["n"]),
+            "selected": count(each["selected"]),
+            "errors": f"{100 * each['rate']:.1f} %",
+            "excess": "" if each["excess"] is None else signed(each["excess"], 1),
+            "risk ratio": "" if each["ratio"] is None else f"{each['ratio']:.2f}",
+            "interval": _ends(each["ratio_interval"]),
+            "p (Holm)": _chance(each["p_holm"]),
+        }
+        for each in result["tags"]
+        if each["n"]
+    ]
+    tabulate(rows, tuple(rows[0]) if rows else (), "tag")
+    if nowhere := [each["tag"] for each in result["tags"] if not each["n"]]:
+        say(f"No text has: {', '.join(nowhere)}.")
+    for why in dict.fromkeys(result["absent"].values()):
+        names = ", ".join(name for name, each in result["absent"].items() if each == why)
+        say(f"{why}.", head=f"No {names}: ")
+
+
+def _ends(interval: list[float | None] | None) -> str:
+    if interval is None:
+        return ""
+    low, high = interval
+    return f"{low:.2f} and more" if high is None else f"{low:.2f} to {high:.2f}"
+
+
+def _chance(p: float | None) -> str:
+    return "" if p is None else "< 0.001" if p < 0.001 else decimals(p)

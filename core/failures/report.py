@@ -10,14 +10,15 @@ import pandas as pd
 
 from core.data.findings import plural
 from core.evaluation.intervals import wilson
-from core.failures import rules
+from core.failures import risk, rules
 from core.failures.rules import Clause
 from core.failures.table import Table
+from core.failures.tags import ABOUT, BY_DEFINITION, Tagged
 from core.numbers import count
 
 
-def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray) -> dict[str, Any]:
-    """The table, a selection of it, and its rows; see `core.verbs.errors`."""
+def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray, tags: Tagged | None) -> dict[str, Any]:
+    """The table, a selection of it, and its rows; with the tags what they come to; see `core.verbs.errors`."""
     wrong = table.wrong
     found = {
         "run": table.record.run,
@@ -31,7 +32,27 @@ def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray) -> dict[
         "said": said(table, clauses, chosen),
         "own": list(table.own),
     }
-    return {**found, "rows": records(table.frame[chosen])}
+    rows = records(table.frame[chosen])
+    if tags is None:
+        return {**found, "rows": rows}
+    of_rows = tags_of_rows(tags, chosen)
+    tagged = [{**row, "tags": own} for row, own in zip(rows, of_rows, strict=True)]
+    return {**found, "tags": tag_table(table, tags, chosen), "absent": tags.absent, "rows": tagged}
+
+
+def tag_table(table: Table, tags: Tagged, chosen: np.ndarray) -> list[dict[str, Any]]:
+    """What each tag comes to among all rows, and how many of the selection have it."""
+    found = risk.table(tags.there, table.wrong, BY_DEFINITION)
+    return [
+        {**row, "about": ABOUT[row["tag"]], "selected": int((tags.there[row["tag"]] & chosen).sum())} for row in found
+    ]
+
+
+def tags_of_rows(tags: Tagged, chosen: np.ndarray) -> list[list[str]]:
+    """The tags of each selected row."""
+    names = list(tags.there)
+    has = np.array([tags.there[name][chosen] for name in names], bool).reshape(len(names), -1).T
+    return [[names[place] for place in np.flatnonzero(row)] for row in has]
 
 
 def said(table: Table, clauses: Sequence[Clause], chosen: np.ndarray) -> str:

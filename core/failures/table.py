@@ -93,13 +93,22 @@ def read_table(store: RunStore, run: str, split: str = "") -> Table:
         InputError: no such run, or one without predictions of this split.
         RunDamaged: the predictions cannot be read, or are not of the classes of the run.
     """
-    record = store.read(run)
     splits = evaluated_splits(store.path(run))
     chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
-    if chosen not in splits:
+    return table_of(answers_for(store, run, chosen), chosen)
+
+
+def answers_for(store: RunStore, run: str, split: str) -> Answers:
+    """What a run said of a split that it was evaluated on.
+
+    Raises:
+        InputError, RunDamaged: as `read_table`.
+    """
+    splits = evaluated_splits(store.path(run))
+    if split not in splits:
         found = ", ".join(splits) or "none: it is not evaluated yet"
         raise InputError(f"run '{run}' has no predictions{f' of a split {split!r}' * bool(split)}; it has {found}")
-    return table_of(read_answers(store, record, chosen), chosen)
+    return read_answers(store, store.read(run), split)
 
 
 def table_of(answers: Answers, split: str) -> Table:

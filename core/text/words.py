@@ -7,7 +7,7 @@ import re
 import unicodedata
 
 _LETTER = r"[^\W\d_]"
-_EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
+EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
 
 
 def _marks() -> str:
@@ -44,7 +44,7 @@ def word_pattern() -> re.Pattern[str]:
                 rf"\d+(?:[.,]\d+)*{inner}",
                 r"<(?:url|user)>",
                 r"[\U0001f1e6-\U0001f1ff]{2}",
-                rf"{_EMOJI}{tail}(?:\u200d{_EMOJI}{tail})*",
+                rf"{EMOJI}{tail}(?:\u200d{EMOJI}{tail})*",
                 rf"\S{tail}",
             )
         )

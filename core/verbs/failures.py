@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,11 @@ def errors(
     *,
     split: str = "",
     where: Sequence[str] = (),
+    tags: bool = False,
+    against: Sequence[str] = (),
     csv: Path | None = None,
     store: RunStore | None = None,
+    on_progress: Callable[[str, float | None], None] | None = None,
 ) -> dict[str, Any]:
     """What a run says of each text of a split, and a selection of these rows.
 
@@ -30,8 +33,12 @@ def errors(
         split: Empty: test, or the last that was evaluated.
         where: Clauses of which all must hold (`core.failures.rules`): `["truth=negative", "margin<0.2"]`; empty: what
             is wrong. `["all"]` is every row.
-        csv: A file for the selected rows, with every own column of the data.
+        tags: What can be said of a text without reading it (`core.failures.tags`): how likely an error is with each
+            and without. What takes long is kept in the cache of the machine.
+        against: Further runs on the same rows, for the tags of those that disagree; seeds of the same model apart.
+        csv: A file for the selected rows, with every own column of the data; with `tags` a column 0/1 for each.
         store: Where runs live.
+        on_progress: Told what is done, where that takes long.
 
     Returns:
         `run`, `data`, `split`, `task`, `classes`; `n` rows, of which `wrong`, with `rate` and its 95 % `interval`
@@ -40,18 +47,30 @@ def errors(
         over runs and splits), `row`, `text`, `truth`, `said`, `p_truth`, `p_said`, `margin`, `wrong`, of several labels
         `missed` and `invented` (`core.failures.table` has their meaning), and the own columns.
 
+        With `tags`, by excess errors: of each `tag` what it is `about`; `n`, `wrong`, `rate` and `interval`; the `rest`
+        of the rows; how many of the selection have it (`selected`); `excess`, the errors beyond those that its rows
+        would have at the rate of the rest; the risk `ratio`, its `p`, `p_holm` (Holm over the tags), `ratio_interval`
+        at the level of its Holm step and whether it `differs` from 1, exactly where that leaves out 1. These are None
+        where fewer than 30 rows have the tag or have it not, and of a tag that only errors have; an upper end that is
+        None has no bound. `absent`: tag → why it is not there; each row has its `tags`.
+
     Raises:
         InputError: There is no such run or split, a clause is not understood, or the file cannot be written.
         RunDamaged: The predictions cannot be read.
     """
     from core.failures.report import choose, report
     from core.failures.table import read_table
+    from core.failures.tags import Tagged
 
-    table = read_table(store or RunStore(), run, split)
-    clauses, chosen = choose(where, table, None)
+    store = store or RunStore()
+    table = read_table(store, run, split)
+    heard = {"tell": on_progress} if on_progress else {}
+    tagged = Tagged(store, table, against, **heard)
+    clauses, chosen = choose(where, table, tagged)
     if csv is not None:
-        _write(csv, table.frame[chosen])
-    return report(table, clauses, chosen)
+        beside = {f"tag:{name}": has[chosen].astype(int) for name, has in tagged.there.items()} if tags else {}
+        _write(csv, table.frame[chosen].assign(**beside))
+    return report(table, clauses, chosen, tagged if tags else None)
 
 
 def _write(file: Path, frame: pd.DataFrame) -> None:

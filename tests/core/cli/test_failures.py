@@ -27,6 +27,10 @@ def place(tmp_path_factory):
     answering(store, "none", right_where(np.ones(40, bool), labels), rows)
     names = tuple(f"class {n}" for n in range(20))
     answering(store, "twenty", np.roll(np.eye(20), 1, 0), texts(np.arange(20)), classes=names)
+    labels = np.arange(200) % 2
+    right = np.where(np.arange(200) < 50, np.arange(200) >= 30, np.arange(200) >= 70)
+    said = [f"this is {'not' * (n < 50)} text {n}" for n in range(200)]
+    answering(store, "tagged", right_where(right, labels, 0.55), texts(labels).assign(text=said))
     return folder
 
 
@@ -71,6 +75,24 @@ def test_twenty_classes_are_named_where_one_is_asked_that_there_is_not(cli):
     assert code == 2 and "class 19" in err
 
 
+def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
+    code, out, _ = cli("errors", "tagged", "--tags", "--csv", "tags.csv", "--json")
+    found = json.loads(out)
+    by_name = {row["tag"]: row for row in found["tags"]}
+    assert code == 0 and found["tags"][0]["tag"] == "negation"
+    assert (by_name["negation"]["n"], by_name["negation"]["wrong"], by_name["negation"]["selected"]) == (50, 30, 30)
+    assert by_name["negation"]["ratio"] == pytest.approx((30 / 50) / (20 / 150)) and by_name["negation"]["differs"]
+    assert set(by_name).isdisjoint(found["absent"]) and "--against" in found["absent"]["models disagree"]
+    assert sum("negation" in row["tags"] for row in found["rows"]) == 30
+    assert pd.read_csv(place / "tags.csv")["tag:negation"].sum() == 30
+    code, out, _ = cli("errors", "tagged", "--where", "tag=negation", "--where", "right", "--json")
+    assert code == 0 and json.loads(out)["selected"]["n"] == 20 and "tags" not in json.loads(out)
+    code, out, _ = cli("errors", "tagged", "--tags")
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert any(line.startswith("negation 50 30 60.0 % +23.3 4.50 2.") and line.endswith("< 0.001") for line in lines)
+    assert any(line.startswith("No text has: ") and "question, capitals" in line for line in lines)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -78,6 +100,8 @@ def test_twenty_classes_are_named_where_one_is_asked_that_there_is_not(cli):
         (("three", "--split", "train"), "no predictions of a split 'train'; it has test"),
         (("three", "--where", "colour=red"), "Names: truth, said, margin"),
         (("three", "--csv", "no/such/x.csv"), "cannot be written"),
+        (("three", "--where", "tag=irony"), "tag 'irony': there is none; the tags are negation"),
+        (("three", "--tags", "--against", "twenty"), "cannot be compared"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_with_2(cli, arguments, said):

@@ -1,0 +1,246 @@
+"""Tags: what can be said of a text without anybody reading it, each found when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.failures import wording
+from core.failures.kept import kept
+from core.failures.near import MOST, NEIGHBOURS, conflicting, near_duplicates, sample
+from core.failures.table import Table, answers_for, table_of
+from core.fingerprint import file_fingerprint
+from core.numbers import count
+from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS
+from core.runs.store import RunStore
+
+if TYPE_CHECKING:
+    from core.text.tokenizer import Tokenizer
+
+LOW_MARGIN = 0.2
+SURE = 0.9
+UNKNOWN = 0.2
+"""Share of the words of a text."""
+ABOUT = {
+    "negation": "a word such as not, never or nobody",
+    "contrast": "a word such as but, however or although",
+    "intensifier": "a word such as very, really or extremely",
+    "question": "a question mark",
+    "capitals": "a word of two or more letters, all capitals",
+    "elongation": "a letter three times in a row",
+    "emoji": "an emoji",
+    "hashtag": "a hashtag",
+    "unknown words": "every fifth word or more is not in the vocabulary",
+    "truncated": "longer than the model reads",
+    "lexicon disagrees": "the words of the lexicon add up to the polarity opposite to the true class",
+    "near duplicate": "a training text shares four of five of all different words, or more",
+    "neighbours conflict": f"most of the {NEIGHBOURS} nearest training texts in the model's space have another label "
+    f"(among {count(MOST)} at most)",
+    "low margin": f"the margin is below {LOW_MARGIN}",
+    "sure and wrong": f"wrong, with a probability of {SURE} or more",
+    "models disagree": "another model says something else",
+    "seeds disagree": "the same model with another seed says something else",
+}
+"""Every tag, and which texts have it."""
+BY_DEFINITION = frozenset(("sure and wrong",))
+"""Tags that only errors have."""
+_GROUPS = {
+    "_signs": ("question", "capitals", "elongation", "emoji", "hashtag"),
+    "_words": (*wording.NAMED, "lexicon disagrees"),
+    "_read": ("unknown words", "truncated"),
+    "_duplicates": ("near duplicate",),
+    "_neighbours": ("neighbours conflict",),
+    "_sure": ("low margin", "sure and wrong"),
+    "_others": ("models disagree", "seeds disagree"),
+}
+_GROUP = {name: group for group, names in _GROUPS.items() for name in names}
+"""By tag the property of `Tagged` that finds it, with others that cost nothing more."""
+Found = dict[str, "np.ndarray | str"]
+"""By tag its rows, (n,) bool, or why there are none."""
+
+
+class Tagged:
+    """The tags of a table."""
+
+    def __init__(
+        self,
+        store: RunStore,
+        table: Table,
+        against: Sequence[str] = (),
+        tell: Callable[[str, float | None], None] = lambda what, share: None,
+    ) -> None:
+        """Of the rows of a table.
+
+        Args:
+            store: where runs live.
+            table: of one of them.
+            against: other runs, which may disagree.
+            tell: told what is done, where that takes long.
+        """
+        self._store, self._table, self._against, self._tell = store, table, against, tell
+        self._folder = store.path(table.record.run)
+
+    def rows(self, name: str) -> np.ndarray:
+        """(n,) bool: the texts that have a tag.
+
+        Raises:
+            InputError: there is none of this name, or none for this run; the message says why.
+        """
+        if name not in ABOUT:
+            raise InputError(f"tag {name!r}: there is none; the tags are {', '.join(ABOUT)}")
+        found = self._found(name)
+        if isinstance(found, str):
+            raise InputError(f"tag {name!r}: there is none of this run: {found}")
+        return found
+
+    @cached_property
+    def there(self) -> dict[str, np.ndarray]:
+        """By name the rows of every tag that there is."""
+        every = {name: self._found(name) for name in ABOUT}
+        return {name: has for name, has in every.items() if not isinstance(has, str)}
+
+    @property
+    def absent(self) -> dict[str, str]:
+        """By name why there is none."""
+        every = {name: self._found(name) for name in ABOUT}
+        return {name: why for name, why in every.items() if isinstance(why, str)}
+
+    def _found(self, name: str) -> np.ndarray | str:
+        found: Found = getattr(self, _GROUP[name])
+        return found[name]
+
+    @cached_property
+    def _signs(self) -> Found:
+        return {**wording.signs(self._table.texts)}
+
+    @cached_property
+    def _words(self) -> Found:
+        texts, config = self._table.texts, self._table.record.config
+        language, words = wording.language(config.data.name, texts), wording.words(texts)
+        found: Found = {}
+        for name in wording.NAMED:
+            known = language in wording.LANGUAGES
+            found[name] = wording.of_words(name, words, language) if known else wording.unknown_language(language)
+        return {**found, "lexicon disagrees": self._lexicon(words, language)}
+
+    def _lexicon(self, words: Sequence[set[str]], language: str) -> np.ndarray | str:
+        from core.failures.polarity import disagrees
+
+        return disagrees(self._table, words, language)
+
+    @cached_property
+    def _read(self) -> Found:
+        """What the tokenizer makes of the texts."""
+        from core.text.tokenizers import load_tokenizer
+
+        try:
+            depends = self._files(PREDICTIONS), file_fingerprint(self._folder / TOKENIZER)
+            tokenizer = load_tokenizer(self._folder / TOKENIZER)
+        except (OSError, RunDamaged) as error:
+            return dict.fromkeys(("unknown words", "truncated"), f"its tokenizer cannot be read ({error})")
+        made = kept("reading", depends, (2, len(self._table)), lambda: _reading(tokenizer, self._table.texts))
+        whole = "byte pairs make every word of pieces that are known"
+        return {"unknown words": whole if tokenizer.known_words is None else made[0], "truncated": made[1]}
+
+    @cached_property
+    def _duplicates(self) -> Found:
+        record, texts = self._table.record, self._table.texts
+
+        def make() -> np.ndarray:
+            self._tell("comparing with the training texts", None)
+            return near_duplicates(texts, self._training()[0])
+
+        try:
+            depends = self._files(PREDICTIONS), record.data_fingerprint, record.config.data
+            return {"near duplicate": kept("duplicates", depends, (len(texts),), make)}
+        except (NotAvailable, OSError) as error:
+            return {"near duplicate": str(error)}
+
+    @cached_property
+    def _neighbours(self) -> Found:
+        record = self._table.record
+
+        def make() -> np.ndarray:
+            from core.runs.load import load_run
+            from core.runs.projections import read_vectors
+
+            texts, labels = self._training()
+            rows = sample(len(texts))
+            self._tell(f"reading {count(len(rows))} training texts", None)
+            known = load_run(self._store, record.run).predict([texts[row] for row in rows]).pooled
+            vectors, true = read_vectors(self._folder, self._table.split, record.classes)
+            return conflicting(vectors, true.astype(np.int64), known, labels[rows].astype(np.int64))
+
+        try:
+            model = [file_fingerprint(self._folder / name) for name in (WEIGHTS, TOKENIZER)]
+            depends = self._files(PREDICTIONS, EMBEDDINGS), model, record.data_fingerprint, record.config.data
+            return {"neighbours conflict": kept("neighbours", depends, (len(self._table),), make)}
+        except (NotAvailable, RunDamaged, OSError) as error:
+            return {"neighbours conflict": str(error)}
+
+    @cached_property
+    def _sure(self) -> Found:
+        frame = self._table.frame
+        sure = (frame["p_said"] >= SURE).to_numpy(bool)
+        return {"low margin": (frame["margin"] < LOW_MARGIN).to_numpy(bool), "sure and wrong": sure & self._table.wrong}
+
+    @cached_property
+    def _others(self) -> Found:
+        """Of other runs on the same rows, whether one says something else."""
+        from core.runs.answers import aligned
+        from core.runs.seeds import folded
+
+        record, split = self._table.record, self._table.split
+        found: Found = dict.fromkeys(
+            ("models disagree", "seeds disagree"), "no such run is named beside it (--against)"
+        )
+        names = [name for name in dict.fromkeys(self._against) if name != record.run]
+        if not names:
+            return found
+        records = {name: self._store.read(name) for name in names}
+        same = folded([record, *records.values()])[0].records
+        several = aligned([answers_for(self._store, name, split) for name in (record.run, *names)])
+        for other in several[1:]:
+            name = "seeds disagree" if other.record.run in {each.run for each in same} else "models disagree"
+            apart = (table_of(other, split).said != self._table.said).any(1)
+            before = found[name]
+            found[name] = apart if isinstance(before, str) else before | apart
+        return found
+
+    def _training(self) -> tuple[list[str], np.ndarray]:
+        """Texts and labels that the run was trained on.
+
+        Raises:
+            NotAvailable: they are not here.
+        """
+        if isinstance(self._trained, NotAvailable):
+            raise self._trained
+        return self._trained
+
+    @cached_property
+    def _trained(self) -> tuple[list[str], np.ndarray] | NotAvailable:
+        from core.data.table import TRAIN
+        from core.runs.seen import trained_on
+
+        self._tell("reading the data", None)
+        try:
+            dataset = trained_on(self._table.record)
+        except NotAvailable as error:
+            return error
+        return dataset.splits[TRAIN]["text"].tolist(), dataset.targets(TRAIN)
+
+    def _files(self, *names: str) -> list[str]:
+        """Fingerprints of files of the split."""
+        return [file_fingerprint(self._folder / EVALUATION / self._table.split / name) for name in names]
+
+
+def _reading(tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:
+    """(2, n) bool: many unknown words, and too long."""
+    from core.runs.seen import read
+
+    unknown = [(tokenizer.unknown_share(text) or 0.0) >= UNKNOWN for text in texts]
+    return np.array([unknown, read(tokenizer, texts).cut], bool)

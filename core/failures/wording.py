@@ -1,0 +1,97 @@
+"""Tags that the wording of a text decides, by closed rules; those of words know some languages and say so."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.data.sources import SOURCES
+from core.text.language import language_of
+from core.text.normalise import LINK
+from core.text.tags import NAMES
+from core.text.words import EMOJI
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_LINK = re.compile(LINK, re.IGNORECASE)
+NEGATION = {
+    "en": "not no never nothing nobody none neither nor nowhere without hardly barely scarcely cannot cant dont doesnt "
+    "didnt isnt arent wasnt werent wont wouldnt couldnt shouldnt aint havent hasnt hadnt",
+    "de": "nicht nichts nie niemals niemand niemanden niemandem nirgends kein keine keinen keinem keiner keines ohne "
+    "weder kaum keinesfalls keineswegs",
+    "nl": "niet niets nooit niemand nergens geen zonder noch nauwelijks amper evenmin geenszins",
+}
+"""In English besides every word that ends with n't."""
+CONTRAST = {
+    "en": "but however although though yet despite nevertheless nonetheless whereas unless unfortunately instead",
+    "de": "aber jedoch obwohl trotzdem dennoch sondern allerdings hingegen dagegen trotz leider doch",
+    "nl": "maar echter hoewel toch ondanks desondanks niettemin daarentegen helaas ofschoon",
+}
+INTENSIFIER = {
+    "en": "very really extremely so absolutely totally completely incredibly utterly highly truly super entirely "
+    "especially particularly deeply remarkably exceptionally insanely",
+    "de": "sehr wirklich extrem absolut total völlig unglaublich äußerst höchst besonders ganz echt richtig zutiefst",
+    "nl": "heel erg zeer echt enorm ontzettend extreem absoluut totaal volledig super bijzonder uiterst",
+}
+LANGUAGES = tuple(NEGATION)
+
+SIGNS = {
+    "question": re.compile("[?？؟]"),
+    "elongation": re.compile(r"([^\W\d_])\1\1", re.IGNORECASE),
+    "emoji": re.compile(rf"{EMOJI}|[\U0001f1e6-\U0001f1ff]"),
+    "hashtag": re.compile(r"(?<!\w)#[^\W_]"),
+}
+"""What is looked for outside of links, in any language."""
+_CASED = re.compile(r"(?<![\w@#$])[^\W\d_]{2,}(?!\w)")
+"""Words that may be in capitals: no names of people, tags or shares."""
+_TABLES = {"negation": NEGATION, "contrast": CONTRAST, "intensifier": INTENSIFIER}
+NAMED = tuple(_TABLES)
+"""Tags of words."""
+
+
+def signs(texts: Sequence[str]) -> dict[str, np.ndarray]:
+    """Of each tag of `SIGNS`, and of `capitals`, the texts that have it, (n,) bool."""
+    plain = [_LINK.sub(" ", text) if "://" in text or "ww." in text.lower() else text for text in texts]
+    found = {name: [pattern.search(text) is not None for text in plain] for name, pattern in SIGNS.items()}
+    found["capitals"] = [any(word.isupper() for word in _CASED.findall(text)) for text in plain]
+    return {name: np.array(has, bool) for name, has in found.items()}
+
+
+def words(texts: Sequence[str]) -> list[set[str]]:
+    """The different words of each text, in lower case, apostrophes straight."""
+    return [set(_WORD.findall(text.replace("’", "'").lower())) for text in texts]
+
+
+def of_words(name: str, found: Sequence[set[str]], language: str) -> np.ndarray:
+    """(n,) bool: the texts with a word of a tag of `NAMED`.
+
+    Args:
+        name: of the tag.
+        found: `words` of the texts.
+        language: one of `LANGUAGES`.
+    """
+    listed = _listed(name, language)
+    if name == "negation" and language == "en":
+        return np.array([not listed.isdisjoint(each) or any(w.endswith("n't") for w in each) for each in found], bool)
+    return np.array([not listed.isdisjoint(each) for each in found], bool)
+
+
+def language(data: str, texts: Sequence[str]) -> str:
+    """The language of texts: what is known of a named data set, else what most of them seem to be in; may be empty."""
+    known = SOURCES[data].language if data in SOURCES else ""
+    return known or language_of(texts)
+
+
+def unknown_language(code: str) -> str:
+    """Why there are no tags of words."""
+    there = ", ".join(NAMES[each] for each in LANGUAGES)
+    return (
+        f"its words are known in {there}; these texts are in {f'another language ({code})' if code else 'none of them'}"
+    )
+
+
+@functools.cache
+def _listed(name: str, language: str) -> frozenset[str]:
+    return frozenset(_TABLES[name][language].split())

@@ -1,0 +1,134 @@
+"""Every tag row by row against plain pandas, of runs that were evaluated; what is absent says why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from answering import answering, right_where, texts
+
+from core.exceptions import InputError
+from core.failures.kept import kept
+from core.failures.table import read_table
+from core.failures.tags import ABOUT, LOW_MARGIN, SURE, Tagged
+from core.handle import train
+from core.runs.store import RunStore
+
+TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
+
+
+@pytest.fixture
+def store(tmp_path):
+    return RunStore(tmp_path / "runs")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A tiny run on a file of its own."""
+    place = tmp_path_factory.mktemp("tags")
+    words = ("good", "bad")
+    rows = [f"a {words[n % 2]} film number {n} of the day,{('yes', 'no')[n % 2]}" for n in range(120)]
+    (place / "films.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
+    with pytest.MonkeyPatch.context() as here:
+        here.setenv("SENTISCOPE_RUNS", str(place / "runs"))
+        here.setenv("SENTISCOPE_CACHE", str(place / "cache"))
+        return train(str(place / "films.csv"), "vanilla", {**TINY, "text.max_length": 8}, epochs=1, name="films")
+
+
+def test_margin_and_sure_are_queries_of_the_table(store):
+    random = np.random.default_rng(0)
+    answering(
+        store, "one", random.dirichlet(np.ones(3) / 3, 300), texts(random.integers(0, 3, 300)), classes=tuple("abc")
+    )
+    table = read_table(store, "one")
+    tags, frame = Tagged(store, table), table.frame
+    np.testing.assert_array_equal(tags.rows("low margin"), frame["margin"] < LOW_MARGIN)
+    np.testing.assert_array_equal(tags.rows("sure and wrong"), (frame["p_said"] >= SURE) & frame["wrong"])
+
+
+def test_the_lexicon_disagrees_where_its_words_say_the_other_side(store):
+    rows = pd.DataFrame(
+        {"text": ["what a great day", "a terrible, awful day", "the day"] * 2, "label": [0, 0, 0, 1, 1, 1]}
+    )
+    answering(store, "one", np.full((6, 2), 0.5), rows)
+    tags = Tagged(store, read_table(store, "one"))
+    assert tags.rows("lexicon disagrees").tolist() == [True, False, False, False, True, False]
+
+
+def test_runs_that_disagree_are_told_apart_from_seeds_of_the_same_model(store):
+    labels, rows = np.arange(40) % 2, texts(np.arange(40) % 2)
+    answering(store, "one", right_where(np.arange(40) > 3, labels), rows)
+    answering(store, "seed", right_where(np.arange(40) > 5, labels), rows, training__seed=7)
+    answering(store, "other", right_where(np.arange(40) != 20, labels), rows, preset="ndt-01-n2")
+    answering(store, "third", right_where(np.arange(40) != 30, labels), rows, preset="ndt-01-n3")
+    table = read_table(store, "one")
+    tags = Tagged(store, table, ["seed", "other", "third"])
+    said = {name: read_table(store, name).frame["said"] for name in ("one", "seed", "other", "third")}
+    np.testing.assert_array_equal(tags.rows("seeds disagree"), said["seed"] != said["one"])
+    apart = (said["other"] != said["one"]) | (said["third"] != said["one"])
+    np.testing.assert_array_equal(tags.rows("models disagree"), apart)
+    assert "--against" in Tagged(store, table).absent["models disagree"]
+    with pytest.raises(InputError, match="not tested on the same rows"):
+        answering(store, "few", right_where(np.ones(20, bool), labels[:20]), rows.head(20))
+        Tagged(store, table, ["few"]).rows("models disagree")
+
+
+def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
+    rows = pd.DataFrame({"text": ["영화가 좋았다"] * 3, "label": [0, 1, 1]})
+    answering(store, "one", np.full((3, 2), 0.5), rows, data__name="nsmc")
+    tags = Tagged(store, read_table(store, "one"))
+    for name in ("negation", "contrast", "intensifier"):
+        assert "(ko)" in tags.absent[name]
+    with pytest.raises(InputError, match="'negation': there is none of this run: its words are known in English"):
+        tags.rows("negation")
+    with pytest.raises(InputError, match="'irony': there is none; the tags are negation, contrast"):
+        tags.rows("irony")
+    assert "no lexicon" in tags.absent["lexicon disagrees"]
+    assert set(tags.there) | set(tags.absent) == set(ABOUT)
+
+
+def test_of_a_trained_run_tokenizer_training_texts_and_space_are_asked_and_kept(trained, monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    table = read_table(trained.store, "films")
+    heard = []
+    tags = Tagged(trained.store, table, tell=lambda what, share: heard.append(what))
+    assert tags.rows("truncated").sum() == 0  # eight words each
+    assert tags.rows("near duplicate").tolist() == [False] * len(table)  # seven of eight words and a number: 7 / 9
+    assert set(tags.absent) == {"models disagree", "seeds disagree", "lexicon disagrees"}
+    first = {name: has.tolist() for name, has in tags.there.items()}
+    assert heard and (table.frame["text"].str.split().str.len() == 9).sum() == 0
+    heard.clear()
+    again = Tagged(trained.store, table, tell=lambda what, share: heard.append(what))
+    assert {name: has.tolist() for name, has in again.there.items()} == first and not heard
+
+
+def test_data_that_are_gone_leave_the_tags_of_training_texts_out(trained, monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    path = Path(trained.record.config.data.name)
+    content = path.read_text()
+    path.unlink()
+    try:
+        absent = Tagged(trained.store, read_table(trained.store, "films")).absent
+    finally:
+        path.write_text(content)
+    assert "cannot be read here" in absent["near duplicate"] and "cannot be read here" in absent["neighbours conflict"]
+
+
+def test_what_is_kept_is_made_once_and_anew_where_it_is_damaged(monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
+    made = []
+
+    def make():
+        made.append(1)
+        return np.arange(3)
+
+    assert kept("x", {"a": 1}, (3,), make).tolist() == kept("x", {"a": 1}, (3,), make).tolist() == [0, 1, 2]
+    assert len(made) == 1
+    kept("x", {"a": 2}, (3,), make)
+    (first, second) = (tmp_path / "failures").glob("*.npy")
+    for path in (first, second):
+        path.write_bytes(b"nothing")
+    kept("x", {"a": 1}, (3,), make)
+    assert len(made) == 3
