@@ -11,7 +11,7 @@ import gc
 import hashlib
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from core.data.inspect import FileReport
     from core.data.table import Dataset
     from core.interpret.distance import Reach
+    from core.interpret.explain import Methods
     from core.interpret.flip import Search
     from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
@@ -557,6 +558,66 @@ def _pushed(folder: str, run: str, weights: str, key: str, target: str, edits: E
     from dashboard.figures.files import push_words
 
     return push_words(_loaded(folder, run, weights), _text, target, edits)
+
+
+Question = tuple[str, str, str, Edits, tuple[str, ...]]
+"""Run, text, target, what is changed inside, and by which methods."""
+
+
+@dataclass
+class Explained:
+    """A text by several methods, filled by the first visitor who asks, one method after the other."""
+
+    found: Methods | None = None
+    whole: bool = False
+    """Whether all are there."""
+
+
+def explained(run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Explained:
+    """What is known so far; `explain_by` finds out."""
+    return _explained(*_read_by(run, text), target, edits, tuple(named))
+
+
+@st.cache_resource(max_entries=48, show_spinner=False)
+def _explained(
+    folder: str, run: str, weights: str, key: str, target: str, edits: Edits, named: tuple[str, ...]
+) -> Explained:
+    return Explained()
+
+
+def explain_by(
+    run: str,
+    text: str,
+    target: str,
+    edits: Edits,
+    named: Sequence[str],
+    tell: Callable[[str, float | None], None] = lambda method, share: None,
+) -> None:
+    """Ask by these methods, seconds where many are asked, and keep what comes out; `tell` hears how far it is.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    from dashboard.figures.files import side_by_side
+
+    folder, _, weights, _ = _read_by(run, text)
+    known = explained(run, text, target, edits, named)
+    for found in side_by_side(_loaded(folder, run, weights), text, target, edits, named, tell):
+        known.found = found
+    known.whole = True
+
+
+def methods(run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
+    """What each word does to the log-odds of a class by these methods, as far as the model can be explained so.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    known = explained(run, text, target, edits, named)
+    if not known.whole:
+        explain_by(run, text, target, edits, named)
+    assert known.found is not None  # deletion is of every model
+    return known.found
 
 
 def parts(run: str, text: str, target: str) -> Parts:

@@ -95,6 +95,8 @@ SERIES = "sentence-series"
 FLIP = "sentence-flip"
 """The search for the smallest change, as far as it is."""
 FLIP_PROBLEM = "flip-problem"
+METHODS_STOPPED = "methods-stopped"
+"""Of which text, run and methods a person has stopped the asking."""
 
 
 @dataclass(frozen=True)

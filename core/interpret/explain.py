@@ -30,10 +30,10 @@ LACKING = {"embedding": "reads no vectors of words", "maps": "has no attention"}
 COMPARED = ("deletion", "attention")
 """Every method is compared with these."""
 MIXED = "TF-IDF is mixed into the answer: deletion and shapley are of both, the other methods of the network alone."
-QUICK = ("deletion", "attention", "collapse", "gradient")
-"""Those that are there at once."""
-SLOW = ("integrated", "shapley")
-"""Those that ask the model hundreds of times."""
+QUICK = ("deletion", "attention", "collapse", "gradient", "integrated")
+"""Those that are there at once, the quickest first."""
+SLOW = ("shapley",)
+"""Those that ask the model thousands of times."""
 
 
 @dataclass(frozen=True)

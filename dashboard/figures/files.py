@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from core.behaviour.judge import Judged
     from core.interpret.distance import Reach
+    from core.interpret.explain import Methods
     from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
@@ -168,6 +169,17 @@ class Files:
 
         return push_words(load_run(self.store, run), text, target, edits)
 
+    def methods(self, run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
+        """What each word does to them by these methods, as far as the model can be explained so, and how they agree.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+        """
+        from core.runs.load import load_run  # torch
+
+        *_, found = side_by_side(load_run(self.store, run), text, target, edits, named)
+        return found
+
     def parts(self, run: str, text: str, target: str) -> Parts:
         """What each part of the model does to them, as the run was trained.
 
@@ -247,14 +259,25 @@ def intervention(edits: Edits) -> Intervention | None:
     )
 
 
+def side_by_side(
+    loaded: LoadedRun,
+    text: str,
+    target: str,
+    edits: Edits,
+    named: Sequence[str],
+    tell: Callable[[str, float | None], None] = lambda method, share: None,
+) -> Iterator[Methods]:
+    """The words of a text by several methods, one more with each step."""
+    change = intervention(edits)
+    return loaded.side_by_side(text, target, change, unmixed=edits.unmixed, named=named, on_progress=tell)
+
+
 def push_words(loaded: LoadedRun, text: str, target: str, edits: Edits = UNCHANGED) -> Pushed:
     """The words of a text by leaving each out, how much they are read, and the tokens of its view that are theirs."""
     from core.text.typed import shares
     from dashboard.figures.pushed import Pushed
 
-    *_, methods = loaded.side_by_side(
-        text, target, intervention(edits), unmixed=edits.unmixed, named=("deletion", "attention")
-    )
+    *_, methods = side_by_side(loaded, text, target, edits, ("deletion", "attention"))
     found, view, encoding = methods.by["deletion"], loaded.inspect(text), loaded.tokenizer.encode(text)
     spans = [(word.start, word.end) for word in found.words]
     own = shares(text, spans, encoding.offsets, loaded.tokenizer.config)

@@ -25,6 +25,7 @@ from dashboard.figures import (
     lambda_bench,
     lambdas,
     levers,
+    methods,
     metrics,
     parts,
     phenomena,
@@ -38,7 +39,7 @@ from dashboard.figures.figure import Figure
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
-    *(embeddings, silhouettes, words, heads, levers, lambda_bench, parts, distance, diagram, behaviour),
+    *(embeddings, silhouettes, words, heads, levers, lambda_bench, methods, parts, distance, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(
     {

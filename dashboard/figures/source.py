@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from core.behaviour.judge import Judged
     from core.evaluation.projection import Projection, ProjectionConfig
     from core.interpret.distance import Reach
+    from core.interpret.explain import Methods
     from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
@@ -144,6 +145,9 @@ class Reader(Protocol):
 
     def pushed(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> Pushed:
         """What each word of a text does to the log-odds of a class, as the run was trained or with changes."""
+
+    def methods(self, run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
+        """What each word does to them by these methods, as far as the model can be explained so."""
 
     def parts(self, run: str, text: str, target: str) -> Parts:
         """What each part of the model does to them, as the run was trained."""

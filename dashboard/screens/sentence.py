@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -19,13 +19,13 @@ from dashboard.figures.offer import SENTENCE
 from dashboard.figures.parts import token_table
 from dashboard.figures.sentence import attention_table, prediction_table, subtracts
 from dashboard.figures.source import Source
-from dashboard.figures.words import WORDS
 from dashboard.screens.sentence_distance import reach_of_negation
 from dashboard.screens.sentence_edits import asked, lambda_bench, lever_board, unknown_words
 from dashboard.screens.sentence_flip import what_would_change
 from dashboard.screens.sentence_maps import bench, more_maps
+from dashboard.screens.sentence_methods import side_by_side
 from dashboard.screens.sentence_mix import mixture
-from dashboard.screens.sentence_parts import PLACED, other_parts
+from dashboard.screens.sentence_parts import OF_WORDS, PLACED, other_parts
 from dashboard.screens.sentence_rows import chosen_rows, true_label
 from dashboard.screens.sentence_second import other_runs, second_run
 from dashboard.screens.sentence_words import choose_target, word_strip
@@ -37,6 +37,7 @@ from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.style import look
 
 if TYPE_CHECKING:
+    import pandas as pd
     from streamlit.delta_generator import DeltaGenerator
 
     from core.interpret.sentence import SentenceView
@@ -102,19 +103,21 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
         true_label(record, text, view)
     source = Source(record, data, text=text, edits=edits)
     deep = bool(trained.layers and trained.tokens and not trained.too_long)
-    levers = None
+    slow: list[tuple[DeltaGenerator, Callable[[], dict[str, pd.DataFrame]]]] = []
     if trained.tokens:
         with line:
             choose_target(source)
     if deep:
         found, levers = bench(source)
         tables |= found
+        slow.append((levers, partial(lever_board, source, parts)))
     elif trained.tokens:
         tables |= word_strip(source)
     with st.container(key="below"):
         mixture(record, edits, trained, view)
         if trained.tokens:
             tables |= what_would_change(source)
+            slow.append((st.container(), partial(side_by_side, source)))
         if deep:
             unknown_words(edits, trained)
             tables |= lambda_bench(source)
@@ -127,20 +130,27 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
         reached = reach_of_negation(record, others, text)
         tables |= reached
         beside = second_run(record, others, text, view, edits)
-        columns = {"probability": view.probabilities} | ({"as trained": trained.probabilities} if edits else {})
-        if view.mix:
-            columns |= {"network alone": view.mix.network, "TF-IDF alone": view.mix.tfidf}
-        columns |= {name: other.probabilities for name, other in beside.items()}
+        columns = _answers(view, trained if edits else None, beside)
         known = token_table(trained)
         tables |= {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
-        pictures = (figure for figure in PLACED if figure is not WORDS)
+        pictures = (figure for figure in PLACED if figure not in OF_WORDS)
         drawn = deep or bool(reached) or any(figure.there(source) for figure in pictures)
         end = st.container()
-    if levers is not None:  # they ask the model once for each of its parts: all else is there by then
-        with levers:
-            tables |= lever_board(source, parts)
+    for place, draw in slow:  # they ask the model many times: all else is there by then
+        with place:
+            tables |= draw()
     with end:
         export_bar("sentence", {"Prediction": prediction_table(columns), **tables}, figures=drawn)
+
+
+def _answers(
+    view: SentenceView, trained: SentenceView | None, beside: Mapping[str, SentenceView]
+) -> dict[str, dict[str, float]]:
+    """Each column of the table of answers: this one, as trained, its parts where it is mixed, other runs."""
+    columns = {"probability": view.probabilities} | ({} if trained is None else {"as trained": trained.probabilities})
+    if view.mix:
+        columns |= {"network alone": view.mix.network, "TF-IDF alone": view.mix.tfidf}
+    return columns | {name: other.probabilities for name, other in beside.items()}
 
 
 def _nothing_inside(record: RunRecord, view: SentenceView) -> None:

@@ -13,6 +13,7 @@ from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
 from dashboard.figures.lambda_bench import LAMBDA_BENCH
 from dashboard.figures.levers import LEVERS
+from dashboard.figures.methods import AGREEMENT, METHODS, READ_NEEDED
 from dashboard.figures.parts import (
     BRANCHES,
     GATE_BARS,
@@ -43,8 +44,10 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
     "head": (BRANCHES, HEAD_READING),
 }
 """What stands side by side."""
+OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, AGREEMENT, READ_NEEDED)
+"""Where there are no others, there is no picture to take away."""
 PLACED: tuple[Figure[Any], ...] = (
-    *(DISTANCE, WORDS, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, COMBINED),
+    *(*OF_WORDS, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, COMBINED),
     *(figure for row in ROWS.values() for figure in row),
 )
 

@@ -1,0 +1,21 @@
+// A table of coloured numbers with names on both sides. Words arrive as data and become text nodes only.
+const make = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) if (value !== "") node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+};
+
+const cell = ({ text, colour, ink, away, about }) =>
+  make("td", { class: about ? (away ? "away" : "") : "none", title: about, style: `background-color:${colour};color:${ink}` }, text);
+
+export default function ({ data, parentElement }) {
+  const root = parentElement.querySelector(".methods");
+  for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
+  const heads = data.heads.map(({ name, about }) => make("th", { scope: "col", title: about }, name));
+  const rows = data.rows.map(({ name, cells }) => make("tr", {}, make("th", { scope: "row", title: name }, name), ...cells.map(cell)));
+  const table = make("table", { "aria-label": data.label },
+    make("thead", {}, make("tr", {}, make("td", { class: "none" }), ...heads)), make("tbody", {}, ...rows));
+  const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": data.label }, table);
+  root.replaceChildren(scroll, ...data.lines.map((line) => make("p", {}, line)));
+}

@@ -1,0 +1,349 @@
+"""The words of a text by several methods side by side, how far these agree, and what is read against what is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.exceptions import NotAvailable
+from core.numbers import signed
+from core.runs.record import RunRecord
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.numbers import count, number
+from dashboard.figures.panels import Panels
+from dashboard.figures.pushed import full_colour
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import Look, Tokens, ink_shade, readable
+from dashboard.figures.words import SHOWN, STEPS, TOWARDS, sides, target
+
+if TYPE_CHECKING:
+    from core.interpret.explain import Explanation, Methods
+
+Cell = dict[str, Any]
+NAMES = {
+    "deletion": "deletion",
+    "shapley": "Shapley",
+    "gradient": "gradient × input",
+    "integrated": "integrated gradients",
+    "attention": "attention",
+    "collapse": "layer-0 collapse",
+}
+ABOUT = {
+    "deletion": "log-odds with the word minus without it",
+    "shapley": "what the word adds to those before it, mean over orders of the words",
+    "gradient": "gradient of the log-odds times the vector of the word",
+    "integrated": "the same, integrated from vectors of zeros to the text",
+    "attention": "how much the word is read in the last layer, mean over heads and readers",
+    "collapse": "how much it is read in the first layer",
+}
+READ = ("attention", "collapse")
+"""These have no side, so no colour: ink."""
+QUICK, ALL = "quick", "all"
+QUICK_METHODS = tuple(name for name in NAMES if name != "shapley")
+SHADE = 4
+"""Step of a ramp, for points."""
+LABELLED = 6
+"""Points of the scatter that are named: those that push most, and the most read."""
+
+EXTENT = Option(
+    "methods",
+    "Methods",
+    lambda source: (QUICK, ALL),
+    "All: Shapley values too, which ask the model up to 4 000 times.",
+    words=lambda source, extent: "",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """The words of a text by several methods."""
+
+    record: RunRecord
+    methods: Methods
+    edited: bool
+    """Something is changed inside."""
+
+    @property
+    def first(self) -> Explanation:
+        """By deletion, which every model has."""
+        return self.methods.by["deletion"]
+
+    @property
+    def shown(self) -> list[int]:
+        """Places of the words that are shown, of a long text those that push most."""
+        return sorted(np.argsort(-np.abs(self.first.pushes), kind="stable")[:SHOWN].tolist())
+
+    @property
+    def agreed(self) -> str:
+        """How far attention agrees with push, in words; empty where that cannot be said."""
+        rho = self.methods.agreement.get(("deletion", "attention"))
+        return "" if rho is None else f"attention agrees with push: ρ = {number(rho, 2)} ({self.words})"
+
+    @property
+    def words(self) -> str:
+        """How many there are."""
+        return f"{count(len(self.first.words))} words"
+
+
+def named(source: Source) -> tuple[str, ...]:
+    """The methods that are chosen; a model may have fewer."""
+    return tuple(NAMES) if source.chosen(EXTENT) == ALL else QUICK_METHODS
+
+
+def together(source: Source) -> Together:
+    """Of a text of which the model knows a word; raises `NotAvailable` of any other."""
+    assert source.view.tokens
+    found = source.reader.methods(source.record.run, source.text, target(source), source.edits, named(source))
+    return Together(source.record, found, bool(source.edits))
+
+
+def several(source: Source) -> Together:
+    """The same of two words or more, where there is something to compare."""
+    found = together(source)
+    if len(found.first.words) < 2:
+        raise NotAvailable("the text has one word: there is nothing to compare")
+    return found
+
+
+def checks(shown: Together) -> list[str]:
+    """What is known of the errors of the methods, and why others are not there, in sentences."""
+    lines = []
+    for name, found in shown.methods.by.items():
+        if whole := found.completeness:
+            unit = "orders" if name == "shapley" else "steps"
+            lines.append(
+                f"{NAMES[name].capitalize()}: completeness error {signed(whole.error, 3)} after {count(whole.steps)} "
+                f"{unit}, from {whole.reference}."
+            )
+    reasons: dict[str, list[str]] = {}
+    for name, reason in shown.methods.left_out.items():
+        reasons.setdefault(reason, []).append(NAMES[name])
+    lines += [f"No {' and no '.join(names)}: {reason}." for reason, names in reasons.items()]
+    return lines
+
+
+def _draw(shown: Together, look: Look) -> Component:
+    t, by = look.tokens, shown.methods.by
+    towards, away = sides(shown.record, shown.first.target, t)
+    paint = {name: _ink(found, t) if name in READ else _push(found, (towards, away), t) for name, found in by.items()}
+    rows = [
+        {"name": shown.first.words[place].word, "cells": [paint[name](place) for name in by]} for place in shown.shown
+    ]
+    hidden = len(shown.first.words) - len(rows)
+    lines = [f"… {count(hidden)} more words, which push less."] * bool(hidden) + checks(shown)
+    heads = [{"name": NAMES[name], "about": ABOUT[name]} for name in by]
+    return _table(heads, rows, f"words by method, push towards {shown.first.target}", lines, look)
+
+
+def _push(found: Explanation, ramps: tuple[Sequence[str], Sequence[str]], t: Tokens) -> Callable[[int], Cell]:
+    top, (towards, away) = full_colour(found.pushes), ramps
+
+    def cell(place: int) -> Cell:
+        word = found.words[place]
+        colour = (towards if word.push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(word.push) / top))]
+        error = "" if word.error is None else f" ± {number(word.error, 3)}"
+        return {
+            "text": signed(word.push) if abs(word.push) >= 0.005 else "0.00",
+            "colour": colour,
+            "ink": readable(t, colour),
+            "away": word.push < 0 and not away and colour != t.paper,
+            "about": f"{word.word}, {NAMES[found.method]}: {signed(word.push, 3)}{error}",
+        }
+
+    return cell
+
+
+def _ink(found: Explanation, t: Tokens) -> Callable[[int], Cell]:
+    top = float(np.abs(found.pushes).max(initial=0)) or 1.0
+
+    def cell(place: int) -> Cell:
+        word = found.words[place]
+        colour = ink_shade(t, abs(word.push), top)
+        return {
+            "text": number(word.push, 2),
+            "colour": colour,
+            "ink": readable(t, colour),
+            "away": word.push < 0,
+            "about": f"{word.word}, {NAMES[found.method]}: is read {number(word.push, 3)}",
+        }
+
+    return cell
+
+
+def _table(heads: list[Cell], rows: list[Cell], label: str, lines: list[str], look: Look) -> Component:
+    colours = {name: getattr(look.tokens, name) for name in ("ink", "muted", "grid", "paper")}
+    data = {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colours}
+    return Component("methods", data, look)
+
+
+def methods_table(shown: Together) -> pd.DataFrame:
+    """One row for each word: its place in the text as typed, and its number by each method."""
+    columns: dict[str, Any] = {
+        name: [getattr(word, name) for word in shown.first.words] for name in ("word", "start", "end")
+    }
+    columns["towards"] = shown.first.target
+    for name, found in shown.methods.by.items():
+        columns[name] = found.pushes
+        if found.words and found.words[0].error is not None:
+            columns[f"{name}, standard error"] = [word.error for word in found.words]
+    return pd.DataFrame(columns)
+
+
+METHODS = Figure(
+    "methods",
+    "sentence",
+    "Methods side by side",
+    together,
+    _draw,
+    note=lambda shown: f"towards {shown.first.target}" + (", as edited" if shown.edited else ""),
+    reading="Each column has its own scale. Colour pushes to one side or the other; ink is read, and has no side.",
+    how=(
+        "Deletion and Shapley values read the text anew without words. Gradient × input and integrated gradients "
+        "(captum) ask the vectors of the words; completeness error is the sum of the pushes minus what they should add "
+        "up to. Attention: received in the last layer, mean over heads and readers; layer-0 collapse the same in the "
+        "first (7ess-Xin, figures 6 and 7)."
+    ),
+    options=(EXTENT, TOWARDS),
+    tables=lambda shown: {"Methods": methods_table(shown)},
+)
+
+
+def compared(source: Source) -> Together:
+    """Of two methods or more and as many words."""
+    found = several(source)
+    if len(found.methods.by) < 2:
+        raise NotAvailable("there is one method: choose all of them, Shapley values too")
+    return found
+
+
+def _draw_agreement(shown: Together, look: Look) -> Component:
+    names, t = list(shown.methods.by), look.tokens
+    pairs = {frozenset(pair): rho for pair, rho in shown.methods.agreement.items()}
+
+    def cell(row: str, column: str) -> Cell:
+        if row == column:
+            return {"text": "", "colour": t.paper, "ink": t.muted, "away": False, "about": ""}
+        rho = pairs[frozenset((row, column))]
+        colour = ink_shade(t, abs(rho or 0.0), 1.0)
+        said = "not defined" if rho is None else number(rho, 2)
+        return {
+            "text": "–" if rho is None else said,
+            "colour": colour,
+            "ink": readable(t, colour),
+            "away": rho is not None and rho < 0,
+            "about": f"{NAMES[row]} and {NAMES[column]}: ρ {said}",
+        }
+
+    rows = [{"name": NAMES[row], "cells": [cell(row, column) for column in names]} for row in names]
+    heads = [{"name": NAMES[name], "about": ABOUT[name]} for name in names]
+    return _table(heads, rows, "rank agreement of methods", [], look)
+
+
+def agreement_table(shown: Together) -> pd.DataFrame:
+    """One row for each pair of methods."""
+    rows = [(*pair, rho, len(shown.first.words)) for pair, rho in shown.methods.agreement.items()]
+    return pd.DataFrame(rows, columns=["first", "second", "rho", "words"])
+
+
+AGREEMENT = Figure(
+    "methods-agreement",
+    "sentence",
+    "Do the methods agree?",
+    compared,
+    _draw_agreement,
+    note=lambda shown: f"rank correlation ρ, {shown.words}" + (", as edited" if shown.edited else ""),
+    reading=lambda shown: (
+        f"{shown.agreed[:1].upper()}{shown.agreed[1:]}. " * bool(shown.agreed)
+        + "1: the same order of words, 0: none in common, hatched: the opposite."
+    ),
+    how=(
+        "Spearman’s ρ over the words. Attention and layer-0 collapse have no side, so they are compared with the sizes "
+        "of pushes. Fewer than three words, or numbers that are all alike, have none."
+    ),
+    options=(EXTENT, TOWARDS),
+    tables=lambda shown: {"Agreement": agreement_table(shown)},
+)
+
+
+def read_needed(source: Source) -> Together:
+    """Of two words or more that are read by attention."""
+    found = several(source)
+    if found.methods.most is None:
+        raise NotAvailable(f"{source.record.preset} has no attention here")
+    return found
+
+
+def most_line(shown: Together) -> str:
+    """Which word is most read and which most needed."""
+    most, words = shown.methods.most, shown.first.words
+    if most is None:
+        return ""
+    if most.same:
+        return f"The most read word, “{words[most.read].word}”, is the most needed one."
+    return f"Most read is “{words[most.read].word}”, most needed “{words[most.needed].word}”."
+
+
+def _draw_scatter(shown: Together, look: Look) -> go.Figure:
+    t, words, most = look.tokens, shown.first.words, shown.methods.most
+    assert most is not None
+    read, push = np.abs(shown.methods.by["attention"].pushes), shown.first.pushes
+    needed = np.abs(push)
+    told = {most.read, most.needed, *np.argsort(-needed, kind="stable")[:LABELLED].tolist()}
+    towards, away = sides(shown.record, shown.first.target, t)
+    colours = [(towards if each >= 0 else away or towards)[SHADE] for each in push]
+    panel = Panels(look, [[""]], height=330)
+    panel.add_scatter(
+        x=read,
+        y=needed,
+        mode="markers+text",
+        marker={
+            "color": colours,
+            "size": look.size(11),
+            "symbol": ["circle" if each >= 0 else "diamond" for each in push],
+            "line": {
+                "width": [3 if place in (most.read, most.needed) else 1 for place in range(len(words))],
+                "color": t.ink,
+            },
+        },
+        text=[escape(word.word) if place in told else "" for place, word in enumerate(words)],
+        textposition="top center",
+        textfont={"size": look.size(14), "color": t.ink},
+        cliponaxis=False,
+        hovertext=[
+            f"{escape(word.word)}<br>is read {number(float(read[place]), 3)}<br>push {signed(word.push, 3)}"
+            for place, word in enumerate(words)
+        ],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    panel.update_xaxes(title="is read (last layer, mean)", rangemode="tozero")
+    panel.update_yaxes(title="needed: size of the push", rangemode="tozero")
+    panel.update_layout(margin={"t": 22})
+    return panel.drawn()
+
+
+READ_NEEDED = Figure(
+    "read-needed",
+    "sentence",
+    "Most read against most needed",
+    read_needed,
+    _draw_scatter,
+    note=lambda shown: shown.words + (", as edited" if shown.edited else ""),
+    reading=lambda shown: (
+        f"{most_line(shown)} Where reading explained the answer, words would lie on a rising line; diamonds push away "
+        f"from {shown.first.target}."
+    ),
+    how=(
+        "Across: attention that the word receives in the last layer, mean over heads and readers. Upwards: what the "
+        "log-odds lose or gain without it."
+    ),
+    needs="maps",
+    options=(TOWARDS,),
+    tables=lambda shown: {"Read and needed": methods_table(shown)[["word", "start", "end", "attention", "deletion"]]},
+)

@@ -1,0 +1,98 @@
+"""Methods side by side: scales of columns, ink without a side, pairs, most read against most needed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pandas as pd
+
+from core.interpret.explain import Completeness, Explanation, Methods, Word
+from dashboard.figures.methods import AGREEMENT, METHODS, READ_NEEDED, Together, checks, most_line
+from dashboard.figures.theme import LIGHT, Look
+from dashboard.figures.words import SHOWN
+
+RECORD = SimpleNamespace(classes=("negative", "positive"), task="single", ordered=False)
+
+
+def explained(method, pushes, errors=None, completeness=None):
+    words = tuple(
+        Word(f"w{place}", 3 * place, 3 * place + 2, push, None if errors is None else errors[place])
+        for place, push in enumerate(pushes)
+    )
+    return Explanation("", method, "positive", {}, 0.0, words, completeness, {}, "")
+
+
+def shown(agreement=None, left_out=None, edited=False, **pushes):
+    by = {name: explained(name, each) for name, each in pushes.items()}
+    return Together(RECORD, Methods(by, agreement or {}, left_out or {}, ""), edited)
+
+
+def test_each_column_has_its_own_scale_and_what_is_read_is_ink():
+    two = shown(deletion=[4.0, -0.5, 0.001], attention=[0.2, 0.1, 0.4])
+    rows = METHODS.draw(two, Look()).data["rows"]
+    assert [[cell["text"] for cell in row["cells"]] for row in rows] == [
+        ["+4.00", "0.20"],
+        ["−0.50", "0.10"],
+        ["0.00", "0.40"],
+    ]
+    assert rows[0]["cells"][0]["colour"] == LIGHT.plus_scale[-1] and rows[1]["cells"][0]["colour"] in LIGHT.minus_scale
+    assert rows[2]["cells"][1]["colour"] == LIGHT.ink and rows[2]["cells"][0]["colour"] == LIGHT.paper
+    assert rows[1]["cells"][0]["about"] == "w1, deletion: −0.500"
+    assert rows[2]["cells"][1]["about"] == "w2, attention: is read 0.400"
+
+
+def test_of_a_long_text_those_that_push_most_are_shown_in_their_order():
+    many = shown(deletion=[float(place % 7) for place in range(70)])
+    data = METHODS.draw(many, Look()).data
+    assert len(data["rows"]) == SHOWN and data["lines"][0] == "… 10 more words, which push less."
+    assert len(METHODS.numbers(many)["Methods"]) == 70
+
+
+def test_pairs_have_their_rank_agreement_both_ways_and_no_ink_where_there_is_none():
+    pairs = {("deletion", "gradient"): -0.5, ("deletion", "attention"): 0.375, ("gradient", "attention"): None}
+    three = shown(pairs, deletion=[1.0, 2.0, 3.0], gradient=[3.0, 1.0, 2.0], attention=[0.5, 0.5, 0.0])
+    rows = AGREEMENT.draw(three, Look()).data["rows"]
+    assert [[cell["text"] for cell in row["cells"]] for row in rows] == [
+        ["", "−0.50", "0.38"],
+        ["−0.50", "", "–"],
+        ["0.38", "–", ""],
+    ]
+    assert rows[0]["cells"][1]["away"] and not rows[0]["cells"][2]["away"]
+    said = AGREEMENT.say(AGREEMENT.reading, three)
+    assert said.startswith("Attention agrees with push: ρ = 0.38 (3 words). ")
+    table = AGREEMENT.numbers(three)["Agreement"]
+    assert table["rho"].tolist()[:2] == [-0.5, 0.375] and pd.isna(table["rho"][2]) and set(table["words"]) == {3}
+
+
+def test_errors_and_what_is_not_there_are_told_in_sentences():
+    complete = Completeness("vectors of zeros", 0.5, -0.0123, 128)
+    by = {
+        "deletion": explained("deletion", [1.0]),
+        "integrated": explained("integrated", [1.0], completeness=complete),
+    }
+    left_out = {"attention": "this model has no attention", "collapse": "this model has no attention"}
+    assert checks(Together(RECORD, Methods(by, {}, left_out, ""), False)) == [
+        "Integrated gradients: completeness error −0.012 after 128 steps, from vectors of zeros.",
+        "No attention and no layer-0 collapse: this model has no attention.",
+    ]
+
+
+def test_what_is_most_read_stands_against_what_is_most_needed():
+    two = shown(deletion=[-4.0, 1.0], attention=[0.25, 0.75])
+    assert most_line(two) == "Most read is “w1”, most needed “w0”."
+    trace = READ_NEEDED.draw(two, Look()).data[0]
+    assert list(trace.x) == [0.25, 0.75] and list(trace.y) == [4.0, 1.0]
+    assert list(trace.marker.symbol) == ["diamond", "circle"] and trace.marker.color[0] in LIGHT.minus_scale
+    same = shown(deletion=[-4.0, 1.0], attention=[0.75, 0.25], edited=True)
+    assert most_line(same) == "The most read word, “w0”, is the most needed one."
+    assert READ_NEEDED.say(READ_NEEDED.note, same) == "2 words, as edited"
+
+
+def test_shapley_values_have_their_standard_error():
+    by = {
+        "deletion": explained("deletion", [1.0, 2.0]),
+        "shapley": explained("shapley", [0.5, 1.0], errors=[0.25, 0.125]),
+    }
+    two = Together(RECORD, Methods(by, {("deletion", "shapley"): None}, {}, ""), False)
+    assert METHODS.draw(two, Look()).data["rows"][0]["cells"][1]["about"] == "w0, Shapley: +0.500 ± 0.250"
+    assert METHODS.numbers(two)["Methods"]["shapley, standard error"].tolist() == [0.25, 0.125]

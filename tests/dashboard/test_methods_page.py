@@ -1,0 +1,105 @@
+"""Methods side by side on the Sentence page: what the core says, what a model lacks, all of them, and a stop."""
+
+from __future__ import annotations
+
+import pages
+import pytest
+from pages import words as markup
+
+from core.models.trace import Intervention
+from core.numbers import signed
+from core.runs.load import load_run
+from core.runs.store import RunStore
+from dashboard import data, state
+from dashboard.figures.edits import UNCHANGED
+from dashboard.figures.methods import NAMES, QUICK_METHODS
+
+TEXT = "good film, dull and slow"
+
+
+def opened(app, **parameters: str):
+    return pages.opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
+
+
+def names(table) -> list[str]:
+    return [head["name"] for head in table["heads"]]
+
+
+def together(runs, name="finished"):
+    *_, found = load_run(RunStore(runs), name).side_by_side(TEXT, "positive")
+    return found
+
+
+def test_every_word_stands_with_its_push_by_each_method_and_every_pair_with_its_agreement(app, runs):
+    opened(app)
+    words, agreement = pages.drawn(app, "methods")
+    found = together(runs)
+    assert names(words) == names(agreement) == [NAMES[name] for name in found.by if name != "shapley"]
+    assert [row["name"] for row in words["rows"]] == ["good", "film", ",", "dull", "and", "slow"]
+    push = found.by["integrated"].words[3].push
+    place = names(words).index("integrated gradients")
+    assert words["rows"][3]["cells"][place]["about"] == f"dull, integrated gradients: {signed(push, 3)}"
+    rho = found.agreement["deletion", "attention"]
+    assert f"ttention agrees with push: ρ = {signed(rho).lstrip('+')} (6 words)" in markup(app)
+    complete = found.by["integrated"].completeness
+    assert words["lines"] == [
+        f"Integrated gradients: completeness error {signed(complete.error, 3)} after {complete.steps} steps, "
+        "from every word's vector zero, its place kept."
+    ]
+    most = found.most
+    needed = found.by["deletion"].words[most.needed].word
+    assert f"“{needed}”" in markup(app) and "Most read against most needed" in markup(app)
+
+
+def test_of_a_baseline_there_is_what_it_provides_and_why_not_more(app, runs):
+    opened(app, run="baseline", methods="all")
+    words, agreement = pages.drawn(app, "methods")
+    assert names(words) == ["deletion", "Shapley"] == names(agreement)
+    assert "Most read against most needed" not in markup(app)
+    assert words["lines"][-2:] == [
+        "No gradient × input and no integrated gradients: this model reads no vectors of words.",
+        "No attention and no layer-0 collapse: this model has no attention.",
+    ]
+
+
+def test_shapley_values_are_asked_for_by_name_in_the_link(app, runs):
+    opened(app, methods="all")
+    words, _ = pages.drawn(app, "methods")
+    assert names(words) == list(NAMES.values())
+    word = together(runs).by["shapley"].words[0]
+    about = words["rows"][0]["cells"][1]["about"]
+    assert about.startswith(f"good, Shapley: {signed(word.push, 3)} ±")
+
+
+def test_they_are_those_of_the_edited_model(app, runs):
+    opened(app, edit="h1.1")
+    (words, _), loaded = pages.drawn(app, "methods"), load_run(RunStore(runs), "finished")
+    off = Intervention(heads_off=frozenset({(0, 0)}))
+    gradient = loaded.explain(TEXT, "gradient", "positive", off).words[0].push
+    place = names(words).index("gradient × input")
+    assert words["rows"][0]["cells"][place]["about"] == f"good, gradient × input: {signed(gradient, 3)}"
+    assert "as edited" in markup(app)
+
+
+def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatch):
+    def some(loaded, text, target, edits, named, tell):
+        yield from list(loaded.side_by_side(text, target, named=named))[:2]
+        raise KeyboardInterrupt
+
+    text = "slow film, good and dull"
+    asked = ("finished", text, "positive", UNCHANGED, QUICK_METHODS)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setenv("SENTISCOPE_RUNS", str(runs))
+        patch.setattr("dashboard.figures.files.side_by_side", some)
+        data.explain_by(*asked)
+    app.session_state[state.METHODS_STOPPED] = asked
+    opened(app, text=text)
+    (words,) = pages.drawn(app, "methods")
+    assert names(words) == ["deletion", "attention"] and "Not every method was asked" in markup(app)
+    next(button for button in app.button if button.key == "methods-on").click().run()
+    assert names(pages.drawn(app, "methods")[0]) == [NAMES[name] for name in QUICK_METHODS]
+
+
+def test_a_text_of_one_word_has_no_agreement_to_show(app, runs):
+    opened(app, text="good")
+    assert len(pages.drawn(app, "methods")) == 1 and "Do the methods agree" not in markup(app)
