@@ -28,6 +28,7 @@ from dashboard.screens.sentence_mix import mixture
 from dashboard.screens.sentence_parts import OF_WORDS, PLACED, other_parts
 from dashboard.screens.sentence_rows import chosen_rows, true_label
 from dashboard.screens.sentence_second import other_runs, second_run
+from dashboard.screens.sentence_tried import remember, tried_sentences, undo_and_redo
 from dashboard.screens.sentence_words import choose_target, word_strip
 from dashboard.widgets.answer import answer
 from dashboard.widgets.export import Table, export_bar
@@ -97,10 +98,10 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
     if note := unknown_note(trained.unknown_words):
         finding("Few of these words are known", note)
     edits, parts, view = asked(record, text, trained)
-    with st.container(key="answer", horizontal=True, vertical_alignment="center", gap="small"):
-        with st.container(gap="xxsmall"):
-            answer(record, view, look(), before=trained if edits else None)
-        true_label(record, text, view)
+    remember(record, text, edits, view)
+    with line:
+        undo_and_redo()
+    _in_sight(record, text, view, trained if edits else None)
     source = Source(record, data, text=text, edits=edits)
     deep = bool(trained.layers and trained.tokens and not trained.too_long)
     slow: list[tuple[DeltaGenerator, Callable[[], dict[str, pd.DataFrame]]]] = []
@@ -135,12 +136,21 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
         tables |= {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
         pictures = (figure for figure in PLACED if figure not in OF_WORDS)
         drawn = deep or bool(reached) or any(figure.there(source) for figure in pictures)
+        tables |= tried_sentences()
         end = st.container()
     for place, draw in slow:  # they ask the model many times: all else is there by then
         with place:
             tables |= draw()
     with end:
         export_bar("sentence", {"Prediction": prediction_table(columns), **tables}, figures=drawn)
+
+
+def _in_sight(record: RunRecord, text: str, view: SentenceView, before: SentenceView | None) -> None:
+    """The answer, which stays where it is while the rest scrolls."""
+    with st.container(key="answer", horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(gap="xxsmall"):
+            answer(record, view, look(), before=before)
+        true_label(record, text, view)
 
 
 def _answers(

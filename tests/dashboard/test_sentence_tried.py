@@ -1,0 +1,103 @@
+"""What was tried on the Sentence page: undo, redo, every sentence a click away, cleared, and in no link."""
+
+from __future__ import annotations
+
+import pages
+import pytest
+from browsing import settle, visit
+from playwright.sync_api import expect
+
+from dashboard import past, state
+
+TEXT = "good film, dull and slow"
+
+
+@pytest.fixture(autouse=True)
+def _slowly(monkeypatch):
+    """Whatever is done stands for long enough to be a step."""
+    monkeypatch.setattr(past, "PAUSE", 0.0)
+
+
+def opened(app, **parameters: str):
+    return pages.opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
+
+
+def typed(app, text: str):
+    app.text_input(key=state.TEXT).set_value(text).run()
+    assert not app.exception
+    return app
+
+
+def clicked(app, key: str):
+    app.button(key=key).click().run()
+    assert not app.exception
+    return app
+
+
+def there(app) -> tuple[str, str, str]:
+    return app.text_input(key=state.TEXT).value, "".join(app.query_params.get(state.EDIT, "")), app.session_state["run"]
+
+
+def lines(app) -> list[str]:
+    return [each.label for each in app.button if each.key[6:].isdigit()]
+
+
+def test_undo_and_redo_bring_back_text_levers_and_run(app, runs):
+    opened(app, edit="h1.1")
+    assert app.button(key="tried-undo").disabled and app.button(key="tried-redo").disabled
+    typed(app, "bad film")
+    clicked(app, "flip-start")
+    app.selectbox(key=state.RUN).set_value("baseline").run()
+    for expected in (("bad film", "h1.1", "finished"), (TEXT, "h1.1", "finished")):
+        assert there(clicked(app, "tried-undo")) == expected
+    assert app.button(key="tried-undo").disabled
+    clicked(app, "tried-redo")
+    assert there(clicked(app, "tried-redo")) == ("bad film", "", "baseline"), "which has no heads"
+    assert app.button(key="tried-redo").disabled
+
+
+def test_a_moved_lever_is_undone(app, runs):
+    opened(app)
+    app.query_params[state.EDIT] = app.session_state[state.EDIT] = "h1.2"
+    app.run()
+    assert there(clicked(app, "tried-undo")) == (TEXT, "", "finished")
+    assert not pages.drawn(app, "levers")[0]["changed"]
+    clicked(app, "tried-redo")
+    assert pages.drawn(app, "levers")[0]["changed"] == "head 2 of layer 1 off"
+
+
+def test_every_sentence_has_its_answer_and_is_a_click_away(app, runs):
+    opened(app, edit="h1.1")
+    first = "".join(pages.words(app).split('aria-label="')[1].split(";")[0])
+    label, chance = max((each.rsplit(" ", 1) for each in first.split(", ")), key=lambda each: float(each[1]))
+    typed(typed(app, "bad"), " ")
+    assert [line.split(" — ")[0] for line in lines(app)] == ["bad", TEXT.replace(",", "\\,")]
+    assert f"{label} {chance}".replace(".", "\\.") in lines(app)[1] and "head 1 of layer 1 off" in lines(app)[1]
+    assert there(clicked(app, "tried-1")) == (TEXT, "h1.1", "finished")
+    assert not [key for key in app.query_params if "tried" in key or "past" in key]
+    clicked(app, "tried-clear")
+    assert not lines(app) and app.button(key="tried-undo").disabled
+
+
+def test_what_a_person_typed_is_no_markdown(app, runs):
+    typed(opened(app), "**good** [link](http://evil.example) ![x](http://evil.example/x.png)")
+    assert "**" not in lines(app)[0] and "\\!\\[x\\]" in lines(app)[0]
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_undo_from_the_keyboard_while_typing(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/sentence?run=finished&text=good+film")
+    settle(page)
+    field = page.get_by_role("textbox", name="Sentence")
+    field.fill("bad film")
+    field.press("Enter")
+    expect(page.locator(".st-key-tried button")).to_have_count(2)
+    field.press("Control+Alt+z")
+    expect(field).to_have_value("good film")
+    settle(page)
+    assert "text=good+film" in page.url
+    page.get_by_role("button", name="Redo").press("Enter")
+    expect(field).to_have_value("bad film")
+    assert complaints == []
