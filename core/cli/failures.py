@@ -14,7 +14,9 @@ from core.data.findings import plural
 from core.numbers import count, signed
 
 SHOWN = 20
-"""Rows on a terminal."""
+"""Rows on a terminal,"""
+MARKS, WORDS = 8, 15
+"""columns and tags that mark a selection, and words."""
 
 
 def errors(
@@ -48,6 +50,7 @@ def _show(result: dict[str, Any]) -> None:
     say(result["said"])
     if "tags" in result:
         _show_tags(result)
+        _show_marks(result)
     rows = [
         {**row, "p said": decimals(row["p_said"]), "margin": decimals(row["margin"])} for row in result["rows"][:SHOWN]
     ]
@@ -79,6 +82,25 @@ def _show_tags(result: dict[str, Any]) -> None:
     for why in dict.fromkeys(result["absent"].values()):
         names = ", ".join(name for name, each in result["absent"].items() if each == why)
         say(f"{why}.", head=f"No {names}: ")
+
+
+def _show_marks(result: dict[str, Any]) -> None:
+    """What the selection has more than the rest."""
+    rows = [
+        {
+            "marks the selection": each["name"],
+            "V": f"{each['v']:.2f}",
+            "value": each["value"],
+            "selected": f"{100 * each['share']:.0f} %",
+            "the rest": f"{100 * each['rest_share']:.0f} %",
+            "p (Holm)": _chance(each["p_holm"]),
+        }
+        for each in result["marks"][:MARKS]
+    ]
+    if rows:
+        tabulate(rows, tuple(rows[0]), "marks the selection")
+    if said := ", ".join(f"{each['words']} ({each['selected']} : {each['rest']})" for each in result["words"][:WORDS]):
+        say(f"{said}.", head="More often than in the rest: ")
 
 
 def _ends(interval: list[float | None] | None) -> str:

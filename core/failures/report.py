@@ -11,6 +11,8 @@ import pandas as pd
 from core.data.findings import plural
 from core.evaluation.intervals import wilson
 from core.failures import risk, rules
+from core.failures.marking import marking
+from core.failures.phrases import overused
 from core.failures.rules import Clause
 from core.failures.table import Table
 from core.failures.tags import ABOUT, BY_DEFINITION, Tagged
@@ -37,7 +39,16 @@ def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray, tags: Ta
         return {**found, "rows": rows}
     of_rows = tags_of_rows(tags, chosen)
     tagged = [{**row, "tags": own} for row, own in zip(rows, of_rows, strict=True)]
-    return {**found, "tags": tag_table(table, tags, chosen), "absent": tags.absent, "rows": tagged}
+    named = {clause.value if clause.name == "tag" else clause.name for clause in clauses}
+    named |= BY_DEFINITION if "wrong" in named else set()
+    return {
+        **found,
+        "tags": tag_table(table, tags, chosen),
+        "absent": tags.absent,
+        "marks": marking(table, tags.there, chosen, named),
+        "words": [each._asdict() for each in overused(table.texts, chosen)],
+        "rows": tagged,
+    }
 
 
 def tag_table(table: Table, tags: Tagged, chosen: np.ndarray) -> list[dict[str, Any]]:

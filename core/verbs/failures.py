@@ -34,7 +34,7 @@ def errors(
         where: Clauses of which all must hold (`core.failures.rules`): `["truth=negative", "margin<0.2"]`; empty: what
             is wrong. `["all"]` is every row.
         tags: What can be said of a text without reading it (`core.failures.tags`): how likely an error is with each
-            and without. What takes long is kept in the cache of the machine.
+            and without; and what marks the selection. What takes long is kept in the cache of the machine.
         against: Further runs on the same rows, for the tags of those that disagree; seeds of the same model apart.
         csv: A file for the selected rows, with every own column of the data; with `tags` a column 0/1 for each.
         store: Where runs live.
@@ -52,7 +52,10 @@ def errors(
         would have at the rate of the rest; the risk `ratio`, its `p`, `p_holm` (Holm over the tags), `ratio_interval`
         at the level of its Holm step and whether it `differs` from 1, exactly where that leaves out 1. These are None
         where fewer than 30 rows have the tag or have it not, and of a tag that only errors have; an upper end that is
-        None has no bound. `absent`: tag → why it is not there; each row has its `tags`.
+        None has no bound. `absent`: tag → why it is not there; each row has its `tags`. `marks`: own columns and tags
+        that the rules do not name, by how much they mark the selection (`core.failures.marking`). `words`: words and
+        phrases that it has more than the rest, by z (`core.failures.phrases`): `words`, occurrences in the selection
+        (`selected`) and in the `rest`, `log_odds` and `z`.
 
     Raises:
         InputError: There is no such run or split, a clause is not understood, or the file cannot be written.

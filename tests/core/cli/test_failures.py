@@ -85,11 +85,15 @@ def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
     assert set(by_name).isdisjoint(found["absent"]) and "--against" in found["absent"]["models disagree"]
     assert sum("negation" in row["tags"] for row in found["rows"]) == 30
     assert pd.read_csv(place / "tags.csv")["tag:negation"].sum() == 30
+    first = found["words"][0]
+    assert (first["words"], first["selected"], first["rest"]) == ("not", 30, 20)
+    assert found["marks"][0]["name"] == "negation" and "sure and wrong" not in {each["name"] for each in found["marks"]}
     code, out, _ = cli("errors", "tagged", "--where", "tag=negation", "--where", "right", "--json")
     assert code == 0 and json.loads(out)["selected"]["n"] == 20 and "tags" not in json.loads(out)
     code, out, _ = cli("errors", "tagged", "--tags")
     lines = [" ".join(line.split()) for line in out.splitlines()]
     assert any(line.startswith("negation 50 30 60.0 % +23.3 4.50 2.") and line.endswith("< 0.001") for line in lines)
+    assert any(line.startswith("negation 0.4") and line.endswith("yes 60 % 13 % < 0.001") for line in lines)
     assert any(line.startswith("No text has: ") and "question, capitals" in line for line in lines)
 
 

@@ -1,0 +1,123 @@
+"""Words and short phrases that a selection has more than the other texts: log-odds with an informative Dirichlet prior.
+
+Monroe, Colaresi and Quinn (Political Analysis 2008), equations 16 and 22. Of phrase w, y occurrences among n in the
+selection and y' among n' in the rest, with the prior a_w = A · (share of w in all texts), A = 1000 phrases:
+
+    δ = log((y + a_w) / (n + A − y − a_w)) − log((y' + a_w) / (n' + A − y' − a_w))
+    z = δ / √(1 / (y + a_w) + 1 / (y' + a_w))
+
+n counts phrases of the same length: words, pairs and triples each by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from core.text.words import is_bare_mark, split_words
+
+PRIOR = 1000.0
+LEAST = 3
+"""Occurrences in the selection."""
+LONGEST = 3
+"""Words of a phrase."""
+TELLING = 1.96
+"""z from which a phrase is listed."""
+MOST = 30
+"""Phrases listed."""
+
+
+class Overused(NamedTuple):
+    """A phrase."""
+
+    words: str
+    selected: int
+    """Occurrences in the selection,"""
+    rest: int
+    """and in all other texts."""
+    log_odds: float
+    """δ."""
+    z: float
+
+
+def overused(texts: Sequence[str], chosen: np.ndarray) -> list[Overused]:
+    """The phrases of a selection, by z, the largest first; empty where nothing or everything is selected.
+
+    Lower case; a phrase does not go over a punctuation mark. One that is part of a listed phrase, or has one inside,
+    and occurs as often in the selection is left out: it is the same finding.
+
+    Args:
+        texts: all.
+        chosen: (n,) bool.
+    """
+    if chosen.all() or not chosen.any():
+        return []
+    words, ids, inside = _numbered(texts, chosen)
+    found = [each for length in range(1, LONGEST + 1) for each in _of_length(words, ids, inside, length)]
+    listed: list[Overused] = []
+    for each in sorted(found, key=lambda one: (-one.z, one.words)):
+        if len(listed) < MOST and not any(_same(each, other) for other in listed):
+            listed.append(each)
+    return listed
+
+
+def log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any]:
+    """δ and z, of counts or of arrays of them; the prior is that of all texts."""
+    prior = PRIOR * (y + y_rest) / (n + n_rest)
+    first = np.log((y + prior) / (n + PRIOR - y - prior))
+    delta = first - np.log((y_rest + prior) / (n_rest + PRIOR - y_rest - prior))
+    return delta, delta / np.sqrt(1 / (y + prior) + 1 / (y_rest + prior))
+
+
+def _numbered(texts: Sequence[str], chosen: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The different words; all words of all texts as numbers, -1 at marks and ends; and which are of the selection."""
+    numbers: dict[str, int] = {}
+    words: list[str] = []
+    flat: list[int] = []
+    ends = np.zeros(len(texts), np.int64)
+    for row, text in enumerate(texts):
+        for word in split_words(text.lower()):
+            number = numbers.get(word)
+            if number is None:
+                number = numbers[word] = -1 if is_bare_mark(word) else len(words)
+                if number >= 0:
+                    words.append(word)
+            flat.append(number)
+        flat.append(-1)
+        ends[row] = len(flat)
+    return words, np.array(flat, np.int64), np.repeat(chosen, np.diff(ends, prepend=0))
+
+
+def _of_length(words: Sequence[str], ids: np.ndarray, inside: np.ndarray, length: int) -> list[Overused]:
+    parts = [ids[place : len(ids) - length + 1 + place] for place in range(length)]
+    whole = np.all([part >= 0 for part in parts], axis=0)
+    # One number for each phrase: 2 million different words would still fit.
+    codes = sum(part[whole] * len(words) ** (length - 1 - place) for place, part in enumerate(parts))
+    own = inside[: len(ids) - length + 1][whole]
+    n, n_rest = int(own.sum()), int((~own).sum())
+    if not n or not n_rest:
+        return []
+    phrases, which = np.unique(codes, return_inverse=True)
+    y, y_rest = (np.bincount(which[rows], minlength=len(phrases)) for rows in (own, ~own))
+    delta, z = log_odds(y, n, y_rest, n_rest)
+    found = np.flatnonzero((y >= LEAST) & (z >= TELLING))
+    found = found[np.argsort(-z[found], kind="stable")][: 4 * MOST]
+    return [
+        Overused(_spelt(int(phrases[at]), words, length), int(y[at]), int(y_rest[at]), float(delta[at]), float(z[at]))
+        for at in found
+    ]
+
+
+def _spelt(code: int, words: Sequence[str], length: int) -> str:
+    parts = []
+    for _ in range(length):
+        code, number = divmod(code, len(words))
+        parts.append(words[number])
+    return " ".join(reversed(parts))
+
+
+def _same(one: Overused, other: Overused) -> bool:
+    within = f" {one.words} " in f" {other.words} " or f" {other.words} " in f" {one.words} "
+    return within and one.selected == other.selected

@@ -1,0 +1,68 @@
+"""Log-odds with an informative prior against the formula written out, phrase by phrase."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from core.failures.phrases import LEAST, PRIOR, TELLING, log_odds, overused
+
+
+def monroe(y, n, y_rest, n_rest):
+    """Equations 16 and 22 of Monroe, Colaresi and Quinn, with a prior of 1000 phrases as frequent as in all texts."""
+    prior = PRIOR * (y + y_rest) / (n + n_rest)
+    odds = (y + prior) / (n + PRIOR - (y + prior))
+    odds_rest = (y_rest + prior) / (n_rest + PRIOR - (y_rest + prior))
+    delta = math.log(odds) - math.log(odds_rest)
+    return delta, delta / math.sqrt(1 / (y + prior) + 1 / (y_rest + prior))
+
+
+def grams(text, length):
+    found = []
+    for part in re.split(r"[,.!]", text.lower()):
+        words = part.split()
+        found += [" ".join(words[at : at + length]) for at in range(len(words) - length + 1)]
+    return found
+
+
+def test_the_numbers_are_those_of_the_formula():
+    random = np.random.default_rng(0)
+    words = ["not", "good", "the", "film", "was", "a", "very", "long", "day", "night"]
+    texts = [", ".join(" ".join(random.choice(words, 6)) for _ in range(2)) for _ in range(300)]
+    chosen = np.arange(300) < 60
+    texts[:60] = [f"{text} not good!" for text in texts[:60]]
+    found = {each.words: each for each in overused(texts, chosen)}
+    assert {"not good"} <= set(found)
+    for length in (1, 2, 3):
+        inside = Counter(gram for text in texts[:60] for gram in grams(text, length))
+        rest = Counter(gram for text in texts[60:] for gram in grams(text, length))
+        for gram, each in found.items():
+            if len(gram.split()) == length:
+                assert (each.selected, each.rest) == (inside[gram], rest[gram])
+                expected = monroe(inside[gram], inside.total(), rest[gram], rest.total())
+                assert (each.log_odds, each.z) == pytest.approx(expected)
+                assert each.selected >= LEAST and each.z >= TELLING
+    assert [each.z for each in found.values()] == sorted((each.z for each in found.values()), reverse=True)
+
+
+def test_the_two_sides_are_opposite_and_equal_shares_are_zero():
+    delta, z = log_odds(12, 400, 30, 2000)
+    assert log_odds(30, 2000, 12, 400) == (pytest.approx(-delta), pytest.approx(-z))
+    assert log_odds(10, 500, 20, 1000)[0] == pytest.approx(0)
+
+
+def test_a_phrase_stands_once_and_none_goes_over_a_mark():
+    texts = ["it was not. bad at all"] * 10 + ["it was so good"] * 40
+    found = [each.words for each in overused(texts, np.arange(50) < 10)]
+    assert "not bad" not in found and len(found) == len(set(found))
+    assert not any(f" {one} " in f" {other} " for one in found for other in found if one != other)
+
+
+@pytest.mark.parametrize("chosen", [np.zeros(3, bool), np.ones(3, bool)])
+def test_nothing_and_everything_have_no_words_of_their_own(chosen):
+    assert overused(["a b", "b c", "c d"], chosen) == []
+    assert overused(["!!!", "...", ""], np.array([True, False, False])) == []
