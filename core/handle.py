@@ -509,6 +509,31 @@ class Run:
         """
         return verbs.steps(self.name, text, layer=layer, head=head, component=component, store=self.store)
 
+    def agreement(
+        self,
+        *,
+        split: str = "",
+        wrong: bool = False,
+        limit: int = 200,
+        on_progress: Callable[[str, float | None], None] | None = None,
+    ) -> dict[str, Any]:
+        """How often the most read word is the most needed one, and how far methods agree with deletion in rank.
+
+        Args:
+            split: Empty: test, or the last that was evaluated.
+            wrong: Only texts that it is wrong about.
+            limit: Texts drawn at random, seed 0; 0: all.
+            on_progress: Told which share of the texts is done.
+
+        Returns:
+            `methods`: `method`, `texts`, `same`, `rho`, `ranked`; `found`, `drawn` …; see `core.verbs.agreement`.
+
+        Raises:
+            InputError: There is no such split or text, or it can be explained by deletion alone.
+        """
+        given: dict[str, Any] = {"split": split, "wrong": wrong, "limit": limit, "on_progress": on_progress}
+        return verbs.agreement(self.name, store=self.store, **given)
+
     def believe(
         self,
         text: str | None = None,

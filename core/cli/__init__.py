@@ -12,6 +12,7 @@ import sys
 import typer
 
 from core.cli import data, runs, sweeps
+from core.cli.agreement import agreement
 from core.cli.behaviour import behave
 from core.cli.belief import believe
 from core.cli.comparison import compare
@@ -39,6 +40,7 @@ for command in (
     inspect,
     explain,
     steps,
+    agreement,
     believe,
     flip,
     distance,

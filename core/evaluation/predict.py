@@ -45,6 +45,11 @@ class Predictions:
     parts: Parts | None = None
     """Of a mixture, whose are the logits, what it was made of; None: nothing was mixed in."""
 
+    def part(self, rows: slice) -> Predictions:
+        """Some of the texts."""
+        parts = None if self.parts is None else Parts(*(each[rows] for each in self.parts))
+        return Predictions(self.logits[rows], self.probabilities[rows], self.pooled[rows], parts)
+
     def at(self, temperature: float, task: Task) -> Predictions:
         """The same with probabilities at a temperature."""
         found = probabilities(torch.from_numpy(self.logits), task, temperature)

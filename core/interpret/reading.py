@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, cast
@@ -101,6 +101,10 @@ class Reading:
         if method not in self._found:
             self._found[method] = self._by(method)
         return self._found[method]
+
+    def possible(self, methods: Iterable[str]) -> list[str]:
+        """Those that the text is not too long for; the model provides what they need."""
+        return [name for name in methods if name not in READ or not self.view.too_long]
 
     def agreement(self, first: str, second: str) -> float | None:
         """Spearman's rho over the words of two methods; of sizes, where one of them has no side."""

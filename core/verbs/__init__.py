@@ -6,6 +6,7 @@ command line prints what they return, the dashboard calls the same rooms. Heavy 
 
 from __future__ import annotations
 
+from core.verbs.agreement import agreement
 from core.verbs.behaviour import behave
 from core.verbs.belief import believe
 from core.verbs.comparison import compare
@@ -49,6 +50,7 @@ from core.verbs.training import configure, configured, pretrain, resume, scores,
 __all__ = [
     "MIXED",
     "Without",
+    "agreement",
     "answer",
     "answer_line",
     "behave",

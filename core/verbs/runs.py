@@ -113,15 +113,26 @@ def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -
         InputError: no such run, or one without predictions of this split.
         RunDamaged: the file cannot be read.
     """
-    from core.runs.predictions import evaluated_splits, read_predictions
+    from core.runs.predictions import read_predictions
 
-    folder = (store or RunStore()).path(run)
-    splits = evaluated_splits(folder)
+    store = store or RunStore()
+    return read_predictions(store.path(run) / EVALUATION / evaluated_split(run, split, store) / PREDICTIONS)
+
+
+def evaluated_split(run: str, split: str, store: RunStore) -> str:
+    """The split that is meant: empty: test, or the last that was evaluated.
+
+    Raises:
+        InputError: the run has no predictions of it.
+    """
+    from core.runs.predictions import evaluated_splits
+
+    splits = evaluated_splits(store.path(run))
     chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
     if chosen not in splits:
         found = ", ".join(splits) or "none: it is not evaluated yet"
         raise InputError(f"run '{run}' has no predictions{f' of a split {split!r}' * bool(split)}; it has {found}")
-    return read_predictions(folder / EVALUATION / chosen / PREDICTIONS)
+    return chosen
 
 
 def runs_cancel(run: str, store: RunStore | None = None) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from mixtures import mix_in
 from scipy.stats import binomtest
 from sklearn.metrics import accuracy_score, confusion_matrix
 
+from core import verbs
 from core.cli import main
 from core.runs.store import RunStore
 
@@ -452,6 +453,26 @@ def test_believe_of_a_text_gives_its_numbers_and_refuses_what_cannot_be(cli, tra
     for wrong in (("--method", "lime"), ("--limit", 0)):
         code, out, err = cli("believe", "first", *wrong)
         assert (code, out) == (2, "") and str(wrong[1]) in err
+
+
+def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, trained, place):
+    asked = "agreement", "first", "--limit", "4"
+    shown = load(cli(*asked, "--json"))
+    assert (shown["split"], shown["wrong"], shown["drawn"]) == ("test", False, 4) and shown["found"] > 4
+    assert [each["method"] for each in shown["methods"]] == ["attention", "collapse", "gradient", "integrated"]
+    assert all(0 <= each["same"] <= each["texts"] <= 4 and -1 <= each["rho"] <= 1 for each in shown["methods"])
+    out = cli(*asked)[1]
+    assert f"first, test: 4 texts of {shown['found']}; each method against deletion" in out
+    assert f"{shown['methods'][0]['same']} of {shown['methods'][0]['texts']}" in out
+    predicted = verbs.runs_predictions("first", store=RunStore(place / "runs"))
+    code, out, err = cli("agreement", "first", "--wrong", "--limit", "0", "--json")
+    if wrong := int((predicted["label"] != predicted["predicted"]).sum()):
+        assert json.loads(out)["found"] == json.loads(out)["drawn"] == wrong
+    else:
+        assert code == 2 and "has no wrong text in split" in err
+    for more, why in ((("--split", "train"), "it has "), (("--limit", "-1"), "a number of texts, or 0 for all")):
+        code, _, err = cli("agreement", "first", *more)
+        assert code == 2 and why in " ".join(err.split())
 
 
 def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):

@@ -7,49 +7,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
-from small_models import small
+from small_readers import CLASSES, TEXT, reader
 
 from core.evaluation.predict import predict_texts
 from core.exceptions import InputError
 from core.interpret.explain import METHODS, explain
 from core.interpret.parts import parts
 from core.interpret.push import log_odds
-from core.interpret.reader import UNCHANGED, Reader
 from core.interpret.received import received
 from core.interpret.sentence import inspect_text
-from core.models.build import build
 from core.models.linear import BagOfNgrams
-from core.models.presets import PRESETS
 from core.models.trace import Batch, Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore
-from core.text.config import TextConfig
 from core.text.token_table import one_text
-from core.text.tokenizers import fit_tokenizer
 
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
-TEXT = "very very good , but never bad"
-CLASSES = ("bad", "good")
-
-
-def reader(preset, change=UNCHANGED, *, max_length=12, buckets=0, **other):
-    lexicon = "vader" if preset == "lexical-last" else ""
-    tokenizer = fit_tokenizer([TEXT], TextConfig(min_freq=1, max_length=max_length, lexicon=lexicon))
-    tokenizer.buckets = buckets
-    torch.manual_seed(0)
-    config = dataclasses.replace(small(PRESETS[preset].model), ngram_buckets=buckets, **other)
-    model = build(config, vocabulary=tokenizer.size, classes=2, max_length=max_length).eval()
-    return Reader(
-        predict=lambda texts, intervene=None: predict_texts(model, tokenizer, texts, intervene=intervene),
-        inspect=lambda text: inspect_text(model, tokenizer, CLASSES, text, intervene=change),
-        model=model,
-        tokenizer=tokenizer,
-        classes=CLASSES,
-        task="single",
-        temperature=1.0,
-        change=change,
-    )
 
 
 def odds(own, text, change):

@@ -1,0 +1,39 @@
+"""Small models that lend themselves to explaining, as trained or with something changed inside."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import torch
+from small_models import small
+
+from core.evaluation.predict import predict_texts
+from core.interpret.reader import UNCHANGED, Reader
+from core.interpret.sentence import inspect_text
+from core.models.build import build
+from core.models.presets import PRESETS
+from core.text.config import TextConfig
+from core.text.tokenizers import fit_tokenizer
+
+TEXT = "very very good , but never bad"
+CLASSES = ("bad", "good")
+
+
+def reader(preset, change=UNCHANGED, *, max_length=12, buckets=0, **other) -> Reader:
+    """Of a preset with fresh weights, which knows the words of `TEXT`."""
+    lexicon = "vader" if preset == "lexical-last" else ""
+    tokenizer = fit_tokenizer([TEXT], TextConfig(min_freq=1, max_length=max_length, lexicon=lexicon))
+    tokenizer.buckets = buckets
+    torch.manual_seed(0)
+    config = dataclasses.replace(small(PRESETS[preset].model), ngram_buckets=buckets, **other)
+    model = build(config, vocabulary=tokenizer.size, classes=2, max_length=max_length).eval()
+    return Reader(
+        predict=lambda texts, intervene=None: predict_texts(model, tokenizer, texts, intervene=intervene),
+        inspect=lambda text: inspect_text(model, tokenizer, CLASSES, text, intervene=change),
+        model=model,
+        tokenizer=tokenizer,
+        classes=CLASSES,
+        task="single",
+        temperature=1.0,
+        change=change,
+    )
