@@ -32,6 +32,7 @@ PAGES = (
     ("behave", "Behave", "checklist"),
     ("embeddings", "Embeddings", "scatter_plot"),
     ("sentence", "Sentence", "notes"),
+    ("steps", "Steps", "footprint"),
     ("lambdas", "Lambdas", "timeline"),
 )
 

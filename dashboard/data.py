@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
+    from core.interpret.stages import Steps
     from core.interpret.templates import Step
     from core.runs.judged import Offered
     from core.runs.load import LoadedRun
@@ -647,6 +648,30 @@ def reach(run: str, steps: Sequence[Step], target: str) -> Reach:
 @st.cache_resource(max_entries=128, show_spinner="Putting in one piece after the other")
 def _reach(folder: str, run: str, weights: str, key: str, target: str, _steps: tuple[Step, ...]) -> Reach:
     return _loaded(folder, run, weights).reach(_steps, target)
+
+
+def steps(run: str, text: str, layer: int | None, head: int | None, component: int | None) -> Steps:
+    """The forward pass of a text as stages; layer and head from 1, component from 0.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+        NotAvailable: the text has no token, or too many.
+    """
+    return _steps(*_read_by(run, text), layer, head, component, text)
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def _steps(
+    folder: str,
+    run: str,
+    weights: str,
+    key: str,
+    layer: int | None,
+    head: int | None,
+    component: int | None,
+    _text: str,
+) -> Steps:
+    return _loaded(folder, run, weights).steps(_text, layer, head, component)
 
 
 def flips(run: str, text: str, target: str) -> Iterator[Search]:

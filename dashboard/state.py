@@ -52,6 +52,8 @@ TEMPLATE = "template"
 INSERT = "insert"
 CURVES = "curves"
 """The other runs whose answers to a template are drawn."""
+STAGE = "stage"
+"""The stage that is open on Steps; its component chooses it, no widget."""
 EDIT = "edit"
 """What is changed inside the model (`dashboard.figures.edits`); many widgets write it, none is bound to it."""
 

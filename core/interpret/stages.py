@@ -9,7 +9,7 @@ import numpy as np
 
 from core.interpret.rules import Rule, short
 
-Kind = Literal["number", "weight", "count"]
+Kind = Literal["number", "score", "weight", "count"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Matrix:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     kind: Kind = "number"
-    """A weight lies between 0 and 1, a count is a whole number."""
+    """A score is compared with the others, a weight is mostly between 0 and 1, a count is a whole number."""
     rule: Rule | None = None
     """How its cells follow from others; None: it is given."""
     words: tuple[tuple[str, ...], ...] = ()

@@ -169,8 +169,8 @@ def _convolutions(head: Head, final: Matrix, tokens: tuple[str, ...]) -> Stage:
     widths = ", ".join(head.branches)
     whole = Matrix("r", joined, tokens, numbered(joined.shape[1]))
     formulas = (
-        r"C_k(H)_i = \operatorname{ReLU}\big(\operatorname{norm}(\sum_j W_j\,h_{i+j} + b)\big)",
-        rf"r_i = [h_i;\,{';'.join(f'C_{{{k}}}(H)_i' for k in head.branches)}]",
+        r"C_{k,i} = \operatorname{ReLU}\big(\operatorname{norm}(\sum_j W_j\,h_{i+j} + b)\big)",
+        rf"r_i = [h;\,{';'.join(f'C_{{{k}}}' for k in head.branches)}]_i",
     )
     reading = (
         f"Beside each token stands what convolutions of {widths} tokens find around it: a channel is large where its "
@@ -209,7 +209,7 @@ def _head_attention(
     out = linear(joined, attention.out)
     matrices = (
         *lead,
-        Matrix("s", shares[number].scores, tokens, tokens, rule=rules[number]),
+        Matrix("s", shares[number].scores, tokens, tokens, "score", rules[number]),
         Matrix("A", shares[number].values(), tokens, tokens, "weight", shares[number]),
         Matrix("a", out.values(), tokens, numbered(x.shape[1]), rule=out),
     )
@@ -218,4 +218,4 @@ def _head_attention(
         r"a_i = [A^{(1)}V;\dots]_i\,W_O + b_O",
     )
     reading = f"One more attention, over tokens and convolutions; shown is its head {number + 1} of {attention.heads}."
-    return Stage("head-attention", "Attention of the head", formulas, reading, matrices)
+    return Stage("head-attention", "Head attention", formulas, reading, matrices)

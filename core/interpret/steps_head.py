@@ -49,7 +49,7 @@ def dense_and_logits(head: Head, pooled: Matrix, classes: tuple[str, ...]) -> It
         )
         reading = "A dense layer makes new features of the pooled vector; ReLU leaves out what is below 0."
         shown = Matrix(pooled.name, pooled.values, pooled.rows, pooled.columns)
-        yield Stage("dense", "Dense layer", formulas, reading, (shown, before, vector))
+        yield Stage("dense", "Dense", formulas, reading, (shown, before, vector))
     weight, bias = exact(head.weight).T, bias_of(head)
     if head.one_logit:
         weight = np.pad(weight, ((0, 0), (1, 0)))

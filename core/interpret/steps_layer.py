@@ -64,8 +64,8 @@ class Chosen:
         return Matrix(name, values, self.tokens, numbered(values.shape[1]), rule=rule)
 
     def pairs(self, name: str, values: Array, rule: Rule | None = None, *, weight: bool = False) -> Matrix:
-        """A row for each token that reads, a column for each that is read."""
-        return Matrix(name, values, self.tokens, self.tokens, "weight" if weight else "number", rule)
+        """A row for each token that reads, a column for each that is read: scores, or weights."""
+        return Matrix(name, values, self.tokens, self.tokens, "weight" if weight else "score", rule)
 
 
 def layer_stages(chosen: Chosen) -> Iterator[Stage]:
@@ -190,7 +190,7 @@ def _sigma(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> str:
         return f"σ of the lexicon does not reach this map; it reaches {', '.join(places)} of each layer."
     matrices.append(Matrix(r"\rho", polarity, chosen.tokens, POLARITIES, "weight"))
     matrices.append(chosen.pairs(r"\sigma", sigma, Dot(polarity, polarity.T), weight=True))
-    lines.append(r"\sigma_{ij} = \rho_i\cdot\rho_j,\quad \rho=(\rho^{+},\rho^{0},\rho^{-})")
+    lines += [r"\sigma_{ij} = \rho_i\cdot\rho_j", r"\rho=(\rho^{+},\rho^{0},\rho^{-})"]
     strength = float(exact(lexical.strength)[0]) * (lexical.scale if lexical.kind == "add" else 1.0)
     if strength != 1:
         lines.append(rf"s = {strength:.3g}")
@@ -227,7 +227,7 @@ def _mask(chosen: Chosen) -> Stage:
     rule = Hidden(score, seen.allowed)
     half = 0 if area is None else area.window // 2
     lines = (
-        rf"{chosen.score}_{{ij}} = -\infty\ \text{{for}}\ j \notin S_i",
+        rf"{chosen.score}_{{ij}} = -\infty\ \text{{unless}}\ j \in S_i",
         rf"S_i = \{{j : |i-j|\le {half}\}} \cup G",
     )
     reading = (
@@ -270,7 +270,7 @@ def _combine(chosen: Chosen) -> Stage:
         plain = tuple(f"λ{chr(0x2080 + n)}" for n in range(1, len(names) + 1))
         matrices.append(Matrix(r"\lambda", values, rows, plain, rule=of_lambda))
     matrices += [chosen.pairs(_map(n, True), each, weight=True) for n, each in enumerate(maps)]
-    matrices.append(chosen.pairs("P", seen.combined[head], Sum(parts, maps[0].shape)))
+    matrices.append(chosen.pairs("P", seen.combined[head], Sum(parts, maps[0].shape), weight=True))
     lines, reading = _weights(chosen, names)
     return Stage("combine", "Combine", tuple(lines), reading, tuple(matrices))
 
@@ -303,7 +303,7 @@ def _mix(chosen: Chosen) -> Stage:
     values, wide = seen.values[head], seen.values.shape[2]
     part = slice(head * wide, (head + 1) * wide)
     matrices = (
-        chosen.pairs("P", seen.combined[head]),
+        chosen.pairs("P", seen.combined[head], weight=True),
         chosen.vectors("v", values, linear(seen.x, attention.value, part)),
         chosen.vectors("o", seen.read[head], Dot(seen.combined[head], values)),
     )

@@ -21,7 +21,9 @@ Words = str | Callable[[Shape], str]
 
 
 OF_SPLIT = ("performance", "embeddings")
-"""Pages whose figures are about a split; those of `sentence` are about a text."""
+"""Pages whose figures are about a split."""
+OF_TEXT = ("sentence", "steps")
+"""Pages whose figures are about a text."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class Figure(Generic[Shape]):
         """The note of a figure that stands alone: with what it is about and what was chosen."""
         about = source.split if self.page in OF_SPLIT else ""
         chosen = [option.told(source) for option in self.options]
-        quoted = f"in {source.quoted}" if self.page == "sentence" else ""
+        quoted = f"in {source.quoted}" if self.page in OF_TEXT else ""
         return ", ".join(filter(None, (about, self.say(self.note, shape), *chosen, quoted)))
 
     def variants(self) -> Iterator[tuple[str, dict[str, Any]]]:

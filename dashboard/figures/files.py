@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
+    from core.interpret.stages import Steps
     from core.interpret.templates import Step
     from core.models.trace import Intervention
     from core.runs.load import LoadedRun
@@ -209,6 +210,17 @@ class Files:
         from core.runs.load import load_run  # torch
 
         return load_run(self.store, run).reach(steps, target)
+
+    def steps(self, run: str, text: str, layer: int | None, head: int | None, component: int | None) -> Steps:
+        """The forward pass of a text as stages; layer and head from 1, component from 0.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+            NotAvailable: the text has no token, or too many.
+        """
+        from core.runs.load import load_run  # torch
+
+        return load_run(self.store, run).steps(text, layer, head, component)
 
     def sides(self, runs: Sequence[str], split: str) -> Sides:
         """Several runs with what they say of the rows of a split that all have.

@@ -31,6 +31,7 @@ from dashboard.figures import (
     phenomena,
     ranking,
     silhouettes,
+    steps,
     training,
     words,
 )
@@ -39,7 +40,7 @@ from dashboard.figures.figure import Figure
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
-    *(embeddings, silhouettes, words, heads, levers, lambda_bench, methods, parts, distance, diagram, behaviour),
+    *(embeddings, silhouettes, words, heads, levers, lambda_bench, methods, parts, distance, steps, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(
     {

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
     from core.interpret.sentence import SentenceView
+    from core.interpret.stages import Steps
     from core.interpret.templates import Step
     from core.runs.efficiency import Efficiency
     from core.runs.projections import MapFiles
@@ -157,6 +158,9 @@ class Reader(Protocol):
 
     def lambdas(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> LambdaCurves:
         """What each λ does to them, all else as trained or as changed."""
+
+    def steps(self, run: str, text: str, layer: int | None, head: int | None, component: int | None) -> Steps:
+        """The forward pass of a text as stages; layer and head from 1, component from 0."""
 
     def sides(self, runs: Sequence[str], split: str) -> Sides:
         """Several runs with what they say of the rows of a split that all have."""

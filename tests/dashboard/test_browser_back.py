@@ -15,6 +15,7 @@ PAGES = {
     "performance": "Performance",
     "embeddings": "Embeddings",
     "sentence": "Sentence",
+    "steps": "Steps",
     "lambdas": "Lambdas",
 }
 

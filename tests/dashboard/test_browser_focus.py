@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 ACCENT = {"light": "rgb(10, 100, 96)", "dark": "rgb(99, 197, 188)"}
-PAGES = ("sentence", "performance", "data", "train")
+PAGES = ("sentence", "steps", "performance", "data", "train")
 STOPS = 36
 SEEN = """accent => {
   let at = document.activeElement;

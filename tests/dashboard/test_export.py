@@ -126,7 +126,7 @@ def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
         "roc",
         "pr",
         "calibration",
-        *("metrics", "each-class", "parts", "words"),
+        *("metrics", "each-class", "parts", "words", "steps"),
     }
     assert "makes no vector" in result["left_out"]["map-pca"]
     assert "not trained step by step" in result["left_out"]["learning"]

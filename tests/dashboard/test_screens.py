@@ -33,6 +33,7 @@ SAID = {
     "compare": ("There is no finished run yet", *("the same test sentences",) * 3),
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to put on a map"),
     "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention to look into"),
+    "steps": (EMPTY, "More ink is further from zero", DAMAGED, "More ink is further from zero"),
     "lambdas": (EMPTY, "Upwards: how far lambda has moved", DAMAGED, "without attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""

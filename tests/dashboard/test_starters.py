@@ -30,6 +30,7 @@ SAID = {
     "performance": "test sentences",
     "embeddings": "PCA, 2-D",
     "sentence": "Attention is not an explanation",
+    "steps": "More ink is further from zero",
     "lambdas": "Upwards: how far lambda has moved",
 }
 NO_LAMBDA = "has no lambda"

@@ -9,62 +9,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from small_models import make, small
+from stepping import TEXT, reader
 
 from core.evaluation.mix import Mix
-from core.evaluation.predict import evaluating, predict_texts
+from core.evaluation.predict import evaluating
 from core.exceptions import InputError, NotAvailable
 from core.interpret import steps as making
-from core.interpret.reader import Reader
 from core.interpret.rules import Dot, Hidden, Norm, Softmax, Sum, short
-from core.interpret.sentence import inspect_text
 from core.interpret.steps import steps
 from core.models.presets import PRESETS
 from core.models.trace import Batch
 from core.runs.load import load_run
 from core.runs.store import RunStore
-from core.text.config import TextConfig
-from core.text.ngrams import NGramTokenizer
 from core.text.token_table import one_text
-from core.text.tokenizers import fit_tokenizer
 
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
-TEXT = "Not bad at all, but the ending never works and the film drags on"
-CLASSES = ("bad", "fair", "good")
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 AROUND = "tokens embedding queries scores terms mask softmax combine mix heads residual feedforward".split()
 AROUND += ["pool", "logits", "probabilities"]
 OTHER_SIZE = re.compile(r"tweet-v([2-9]|10)-|ndt-(01|pos|free)-n[34]|inceptive-(32|64|128)")
 DISTINCT = [name for name in PRESETS if not OTHER_SIZE.match(name)]
 """Presets that differ in more than a size."""
-
-
-def reader(preset, *, task="single", temperature=1.0, text=TEXT, spoilt=(), **change):
-    config = PRESETS[preset].model
-    if config.family == "encoder":
-        config = dataclasses.replace(small(dataclasses.replace(config, **change)), layers=change.get("layers", 2))
-    about = {"min_freq": 1, "max_length": 15}
-    if config.family.startswith("tfidf"):
-        tokenizer = NGramTokenizer.fit([text], TextConfig(min_freq=1, max_vocab=40))
-    else:
-        lexicon = {"lexicon": "vader"} if config.needs_lexicon else {}
-        tagger = {"tagger": "auto"} if config.needs_tags else {}
-        tokenizer = fit_tokenizer([text], TextConfig(**about, **lexicon, **tagger))
-        tokenizer.buckets = config.ngram_buckets
-    model = make(config)
-    for module in model.modules():
-        if isinstance(module, torch.nn.BatchNorm1d):
-            module.running_mean += 0.1
-            module.running_var *= 1.7
-    given = {"task": task, "temperature": temperature}
-    return Reader(
-        predict=lambda texts: predict_texts(model, tokenizer, texts, **given),
-        inspect=lambda text: inspect_text(model, tokenizer, CLASSES, text, **given),
-        model=model,
-        tokenizer=tokenizer,
-        classes=CLASSES,
-        **given,
-    )
 
 
 def traced(own, text=TEXT):

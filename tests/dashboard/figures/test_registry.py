@@ -40,7 +40,7 @@ def test_a_declared_figure_is_exported(declared, trained, tmp_path):
     assert [each["title"] for each in result["files"]] == ["A new figure"]
 
 
-@pytest.mark.parametrize("name", ["metrics", "each-class", "final-values", "head-view", "parts"])
+@pytest.mark.parametrize("name", ["metrics", "each-class", "final-values", "head-view", "parts", "steps"])
 def test_tables_and_components_are_figures_as_charts_are(name, trained, tmp_path):
     store = RunStore(trained)
     (written, *numbers) = verbs.figures("finished", tmp_path, only=[name], text="good", csv=True, store=store)["files"]

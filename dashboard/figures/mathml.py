@@ -1,0 +1,126 @@
+"""Formulas for browsers: from the LaTeX of `core` to MathML, which they draw and read out without a script.
+
+Pages, exported files and notebooks take the same. It knows what our formulas use, and refuses the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import escape
+
+_PIECES = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.")
+GREEK = dict(zip("alpha beta gamma lambda mu rho sigma tau".split(), "αβγλμρστ", strict=True))
+SIGNS = {
+    **{"cdot": "·", "odot": "⊙", "in": "∈", "le": "≤", "cup": "∪", "to": "→", "leftarrow": "←"},
+    **{"infty": "∞", "lVert": "‖", "rVert": "‖", "dots": "…", "sum": "Σ", "{": "{", "}": "}"},
+}
+NAMES = ("max", "ln", "log", "cos", "sin")
+SPACES = {",": "0.17em", " ": "0.3em", "quad": "1em"}
+SIZES = ("big", "Big")
+OVER = {"hat": "^", "overline": "¯"}
+
+
+def mathml(latex: str) -> str:
+    """A formula as an element of its own.
+
+    Raises:
+        ValueError: it holds a command that is not known here, or a bracket is not closed.
+    """
+    reader = _Reader(_PIECES.findall(latex))
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML">{reader.row()}</math>'
+
+
+class _Reader:
+    """Reads the pieces of a formula from left to right."""
+
+    def __init__(self, pieces: list[str]) -> None:
+        self.pieces, self.at = pieces, 0
+
+    def row(self, *, inner: bool = False) -> str:
+        """All pieces up to the end, or to the bracket that closes an inner one."""
+        return f"<mrow>{''.join(self._parts(inner))}</mrow>"
+
+    def _parts(self, inner: bool) -> Iterator[str]:
+        while self._next():
+            if self.pieces[self.at] == "}":
+                if inner:
+                    self.at += 1
+                    return
+                raise ValueError("a bracket is closed that was not opened")
+            yield self._scripted()
+        if inner:
+            raise ValueError("a bracket is not closed")
+
+    def _scripted(self) -> str:
+        """One piece with what stands below and above behind it."""
+        base, below, above = self._atom(), "", ""
+        while (sign := self._next()) and sign in "_^'":
+            self.at += 1
+            if sign == "_":
+                below = self._atom()
+            else:
+                above += "<mo>′</mo>" if sign == "'" else self._atom()
+        above = f"<mrow>{above}</mrow>" if above else ""
+        if below and above:
+            return f"<msubsup>{base}{below}{above}</msubsup>"
+        if below:
+            return f"<msub>{base}{below}</msub>"
+        return f"<msup>{base}{above}</msup>" if above else base
+
+    def _next(self) -> str:
+        """The next piece that is not a space; empty at the end."""
+        while self.at < len(self.pieces) and self.pieces[self.at].isspace():
+            self.at += 1
+        return self.pieces[self.at] if self.at < len(self.pieces) else ""
+
+    def _take(self) -> str:
+        if self.at == len(self.pieces):
+            raise ValueError("something is missing at the end")
+        self.at += 1
+        return self.pieces[self.at - 1]
+
+    def _atom(self) -> str:
+        self._next()
+        piece = self._take()
+        if piece == "{":
+            return self.row(inner=True)
+        if piece.startswith("\\"):
+            return self._command(piece[1:])
+        if piece[0].isdigit():
+            return f"<mn>{piece}</mn>"
+        if piece.isalpha():
+            return f"<mi>{piece}</mi>"
+        return f'<mo stretchy="false">{escape("−" if piece == "-" else piece)}</mo>'
+
+    def _command(self, name: str) -> str:
+        if name in GREEK:
+            return f"<mi>{GREEK[name]}</mi>"
+        if name in SIGNS:
+            return f'<mo stretchy="false" largeop="false">{SIGNS[name]}</mo>'
+        if name in NAMES:
+            return f"<mi>{name}</mi><mspace width='0.17em'/>" if name != "sin" else "<mi>sin</mi>"
+        if name in SPACES:
+            return f'<mspace width="{SPACES[name]}"/>'
+        if name in SIZES:
+            return self._atom()
+        if name in ("frac", "tfrac"):
+            style = ' displaystyle="true"' if name == "frac" else ""
+            return f"<mfrac{style}>{self._atom()}{self._atom()}</mfrac>"
+        if name == "sqrt":
+            return f"<msqrt>{self._atom()}</msqrt>"
+        if name in OVER:
+            stretchy = "false" if name == "hat" else "true"
+            return f'<mover accent="true">{self._atom()}<mo stretchy="{stretchy}">{OVER[name]}</mo></mover>'
+        if name in ("operatorname", "mathrm", "text"):
+            return f"<mtext>{escape(self._words())}</mtext>"
+        raise ValueError(f"no command \\{name} is known")
+
+    def _words(self) -> str:
+        """What stands between brackets, as it is."""
+        if self._take() != "{":
+            raise ValueError("words stand between brackets")
+        words = ""
+        while (piece := self._take()) != "}":
+            words += piece
+        return words

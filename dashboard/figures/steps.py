@@ -1,0 +1,234 @@
+"""The forward pass of one text as a row of stages: formula, matrices of this text, and how to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from core.models.provides import provides
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.heads import LAYER
+from dashboard.figures.mathml import mathml
+from dashboard.figures.numbers import count, subscript
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import Look, Tokens, blend, readable
+
+if TYPE_CHECKING:
+    from core.interpret.stages import Matrix, Stage, Steps
+
+DRAWN = 16
+"""Tokens of a long text that are drawn, the first; all are computed."""
+DIMENSIONS = 8
+"""Numbers of a vector that are drawn, the first."""
+INK = (0.0, 0.08, 0.17, 0.27, 0.37, 0.72, 0.86, 1.0)
+"""Shades of a cell, page to ink; in the middle, left out, no number could be read."""
+FIRST = "scores"
+
+
+def _attends(source: Source) -> bool:
+    return "maps" in provides(source.record.config.model)
+
+
+def _heads(source: Source) -> list[str]:
+    many = source.record.config.model.attention.heads if _attends(source) else 0
+    return [str(head) for head in range(1, many + 1)]
+
+
+def _components(source: Source) -> list[str]:
+    many = source.record.config.model.attention.components if _attends(source) else 0
+    return [str(component) for component in range(many)]
+
+
+HEAD = Option("head", "Head", _heads, "Whose queries, keys, maps and values are shown.", words=lambda source, head: "")
+COMPONENT = Option(
+    "component",
+    "Map",
+    _components,
+    "Of which map the queries, keys and scores are shown, 0 being the first.",
+    words=lambda source, component: "",
+)
+
+
+def found(source: Source) -> Steps:
+    """The stages of the text.
+
+    Raises:
+        NotAvailable: there is no text, no token in it, or too many.
+    """
+    return source.once(_found)
+
+
+def _found(source: Source) -> Steps:
+    source.view  # says why there is no text  # noqa: B018
+    place = [int(source.chosen(each)) if each.counts(source) else None for each in (LAYER, HEAD, COMPONENT)]
+    if not _attends(source):
+        place = [None, None, None]
+    return source.reader.steps(source.record.run, source.text, *place)
+
+
+STAGE = Option(
+    "stage",
+    "Stage",
+    lambda source: [stage.key for stage in found(source).stages],
+    "The stage that is open; ← and → lead to its neighbours.",
+    usual=lambda source: _usual(found(source)),
+    words=lambda source, stage: found(source).stage(stage).title.lower(),
+)
+
+
+def _usual(steps: Steps) -> str:
+    keys = [stage.key for stage in steps.stages]
+    return FIRST if FIRST in keys else keys[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The stages, and which of them is open."""
+
+    steps: Steps
+    stage: str
+
+    @property
+    def place(self) -> str:
+        """Layer, head and map in words."""
+        steps = self.steps
+        if not steps.layers:
+            return "no attention"
+        of = f", A{subscript(steps.component)}" if steps.components > 1 else ""
+        return f"layer {steps.layer}, head {steps.head}{of}"
+
+    @property
+    def left_out(self) -> str:
+        """Which tokens are not drawn, in a sentence; empty: all are."""
+        many = max(len(matrix.rows) for stage in self.steps.stages for matrix in stage.matrices)
+        if many <= DRAWN:
+            return ""
+        return f"Drawn are the first {DRAWN} of {count(many)} tokens; all of them are computed."
+
+
+def _shown(source: Source) -> Shown:
+    steps = found(source)
+    return Shown(steps, str(source.chosen(STAGE)))
+
+
+def _draw(shown: Shown, look: Look) -> Component:
+    t = look.tokens
+    shades = [(colour, readable(t, colour)) for colour in (blend(t.paper, t.ink, share) for share in INK)]
+    data = {
+        "stages": [_stage(stage) for stage in shown.steps.stages],
+        "at": shown.stage,
+        "place": shown.place,
+        "left_out": shown.left_out,
+        "shades": shades,
+        "colours": _colours(t),
+    }
+    return Component("steps", data, look)
+
+
+def _colours(tokens: Tokens) -> dict[str, str]:
+    return {name: getattr(tokens, name) for name in ("ink", "muted", "grid", "paper", "panel", "accent")}
+
+
+def _stage(stage: Stage) -> dict[str, Any]:
+    """As plain data; a weight is inked on the scale of all weights of the stage."""
+    drawn = [_matrix(matrix) for matrix in stage.matrices]
+    weights = [each["top"] for each, matrix in zip(drawn, stage.matrices, strict=True) if _of_maps(matrix, stage)]
+    for each, matrix in zip(drawn, stage.matrices, strict=True):
+        each["top"] = max(weights) if _of_maps(matrix, stage) else each["top"]
+    return {
+        "key": stage.key,
+        "title": stage.title,
+        "formulas": [mathml(formula) for formula in stage.formulas],
+        "reading": stage.reading,
+        "matrices": drawn,
+    }
+
+
+def _of_maps(matrix: Matrix, stage: Stage) -> bool:
+    return stage.key in ("softmax", "combine") and matrix.name != r"\lambda"
+
+
+def _matrix(matrix: Matrix) -> dict[str, Any]:
+    many, wide = len(matrix.rows), matrix.values.shape[1]
+    dimensions = wide > 1 and matrix.columns[-1] == str(wide)
+    rows, columns = min(many, DRAWN), min(wide, DIMENSIONS if dimensions else DRAWN)
+    values = matrix.values[:rows, :columns]
+    cells = [[None if not np.isfinite(value) else _rounded(value) for value in row] for row in values]
+    beyond = (f"{columns} of {count(wide)}",) if columns < wide and dimensions else ()
+    return {
+        "name": mathml(matrix.name),
+        "note": ", ".join(beyond),
+        "rows": list(matrix.rows[:rows]),
+        "columns": list(matrix.columns[:columns]),
+        "beside": list(matrix.columns[wide:]),
+        "words": [list(row) for row in matrix.words[:rows]],
+        "dimensions": dimensions,
+        "count": matrix.kind == "count",
+        "score": matrix.kind == "score",
+        "cells": cells,
+        **_ends(matrix, values[np.isfinite(values)]),
+        "fills": [[matrix.filled(i, j) for j in range(columns)] for i in range(rows)],
+        "made": matrix.rule is not None,
+    }
+
+
+def _ends(matrix: Matrix, seen: np.ndarray) -> dict[str, float]:
+    """What has no ink and what has most: zero and the largest magnitude; of scores the lowest and the highest."""
+    if matrix.kind == "score":
+        return {"low": float(seen.min()), "top": float(seen.max())}
+    return {"low": 0.0, "top": float(np.abs(seen).max(initial=0.0)) or 1.0}
+
+
+def _rounded(value: float) -> float:
+    """Four digits are more than a cell shows."""
+    return float(f"{value:.4g}")
+
+
+def step_table(steps: Steps) -> pd.DataFrame:
+    """A row for each cell of each matrix, all tokens and dimensions."""
+    frames = [_cells(stage, matrix) for stage in steps.stages for matrix in stage.matrices]
+    return pd.concat(frames, ignore_index=True)
+
+
+def _cells(stage: Stage, matrix: Matrix) -> pd.DataFrame:
+    row, column = (index.ravel() for index in np.indices(matrix.values.shape))
+    return pd.DataFrame(
+        {
+            "stage": stage.title,
+            "matrix": matrix.name,
+            "row_place": row + 1,
+            "row": np.array(matrix.rows)[row],
+            "column_place": column + 1,
+            "column": np.array(matrix.columns)[column],
+            "value": matrix.values.ravel(),
+        }
+    )
+
+
+def _tables(shown: Shown) -> Mapping[str, pd.DataFrame]:
+    return {"Steps": step_table(shown.steps)}
+
+
+STEPS = Figure(
+    "steps",
+    "steps",
+    "Steps",
+    _shown,
+    _draw,
+    note=lambda shown: shown.place,
+    reading=lambda shown: (
+        "More ink is further from zero, with stripes below it; of scores, higher. Point at a cell, or reach it with "
+        f"Tab and the arrow keys, and the formula is filled with its numbers. {shown.left_out}".strip()
+    ),
+    how=(
+        "Every number is computed anew from the weights, plainly and in float64; tests hold each stage of every preset "
+        "to its formula, to what the model has there, and the last one to what it predicts."
+    ),
+    options=(LAYER, HEAD, COMPONENT, STAGE),
+    tables=_tables,
+)

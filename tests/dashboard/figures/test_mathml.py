@@ -1,0 +1,69 @@
+"""Formulas as MathML: what ours use is known, all else is refused."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+from stepping import TEXT, reader
+
+from core.interpret.steps import steps
+from core.models.presets import PRESETS
+from dashboard.figures.mathml import mathml
+
+
+def inside(latex: str) -> str:
+    """Without the element around it."""
+    found = mathml(latex)
+    ElementTree.fromstring(found)
+    return found.removeprefix('<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow>').removesuffix("</mrow></math>")
+
+
+@pytest.mark.parametrize(
+    ("latex", "markup"),
+    [
+        ("q_i", "<msub><mi>q</mi><mi>i</mi></msub>"),
+        ("x^2", "<msup><mi>x</mi><mrow><mn>2</mn></mrow></msup>"),
+        ("s'_{ij}", "<msubsup><mi>s</mi><mrow><mi>i</mi><mi>j</mi></mrow><mrow><mo>′</mo></mrow></msubsup>"),
+        (r"\sqrt{32}", "<msqrt><mrow><mn>32</mn></mrow></msqrt>"),
+        (r"\operatorname{ReLU}", "<mtext>ReLU</mtext>"),
+        (r"\text{for } j", "<mtext>for </mtext><mi>j</mi>"),
+        (r"\tfrac{1}{T}", "<mfrac><mrow><mn>1</mn></mrow><mrow><mi>T</mi></mrow></mfrac>"),
+        ("a-1", '<mi>a</mi><mo stretchy="false">−</mo><mn>1</mn>'),
+    ],
+)
+def test_what_our_formulas_use_is_known(latex, markup):
+    assert inside(latex) == markup
+
+
+def test_signs_of_markup_are_text():
+    assert inside("a<b") == '<mi>a</mi><mo stretchy="false">&lt;</mo><mi>b</mi>'
+    assert "<script" not in inside(r"\text{<script>}")
+
+
+@pytest.mark.parametrize("latex", [r"\unheard", "a_{i", "a}", "a_", r"\text i"])
+def test_what_is_not_known_is_refused(latex):
+    with pytest.raises(ValueError, match=r"known|bracket|missing"):
+        mathml(latex)
+
+
+def test_letters_and_numbers_of_a_formula_are_all_there():
+    words = "".join(ElementTree.fromstring(mathml(r"s_{ij} = \frac{q_i\cdot k_j}{\sqrt{32}} + \log g_j")).itertext())
+    assert words == "sij=qi·kj32+loggj"
+
+
+@pytest.mark.parametrize("preset", ["ndt-01-n3", "differential", "differential-v2", "sentiformer", "tweet-v1-p2"])
+def test_every_formula_of_the_stages_is_known(preset):
+    check(preset)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_formula_of_every_preset_is_known(preset):
+    check(preset)
+
+
+def check(preset):
+    for stage in steps(reader(preset), TEXT).stages:
+        for formula in (*stage.formulas, *(matrix.name for matrix in stage.matrices)):
+            ElementTree.fromstring(mathml(formula))

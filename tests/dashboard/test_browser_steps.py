@@ -1,0 +1,103 @@
+"""Steps in a real browser: keys, link, the formula that a cell fills, and what fits on a projector."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from browsing import settle, visit
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+TEXT = "a good film that is never dull and not bad"
+MOVED = "location.search.includes('stage={}')"
+
+
+def at(browser, server: str, width: int = 1440, height: int = 900, theme: str = "light", more: str = "") -> tuple:
+    page, complaints = visit(browser, server, theme, width)
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(f"{server}/steps?run=finished&text={TEXT.replace(' ', '+')}{more}")
+    page.locator(".steps table").first.wait_for(timeout=60_000)
+    settle(page)
+    return page, complaints
+
+
+def current(page: Page) -> str:
+    return page.locator(".steps .rail [aria-current=step]").inner_text()
+
+
+def test_arrows_walk_through_the_stages_and_the_link_follows(browser, server):
+    page, complaints = at(browser, server, more="&stage=softmax")
+    assert current(page) == "Softmax"
+    page.locator(".steps h2").click()
+    page.keyboard.press("ArrowRight")
+    assert current(page) == "Combine"
+    page.wait_for_function(MOVED.format("combine"), timeout=30_000)
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    assert current(page) == "Mask"
+    page.wait_for_function(MOVED.format("mask"), timeout=30_000)
+    settle(page)
+    assert current(page) == "Mask" and "This model has none" in page.locator(".steps .reading").inner_text()
+    page.reload()
+    page.locator(".steps .rail").wait_for(timeout=60_000)
+    assert current(page) == "Mask" and complaints == []
+
+
+def test_arrows_do_nothing_while_a_text_field_or_a_choice_has_the_focus(browser, server):
+    page, complaints = at(browser, server, more="&stage=softmax")
+    page.get_by_role("textbox", name="Sentence").click()
+    page.keyboard.press("ArrowRight")
+    assert current(page) == "Softmax"
+    page.get_by_role("radio", name="1", exact=True).first.focus()
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    assert current(page) == "Softmax" and complaints == []
+
+
+def test_a_cell_fills_the_formula_by_mouse_and_by_keyboard(browser, server):
+    page, complaints = at(browser, server, more="&stage=combine")
+    cell = page.locator(".steps table").last.locator("tbody tr").nth(1).locator("td").nth(2)
+    cell.hover()
+    filled = page.locator(".steps .filled p")
+    expect(filled).to_have_text(re.compile(r"P = 1\.00·\S+ \+ \S+ \+ \S+ = "))
+    said = filled.inner_text()
+    total = float(said.rsplit("= ", 1)[1].replace("\u2212", "-"))
+    sums = sum(float(a) * float(b) for a, b in re.findall(r"(\d[\d.]*)·(\d[\d.]*)", said))
+    assert sums == pytest.approx(total, abs=0.02)
+    cell.focus()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".steps .filled small")).to_have_text("good, that")
+    assert current(page) == "Combine" and complaints == []  # in a matrix the arrows go from cell to cell
+
+
+def test_a_matrix_is_a_table_with_names_and_a_caption(browser, server):
+    page, _ = at(browser, server, more="&stage=scores")
+    table = page.locator(".steps table").first
+    assert table.get_by_role("columnheader").all_inner_texts()[:3] == ["a", "good", "film"]
+    assert table.get_by_role("rowheader").first.inner_text() == "a" and table.locator("caption math").count() == 1
+    assert table.locator("tbody td").first.inner_text() != ""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("stage", ["scores", "softmax", "combine", "mix", "feedforward", "logits"])
+def test_formula_and_matrices_are_seen_together_on_a_projector(browser, server, stage, theme):
+    page, complaints = at(browser, server, 1280, 720, theme, f"&stage={stage}&projector=true")
+    for part in (".steps .formulas", ".steps .filled", *(f".steps table >> nth={n}" for n in range(tables(page)))):
+        box = page.locator(part).bounding_box()
+        assert box["y"] >= 0 and box["y"] + box["height"] <= 720, part
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 1280, part
+    assert complaints == []
+
+
+@pytest.mark.parametrize("stage", ["scores", "combine"])
+def test_both_are_seen_at_1024_too(browser, server, stage):
+    page, _ = at(browser, server, 1024, 768, more=f"&stage={stage}")
+    for part in (".steps .formulas", *(f".steps table >> nth={n}" for n in range(tables(page)))):
+        box = page.locator(part).bounding_box()
+        assert box["y"] + box["height"] <= 768 and box["x"] + box["width"] <= 1024, part
+
+
+def tables(page: Page) -> int:
+    return page.locator(".steps table").count()

@@ -1,0 +1,69 @@
+"""Steps as a page: what a link opens, texts that cannot be shown, runs of every kind."""
+
+from __future__ import annotations
+
+import pytest
+from pages import drawn, opened, words
+from several import several_labels_file
+
+from core import verbs
+from core.interpret import steps as computing
+from core.runs.store import RunStore
+from dashboard import state
+
+NOTHING = "There are no steps to show"
+
+
+def shown(app, **link):
+    """What the component is given to draw."""
+    (data,) = drawn(opened(app, "steps", **link), "steps")
+    return data
+
+
+def test_a_link_opens_a_stage_with_its_layer_head_and_map(app, runs):
+    data = shown(app, run="finished", text="a good film", stage="softmax", layer="1", head="2", component="2")
+    assert data["at"] == "softmax" and data["place"] == "layer 1, head 2, A₂"
+    found = verbs.steps("finished", "a good film", layer=1, head=2, component=2, store=RunStore(runs))
+    maps = next(stage for stage in data["stages"] if stage["key"] == "softmax")["matrices"]
+    assert maps[2]["cells"][1] == pytest.approx(found["stages"][6]["matrices"][2]["values"][1], abs=1e-3)
+
+
+def test_without_a_stage_it_begins_with_the_scores_and_one_that_is_not_there_is_forgotten(app, runs):
+    assert shown(app, run="finished", text="good")["at"] == "scores"
+    assert shown(app, run="finished", text="good", stage="unheard")["at"] == "scores"
+
+
+def test_a_baseline_has_a_short_version_and_no_layer_to_choose(app, runs):
+    data = shown(app, run="baseline", text="a good film", stage="softmax")
+    assert [stage["key"] for stage in data["stages"]] == ["tokens", "weights", "logits", "probabilities"]
+    assert data["at"] == "tokens" and data["place"] == "no attention"
+    assert not app.get("button_group")
+
+
+@pytest.mark.parametrize("run", ["finished", "baseline"])
+def test_a_text_without_words_has_a_next_step(app, runs, run):
+    opened(app, "steps", run=run)
+    app.text_input(key=state.TEXT).set_value("").run()
+    assert not app.exception and NOTHING in words(app) and drawn(app, "steps") == []
+
+
+def test_a_text_that_is_too_long_is_told(app, runs, monkeypatch):
+    monkeypatch.setattr(computing, "MOST_TOKENS", 4)
+    assert "more than 4 tokens" in words(opened(app, "steps", run="finished", text="a good film number one"))
+
+
+def test_a_typed_text_is_shown_as_text_only(app, runs):
+    (data,) = drawn(opened(app, "steps", run="finished", text="<img src=x onerror=alert(1)> good"), "steps")
+    assert "<img" not in words(app)
+    assert data["stages"][0]["matrices"][0]["rows"][:2] == ["<", "img"]
+
+
+def test_a_run_without_weights_says_so(app, runs):
+    (runs / "finished" / "weights.safetensors").unlink()
+    assert "This run has no weights" in words(opened(app, "steps", run="finished"))
+
+
+def test_a_run_with_several_labels_ends_in_a_sigmoid_of_each(app, runs, tmp_path, tiny):
+    verbs.train(str(several_labels_file(tmp_path / "many.csv")), "vanilla", tiny, name="many", store=RunStore(runs))
+    data = shown(app, run="many", text="warm late word2", stage="probabilities")
+    assert "sigmoid" in data["stages"][-1]["formulas"][-1]
