@@ -446,6 +446,34 @@ class Run:
         changed: dict[str, Any] = {"without": without, "intervene": intervene}
         return verbs.methods(self.name, text, target=target, on_progress=on_progress, store=self.store, **changed)
 
+    def patch(
+        self,
+        text: str,
+        donor: str,
+        *,
+        target: str = "",
+        without: verbs.Without = (),
+        intervene: Intervention | None = None,
+    ) -> dict[str, Any]:
+        """What the log-odds of a class become when a place inside has the values that it has of another text.
+
+        Args:
+            text: Any.
+            donor: Another of as many tokens, as the model reads them.
+            target: A class; empty: the one with the highest probability for the first text.
+            without: What is silenced inside for both, as in `sentence`.
+            intervene: What else is changed inside for both.
+
+        Returns:
+            `patches`: `kind` (`layer`, `token` or `head`), `layer`, `token`, `head`, `log_odds`, `moved`; `tokens`,
+            `donor_tokens` …; see `core.verbs.patch`.
+
+        Raises:
+            InputError: There is no such class, this model has no attention, or the texts are of different lengths.
+        """
+        changed: dict[str, Any] = {"without": without, "intervene": intervene}
+        return verbs.patch(self.name, text, donor, target=target, store=self.store, **changed)
+
     def parts(
         self,
         text: str,

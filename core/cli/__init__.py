@@ -18,7 +18,7 @@ from core.cli.belief import believe
 from core.cli.comparison import compare
 from core.cli.evaluation import evaluate
 from core.cli.failures import errors
-from core.cli.inside import distance, explain, figures, flip, inspect, project, steps
+from core.cli.inside import distance, explain, figures, flip, inspect, patch, project, steps
 from core.cli.machine import dashboard, doctor
 from core.cli.models import presets
 from core.cli.prediction import predict
@@ -39,6 +39,7 @@ for command in (
     predict,
     inspect,
     explain,
+    patch,
     steps,
     agreement,
     believe,

@@ -104,6 +104,18 @@ def steps(
     emit(verbs.steps(run, text, layer=layer, head=head, component=component), as_json, _show_steps)
 
 
+def patch(
+    run: Run,
+    text: Annotated[str, typer.Argument(help="One text.")],
+    donor: Annotated[str, typer.Argument(help="Another of as many tokens, whose inside is put into it.")],
+    target: Annotated[str, typer.Option(metavar="CLASS", help="Default: the one with the highest probability.")] = "",
+    without: Silenced = None,
+    as_json: Json = False,
+) -> None:
+    """The inside of one text put into another: what the answer becomes, by layer, token and head."""
+    emit(verbs.patch(run, text, donor, target=target, without=_silenced(without)), as_json, _show_patches)
+
+
 def flip(
     run: Run,
     text: Annotated[str, typer.Argument(help="One text.")],
@@ -301,6 +313,30 @@ def _show_lambdas(result: dict[str, Any]) -> None:
         rows.append(row | {"all along": f"{min(chances):.3f} to {max(chances):.3f}"})
     say(f"P({result['target']}) where λ is 0, as at the start, as learned, and all along its range")
     tabulate(rows, ("λ", "zero", "start", "learned", "all along"))
+
+
+def _show_patches(result: dict[str, Any]) -> None:
+    _show_log_odds(result)
+    donor = verbs.answer_line(result["donor_prediction"])
+    say(f"donor: {donor}; log-odds of {result['target']} {signed(result['donor_log_odds'])}")
+    moved = {(each["layer"], each.get("token"), each.get("head")): each["moved"] for each in result["patches"]}
+    layers = sorted({layer for layer, _, _ in moved})
+    names = [f"layer {layer + 1}" for layer in layers]
+    heads = sorted({head for _, _, head in moved if head is not None})
+    tokens = sorted({token for _, token, _ in moved if token is not None})
+    pairs = list(zip(result["tokens"], result["donor_tokens"], strict=True))
+    places: list[tuple[str, int | None, int | None]] = [("everything", None, None)]
+    places += [(a if a == b else f"{a} ← {b}", at, None) for at, (a, b) in enumerate(pairs) if at in tokens]
+    places += [(f"head {head + 1}", None, head) for head in heads]
+    rows = [
+        {
+            "from the donor": name,
+            **{title: signed(moved[layer, *at], 3) for title, layer in zip(names, layers, strict=True)},
+        }
+        for name, *at in places
+    ]
+    say("what the log-odds move by")
+    tabulate(rows, ("from the donor", *names), "from the donor")
 
 
 def _show_log_odds(result: dict[str, Any]) -> None:

@@ -91,6 +91,7 @@ class Attention(nn.Module):
         if changes is not None:
             off, level = changes.silent_heads(H, out.device)
             out = torch.where(off | level, _token_mean(out, reading.keep) * level, out)
+            out = changes.head_outputs(out, reading.donor)
         y = self.out(out.transpose(1, 2).reshape(B, L, d))
         if not trace:
             return y, None

@@ -8,7 +8,7 @@ from collections.abc import Container, Sequence
 import torch
 from torch import Tensor
 
-from core.models.trace import Intervention
+from core.models.trace import Intervention, LayerTrace
 
 
 class Changes:
@@ -49,6 +49,23 @@ class Changes:
             for named in zip(*((each.heads_off, each.heads_mean) for each in self.each), strict=True)
         )
         return _apart(off, mean)
+
+    def hidden(self, x: Tensor, donor: Sequence[LayerTrace]) -> Tensor:
+        """(B, L, d): what a layer gives, with what it gave of a donor (1, L, d) in its place where that is asked."""
+        taken = self._taken([each.hidden_from for each in self.each], x)
+        return x if taken is None else torch.where(taken[..., None], donor[self.layer].hidden, x)
+
+    def head_outputs(self, x: Tensor, donor: Sequence[LayerTrace]) -> Tensor:
+        """(B, H, L, d/H): the same of what heads say."""
+        taken = self._taken([each.heads_from for each in self.each], x)
+        return x if taken is None else torch.where(taken[..., None, None], donor[self.layer].head_outputs, x)
+
+    def _taken(self, named: Sequence[frozenset[tuple[int, int]]], x: Tensor) -> Tensor | None:
+        """(R, L) of tokens or (R, H) of heads: which are taken from a donor; None: none."""
+        if not any(named):
+            return None
+        rows = [[(self.layer, place) in each for place in range(x.shape[1])] for each in named]
+        return torch.tensor(rows, device=x.device)
 
     def gates(self, log_gate: Tensor) -> Tensor:
         """(B, L) with the logarithms of the gates that are replaced; 0 where one is closed, which `closed` does."""

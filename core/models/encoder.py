@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from core.exceptions import InputError
 from core.models.attention import Attention
+from core.models.changes import Changes
 from core.models.dropout import Dropout
 from core.models.head import Head
 from core.models.ngrams import CharacterNGrams, silenced
@@ -57,6 +58,8 @@ class Layer(nn.Module):
         inner = self.feedforward_norm(x) if self.pre else x
         x = x + self.dropout(self.feedforward(inner))
         x = x if self.pre else self.feedforward_norm(x)
+        if intervene:
+            x = Changes(intervene, self.attention.index).hidden(x, reading.donor)
         return x, None if seen is None else dataclasses.replace(seen, hidden=x)
 
 
@@ -113,6 +116,7 @@ class EncoderClassifier(nn.Module):
         intervene: Intervene = None,
         similarity: bool = False,
         embedded: Tensor | None = None,
+        donor: Trace | None = None,
     ) -> Output:
         """Classify a batch; with `trace`, also show the inside (evaluation mode only).
 
@@ -122,10 +126,12 @@ class EncoderClassifier(nn.Module):
             intervene: what to change inside, in this call only: in all texts, or something else in each.
             similarity: fill `Output.similarity`, in training too; every map is then held in memory.
             embedded: (B, L, d) in place of `embed(batch)`, for whoever asks how the answer depends on the words.
+            donor: of one other text of as many tokens, for interventions that take something from it.
 
         Raises:
             RuntimeError: if a trace is asked for in training mode, where dropout would make it a picture of chance.
-            InputError: if an intervention names a layer, head, component or token that does not exist.
+            InputError: if an intervention names a layer, head, component or token that does not exist, or takes from a
+                donor that is not there or of another length.
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
@@ -135,9 +141,11 @@ class EncoderClassifier(nn.Module):
             raise ValueError(f"{len(changes)} interventions for {len(batch.ids)} texts: one for all or one for each")
         for each in changes:
             self._check(each, batch)
+            _check_donor(each, batch, donor)
         off = [each.pieces_off for each in changes]
         entering = self._enter(self.embed(batch, off), batch, embedded)
-        x, seen = self._read(entering, batch, trace=trace or similarity, intervene=changes)
+        given = () if donor is None else donor.layers
+        x, seen = self._read(entering, batch, trace=trace or similarity, intervene=changes, donor=given)
         read = self.head(x, batch.keep, trace=trace)
         shown = None
         if trace:
@@ -239,10 +247,16 @@ class EncoderClassifier(nn.Module):
         return (batch._replace(keep=torch.ones_like(real)) if self.fill else batch), real
 
     def _read(
-        self, x: Tensor, batch: Batch, *, trace: bool, intervene: Sequence[Intervention]
+        self,
+        x: Tensor,
+        batch: Batch,
+        *,
+        trace: bool,
+        intervene: Sequence[Intervention],
+        donor: Sequence[LayerTrace] = (),
     ) -> tuple[Tensor, list[Any]]:
         """(B, L, d) through all layers and the last norm, and the trace of each layer, None where none is asked."""
-        reading = Reading(batch.keep, batch.polarity, self.class_token is not None)
+        reading = Reading(batch.keep, batch.polarity, self.class_token is not None, tuple(donor))
         seen = []
         for layer in self.layers:
             x, shown = layer(x, reading, trace=trace, intervene=intervene)
@@ -268,11 +282,12 @@ class EncoderClassifier(nn.Module):
         limits = (
             ("component", attention.components, [(layer, i) for layer, i, _ in intervene.lambdas]),
             ("component", attention.components, intervene.components_off | intervene.components_mean),
-            ("head", attention.heads, intervene.heads_off | intervene.heads_mean),
+            ("head", attention.heads, intervene.heads_off | intervene.heads_mean | intervene.heads_from),
             ("head", attention.heads, [(layer, head) for layer, head, _ in maps]),
             ("component", attention.components, [(layer, i) for layer, _, i in maps]),
             ("lexical term", 1, [(layer, 0) for layer in intervene.lexical_off]),
             ("token", length, [(layer, i) for layer, i, _ in intervene.gates]),
+            ("token", length, intervene.hidden_from),
         )
         for part, count, named in limits:
             for layer, i in named:
@@ -303,6 +318,16 @@ class EncoderClassifier(nn.Module):
                     f"intervention on token {token}, n-gram {gram}: this text has tokens 0 to {length - 1} and n-grams "
                     f"0 to {most - 1}"
                 )
+
+
+def _check_donor(intervene: Intervention, batch: Batch, donor: Trace | None) -> None:
+    if not (intervene.hidden_from or intervene.heads_from):
+        return
+    if donor is None:
+        raise InputError("intervention from a donor: there is none")
+    theirs, ours = donor.embedded.shape[1], batch.ids.shape[1]
+    if theirs != ours:
+        raise InputError(f"intervention from a donor: it has {theirs} tokens, and the text {ours}")
 
 
 def map_similarity(layers: Sequence[LayerTrace], keep: Tensor) -> Tensor:

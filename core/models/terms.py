@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.models.support import Support
+from core.models.trace import LayerTrace
 
 NEUTRAL = 1 / 3
 """Each entry of the polarity of a token that no lexicon knows."""
@@ -34,6 +35,8 @@ class Reading:
     """(B, L, 3)."""
     class_token: bool
     """Whether the first position is a class token."""
+    donor: tuple[LayerTrace, ...] = ()
+    """Layers of another text, from which interventions may take something."""
 
 
 def rotate(x: Tensor) -> Tensor:

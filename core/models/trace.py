@@ -156,6 +156,10 @@ class Intervention:
     """Factor on the added lexical term of every layer; 0 switches it off."""
     lexical_off: frozenset[int] = frozenset()
     """Layers whose added lexical term is off."""
+    hidden_from: frozenset[tuple[int, int]] = frozenset()
+    """(layer, token): what this layer gives here is what it gave of a donor, whose trace the call is told as well."""
+    heads_from: frozenset[tuple[int, int]] = frozenset()
+    """(layer, head): what this head says, at every token, is what it said of the donor."""
 
     def lexical_factor(self, layer: int) -> float:
         """On the added lexical term of a layer."""

@@ -18,6 +18,7 @@ from core.interpret.explain import Explanation, Methods, explain, side_by_side
 from core.interpret.flip import MOST_READINGS, Search, search
 from core.interpret.lambdas import UNTOUCHED, LambdaCurves, lambda_curves
 from core.interpret.parts import Parts, parts
+from core.interpret.patch import Patches, patch
 from core.interpret.reader import UNCHANGED, Reader
 from core.interpret.reading import OnProgress, silent
 from core.interpret.sentence import SentenceView, inspect_text
@@ -130,6 +131,17 @@ class LoadedRun:
             InputError: no such class, or an intervention that names something the model does not have.
         """
         return side_by_side(self.reader(intervene, unmixed=unmixed), text, target, named, on_progress)
+
+    def patch(
+        self, text: str, donor: str, target: str = "", intervene: Intervention | None = None, *, unmixed: bool = False
+    ) -> Patches:
+        """What the log-odds of a class become with the inside of a donor in a text, one place at a time.
+
+        Raises:
+            InputError: no such class, a model without attention, texts of different lengths, or an intervention that
+                names something it lacks.
+        """
+        return patch(self.reader(intervene, unmixed=unmixed), text, donor, target)
 
     def parts(
         self, text: str, target: str = "", intervene: Intervention | None = None, *, unmixed: bool = False

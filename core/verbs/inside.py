@@ -259,6 +259,59 @@ def _checked(found: Explanation) -> dict[str, Any]:
     }
 
 
+def patch(
+    run: str,
+    text: str,
+    donor: str,
+    *,
+    target: str = "",
+    without: Without = (),
+    intervene: Intervention | None = None,
+    store: RunStore | None = None,
+) -> dict[str, Any]:
+    """What the log-odds of a class become when a place inside has the values that it has of another text.
+
+    Args:
+        run: its name.
+        text: any.
+        donor: another text of as many tokens, as the model reads them.
+        target: a class; empty: the one with the highest probability for the first text.
+        without: what is silenced inside for both, as in `explain`.
+        intervene: what else is changed inside for both.
+        store: where runs live.
+
+    Returns:
+        `run`, `text`, `donor`, `target`, `prediction`, `donor_prediction`, `log_odds`, `donor_log_odds`, `tokens`,
+        `donor_tokens`; `patches`: `kind` (`layer`: what it gives at every token, `token`: at one, `head`: what it says
+        at every token), `layer`, and `token` or `head`, counted from 0; `log_odds` with the values of the donor there,
+        and `moved`, less those of the text by itself; `note`.
+
+    Raises:
+        InputError: no such run or class, a model without attention, or texts of different numbers of tokens; of
+            `without` and `intervene` as `sentence`.
+        RunDamaged: a file of the run is missing or cannot be read.
+    """
+    loaded, change, unmixed = _changed(run, text, store, without, intervene)
+    found = loaded.patch(text, donor, target, change, unmixed=unmixed)
+    return {
+        "run": run,
+        "text": text,
+        "donor": donor,
+        "target": found.target,
+        "prediction": answer(loaded.record, found.probabilities),
+        "donor_prediction": answer(loaded.record, found.donor_probabilities),
+        "log_odds": found.log_odds,
+        "donor_log_odds": found.donor_log_odds,
+        "tokens": list(found.tokens),
+        "donor_tokens": list(found.donor_tokens),
+        "patches": [
+            {key: value for key, value in dataclasses.asdict(each).items() if value is not None}
+            for each in found.patches
+        ],
+        "note": found.note,
+    }
+
+
 def parts(
     run: str,
     text: str,

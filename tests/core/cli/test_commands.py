@@ -475,6 +475,21 @@ def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, t
         assert code == 2 and why in " ".join(err.split())
 
 
+def test_patch_puts_the_inside_of_one_text_into_another(cli, trained):
+    asked = "patch", "first", "word1 is good", "word1 is bad"
+    shown = load(cli(*asked, "--target", "positive", "--json"))
+    kinds = [each["kind"] for each in shown["patches"] if each["layer"] == 1]
+    assert kinds == ["layer", "token", "token", "token", "head", "head"]
+    whole = next(each for each in shown["patches"] if each["kind"] == "layer" and each["layer"] == 1)
+    assert whole["log_odds"] == pytest.approx(shown["donor_log_odds"], abs=1e-4)
+    donor = load(cli("explain", "first", "word1 is bad", "--target", "positive", "--json"))
+    assert shown["donor_log_odds"] == pytest.approx(donor["log_odds"], abs=1e-4)
+    out = cli(*asked)[1]
+    assert "good ← bad" in out and "everything" in out and "head 2" in out and "layer 2" in out
+    code, _, err = cli("patch", "first", "word1 is good", "bad")
+    assert code == 2 and "The first has 3: word1 | is | good; the second 1: bad" in " ".join(err.split())
+
+
 def test_explain_refuses_with_the_list_of_what_there_is(cli, trained):
     for wrong, why in ((("--target", "nice"), "has negative, positive"), (("--method", "lime"), "one of deletion, sh")):
         code, out, err = cli("explain", "first", "good", *wrong)

@@ -1,0 +1,148 @@
+"""The inside of one text put into another of as many tokens: what the log-odds of a class become, place by place.
+
+Activation patching (Vig and others 2020, "Investigating gender bias in language models using causal mediation
+analysis"; Meng and others 2022, section 2): where a single place of the donor carries the answer over, the difference
+between the two texts passes through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+
+from core.exceptions import InputError
+from core.interpret.gradients import TOKENS
+from core.interpret.reader import Reader
+from core.interpret.sentence import CLASS_TOKEN
+from core.models.encoder import EncoderClassifier
+from core.models.trace import Batch, Intervention
+from core.numbers import count
+from core.text.token_table import one_text
+from core.text.tokenizer import Encoding
+
+MOST_TOKENS = 64
+"""Tokens of a text whose places are patched one by one."""
+READ_AS = 300
+"""Characters of what a text is read as, in a message."""
+
+
+@dataclass(frozen=True)
+class Patch:
+    """What the text comes to with one place of the donor in it; numbers from 0, as in an `Intervention`."""
+
+    kind: Literal["layer", "token", "head"]
+    """layer: what it gives at every token · token: what a layer gives at one · head: what it says at every token."""
+    layer: int
+    token: int | None = None
+    head: int | None = None
+    log_odds: float = 0.0
+    moved: float = 0.0
+    """Log-odds less those of the text by itself."""
+
+
+@dataclass(frozen=True)
+class Patches:
+    """A text with the inside of a donor in it, one place at a time."""
+
+    text: str
+    donor: str
+    target: str
+    probabilities: dict[str, float]
+    """By class name, in label order, of the text by itself."""
+    donor_probabilities: dict[str, float]
+    log_odds: float
+    donor_log_odds: float
+    tokens: tuple[str, ...]
+    """As `Patch.token` counts them: a class token comes first, where the model has one."""
+    donor_tokens: tuple[str, ...]
+    patches: tuple[Patch, ...]
+    """By layer: itself, its tokens, its heads."""
+    note: str
+    """What to know before reading it; empty: nothing."""
+
+
+def patch(reader: Reader, text: str, donor: str, target: str = "") -> Patches:
+    """What the log-odds of a class become when a layer, a token or a head has the values that it has of a donor.
+
+    Args:
+        reader: of a run, which may read with something changed inside, both texts alike.
+        text: that is changed.
+        donor: another of as many tokens, as the model reads them.
+        target: a class; empty: the one with the highest probability for the text by itself.
+
+    Raises:
+        InputError: no such class, a model without attention, or texts of different lengths; says both, and their
+            tokens.
+    """
+    model = reader.model
+    if not isinstance(model, EncoderClassifier):
+        raise InputError("this model has no attention, so there is no layer or head to take from another text")
+    reader.check(target)
+    ours, theirs = (reader.tokenizer.encode(each) for each in (text, donor))
+    _check_lengths(ours, theirs)
+    said, other = reader.ask(text), reader.ask(donor)
+    place = reader.place(target, said)
+    function, first = reader.function(place, said), model.first
+    batch, given = (Batch.of(one_text(each)) for each in (ours, theirs))
+    with torch.inference_mode():
+        traced = model(given, trace=True, intervene=reader.intervene)
+        length = traced.trace.embedded.shape[1]
+        places = list(_places(model, length, range(first + min(len(ours.tokens), MOST_TOKENS)), reader.change))
+
+        def odds(changes: Sequence[Intervention]) -> list[float]:
+            read = model(batch.repeated(len(changes)), intervene=changes, donor=traced.trace)
+            return function(read.logits).tolist()
+
+        [whole] = odds([reader.change])
+        at_once = max(1, TOKENS // length)
+        changes = [change for _, change in places]
+        found = [each for start in range(0, len(changes), at_once) for each in odds(changes[start : start + at_once])]
+    before = (CLASS_TOKEN,) * first
+    return Patches(
+        text=text,
+        donor=donor,
+        target=reader.classes[place],
+        probabilities=reader.named(said),
+        donor_probabilities=reader.named(other),
+        log_odds=whole,
+        donor_log_odds=float(function(traced.logits)),
+        tokens=before + tuple(ours.tokens),
+        donor_tokens=before + tuple(theirs.tokens),
+        patches=tuple(
+            replace(patch, log_odds=each, moved=each - whole) for (patch, _), each in zip(places, found, strict=True)
+        ),
+        note=_note(reader, ours),
+    )
+
+
+def _check_lengths(ours: Encoding, theirs: Encoding) -> None:
+    if len(ours.tokens) == len(theirs.tokens):
+        return
+    read = (f"{count(len(each.tokens))}: {' | '.join(each.tokens):.{READ_AS}}" for each in (ours, theirs))
+    raise InputError("the texts differ in their number of tokens. The first has {}; the second {}".format(*read))
+
+
+def _places(
+    model: EncoderClassifier, length: int, tokens: range, change: Intervention
+) -> Iterator[tuple[Patch, Intervention]]:
+    """Each place, and what puts it there besides a change; padding that the model reads goes with its layer."""
+    for at in range(len(model.layers)):
+        yield Patch("layer", at), replace(change, hidden_from=frozenset((at, token) for token in range(length)))
+        for token in tokens:
+            yield Patch("token", at, token=token), replace(change, hidden_from=frozenset({(at, token)}))
+        for head in range(model.heads):
+            yield Patch("head", at, head=head), replace(change, heads_from=frozenset({(at, head)}))
+
+
+def _note(reader: Reader, encoding: Encoding) -> str:
+    notes = []
+    if cut := encoding.truncated:
+        notes.append(f"The model reads the first {count(len(encoding.tokens))} tokens; {count(cut)} are cut off.")
+    if len(encoding.tokens) > MOST_TOKENS:
+        notes.append(f"Patched are the first {count(MOST_TOKENS)} of {count(len(encoding.tokens))} tokens.")
+    if reader.mix_weight is not None:
+        notes.append("TF-IDF is mixed into the answer: its part stays that of the first text.")
+    return " ".join(notes)
