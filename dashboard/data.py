@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from core.behaviour.suite import Suite
     from core.data.inspect import FileReport
     from core.data.table import Dataset
+    from core.interpret.belief import Own
+    from core.interpret.believed import Belief
     from core.interpret.distance import Reach
     from core.interpret.explain import Methods
     from core.interpret.flip import Search
@@ -619,6 +621,27 @@ def methods(run: str, text: str, target: str, edits: Edits, named: Sequence[str]
         explain_by(run, text, target, edits, named)
     assert known.found is not None  # deletion is of every model
     return known.found
+
+
+def belief(record: RunRecord) -> Belief | None:
+    """How far the explanations of a run can be believed; None: it was not measured, or cannot be read."""
+    return Files(store()).belief(record)
+
+
+def own_belief(run: str, text: str) -> tuple[Own, ...]:
+    """What one text says of that, by method, as the run was trained.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    return _own_belief(*_read_by(run, text), text)
+
+
+@st.cache_resource(max_entries=48, show_spinner="Putting the words back one after the other")
+def _own_belief(folder: str, run: str, weights: str, key: str, _text: str) -> tuple[Own, ...]:
+    from dashboard.figures.files import ask_sentence
+
+    return ask_sentence(_loaded(folder, run, weights), _text)
 
 
 def parts(run: str, text: str, target: str) -> Parts:

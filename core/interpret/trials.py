@@ -14,7 +14,7 @@ from core.interpret.curves import area, beaten, inserted, on_shares, order_of
 from core.interpret.paraphrases import Paraphrase, paraphrases
 from core.interpret.reader import Reader
 from core.interpret.reading import Reading
-from core.interpret.verdict import NOT_OF
+from core.interpret.verdict import DELETES
 from core.text.tokenizer import Tokenizer
 from core.text.typed import Span, typed_words, without
 
@@ -80,7 +80,7 @@ class Trials:
 
     def pushes(self, method: str, cases: Sequence[Case], what: str) -> list[np.ndarray]:
         """(W,) of each case."""
-        if method == "deletion":
+        if method == DELETES:
             asked = [[case.text, *(without(case.text, [word]) for word in case.words)] for case in cases]
             return [odds[0] - odds[1:] for odds in self._odds(asked, cases, what)]
         steps = self._steps.over(f"{what}{self._of}", len(cases))
@@ -91,8 +91,7 @@ class Trials:
         """Words put back and taken out in the order of their pushes."""
         random = np.random.default_rng(SEED)
         orders = [order_of(each, random) for each in pushes]
-        judged = "deletion" not in NOT_OF.get(method, ())
-        ways = {"insertion": 1, "deletion": -1} if judged else {"insertion": 1}
+        ways = {"insertion": 1} if method == DELETES else {"insertion": 1, "deletion": -1}
         what = f"words in the order of {method}"
         tests: dict[str, list[float]] = {name: [] for name in ways}
         areas: dict[str, list[float]] = {name: [] for name in (*ways, "random")}

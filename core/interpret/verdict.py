@@ -53,8 +53,13 @@ thresholds lie about halfway between the first two columns; of the control, betw
 does not look at the weights. A model of random weights is explained as exactly as any other. What it does not have is
 right answers, so that explanations of it are illustrations at most.
 """
-NOT_OF = {"deletion": frozenset({"deletion"})}
-"""By method what it is not judged by: itself."""
+DELETES = "deletion"
+"""Words taken out are its own doing: it is asked about two at once in their place, and the other methods are not."""
+
+
+def asked(method: str) -> tuple[str, ...]:
+    """The tests by which a method is judged."""
+    return tuple(name for name in THRESHOLDS if name != (DELETES if method == DELETES else "pairs"))
 
 
 @dataclass(frozen=True)
@@ -73,8 +78,7 @@ def judge(method: str, found: Mapping[str, Number | None]) -> Verdict:
         method: by which words were pushed.
         found: by test; None or left out: it could not be measured, so that it cannot be passed.
     """
-    asked = [name for name in THRESHOLDS if name not in NOT_OF.get(method, ())]
-    outcomes = {name: outcome(THRESHOLDS[name], found.get(name)) for name in asked}
+    outcomes = {name: outcome(THRESHOLDS[name], found.get(name)) for name in asked(method)}
     said = set(outcomes.values())
     return Verdict("neither" if "failed" in said else "evidence" if said == {"passed"} else "illustration", outcomes)
 

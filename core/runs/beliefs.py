@@ -13,6 +13,7 @@ import dataclasses
 import functools
 import json
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,7 +126,7 @@ def read(here: BeliefFiles) -> Belief | None:
         return None
 
 
-def kept(store: RunStore, run: str, methods: tuple[str, ...], limit: int = LIMIT) -> Belief | None:
+def kept(store: RunStore, run: str, methods: Iterable[str], limit: int = LIMIT) -> Belief | None:
     """What is there of all methods; else what is there of each.
 
     Raises:

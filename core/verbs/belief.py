@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from core.interpret.verdict import Verdict
 
 
+NOT_JUDGED = "not judged"
+"""Of a test that does not count for the verdict of a method."""
+
+
 def believe(
     run: str,
     text: str | None = None,
@@ -29,8 +33,8 @@ def believe(
 
     Words are put back and taken out in the order of their pushes and in random ones, two are taken out together, the
     sentence is said otherwise (contraction, frame, full stop, lower case), and the weights change places. Thresholds
-    turn these into `evidence` (every test is passed), `neither` (one is failed) or `illustration`. Deletion is not
-    judged by deletion.
+    turn these into `evidence` (every test is passed), `neither` (one is failed) or `illustration`. Deletion is
+    judged by two words at once, all others by words taken out.
 
     Args:
         run: its name.
@@ -107,13 +111,13 @@ def _of_run(store: RunStore, run: str, method: str, limit: int, on_progress: OnP
 
 
 def _measured(found: Measured, said: Verdict) -> dict[str, Any]:
-    asked = {name: each for name, each in said.outcomes.items() if name != "answers"}
+    outcomes = {name: each for name, each in said.outcomes.items() if name != "answers"}
     return {
         "method": found.method,
         "verdict": said.verdict,
         "tests": {
-            name: {**(_plain(found.tests[name]) if name in found.tests else {}), "outcome": each}
-            for name, each in asked.items()
+            **{name: {**_plain(each), "outcome": outcomes.get(name, NOT_JUDGED)} for name, each in found.tests.items()},
+            **{name: {"outcome": each} for name, each in outcomes.items() if name not in found.tests},
         },
         "areas": {name: _plain(each) for name, each in found.areas.items()},
         "control": {name: _plain(each) for name, each in found.control.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,8 @@ import numpy as np
 from core import stored
 from core.evaluation.projection import Projection, ProjectionConfig, project
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from core.runs import projections
+from core.models.provides import provides
+from core.runs import beliefs, projections
 from core.runs.efficiency import Efficiency, efficiency
 from core.runs.predictions import read_predictions
 from core.runs.projections import MapFiles
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.behaviour.judge import Judged
+    from core.interpret.belief import Own
+    from core.interpret.believed import Belief
     from core.interpret.distance import Reach
     from core.interpret.explain import Methods
     from core.interpret.lambdas import LambdaCurves
@@ -181,6 +185,24 @@ class Files:
         *_, found = side_by_side(load_run(self.store, run), text, target, edits, named)
         return found
 
+    def belief(self, record: RunRecord) -> Belief | None:
+        """How far the explanations of a run can be believed; None: it was not measured, or cannot be read."""
+        from core.interpret.explain import methods  # torch
+
+        with contextlib.suppress(RunDamaged):
+            return beliefs.kept(self.store, record.run, methods(provides(record.config.model)))
+        return None
+
+    def own_belief(self, run: str, text: str) -> tuple[Own, ...]:
+        """What one text says of that, by method, as the run was trained.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+        """
+        from core.runs.load import load_run  # torch
+
+        return ask_sentence(load_run(self.store, run), text)
+
     def parts(self, run: str, text: str, target: str) -> Parts:
         """What each part of the model does to them, as the run was trained.
 
@@ -296,3 +318,12 @@ def push_words(loaded: LoadedRun, text: str, target: str, edits: Edits = UNCHANG
     behind = bool(view.filled)
     belongs = np.pad(own, ((0, 0), (len(view.tokens) - own.shape[1] - behind, behind)))
     return Pushed(found, belongs, methods.by.get("attention"))
+
+
+def ask_sentence(loaded: LoadedRun, text: str) -> tuple[Own, ...]:
+    """What one text says of each method by which a run can be explained."""
+    from core.interpret.belief import of_sentence
+    from core.interpret.explain import methods
+
+    reader = loaded.reader()
+    return tuple(of_sentence(reader, text, method) for method in methods(loaded.model.provides))

@@ -7,6 +7,7 @@ from typing import Any
 
 from dashboard.figures import (
     behaviour,
+    belief,
     calibration,
     classes,
     compare_cost,
@@ -40,7 +41,8 @@ from dashboard.figures.figure import Figure
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
-    *(embeddings, silhouettes, words, heads, levers, lambda_bench, methods, parts, distance, steps, diagram, behaviour),
+    *(embeddings, silhouettes, words, heads, levers, lambda_bench, methods, belief, parts, distance),
+    *(steps, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(
     {

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from core.behaviour.judge import Judged
     from core.evaluation.projection import Projection, ProjectionConfig
+    from core.interpret.belief import Own
+    from core.interpret.believed import Belief
     from core.interpret.distance import Reach
     from core.interpret.explain import Methods
     from core.interpret.lambdas import LambdaCurves
@@ -152,6 +154,12 @@ class Reader(Protocol):
 
     def parts(self, run: str, text: str, target: str) -> Parts:
         """What each part of the model does to them, as the run was trained."""
+
+    def belief(self, record: RunRecord) -> Belief | None:
+        """How far the explanations of a run can be believed; None: it was not measured."""
+
+    def own_belief(self, run: str, text: str) -> tuple[Own, ...]:
+        """What one text says of that, by method, as the run was trained."""
 
     def reach(self, run: str, steps: Sequence[Step], target: str) -> Reach:
         """What a run says of a template with more and more words put in."""

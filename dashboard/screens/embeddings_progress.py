@@ -7,11 +7,11 @@ import streamlit as st
 from core.evaluation.projection import NAMES
 from core.exceptions import SentiscopeError
 from core.runs import errands, projections
-from core.runs.errands import Job
 from core.runs.projections import MapFiles
 from dashboard import data, state
-from dashboard.figures.numbers import count, duration
-from dashboard.widgets.messages import problem, progress
+from dashboard.figures.numbers import count
+from dashboard.widgets.errand import watch
+from dashboard.widgets.messages import problem
 
 TAKES = "It is computed in a separate process and kept; you may leave the page or close the tab."
 
@@ -27,7 +27,7 @@ def not_yet(run: str, files: MapFiles, sentences: int, damage: str = "") -> None
     """
     job, name = errands.job(files), NAMES[files.config.method]
     if job.status == "running":
-        st.fragment(_watch, run_every=1.0)(files, sentences)
+        watch(files, f"{name} map of {count(sentences)} sentences", "map")
         return
     if text := state.take(state.MAP_PROBLEM):
         problem(f"The {name} map was not begun", text)
@@ -49,28 +49,3 @@ def _start(run: str, files: MapFiles) -> None:
         projections.start(data.store(), run, files)
     except SentiscopeError as error:
         state.put(state.MAP_PROBLEM, str(error))
-
-
-def _watch(files: MapFiles, sentences: int) -> None:
-    """Drawn anew every second; one full run at the end shows the map and switches the clock off."""
-    job = errands.job(files)
-    if job.status != "running":
-        st.rerun()
-    with st.container(horizontal=True, vertical_alignment="center", gap="large"):
-        with st.container():
-            title = f"{NAMES[files.config.method]} map of {count(sentences)} sentences"
-            progress(title, f"{_detail(job)} · you may close this tab", job.share or 0.0)
-        st.button(
-            "Stop",
-            icon=":material/stop:",
-            key="stop-map",
-            on_click=errands.cancel,
-            args=(files,),
-            help="Nothing half done is kept",
-        )
-
-
-def _detail(job: Job) -> str:
-    if not job.share:
-        return f"{job.what}, {duration(job.seconds)} so far"
-    return f"{job.what}, about {duration(job.seconds / job.share * (1 - job.share))} left"

@@ -19,6 +19,7 @@ from dashboard.figures.offer import SENTENCE
 from dashboard.figures.parts import token_table
 from dashboard.figures.sentence import attention_table, prediction_table, subtracts
 from dashboard.figures.source import Source
+from dashboard.screens.sentence_belief import may_i_believe_it
 from dashboard.screens.sentence_distance import reach_of_negation
 from dashboard.screens.sentence_edits import asked, lambda_bench, lever_board, unknown_words
 from dashboard.screens.sentence_flip import what_would_change
@@ -119,6 +120,7 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
         if trained.tokens:
             tables |= what_would_change(source)
             slow.append((st.container(), partial(side_by_side, source)))
+            slow.append((st.container(), partial(may_i_believe_it, source)))
         if deep:
             unknown_words(edits, trained)
             tables |= lambda_bench(source)

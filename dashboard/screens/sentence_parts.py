@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from dashboard.figures import parts
+from dashboard.figures.belief import ALONG, BELIEF, OF_SENTENCE
 from dashboard.figures.distance import DISTANCE
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
@@ -44,10 +45,10 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
     "head": (BRANCHES, HEAD_READING),
 }
 """What stands side by side."""
-OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, AGREEMENT, READ_NEEDED)
+OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, AGREEMENT, READ_NEEDED, OF_SENTENCE)
 """Where there are no others, there is no picture to take away."""
 PLACED: tuple[Figure[Any], ...] = (
-    *(*OF_WORDS, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, COMBINED),
+    *(*OF_WORDS, BELIEF, ALONG, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, COMBINED),
     *(figure for row in ROWS.values() for figure in row),
 )
 

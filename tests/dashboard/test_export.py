@@ -45,7 +45,7 @@ def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
         "silhouettes-tsne",
         "silhouettes-umap",
         *("numbers-course", "token-lambda", "gates", "gate-bars", "polarity", "sigma", "support"),
-        *("branches", "head-reading", "numbers", "costs", "behaviour"),
+        *("branches", "head-reading", "numbers", "costs", "behaviour", "distance", "belief", "belief-curves"),
         *(name for name, (figure, _) in FIGURES.items() if figure.page == "compare"),
     }
     assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]
@@ -126,7 +126,7 @@ def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
         "roc",
         "pr",
         "calibration",
-        *("metrics", "each-class", "parts", "words", "steps"),
+        *("metrics", "each-class", "parts", "words", "methods", "steps"),
     }
     assert "makes no vector" in result["left_out"]["map-pca"]
     assert "not trained step by step" in result["left_out"]["learning"]

@@ -9,7 +9,7 @@ from toys import labelled, opinions, sentences, toy
 from core.interpret.belief import measure
 from core.interpret.believed import Number
 from core.interpret.trials import Trials
-from core.interpret.verdict import THRESHOLDS, judge, outcome
+from core.interpret.verdict import THRESHOLDS, asked, judge, outcome
 
 SENTENCES = 60
 TWO = ("deletion", "gradient")
@@ -95,8 +95,10 @@ def test_deletion_is_never_judged_by_deletion_and_what_is_not_measured_is_not_pa
     all_ = dict.fromkeys(THRESHOLDS, good) | {"control": Number(0.1, 0.0, 0.2, 9)}
     bad = all_ | {"deletion": Number(0.1, 0.0, 0.2, 9)}
     assert judge("deletion", bad).verdict == "evidence" and "deletion" not in judge("deletion", bad).outcomes
-    assert judge("gradient", bad).verdict == "neither"
-    for name in THRESHOLDS:
-        left = {test: number for test, number in all_.items() if test != name}
-        assert judge("gradient", left).verdict == "illustration"
-        assert judge("gradient", left | {name: None}).outcomes[name] == "not measured"
+    assert judge("gradient", bad).verdict == "neither" and "pairs" not in judge("gradient", bad).outcomes
+    assert judge("gradient", all_ | {"pairs": Number(0.0, 0.0, 0.1, 9)}).verdict == "evidence"
+    for method in ("deletion", "gradient"):
+        for name in asked(method):
+            left = {test: number for test, number in all_.items() if test != name}
+            assert judge(method, left).verdict == "illustration"
+            assert judge(method, left | {name: None}).outcomes[name] == "not measured"

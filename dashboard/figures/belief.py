@@ -1,0 +1,337 @@
+"""May an explanation be believed: what each test of each method came to, the curves behind it, and one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+
+from core.exceptions import NotAvailable
+from core.interpret.believed import POINTS, Belief, Measured, Number
+from core.interpret.verdict import THRESHOLDS, Outcome, Verdict, judge
+from core.runs.record import RunRecord
+from dashboard.figures.drawing import Column, Component, Table
+from dashboard.figures.figure import Figure
+from dashboard.figures.marks import Column as MarksColumn
+from dashboard.figures.marks import Marks, Row, Words
+from dashboard.figures.marks_drawing import component
+from dashboard.figures.numbers import count, number
+from dashboard.figures.panels import Panels
+from dashboard.figures.source import Option, Source
+from dashboard.figures.theme import Look
+
+if TYPE_CHECKING:
+    from core.interpret.belief import Own
+
+TESTS = {
+    "insertion": "Put back",
+    "deletion": "Taken out",
+    "pairs": "Two at once",
+    "stability": "Said otherwise",
+    "control": "Weights shuffled",
+}
+"""As they are headed."""
+SIGNS: Mapping[Outcome, str] = {"passed": "✓", "between": "~", "failed": "✗", "not measured": ""}
+NOT_ASKED = "not asked"
+OWN = ("insertion", "deletion", "pairs", "stability")
+"""Those that a sentence has by itself."""
+
+
+@dataclass(frozen=True)
+class Believed:
+    """What was measured of a run."""
+
+    record: RunRecord
+    found: Belief
+
+    @cached_property
+    def verdicts(self) -> dict[str, Verdict]:
+        """By method."""
+        answers = self.found.answers
+        return {each.method: judge(each.method, {**each.tests, "answers": answers}) for each in self.found.methods}
+
+
+def believed(source: Source) -> Believed:
+    """What is kept of a run.
+
+    Raises:
+        NotAvailable: nothing was measured yet; says how.
+    """
+    found = source.reader.belief(source.record)
+    if found is None:
+        raise NotAvailable(f"it was not measured yet: sentiscope believe {source.record.run}")
+    return Believed(source.record, found)
+
+
+def verdict_line(shown: Believed, method: str) -> str:
+    """Of one method in a sentence: the verdict and what speaks against it."""
+    said = shown.verdicts[method]
+    against = {
+        state: [TESTS.get(name, "right answers").lower() for name, each in said.outcomes.items() if each == state]
+        for state in ("failed", "between", "not measured")
+    }
+    parts = [f"{state}: {', '.join(names)}" for state, names in against.items() if names]
+    return f"{method}: {said.verdict}" + (f" ({'; '.join(parts)})" if parts else "")
+
+
+def _cell(name: str, found: Measured, said: Verdict) -> Words:
+    outcome, held, limit = said.outcomes.get(name), found.tests.get(name), THRESHOLDS[name]
+    if held is None:
+        return Words("", NOT_ASKED if outcome is None else outcome)
+    if outcome is None:
+        about = f"{limit.asks}: {_spoken(held)}; it does not count for {found.method}"
+        return Words("", f"{number(held.value, 2)} not judged", title=about)
+    side = "below" if limit.small else "above"
+    title = f"{limit.asks}: {_spoken(held)}; {outcome}: passed {side} {number(limit.evidence, 2)}"
+    return Words(f"{SIGNS[outcome]} {number(held.value, 2)}", _ends(held), strong=outcome == "passed", title=title)
+
+
+def _ends(held: Number) -> str:
+    return f"{number(held.low, 2)} to {number(held.high, 2)}"
+
+
+def _spoken(held: Number) -> str:
+    return f"{number(held.value, 2)}, 95 % interval {_ends(held)}, n = {count(held.n)}"
+
+
+def table(shown: Believed) -> Marks:
+    """A row for each method, a column for each test."""
+    rows = []
+    for found in shown.found.methods:
+        said = shown.verdicts[found.method]
+        cells: dict[str, Any] = {"method": Words(found.method), "verdict": Words(said.verdict, strong=True)}
+        rows.append(Row(found.method, cells | {name: _cell(name, found, said) for name in TESTS}))
+    columns = [MarksColumn("method", "Method", "7rem"), MarksColumn("verdict", "Verdict", "7.5rem")]
+    columns += [MarksColumn(name, title) for name, title in TESTS.items()]
+    return Marks("methods and what each test came to", tuple(columns), tuple(rows), height=1.75)
+
+
+def _draw(shown: Believed, look: Look) -> Component:
+    return component(table(shown), look)
+
+
+def _note(shown: Believed) -> str:
+    found = shown.found
+    return f"{count(found.sentences)} validation sentences, as trained"
+
+
+def _reading(shown: Believed) -> str:
+    by: dict[str, list[str]] = {}
+    for method, said in shown.verdicts.items():
+        by.setdefault(said.verdict, []).append(method)
+    words = "; ".join(
+        f"{said}: {', '.join(by[said])}" for said in ("evidence", "illustration", "neither") if said in by
+    )
+    answers, passed = shown.found.answers, "answers"
+    outcome = next(iter(shown.verdicts.values())).outcomes[passed]
+    knows = "" if outcome == "passed" else ", too little for evidence"
+    return (
+        f"{words[:1].upper()}{words[1:]}. ✓ passed, ~ between, ✗ failed, each with its 95 % interval. Put back and "
+        "taken out: share of random orders that are slower, 0.5 is chance; the others are rank agreements, of "
+        "which with shuffled weights there should be little. "
+        f"Right answers beyond chance: κ = {_spoken(answers)}{knows}."
+    )
+
+
+def belief_table(shown: Believed) -> pd.DataFrame:
+    """A row for each number: method, verdict, what, test, value, low, high, n, outcome."""
+    rows = []
+    for found in shown.found.methods:
+        said = shown.verdicts[found.method]
+        groups = {
+            "test": {**found.tests, "answers": shown.found.answers},
+            "area": found.areas,
+            "shuffled weights": found.control,
+            "agreement": found.agreement,
+        }
+        for what, numbers in groups.items():
+            for name, held in numbers.items():
+                own = {"method": found.method, "verdict": said.verdict, "what": what, "name": name}
+                ends = {"value": held.value, "low": held.low, "high": held.high, "n": held.n}
+                rows.append(own | ends | {"outcome": said.outcomes.get(name, "") if what == "test" else ""})
+    return pd.DataFrame(rows)
+
+
+HOW = (
+    "Words are ordered by how far they push the answer and put back, or taken out, one after another, beside 20 random "
+    "orders of each sentence; two are taken out together; the sentence is said otherwise by rule; the numbers of every "
+    "weight change places and the pushes are asked anew. *Evidence* passes every test with its whole interval, "
+    "*neither* fails one, *illustration* lies between; deletion is judged by two at once, all others by words taken "
+    "out. The thresholds were calibrated on models with known pushes, shuffled pushes and random weights, of which "
+    "nothing came out as evidence."
+)
+BELIEF = Figure(
+    "belief",
+    "sentence",
+    "May I believe it",
+    believed,
+    _draw,
+    note=_note,
+    reading=_reading,
+    how=HOW,
+    tables=lambda shown: {"Belief": belief_table(shown)},
+)
+
+
+def _methods(source: Source) -> Sequence[str]:
+    found = source.reader.belief(source.record)
+    return () if found is None else [each.method for each in found.methods]
+
+
+METHOD = Option("believed", "Method", _methods, "Whose order of words is drawn.", words=lambda source, method: method)
+
+
+@dataclass(frozen=True)
+class Along:
+    """The curves of one method."""
+
+    measured: Measured
+    verdict: str
+    n: int
+
+
+def along(source: Source) -> Along:
+    """Of the chosen method; raises as `believed`."""
+    shown, method = believed(source), source.chosen(METHOD)
+    found = next(each for each in shown.found.methods if each.method == method)
+    return Along(found, verdict_line(shown, found.method), shown.found.sentences)
+
+
+PANELS = {"insertion": "words put back", "deletion": "words taken out"}
+
+
+def _draw_along(shown: Along, look: Look) -> go.Figure:
+    t, size, curves = look.tokens, look.size, shown.measured.curves
+    ways = [way for way in PANELS if way in curves]
+    figure = Panels(look, [[PANELS[way] for way in ways]], height=330, horizontal_spacing=0.08, shared_yaxes=True)
+    shares = np.linspace(0, 100, POINTS)
+    for place, way in enumerate(ways, start=1):
+        turn = 1 if way == "insertion" else -1
+        for name, curve, colour, dash in (
+            ("random order", curves["random"], t.muted, "dash"),
+            (f"order of {shown.measured.method}", curves[way], t.ink, "solid"),
+        ):
+            step = turn if name == "random order" else 1
+            values, low, high = (list(each)[::step] for each in (curve.values, curve.low, curve.high))
+            band = {"x": [*shares, *shares[::-1]], "y": [*high, *low[::-1]], "fill": "toself", "mode": "lines"}
+            clear = f"rgba({','.join(str(int(colour[i : i + 2], 16)) for i in (1, 3, 5))},0.16)"
+            figure.add_scatter(
+                row=1, col=place, **band, line={"width": 0}, fillcolor=clear, hoverinfo="skip", showlegend=False
+            )
+            figure.add_scatter(
+                row=1,
+                col=place,
+                x=shares,
+                y=values,
+                mode="lines+markers",
+                name=name,
+                legendgroup=name,
+                showlegend=place == 1,
+                line={"color": colour, "width": size(2.2), "dash": dash},
+                marker={"size": size(5), "color": colour},
+                hovertemplate=f"{name}<br>%{{x:.0f}} % of the words<br>P %{{y:.3f}}<extra></extra>",
+            )
+    figure.update_xaxes(title="share of the words, %", range=[-2, 102], nticks=6)
+    figure.update_yaxes(range=[0, 1.03], nticks=6)
+    figure.update_yaxes(row=1, col=1, title="P of the answer, mean")
+    legend = {"orientation": "h", "x": 0, "y": 1.12, "yanchor": "bottom", "font": {"color": t.ink}}
+    figure.update_layout(showlegend=True, legend=legend, margin={"t": size(70)})
+    return figure.drawn()
+
+
+def _reading_along(shown: Along) -> str:
+    areas, method = shown.measured.areas, shown.measured.method
+    said = f"{shown.verdict[:1].upper()}{shown.verdict[1:]}. "
+    said += (
+        f"Area under the words put back {number(areas['insertion'].value, 2)}, in random order "
+        f"{number(areas['random'].value, 2)}: the higher, the better"
+    )
+    if "deletion" in areas:
+        return f"{said}; under the words taken out {number(areas['deletion'].value, 2)}: the lower, the better."
+    return f"{said}. {method.capitalize()} is not judged by words taken out."
+
+
+def curve_table(shown: Along) -> pd.DataFrame:
+    """A row for each point of each curve; that of random order has words put back."""
+    rows = [
+        {"method": shown.measured.method, "curve": name, "share": share, "p": value, "low": low, "high": high}
+        for name, curve in shown.measured.curves.items()
+        for share, value, low, high in zip(np.linspace(0, 1, POINTS), curve.values, curve.low, curve.high, strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+ALONG = Figure(
+    "belief-curves",
+    "sentence",
+    "Words put back and taken out",
+    along,
+    _draw_along,
+    note=lambda shown: f"{shown.measured.method}, n = {count(shown.n)}",
+    reading=_reading_along,
+    how=(
+        "The probability of the class that the whole sentence is given, while its words come back into their places, "
+        "or go, those first that push most towards it. Mean over sentences, 95 % interval (bootstrap); dashed: "
+        "20 random orders of each."
+    ),
+    options=(METHOD,),
+    tables=lambda shown: {"Belief curves": curve_table(shown)},
+)
+
+
+@dataclass(frozen=True)
+class OfSentence:
+    """What one sentence says of each method."""
+
+    found: tuple[Own, ...]
+
+
+def of_sentence(source: Source) -> OfSentence:
+    """Of a text with three words at least.
+
+    Raises:
+        NotAvailable: it has fewer.
+    """
+    found = source.reader.own_belief(source.record.run, source.text)
+    if not any(value is not None for each in found for value in each.tests.values()):
+        raise NotAvailable("a text of fewer than three words has no order to be tested")
+    return OfSentence(found)
+
+
+def own_table(shown: OfSentence) -> pd.DataFrame:
+    """A row for each method."""
+    rows = [{"method": each.method, **each.tests, "completeness": each.completeness} for each in shown.found]
+    return pd.DataFrame(rows, columns=["method", *OWN, "completeness"]).astype(
+        dict.fromkeys((*OWN, "completeness"), float)
+    )
+
+
+def _draw_own(shown: OfSentence, look: Look) -> Table:
+    columns = {"method": Column("Method")}
+    columns |= {name: Column(TESTS[name], THRESHOLDS[name].asks, 2) for name in OWN}
+    about = "sum of the pushes less what they have to add up to, in log-odds; of integrated gradients"
+    return Table(own_table(shown), columns | {"completeness": Column("Completeness", about, 3)}, narrow=True)
+
+
+def _reading_own(shown: OfSentence) -> str:
+    edits = list(dict.fromkeys(edit for each in shown.found for edit in each.edits))
+    said = f"Said otherwise by {', '.join(edits)}." if edits else "No edit changes what the model reads."
+    return f"Numbers of this sentence alone: they are no verdict. {said}"
+
+
+OF_SENTENCE = Figure(
+    "belief-sentence",
+    "sentence",
+    "This sentence alone",
+    of_sentence,
+    _draw_own,
+    note=lambda shown: f"towards {shown.found[0].target}, {count(shown.found[0].words)} words",
+    reading=_reading_own,
+    how="The same tests with 20 random orders and up to 15 pairs of words of this sentence; no interval, no verdict.",
+    tables=lambda shown: {"Belief, this sentence": own_table(shown)},
+)
