@@ -35,7 +35,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const ahead = root.ahead.get(lever.part);
     const input = make("input", {
       type: "range", min: lever.low, max: lever.high, step: lever.step, "aria-label": lever.about,
-      title: `${lever.about}; double click or Delete: back to it`, "data-id": lever.part,
+      title: `${lever.about}; double click or Delete: back to it`, "data-id": `slide-${lever.part}`,
     });
     const show = (value) => { input.setAttribute("aria-valuetext", put(value)); return value; };
     input.value = show(ahead && Date.now() - ahead.when < AHEAD ? ahead.value : lever.value);
@@ -98,13 +98,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const row = (line, first) => {
     if (line.sliders) {
       const cells = line.sliders.map((each) => make("td", {}, ...(each === null ? [] : [typeof each === "string" ? each : slider(each)])));
-      const open = make("button", { type: "button", class: "open", "data-id": `open-${line.layer}` }, line.label);
+      const open = make("button", { type: "button", class: "open", "aria-label": line.label, "data-id": `open-${line.layer}` }, line.label);
       open.onclick = () => { root.open = line.layer; fit(); };
       return make("tr", { class: first ? "sliders" : "sliders sep", "data-layer": line.layer },
         make("th", { scope: "row" }, make("b", {}, line.label), open), ...cells);
     }
     if (line.gates) return make("tr", { class: "gates" }, make("th", { scope: "row" }, line.label), ...line.gates.map((each) => make("td", {}, gate(each, line.gates.length > 8))));
-    return make("tr", { class: "cells", "data-of": line.of ?? "" }, make("th", { scope: "row" }, line.label), ...line.cells.map((cell) => make("td", {}, button(cell))));
+    return make("tr", { "data-of": line.of ?? "", "data-all": line.all ?? "" }, make("th", { scope: "row" }, line.label), ...line.cells.map((cell) => make("td", {}, button(cell))));
   };
 
   const grid = (given) => {
@@ -134,13 +134,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   const reach = (table, cell) => table.querySelectorAll("td button").forEach((each) => each.setAttribute("tabindex", each === cell ? 0 : -1));
 
-  // On a page the rows share what the first screen has left; where all have no room, only one layer shows its heads.
+  // On a page the rows share what the first screen has left. Where they have no room one layer alone shows its heads, and
+  // where that is too much, the others have their weights only.
   const main = root.getRootNode().host?.closest("[data-testid=stMain]");
-  const fold = (folded) => {
-    root.classList.toggle("folded", folded);
-    for (const each of root.querySelectorAll("[data-of]")) {
-      const layer = +each.dataset.of, table = each.closest("table");
-      each.hidden = folded && layer > 0 && layer !== (table.classList.contains("slant") ? data.layer : root.open);
+  const fold = (level) => {
+    root.classList.toggle("folded", level > 0);
+    for (const each of root.querySelectorAll("[data-of], [data-all]")) {
+      const layer = +(each.dataset.of ?? each.dataset.all), open = each.closest("table.slant") ? data.layer : root.open;
+      each.hidden = layer !== open && level > (each.dataset.of ? 0 : 1);
     }
     for (const each of root.querySelectorAll("tr[data-layer] .open")) each.setAttribute("aria-expanded", String(+each.closest("tr").dataset.layer === root.open));
     for (const table of root.querySelectorAll("table")) {
@@ -150,13 +151,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   const high = (rows) => { root.style.setProperty("--row", `${rows}rem`); return root.offsetHeight; };
   const fit = () => {
-    fold(false);
+    fold(0);
     if (!main) return high(USUAL);
     const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
     const left = main.clientHeight - (root.getBoundingClientRect().top - main.getBoundingClientRect().top + main.scrollTop) - 4;
     let taken = high(LEAST);
-    if (taken > left) { fold(true); taken = high(LEAST); }
-    if (left < 0.6 * taken) { fold(false); high(USUAL); return; } // what begins below the screen may be long
+    for (let level = 1; level <= 2 && taken > left; level++) { fold(level); taken = high(LEAST); }
+    if (left < 0.6 * taken) { fold(0); high(USUAL); return; } // what begins below the screen may be long
     const rows = [...root.querySelectorAll("tbody tr")].filter((each) => !each.hidden).length;
     high(Math.max(LEAST, Math.min(MOST, LEAST + (left - taken) / rows / rem / 1.1)));
   };

@@ -185,7 +185,7 @@ def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Ite
         for i, name in enumerate(names)
         if (part := _find(parts, "component", layer=at, component=i))
     ]
-    yield {"label": "all heads", "cells": [*cells, whole[-1]]}
+    yield {"label": "all heads", "all": at + 1, "cells": [*cells, whole[-1]]}
 
 
 def _lambda(shown: Levers, at: int, component: int) -> Cells:

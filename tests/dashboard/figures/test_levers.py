@@ -108,7 +108,7 @@ def test_a_lambda_slider_is_its_own_curve_and_one_slider_is_a_factor_on_all():
 def test_rows_of_heads_know_their_layer_so_that_one_layer_can_show_its_own():
     (grid,) = _draw(shown(TWO, Editable(1, 2, 2, 0.0, 1.0), own=((0.25,),)), Look()).data["grids"]
     sliders, first, second, every = grid["rows"]
-    assert sliders["layer"] == first["of"] == second["of"] == 1 and "of" not in every
+    assert sliders["layer"] == first["of"] == second["of"] == every["all"] == 1
 
 
 def test_the_table_counts_as_the_page_does_and_leaves_empty_what_a_part_has_not():

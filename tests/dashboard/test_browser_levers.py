@@ -1,0 +1,103 @@
+"""Levers in a browser: the board of three layers fits a projector, a slider tells the answer before it is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from browsing import ROOT, served, settle, visit
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+TEXT = "Although+the+paperback+had+splendid+essays,+it+repelled+me."
+HEIGHTS = """board => [board.getBoundingClientRect().bottom,
+  Math.min(...[...board.querySelectorAll("td button")].filter(e => e.offsetHeight).map(e => e.offsetHeight))]"""
+
+
+@pytest.fixture(scope="module")
+def starters(tmp_path_factory) -> Iterator[str]:
+    """The app with the starters and nothing else."""
+    folders = {name: str(tmp_path_factory.mktemp(name)) for name in ("runs", "cache")}
+    own = {"SENTISCOPE_RUNS": folders["runs"], "SENTISCOPE_CACHE": folders["cache"]}
+    own["SENTISCOPE_STARTERS"] = str(ROOT / "trained")
+    with served("dashboard/server.py", "dashboard.warm", **own) as address:
+        yield address
+
+
+def opened(page: Page, address: str, link: str) -> None:
+    page.goto(f"{address}/sentence?text={TEXT}&{link}")
+    page.locator(".levers table").first.wait_for(timeout=90_000)
+    settle(page)
+    page.wait_for_timeout(500)
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["ndt-01-n3", "ndt-01-n3&edit=l:1.7,l2c1:0.9&layer=1", "differential", "sentiformer&edit=g3.2:0.3", "lexical-last"],
+)
+def test_on_a_projector_the_levers_of_three_layers_end_above_the_lower_edge(browser, starters, link):
+    page, complaints = visit(browser, starters, width=1280)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    opened(page, starters, f"projector=true&run=starter-{link}")
+    bottom, row = page.locator(".levers").evaluate(HEIGHTS)
+    assert bottom <= 720 and 24 <= row <= 37
+    assert complaints == []
+
+
+def test_another_layer_opens_when_its_name_is_pressed(browser, starters):
+    page, _ = visit(browser, starters, width=1280)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    opened(page, starters, "projector=true&run=starter-ndt-01-n3")
+    head = "silence head 1 of layer {}, push"
+    expect(page.get_by_role("button", name=head.format(3))).to_be_visible()
+    expect(page.get_by_role("button", name=head.format(1))).to_be_hidden()
+    first = page.get_by_role("button", name="layer 1", exact=True)
+    expect(first).to_have_attribute("aria-expanded", "false")
+    first.press("Enter")
+    expect(first).to_have_attribute("aria-expanded", "true")
+    expect(page.get_by_role("button", name=head.format(1))).to_be_visible()
+    expect(page.get_by_role("button", name=head.format(3))).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 1400})  # with room all are open again
+    expect(page.get_by_role("button", name=head.format(3))).to_be_visible()
+
+
+@pytest.mark.parametrize("name", ["λ₁ of layer 2", "factor on every λ"])
+def test_a_slider_says_the_answer_that_comes_when_it_is_let_go(browser, starters, name):
+    page, complaints = visit(browser, starters)
+    opened(page, starters, "run=starter-differential")
+    slider = page.get_by_role("slider", name=name)
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2, steps=5)
+    said = re.fullmatch(r"([\d.]+), P\(positive\) ([\d.]+)", slider.get_attribute("aria-valuetext"))
+    page.mouse.up()
+    page.wait_for_function("location.search.includes('edit=l')")
+    bar = page.get_by_role("img", name="as trained").first
+    expect(bar).to_be_visible(timeout=30_000)
+    settle(page)
+    value, chance = said.groups()
+    assert f":{float(value):g}" in page.evaluate("decodeURIComponent(location.search)")
+    answer = re.match(r"negative [\d.]+, positive ([\d.]+)", bar.get_attribute("aria-label"))
+    assert float(chance) == pytest.approx(float(answer[1]), abs=0.01)
+    slider.press("Delete")
+    page.wait_for_function("!location.search.includes('edit=')")
+    assert complaints == []
+
+
+def test_a_gate_is_opened_as_far_as_one_likes_by_keys(browser, starters):
+    page, complaints = visit(browser, starters)
+    opened(page, starters, "run=starter-sentiformer&layer=2")
+    gate = page.get_by_role("slider", name="gate of although in layer 2")
+    gate.focus()
+    for _ in range(3):
+        page.keyboard.press("PageDown")
+    value = float(gate.input_value())
+    assert 0 < value < 0.8
+    page.wait_for_function("decodeURIComponent(location.search).includes('edit=g2.2:')")
+    settle(page)
+    assert f"g2.2:{value:g}" in page.evaluate("decodeURIComponent(location.search)")
+    expect(page.get_by_role("slider", name="gate of although in layer 2")).to_be_focused()
+    assert complaints == []
