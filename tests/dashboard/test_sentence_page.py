@@ -94,6 +94,20 @@ def test_every_lever_has_the_push_of_its_part_and_knows_whether_it_is_silent(app
     assert shown(app)[0] == f"{changed}; as trained {said(asked(runs))}"
 
 
+def test_a_slider_is_its_own_curve_of_the_model_as_the_link_changed_it(app, runs):
+    opened(app, edit="l1c1:0.9,l:0.5")
+    change = {"lambdas": ((0, 1, 0.9),), "lambda_scale": 0.5}
+    assert shown(app)[0].startswith(said(asked(runs, **change)))
+    assert levers(app)["changed"] == "λ₁ of layer 1 = 0.90, all other λ × 0.50"
+    own, (every,) = sliders(levers(app)), levers(app)["alone"]
+    for part, wanted in {"l2c2": ((0, 1, 0.9), (1, 2, 1.0)), "l1c1": ((0, 1, 1.0),)}.items():
+        chances, p = own[part]["curve"]["chances"], asked(runs, **change | {"lambdas": wanted})["positive"]
+        assert own[part]["curve"]["values"][-1] == 1.0 and chances[-1] == pytest.approx(p, abs=1e-4)
+    twice = asked(runs, **change | {"lambda_scale": 2.0})["positive"]
+    assert every["value"] == 0.5 and every["curve"]["chances"][-1] == pytest.approx(twice, abs=1e-4)
+    assert "λ bench" in markup(app) and "the others as they were changed" in markup(app)
+
+
 def test_a_link_restores_all_changes_in_bars_and_levers(app, runs):
     opened(app, edit="l1c2:0.9,h2.1", layer="1", scale="per row")
     change = {"lambdas": ((0, 2, 0.9),), "heads_off": frozenset({(1, 0)})}
