@@ -19,6 +19,7 @@ from dashboard.figures import (
     confusion,
     costs,
     diagram,
+    differing,
     distance,
     embeddings,
     heads,
@@ -41,7 +42,7 @@ from dashboard.figures.figure import Figure
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
-    *(embeddings, silhouettes, words, heads, levers, lambda_bench, methods, belief, parts, distance),
+    *(embeddings, silhouettes, words, heads, levers, lambda_bench, methods, belief, parts, distance, differing),
     *(steps, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(

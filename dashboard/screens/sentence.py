@@ -27,6 +27,7 @@ from dashboard.screens.sentence_maps import bench, more_maps
 from dashboard.screens.sentence_methods import side_by_side
 from dashboard.screens.sentence_mix import mixture
 from dashboard.screens.sentence_parts import OF_WORDS, PLACED, other_parts
+from dashboard.screens.sentence_pinned import beside_the_pin, pin_button, pinned_line
 from dashboard.screens.sentence_rows import chosen_rows, true_label
 from dashboard.screens.sentence_second import other_runs, second_run
 from dashboard.screens.sentence_tried import remember, tried_sentences, undo_and_redo
@@ -100,15 +101,17 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
         finding("Few of these words are known", note)
     edits, parts, view = asked(record, text, trained)
     remember(record, text, edits, view)
-    with line:
-        undo_and_redo()
-    _in_sight(record, text, view, trained if edits else None)
+    answered = _in_sight(record, text, view, trained if edits else None)
     source = Source(record, data, text=text, edits=edits)
     deep = bool(trained.layers and trained.tokens and not trained.too_long)
     slow: list[tuple[DeltaGenerator, Callable[[], dict[str, pd.DataFrame]]]] = []
-    if trained.tokens:
-        with line:
+    with line:
+        if trained.tokens:
             choose_target(source)
+        undo_and_redo()
+        pin_button(source)
+    with answered:
+        pin = pinned_line(source, others)
     if deep:
         found, levers = bench(source)
         tables |= found
@@ -132,13 +135,11 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
             tables |= other_parts(source)
         reached = reach_of_negation(record, others, text)
         tables |= reached
-        beside = second_run(record, others, text, view, edits)
+        beside, differences = _beside(source, others, pin)
         columns = _answers(view, trained if edits else None, beside)
-        known = token_table(trained)
-        tables |= {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
-        pictures = (figure for figure in PLACED if figure not in OF_WORDS)
-        drawn = deep or bool(reached) or any(figure.there(source) for figure in pictures)
-        tables |= tried_sentences()
+        tables |= differences
+        tables |= _tokens(trained) | tried_sentences()
+        drawn = deep or bool(reached) or any(figure.there(source) for figure in PLACED if figure not in OF_WORDS)
         end = st.container()
     for place, draw in slow:  # they ask the model many times: all else is there by then
         with place:
@@ -147,12 +148,23 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
         export_bar("sentence", {"Prediction": prediction_table(columns), **tables}, figures=drawn)
 
 
-def _in_sight(record: RunRecord, text: str, view: SentenceView, before: SentenceView | None) -> None:
-    """The answer, which stays where it is while the rest scrolls."""
+def _in_sight(record: RunRecord, text: str, view: SentenceView, before: SentenceView | None) -> DeltaGenerator:
+    """The answer, which stays where it is while the rest scrolls; gives the place below it."""
     with st.container(key="answer", horizontal=True, vertical_alignment="center", gap="small"):
-        with st.container(gap="xxsmall"):
+        place = st.container(gap="xxsmall")
+        with place:
             answer(record, view, look(), before=before)
         true_label(record, text, view)
+    return place
+
+
+def _beside(
+    source: Source, others: Mapping[str, RunRecord], pin: Source | None
+) -> tuple[dict[str, SentenceView], dict[str, pd.DataFrame]]:
+    """This reading beside the pinned one and beside a second run's: these by name, and the tables of differences."""
+    pinned, gaps = beside_the_pin(source, pin)
+    second, more = second_run(source, others)
+    return pinned | second, gaps | more
 
 
 def _answers(
@@ -163,6 +175,11 @@ def _answers(
     if view.mix:
         columns |= {"network alone": view.mix.network, "TF-IDF alone": view.mix.tfidf}
     return columns | {name: other.probabilities for name, other in beside.items()}
+
+
+def _tokens(trained: SentenceView) -> dict[str, pd.DataFrame]:
+    known = token_table(trained)
+    return {"Tokens": known} if len(known.columns) > NOTHING_KNOWN else {}
 
 
 def _nothing_inside(record: RunRecord, view: SentenceView) -> None:

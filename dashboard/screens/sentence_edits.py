@@ -35,16 +35,22 @@ RESET = "reset"
 
 def asked(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
     """What the link changes in this model, what could be changed, and the reading that follows."""
-    inside = bool(trained.layers and trained.tokens and not trained.too_long)
-    mixed = trained.mix is not None
-    parts = allowed(record, trained, subtracts(record)) if inside else replace(NOTHING, mixed=mixed)
-    edits, left_out = parts.read(state.carried(state.EDIT))
-    if left_out and inside:
+    edits, parts, left_out = made(record, trained, state.carried(state.EDIT))
+    if left_out and trained.layers and trained.tokens and not trained.too_long:
         many = "One change" if left_out == 1 else f"{left_out} changes"
         has = f"{parts.layers} layers, {parts.heads} heads and {parts.components} component(s)"
         bounds = f"; λ may be {number(parts.low, 1)} to {number(parts.high, 1)}" if parts.components > 1 else ""
         finding(f"{many} of the link cannot be made here", f"This model has {has}{bounds}.")
     return edits, parts, data.sentence(record.run, text, edits)
+
+
+def made(record: RunRecord, trained: SentenceView, said: str) -> tuple[Edits, Editable, int]:
+    """What a link's words change in this model, what could be changed, and how many changes cannot be made."""
+    inside = bool(trained.layers and trained.tokens and not trained.too_long)
+    mixed = trained.mix is not None
+    parts = allowed(record, trained, subtracts(record)) if inside else replace(NOTHING, mixed=mixed)
+    edits, left_out = parts.read(said)
+    return edits, parts, left_out
 
 
 def lever_board(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:

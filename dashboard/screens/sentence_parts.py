@@ -9,6 +9,7 @@ import streamlit as st
 
 from dashboard.figures import parts
 from dashboard.figures.belief import ALONG, BELIEF, OF_SENTENCE
+from dashboard.figures.differing import DIFFERENCE
 from dashboard.figures.distance import DISTANCE
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
@@ -48,7 +49,7 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
 OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, AGREEMENT, READ_NEEDED, OF_SENTENCE)
 """Where there are no others, there is no picture to take away."""
 PLACED: tuple[Figure[Any], ...] = (
-    *(*OF_WORDS, BELIEF, ALONG, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, COMBINED),
+    *(*OF_WORDS, BELIEF, ALONG, DIFFERENCE, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, COMBINED),
     *(figure for row in ROWS.values() for figure in row),
 )
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.exceptions import NotAvailable
 from core.interpret.unknown import unknown_note
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.attention import MapRow, full_colour
-from dashboard.figures.edits import UNCHANGED, Edits
+from dashboard.figures.differing import DIFFERENCE, answers_differ, differ, differing_table, reading_of
+from dashboard.figures.edits import Edits
 from dashboard.figures.heads import COMBINED, Combined
 from dashboard.figures.naming import data_name
 from dashboard.figures.sentence import combined_rows, comparison, subtracts
 from dashboard.figures.source import Source
+from dashboard.figures.words import TOWARDS
 from dashboard.screens.sentence_words import word_strip
 from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, heading, show
@@ -24,6 +28,8 @@ from dashboard.widgets.messages import finding, problem
 from dashboard.widgets.style import look
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from core.interpret.sentence import SentenceView
 
 HELP = "Any other run with weights; it reads the text as it was trained, without the changes made above."
@@ -35,25 +41,25 @@ def other_runs(record: RunRecord) -> dict[str, RunRecord]:
 
 
 def second_run(
-    record: RunRecord,
-    others: Mapping[str, RunRecord],
-    text: str,
-    view: SentenceView,
-    edits: Edits = UNCHANGED,
-) -> dict[str, SentenceView]:
-    """The picker and, once a run is chosen, both readings; the second one by its run's name for the tables.
+    source: Source, others: Mapping[str, RunRecord]
+) -> tuple[dict[str, SentenceView], dict[str, pd.DataFrame]]:
+    """The picker and, once a run is chosen, both readings.
 
     Args:
-        record: The first run.
+        source: What the first run reads.
         others: What there is to choose from.
-        text: As typed.
-        view: The first run's reading.
-        edits: What is changed in it.
+
+    Returns:
+        The second reading by its run's name for the table of answers, and the table of the differences.
     """
     asked = state.asked_beside()
     heading("Two runs side by side", "beside", note="the same text, another model")
     if asked and asked not in others:
-        where = "It is the run above." if asked == record.run else "It was renamed or removed, or has no weights yet."
+        where = (
+            "It is the run above."
+            if asked == source.record.run
+            else "It was renamed or removed, or has no weights yet."
+        )
         problem(f"There is no run “{asked}” to compare with", where)
     name = st.selectbox(
         "Second run",
@@ -67,19 +73,51 @@ def second_run(
         width=360,
     )
     if name is None:
-        return {}
-    other = data.sentence(name, text)
-    title, said = comparison(view, other)
-    (finding(title, said) if title else caption(said))
-    mine, theirs = (_rows(*each) for each in ((view, record, edits), (other, others[name], UNCHANGED)))
+        return {}, {}
+    second = Source(others[name], data, text=source.text, choices=towards(source, others[name]))
+    return {name: reading_of(second)}, two_readings(source, second, "second")
+
+
+def towards(source: Source, record: RunRecord) -> dict[str, str]:
+    """The class that pushes of a source are counted for, where another run has it too."""
+    chosen = str(source.choices.get(TOWARDS.name, ""))
+    return {TOWARDS.name: chosen} if chosen in record.classes else {}
+
+
+def two_readings(first: Source, second: Source, place: str) -> dict[str, pd.DataFrame]:
+    """Answers, words and combined maps side by side on one scale, with their differences; gives the tables of these.
+
+    Args:
+        first: This one.
+        second: What it is compared with.
+        place: A name for the figures of the second one.
+    """
+    if first.text == second.text and first.record.run != second.record.run:
+        title, said = comparison(*map(reading_of, (first, second)))
+        (finding(title, said) if title else caption(said))
+    caption(answers_differ(first, second))
+    mine, theirs = (_rows(reading_of(each), each.record, each.edits) for each in (first, second))
     top = full_colour([*mine, *theirs])
-    with st.container(key="pair-beside"):
+    with st.container(key=f"pair-beside-{place}"):
         left, right = st.columns(2, gap="large")
     with left:
-        _reading(Source(record, data, text=text, edits=edits), mine, top, "first")
+        _reading(first, mine, top, f"{place}-first")
     with right:
-        _reading(Source(others[name], data, text=text), theirs, top, "second")
-    return {name: other}
+        _reading(second, theirs, top, place)
+    try:
+        shape = differ(first, second)
+    except NotAvailable as error:
+        caption(f"The pushes have no difference: {error}.")
+        return {}
+    show(DIFFERENCE, shape, name=f"difference-{place}")
+    if reading_of(first).tokens == reading_of(second).tokens and [row.weights.shape for row in mine] == [
+        row.weights.shape for row in theirs
+    ]:
+        gaps = [replace(row, weights=row.weights - other.weights) for row, other in zip(mine, theirs, strict=True)]
+        if gaps:
+            shown = Combined(reading_of(first), gaps, full_colour(gaps), "the first minus the second")
+            show(COMBINED, shown, name=f"combined-{place}-difference", more="A scale of their own.")
+    return {f"Difference {place}": differing_table(shape)}
 
 
 def _rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapRow]:
@@ -88,9 +126,11 @@ def _rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapRow]:
 
 def _reading(source: Source, rows: list[MapRow], top: float, place: str) -> None:
     record, changed = source.record, source.edits.words()
-    view = data.sentence(record.run, source.text, source.edits)
+    view = reading_of(source)
     about = f"{record.preset} on {data_name(record.config.data.name)}" + (f"; {changed}" if changed else "")
     st.html(f'<p class="s-who"><b>{escape(record.run)}</b> {escape(about)}</p>')
+    if place.startswith("pinned"):
+        st.html(f'<p class="s-flip">{escape(source.text)}</p>')
     if note := unknown_note(view.unknown_words):
         caption(note)
     answer(record, view, look(), small=True)

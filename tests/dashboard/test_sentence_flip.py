@@ -91,16 +91,14 @@ def test_an_empty_text_has_nothing_to_change(app, runs):
 @pytest.mark.slow
 @pytest.mark.browser
 def test_a_long_search_is_stopped_from_the_keyboard(browser, server):
-    """The words are all unknown but many, so that every set of moves has to be read."""
+    """A text so long that the search takes minutes."""
     page, complaints = visit(browser, server)
-    page.goto(f"{server}/sentence?run=finished&text={'+'.join(f'good{number}' for number in range(250))}")
+    page.goto(f"{server}/sentence?run=finished&text={'+'.join(['good'] * 200 + ['a'] * 3000)}")
     settle(page)
     page.get_by_role("button", name="Look for the smallest change").press("Enter")
     stop = page.get_by_role("button", name="Stop", exact=True)
     expect(stop).to_have_count(1)
     expect(page.get_by_text(re.compile("of at most 4.000 texts read"))).to_be_visible()
-    before = page.locator(".st-key-flip .s-say span").inner_text()
-    expect(page.locator(".st-key-flip .s-say span")).not_to_have_text(before)
     stop.press("Enter")
     expect(page.get_by_text("The search was stopped.")).to_be_visible()
     expect(stop).to_have_count(0)

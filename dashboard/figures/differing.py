@@ -1,0 +1,144 @@
+"""Two readings beside each other: the difference of their answers, and of the push of each word."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import zip_longest
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.exceptions import NotAvailable
+from core.interpret.push import log_odds
+from dashboard.figures.drawing import Column, Table
+from dashboard.figures.figure import Figure
+from dashboard.figures.numbers import number, signed
+from dashboard.figures.source import Source
+from dashboard.figures.words import TOWARDS, WORDS, Words, target
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.interpret.sentence import SentenceView
+    from dashboard.figures.theme import Look
+
+Pair = tuple[int | None, int | None]
+
+
+def reading_of(source: Source) -> SentenceView:
+    """What a source reads, be it an empty text."""
+    return source.reader.sentence(source.record.run, source.text, source.edits)
+
+
+def answers_differ(now: Source, other: Source, name: str = "") -> str:
+    """How the answer of one reading differs from that of another, for the class whose pushes are shown.
+
+    Args:
+        now: A reading.
+        other: What it is compared with.
+        name: What that is called.
+    """
+    about, mine, theirs = target(now), reading_of(now), reading_of(other)
+    if about not in theirs.probabilities:
+        return f"The other run has no class {about}, so there is no difference."
+    p, before = mine.probabilities[about], theirs.probabilities[about]
+    odds = [_log_odds(each, about, source) for each, source in ((mine, now), (theirs, other))]
+    said = (
+        f"P({about}) {number(p)} against {number(before)}{f' {name}' if name else ''}: {signed(p - before, 3)}; "
+        f"log-odds {signed(odds[0])} against {signed(odds[1])}: {signed(odds[0] - odds[1])}."
+    )
+    return said if mine.label == theirs.label else f"{said} The answer is {mine.label} instead of {theirs.label}."
+
+
+def _log_odds(view: SentenceView, about: str, source: Source) -> float:
+    chances = np.array(list(view.probabilities.values()))
+    return float(log_odds(chances, list(view.probabilities).index(about), source.record.task))
+
+
+@dataclass(frozen=True, eq=False)
+class Differing:
+    """The words of two readings, those that correspond side by side."""
+
+    now: Words
+    other: Words
+    pairs: Sequence[Pair]
+    """Places of the words; None where there is no counterpart."""
+
+
+def paired(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
+    """Which word of one text stands for which of the other: what is alike, and in between one after the other."""
+    pairs: list[Pair] = []
+    matcher = SequenceMatcher(None, [each.lower() for each in now], [each.lower() for each in other], autojunk=False)
+    for _, start, end, from_, to in matcher.get_opcodes():
+        pairs += zip_longest(range(start, end), range(from_, to))
+    return pairs
+
+
+def differ(now: Source, other: Source) -> Differing:
+    """The words of both, with their pushes towards the same class.
+
+    Raises:
+        NotAvailable: one reads no word, or the other has no such class.
+    """
+    about = target(now)
+    if about not in other.record.classes:
+        raise NotAvailable(f"run '{other.record.run}' has no class '{about}'")
+    if not (reading_of(now).tokens and reading_of(other).tokens):
+        raise NotAvailable("there is no word in one of the texts")
+    same = other.with_choices(**{TOWARDS.name: about}) if TOWARDS.counts(other) else other
+    mine, theirs = WORDS.shape(now), WORDS.shape(same)
+    if theirs.target != about:
+        raise NotAvailable(f"push is counted towards {about} in one run and towards {theirs.target} in the other")
+    words = ([word.word for word in each.pushed.found.words] for each in (mine, theirs))
+    return Differing(mine, theirs, paired(*words))
+
+
+def _of_runs(source: Source) -> Differing:
+    if not source.text:
+        raise NotAvailable("it is of a text: name one with --text")
+    if not source.others:
+        raise NotAvailable("it is of two runs: name another with --against")
+    return differ(source, Source(source.others[0], source.reader, text=source.text))
+
+
+def differing_table(shape: Differing) -> pd.DataFrame:
+    """One row for each pair of words: the word and its push here and there, and the difference."""
+    import pandas as pd
+
+    rows = []
+    for mine, theirs in shape.pairs:
+        word, push = _word(shape.now, mine)
+        other, its = _word(shape.other, theirs)
+        gap = None if push is None or its is None else push - its
+        rows.append({"word": word, "push": push, "other word": other, "other push": its, "difference": gap})
+    return pd.DataFrame(rows, columns=["word", "push", "other word", "other push", "difference"])
+
+
+def _word(shown: Words, place: int | None) -> tuple[str | None, float | None]:
+    return (None, None) if place is None else (shown.pushed.found.words[place].word, float(shown.pushes[place]))
+
+
+def _draw(shape: Differing, look: Look) -> Table:
+    columns = {
+        "word": Column("Word"),
+        "push": Column("Push", decimals=2),
+        "other word": Column("Word there"),
+        "other push": Column("Push there", decimals=2),
+        "difference": Column("Difference", "Push minus push there", decimals=2),
+    }
+    return Table(differing_table(shape), columns, narrow=True)
+
+
+DIFFERENCE = Figure(
+    "difference",
+    "sentence",
+    "Difference of each push",
+    _of_runs,
+    _draw,
+    note=lambda shape: f"towards {shape.now.target}",
+    reading="The same word, or the one in its place, in both readings; a word without a counterpart stands alone.",
+    options=(TOWARDS,),
+    tables=lambda shape: {"Difference": differing_table(shape)},
+)

@@ -1,0 +1,82 @@
+"""Two readings beside each other: which word stands for which, and what differs by how much."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from core import verbs
+from core.exceptions import InputError, NotAvailable
+from core.numbers import signed
+from core.runs.store import RunStore
+from dashboard.figures.differing import answers_differ, differ, differing_table, paired
+from dashboard.figures.edits import Edits
+from dashboard.figures.files import Files
+from dashboard.figures.source import Source
+
+
+@pytest.mark.parametrize(
+    ("now", "other", "pairs"),
+    [
+        ("a b c", "a b c", [(0, 0), (1, 1), (2, 2)]),
+        ("The film was bad", "the film was not bad", [(0, 0), (1, 1), (2, 2), (None, 3), (3, 4)]),
+        ("so never dull", "so not bad", [(0, 0), (1, 1), (2, 2)]),
+        ("a b c d", "a x d", [(0, 0), (1, 1), (2, None), (3, 2)]),
+        ("", "a", [(None, 0)]),
+        ("", "", []),
+    ],
+)
+def test_words_that_are_alike_or_in_the_same_place_are_pairs(now, other, pairs):
+    assert paired(now.split(), other.split()) == pairs
+
+
+def source(trained, text, run="finished", **more) -> Source:
+    store = RunStore(trained)
+    return Source(store.read(run), Files(store), text=text, **more)
+
+
+def test_answers_differ_by_probability_and_log_odds(trained):
+    now, other = source(trained, "good warm film"), source(trained, "bad dull film")
+    p, q = (each.view.probabilities["positive"] for each in (now, other))
+    odds = [math.log(each / (1 - each)) for each in (p, q)]
+    said = answers_differ(now, other, "pinned")
+    assert said == (
+        f"P(positive) {p:.3f} against {q:.3f} pinned: {signed(p - q, 3)}; "
+        f"log-odds {signed(odds[0])} against {signed(odds[1])}: {signed(odds[0] - odds[1])}."
+    )
+    assert p > q and now.view.label == other.view.label
+    assert answers_differ(source(trained, "film", "baseline"), now).count("instead of") == (
+        source(trained, "film", "baseline").view.label != now.view.label
+    )
+
+
+def test_the_difference_of_pushes_is_that_of_explain(trained):
+    now, other = source(trained, "good film"), source(trained, "good dull film", edits=Edits(heads_off=((0, 0),)))
+    table = differing_table(differ(now, other))
+    assert table["word"].tolist()[0] == "good" and pd.isna(table["word"][1]) and table["other word"][1] == "dull"
+    mine = verbs.explain("finished", "good film", target="positive", store=RunStore(trained))["words"]
+    assert table["push"].tolist()[0] == pytest.approx(mine[0]["push"])
+    assert table["difference"][0] == pytest.approx(table["push"][0] - table["other push"][0])
+    assert pd.isna(table["difference"][1])
+    assert differing_table(differ(now, now))["difference"].tolist() == [0, 0]
+
+
+def test_without_a_word_there_is_no_difference_of_pushes(trained):
+    with pytest.raises(NotAvailable, match="no word"):
+        differ(source(trained, "good"), source(trained, " "))
+    assert "P(positive)" in answers_differ(source(trained, "good"), source(trained, ""))
+
+
+def test_the_figure_is_of_two_runs_that_read_one_text(trained, tmp_path):
+    store = RunStore(trained)
+    given = {"only": ["difference"], "csv": True, "store": store}
+    _, table = verbs.figures("finished", tmp_path, against=["baseline"], text="good dull film", **given)["files"]
+    rows = pd.read_csv(table["file"])
+    for run, column in (("finished", "push"), ("baseline", "other push")):
+        words = verbs.explain(run, "good dull film", target="positive", store=store)["words"]
+        assert rows[column].tolist() == pytest.approx([word["push"] for word in words], abs=1e-6)
+    for wrong, why in (({"text": "good"}, "--against"), ({"against": ["baseline"]}, "--text")):
+        with pytest.raises(InputError, match=why):
+            verbs.figures("finished", tmp_path, **wrong, **given)
