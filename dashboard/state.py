@@ -182,6 +182,20 @@ def settle(key: str, options: Sequence[str], first: str) -> None:
         st.query_params[key] = st.session_state[key] = value
 
 
+def restate(key: str, first: str) -> None:
+    """Give a bound text field that several pages have what the page before had in it; before the widget is drawn.
+
+    As with `settle`, this page's field does not take the value that the session still has: it must be said anew.
+    """
+    if key in st.query_params:
+        return
+    held = st.session_state.get(key)
+    value = first if held is None else str(held)
+    st.session_state[key] = value
+    if value:
+        st.query_params[key] = value
+
+
 def asked_beside() -> str:
     """The second run named in the link, whether it exists or not."""
     return str(st.query_params.get(BESIDE, ""))

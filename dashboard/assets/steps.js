@@ -106,7 +106,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const words = (matrix.words[i] ?? []).map((word) => make("td", { class: "word" }, word));
       return make("tr", {}, make("th", { scope: "row", title: matrix.rows[i], "data-row": i }, make("span", {}, matrix.rows[i])), ...cells, ...words);
     });
-    const kinds = [readable ? "" : "small", slants(matrix) && !known(matrix) ? "slanted" : "", rowsKnown ? "no-rows" : "", known(matrix) ? "no-columns" : ""];
+    const few = known(matrix) || (slants(matrix) && wide < rem); // names of narrow columns would lie over each other
+    const kinds = [readable ? "" : "small", slants(matrix) && !few ? "slanted" : "", rowsKnown ? "no-rows" : "", few ? "no-columns" : ""];
     const made = make("table", { class: kinds.filter(Boolean).join(" ") },
       make("caption", {}, formula(matrix.name), ...(matrix.note ? [make("small", {}, matrix.note)] : [])),
       make("thead", {}, make("tr", {}, make("td", { class: "corner" }), ...head)), make("tbody", {}, ...rows));

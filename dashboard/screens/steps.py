@@ -25,6 +25,7 @@ from dashboard.widgets.style import look
 
 QUESTION = "What happens between the words and the answer?"
 STOPPED = "This page cannot continue"
+NOTHING = "There are no steps to show"
 LONGEST = 20_000
 """Characters."""
 
@@ -42,7 +43,7 @@ def page() -> None:
     attends = "maps" in provides(shape)
     about = (f"{shape.layers} layers", f"of {shape.attention.heads} heads") if attends else ("no attention", "")
     header("Steps", QUESTION, facts(record, about), low=True)
-    state.initial(state.TEXT, SENTENCE)
+    state.restate(state.TEXT, SENTENCE)
     _below(record)
 
 
@@ -74,10 +75,13 @@ def _stages(record: RunRecord, text: str) -> None:
             answer(record, view, look())
         if view.tokens:
             _choices(source)
+    if not view.tokens:
+        finding(NOTHING, "There is no word here. Type a sentence above: its steps stand here at once.")
+        return
     try:
         steps = found(source)
     except NotAvailable as error:
-        empty("There are no steps to show", f"{str(error).capitalize()}. Type another one above.", "Train", "train")
+        finding(NOTHING, f"{str(error)[0].upper()}{str(error)[1:]}. Type a shorter one above.")
         return
     asked = state.carried(state.STAGE)
     if asked in [stage.key for stage in steps.stages]:

@@ -45,6 +45,25 @@ def test_arrows_walk_through_the_stages_and_the_link_follows(browser, server):
     assert current(page) == "Mask" and complaints == []
 
 
+def test_the_sentence_goes_along_from_page_to_page(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/sentence?run=finished&text=so+good")
+    page.get_by_role("textbox", name="Sentence").wait_for(timeout=60_000)
+    settle(page)
+    page.wait_for_timeout(500)
+    page.get_by_role("link", name="Steps", exact=True).click()
+    page.locator(".steps table").first.wait_for(timeout=30_000)
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("so good")
+    settle(page)
+    assert "text=so+good" in page.url
+    page.get_by_role("textbox", name="Sentence").fill("so bad")
+    page.wait_for_function("location.search.includes('so+bad')", timeout=30_000)
+    page.get_by_role("link", name="Sentence", exact=True).click()
+    page.get_by_role("heading", level=1, name="Sentence").wait_for(timeout=30_000)
+    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("so bad")
+    assert complaints == []
+
+
 def test_arrows_do_nothing_while_a_text_field_or_a_choice_has_the_focus(browser, server):
     page, complaints = at(browser, server, more="&stage=softmax")
     page.get_by_role("textbox", name="Sentence").click()
