@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from core.interpret.flip import Search
     from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
+    from core.interpret.patch import Patches
     from core.interpret.sentence import SentenceView
     from core.interpret.stages import Steps
     from core.interpret.templates import Step
@@ -642,6 +643,19 @@ def _own_belief(folder: str, run: str, weights: str, key: str, _text: str) -> tu
     from dashboard.figures.files import ask_sentence
 
     return ask_sentence(_loaded(folder, run, weights), _text)
+
+
+def patches(run: str, text: str, donor: str, target: str, edits: Edits) -> Patches:
+    """What the inside of a donor in the text does to the log-odds of a class, one place at a time.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+        InputError: the two texts have different numbers of tokens.
+    """
+    from dashboard.figures.files import put_inside
+
+    folder, _, weights, _ = _read_by(run, text)
+    return put_inside(_loaded(folder, run, weights), text, donor, target, edits)
 
 
 def parts(run: str, text: str, target: str) -> Parts:

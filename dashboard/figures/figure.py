@@ -80,7 +80,7 @@ class Figure(Generic[Shape]):
 
     def chosen(self, source: Source) -> tuple[str, ...]:
         """The values of its options that count here; with the files of the run they say which drawing it is."""
-        return tuple(f"{option.name}={source.chosen(option)}" for option in self.options if option.counts(source))
+        return tuple(option.kept_by(source) for option in self.options if option.counts(source))
 
     def numbers(self, shape: Shape) -> dict[str, pd.DataFrame]:
         """Its tables, by the name of their file; empty where it has none."""

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from core.interpret.explain import Methods
     from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
+    from core.interpret.patch import Patches
     from core.interpret.sentence import SentenceView
     from core.interpret.stages import Steps
     from core.interpret.templates import Step
@@ -203,6 +204,17 @@ class Files:
 
         return ask_sentence(load_run(self.store, run), text)
 
+    def patches(self, run: str, text: str, donor: str, target: str, edits: Edits) -> Patches:
+        """What the inside of a donor in the text does to them, one place at a time.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+            InputError: the two texts have different numbers of tokens.
+        """
+        from core.runs.load import load_run  # torch
+
+        return put_inside(load_run(self.store, run), text, donor, target, edits)
+
     def parts(self, run: str, text: str, target: str) -> Parts:
         """What each part of the model does to them, as the run was trained.
 
@@ -291,6 +303,11 @@ def intervention(edits: Edits) -> Intervention | None:
         lexical_scale=edits.lexical,
         pieces_off=frozenset(edits.pieces_off),
     )
+
+
+def put_inside(loaded: LoadedRun, text: str, donor: str, target: str, edits: Edits) -> Patches:
+    """The inside of a donor in a text, with changes inside where there are any."""
+    return loaded.patch(text, donor, target, intervention(edits), unmixed=edits.unmixed)
 
 
 def side_by_side(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -14,19 +14,19 @@ import plotly.graph_objects as go
 from core.exceptions import NotAvailable
 from core.numbers import signed
 from core.runs.record import RunRecord
+from dashboard.figures.coloured import Cell, Ramps, coloured_table, ink_cell, no_cell, push_cell
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.pushed import full_colour
 from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import Look, Tokens, ink_shade, readable
-from dashboard.figures.words import SHOWN, STEPS, TOWARDS, sides, target
+from dashboard.figures.theme import Look, Tokens
+from dashboard.figures.words import SHOWN, TOWARDS, sides, target
 
 if TYPE_CHECKING:
     from core.interpret.explain import Explanation, Methods
 
-Cell = dict[str, Any]
 NAMES = {
     "deletion": "deletion",
     "shapley": "Shapley",
@@ -131,31 +131,25 @@ def checks(shown: Together) -> list[str]:
 
 def _draw(shown: Together, look: Look) -> Component:
     t, by = look.tokens, shown.methods.by
-    towards, away = sides(shown.record, shown.first.target, t)
-    paint = {name: _ink(found, t) if name in READ else _push(found, (towards, away), t) for name, found in by.items()}
+    ramps = sides(shown.record, shown.first.target, t)
+    paint = {name: _ink(found, t) if name in READ else _push(found, ramps, t) for name, found in by.items()}
     rows = [
         {"name": shown.first.words[place].word, "cells": [paint[name](place) for name in by]} for place in shown.shown
     ]
     hidden = len(shown.first.words) - len(rows)
     lines = [f"… {count(hidden)} more words, which push less."] * bool(hidden) + checks(shown)
     heads = [{"name": NAMES[name], "about": ABOUT[name]} for name in by]
-    return _table(heads, rows, f"words by method, push towards {shown.first.target}", lines, look)
+    return coloured_table(heads, rows, f"words by method, push towards {shown.first.target}", lines, look)
 
 
-def _push(found: Explanation, ramps: tuple[Sequence[str], Sequence[str]], t: Tokens) -> Callable[[int], Cell]:
-    top, (towards, away) = full_colour(found.pushes), ramps
+def _push(found: Explanation, ramps: Ramps, t: Tokens) -> Callable[[int], Cell]:
+    top = full_colour(found.pushes)
 
     def cell(place: int) -> Cell:
         word = found.words[place]
-        colour = (towards if word.push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(word.push) / top))]
         error = "" if word.error is None else f" ± {number(word.error, 3)}"
-        return {
-            "text": signed(word.push) if abs(word.push) >= 0.005 else "0.00",
-            "colour": colour,
-            "ink": readable(t, colour),
-            "away": word.push < 0 and not away and colour != t.paper,
-            "about": f"{word.word}, {NAMES[found.method]}: {signed(word.push, 3)}{error}",
-        }
+        about = f"{word.word}, {NAMES[found.method]}: {signed(word.push, 3)}{error}"
+        return push_cell(word.push, top, ramps, about, t)
 
     return cell
 
@@ -165,22 +159,9 @@ def _ink(found: Explanation, t: Tokens) -> Callable[[int], Cell]:
 
     def cell(place: int) -> Cell:
         word = found.words[place]
-        colour = ink_shade(t, abs(word.push), top)
-        return {
-            "text": number(word.push, 2),
-            "colour": colour,
-            "ink": readable(t, colour),
-            "away": word.push < 0,
-            "about": f"{word.word}, {NAMES[found.method]}: is read {number(word.push, 3)}",
-        }
+        return ink_cell(word.push, top, f"{word.word}, {NAMES[found.method]}: is read {number(word.push, 3)}", t)
 
     return cell
-
-
-def _table(heads: list[Cell], rows: list[Cell], label: str, lines: list[str], look: Look) -> Component:
-    colours = {name: getattr(look.tokens, name) for name in ("ink", "muted", "grid", "paper")}
-    data = {"heads": heads, "rows": rows, "label": label, "lines": lines, "colours": colours}
-    return Component("methods", data, look)
 
 
 def methods_table(shown: Together) -> pd.DataFrame:
@@ -229,21 +210,15 @@ def _draw_agreement(shown: Together, look: Look) -> Component:
 
     def cell(row: str, column: str) -> Cell:
         if row == column:
-            return {"text": "", "colour": t.paper, "ink": t.muted, "away": False, "about": ""}
-        rho = pairs[frozenset((row, column))]
-        colour = ink_shade(t, abs(rho or 0.0), 1.0)
-        said = "not defined" if rho is None else number(rho, 2)
-        return {
-            "text": "–" if rho is None else said,
-            "colour": colour,
-            "ink": readable(t, colour),
-            "away": rho is not None and rho < 0,
-            "about": f"{NAMES[row]} and {NAMES[column]}: ρ {said}",
-        }
+            return no_cell("", t)
+        about = f"{NAMES[row]} and {NAMES[column]}: ρ "
+        if (rho := pairs[frozenset((row, column))]) is None:
+            return no_cell("–", t) | {"about": f"{about}not defined"}
+        return ink_cell(rho, 1.0, f"{about}{number(rho, 2)}", t)
 
     rows = [{"name": NAMES[row], "cells": [cell(row, column) for column in names]} for row in names]
     heads = [{"name": NAMES[name], "about": ABOUT[name]} for name in names]
-    return _table(heads, rows, "rank agreement of methods", [], look)
+    return coloured_table(heads, rows, "rank agreement of methods", [], look)
 
 
 def agreement_table(shown: Together) -> pd.DataFrame:

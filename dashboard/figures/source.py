@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from core.interpret.explain import Methods
     from core.interpret.lambdas import LambdaCurves
     from core.interpret.parts import Parts
+    from core.interpret.patch import Patches
     from core.interpret.sentence import SentenceView
     from core.interpret.stages import Steps
     from core.interpret.templates import Step
@@ -46,13 +48,21 @@ class Span:
     step: float
 
 
+@dataclass(frozen=True)
+class Free:
+    """Any text that a person types."""
+
+
+FREE = Free()
+
+
 @dataclass(frozen=True, eq=False)
 class Option:
     """Something that a person chooses: a widget on a page, a parameter of its link, `--with NAME=VALUE`."""
 
     name: str
     label: str
-    values: Callable[[Source], Sequence[str] | Span]
+    values: Callable[[Source], Sequence[str] | Span | Free]
     """What may be chosen for this run, the usual one first; one or none: there is nothing to choose."""
     about: str = ""
     """Help for the widget."""
@@ -66,13 +76,15 @@ class Option:
     def counts(self, source: Source) -> bool:
         """Whether there is anything to choose for this run."""
         values = self.values(source)
-        return isinstance(values, Span) or bool(values)
+        return isinstance(values, Span | Free) or bool(values)
 
     def first(self, source: Source) -> str | float:
         """What is shown where nothing was chosen."""
         if self.usual is not None:
             return self.usual(source)
         values = self.values(source)
+        if isinstance(values, Free):
+            return ""
         return values.low if isinstance(values, Span) else next(iter(values), "")
 
     def read(self, source: Source, said: str | float) -> str | float:
@@ -82,6 +94,8 @@ class Option:
             InputError: it is none of those that there are.
         """
         values = self.values(source)
+        if isinstance(values, Free):
+            return str(said)
         if not isinstance(values, Span):
             if str(said) in values:
                 return str(said)
@@ -94,6 +108,13 @@ class Option:
         if not values.low <= number <= values.high:
             raise InputError(f"{self.name}={said}: a number from {values.low:g} to {values.high:g}")
         return number
+
+    def kept_by(self, source: Source) -> str:
+        """What a cache knows the choice by; what a person typed never as it is."""
+        value = source.chosen(self)
+        if isinstance(self.values(source), Free):
+            value = hashlib.sha256(str(value).encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{self.name}={value}"
 
     def told(self, source: Source) -> str:
         """The chosen value in words."""
@@ -151,6 +172,9 @@ class Reader(Protocol):
 
     def methods(self, run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
         """What each word does to them by these methods, as far as the model can be explained so."""
+
+    def patches(self, run: str, text: str, donor: str, target: str, edits: Edits) -> Patches:
+        """What the inside of a donor in the text does to them, one place at a time."""
 
     def parts(self, run: str, text: str, target: str) -> Parts:
         """What each part of the model does to them, as the run was trained."""

@@ -27,6 +27,7 @@ from dashboard.screens.sentence_maps import bench, more_maps
 from dashboard.screens.sentence_methods import side_by_side
 from dashboard.screens.sentence_mix import mixture
 from dashboard.screens.sentence_parts import OF_WORDS, PLACED, other_parts
+from dashboard.screens.sentence_patching import from_another
 from dashboard.screens.sentence_pinned import beside_the_pin, pin_button, pinned_line
 from dashboard.screens.sentence_rows import chosen_rows, true_label
 from dashboard.screens.sentence_second import other_runs, second_run
@@ -122,12 +123,12 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
         mixture(record, edits, trained, view)
         if trained.tokens:
             tables |= what_would_change(source)
-            slow.append((st.container(), partial(side_by_side, source)))
-            slow.append((st.container(), partial(may_i_believe_it, source)))
+            slow += [(st.container(), partial(each, source)) for each in (side_by_side, may_i_believe_it)]
         if deep:
             unknown_words(edits, trained)
             tables |= lambda_bench(source)
             more_maps(source)
+            tables |= from_another(source)
             tables["Attention"] = partial(attention_table, view, minus, edits, trained)
         else:
             _nothing_inside(record, trained)

@@ -28,6 +28,7 @@ from dashboard.figures.parts import (
     TOKEN_LAMBDA,
     Numbers,
 )
+from dashboard.figures.patching import PATCHING
 from dashboard.figures.source import Source
 from dashboard.figures.words import WORDS
 from dashboard.widgets.figure import show, show_of, show_others
@@ -49,7 +50,8 @@ ROWS: dict[str, tuple[Figure[Any], ...]] = {
 OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, AGREEMENT, READ_NEEDED, OF_SENTENCE)
 """Where there are no others, there is no picture to take away."""
 PLACED: tuple[Figure[Any], ...] = (
-    *(*OF_WORDS, BELIEF, ALONG, DIFFERENCE, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, COMBINED),
+    *(*OF_WORDS, BELIEF, ALONG, DIFFERENCE, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, PATCHING),
+    COMBINED,
     *(figure for row in ROWS.values() for figure in row),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from dashboard import state
-from dashboard.figures.source import Option, Source, Span
+from dashboard.figures.source import Free, Option, Source, Span
 
 
 def choose(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
@@ -55,5 +55,5 @@ def asked(option: Option, source: Source) -> str:
 
 def _values(option: Option, source: Source) -> list[str]:
     values = option.values(source)
-    assert not isinstance(values, Span), f"{option.name} is a number"
+    assert not isinstance(values, Span | Free), f"{option.name} has no list of values"
     return list(values)

@@ -32,7 +32,7 @@ def together(runs, name="finished"):
 
 def test_every_word_stands_with_its_push_by_each_method_and_every_pair_with_its_agreement(app, runs):
     opened(app)
-    words, agreement = pages.drawn(app, "methods")
+    words, agreement = pages.drawn(app, "cells")
     found = together(runs)
     assert names(words) == names(agreement) == [NAMES[name] for name in found.by if name != "shapley"]
     assert [row["name"] for row in words["rows"]] == ["good", "film", ",", "dull", "and", "slow"]
@@ -53,7 +53,7 @@ def test_every_word_stands_with_its_push_by_each_method_and_every_pair_with_its_
 
 def test_of_a_baseline_there_is_what_it_provides_and_why_not_more(app, runs):
     opened(app, run="baseline", methods="all")
-    words, agreement = pages.drawn(app, "methods")
+    words, agreement = pages.drawn(app, "cells")
     assert names(words) == ["deletion", "Shapley"] == names(agreement)
     assert "Most read against most needed" not in markup(app)
     assert words["lines"][-2:] == [
@@ -64,7 +64,7 @@ def test_of_a_baseline_there_is_what_it_provides_and_why_not_more(app, runs):
 
 def test_shapley_values_are_asked_for_by_name_in_the_link(app, runs):
     opened(app, methods="all")
-    words, _ = pages.drawn(app, "methods")
+    words, _ = pages.drawn(app, "cells")
     assert names(words) == list(NAMES.values())
     word = together(runs).by["shapley"].words[0]
     about = words["rows"][0]["cells"][1]["about"]
@@ -73,7 +73,7 @@ def test_shapley_values_are_asked_for_by_name_in_the_link(app, runs):
 
 def test_they_are_those_of_the_edited_model(app, runs):
     opened(app, edit="h1.1")
-    (words, _), loaded = pages.drawn(app, "methods"), load_run(RunStore(runs), "finished")
+    (words, _), loaded = pages.drawn(app, "cells"), load_run(RunStore(runs), "finished")
     off = Intervention(heads_off=frozenset({(0, 0)}))
     gradient = loaded.explain(TEXT, "gradient", "positive", off).words[0].push
     place = names(words).index("gradient × input")
@@ -94,12 +94,12 @@ def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatc
         data.explain_by(*asked)
     app.session_state[state.METHODS_STOPPED] = asked
     opened(app, text=text)
-    (words,) = pages.drawn(app, "methods")
+    (words,) = pages.drawn(app, "cells")
     assert names(words) == ["deletion", "attention"] and "Not every method was asked" in markup(app)
     next(button for button in app.button if button.key == "methods-on").click().run()
-    assert names(pages.drawn(app, "methods")[0]) == [NAMES[name] for name in QUICK_METHODS]
+    assert names(pages.drawn(app, "cells")[0]) == [NAMES[name] for name in QUICK_METHODS]
 
 
 def test_a_text_of_one_word_has_no_agreement_to_show(app, runs):
     opened(app, text="good")
-    assert len(pages.drawn(app, "methods")) == 1 and "Do the methods agree" not in markup(app)
+    assert len(pages.drawn(app, "cells")) == 1 and "Do the methods agree" not in markup(app)

@@ -10,7 +10,7 @@ const cell = ({ text, colour, ink, away, about }) =>
   make("td", { class: about ? (away ? "away" : "") : "none", title: about, style: `background-color:${colour};color:${ink}` }, text);
 
 export default function ({ data, parentElement }) {
-  const root = parentElement.querySelector(".methods");
+  const root = parentElement.querySelector(".cells");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
   const heads = data.heads.map(({ name, about }) => make("th", { scope: "col", title: about }, name));
   const rows = data.rows.map(({ name, cells }) => make("tr", {}, make("th", { scope: "row", title: name }, name), ...cells.map(cell)));

@@ -1,0 +1,136 @@
+"""The inside of another sentence put into this one, one place at a time: what the answer becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from core.exceptions import NotAvailable
+from core.numbers import signed
+from core.runs.record import RunRecord
+from dashboard.figures.coloured import Cell, coloured_table, push_cell
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.heads import attended
+from dashboard.figures.pushed import full_colour
+from dashboard.figures.source import FREE, Option, Source
+from dashboard.figures.theme import Look
+from dashboard.figures.words import TOWARDS, sides, target
+
+if TYPE_CHECKING:
+    from core.interpret.patch import Patches
+
+DONOR = Option(
+    "donor",
+    "Second sentence",
+    lambda source: FREE,
+    "Of as many tokens, as the model reads them.",
+    words=lambda source, donor: f"from “{donor}”" if donor else "",
+)
+EVERYTHING = "everything"
+
+
+@dataclass(frozen=True, eq=False)
+class Patching:
+    """A sentence with the inside of another in it."""
+
+    record: RunRecord
+    patches: Patches
+    edited: bool
+    """Something is changed inside, for both sentences."""
+
+
+def patching(source: Source) -> Patching:
+    """Of a text with maps and a second one.
+
+    Raises:
+        NotAvailable: the model has no attention, or there is no second sentence.
+        InputError: the two have different numbers of tokens.
+    """
+    attended(source)
+    donor = str(source.chosen(DONOR))
+    if not donor.strip():
+        raise NotAvailable("a second sentence of as many tokens is needed: --with donor=TEXT")
+    found = source.reader.patches(source.record.run, source.text, donor, target(source), source.edits)
+    return Patching(source.record, found, bool(source.edits))
+
+
+def _places(shown: Patching) -> Iterator[tuple[str, int | None, int | None]]:
+    """Name, token and head of each row."""
+    found = shown.patches
+    yield EVERYTHING, None, None
+    tokens = {each.token for each in found.patches if each.kind == "token"}
+    for token, (ours, theirs) in enumerate(zip(found.tokens, found.donor_tokens, strict=True)):
+        if token in tokens:
+            yield ours if ours == theirs else f"{ours} ← {theirs}", token, None
+    for head in sorted({each.head for each in found.patches if each.head is not None}):
+        yield f"head {head + 1}", None, head
+
+
+def _draw(shown: Patching, look: Look) -> Component:
+    found, t = shown.patches, look.tokens
+    moved = {(each.layer, each.token, each.head): each.moved for each in found.patches}
+    layers = sorted({each.layer for each in found.patches})
+    top, ramps = full_colour(moved.values()), sides(shown.record, found.target, t)
+
+    def cell(name: str, layer: int, token: int | None, head: int | None) -> Cell:
+        push = moved[layer, token, head]
+        about = f"{name}, layer {layer + 1}: log-odds of {found.target} {signed(push, 3)}"
+        return push_cell(push, top, ramps, about, t)
+
+    rows = [
+        {"name": name, "cells": [cell(name, layer, token, head) for layer in layers]}
+        for name, token, head in _places(shown)
+    ]
+    heads = [{"name": f"layer {layer + 1}", "about": "what this layer gives"} for layer in layers]
+    lines = [
+        f"Log-odds of {found.target}: {signed(found.log_odds)} as it is, {signed(found.donor_log_odds)} of the second "
+        "sentence.",
+        *filter(None, [found.note]),
+    ]
+    return coloured_table(heads, rows, "places taken from the second sentence, by layer", lines, look)
+
+
+def patching_table(shown: Patching) -> pd.DataFrame:
+    """One row for each place: layer, token and head (from 1), log-odds with the donor's values there, and the move."""
+    found = shown.patches
+    rows = [
+        (
+            each.kind,
+            each.layer + 1,
+            None if each.token is None else each.token + 1,
+            "" if each.token is None else found.tokens[each.token],
+            "" if each.token is None else found.donor_tokens[each.token],
+            None if each.head is None else each.head + 1,
+            each.log_odds,
+            each.moved,
+        )
+        for each in found.patches
+    ]
+    names = ["place", "layer", "token", "here", "donor", "head", f"log-odds of {found.target}", "moved"]
+    return pd.DataFrame(rows, columns=names)
+
+
+PATCHING = Figure(
+    "patching",
+    "sentence",
+    "From another sentence",
+    patching,
+    _draw,
+    note=lambda shown: f"towards {shown.patches.target}" + (", both as edited" if shown.edited else ""),
+    reading=lambda shown: (
+        f"What the log-odds of {shown.patches.target} move by when this place has the values that it has of the second "
+        "sentence. A word that carries the move in one layer and not in the next has handed it on."
+    ),
+    how=(
+        "Both sentences are read; then the first is read again with one place of the second in it: what a layer gives "
+        "at one token or at all (everything: from there on it is the second sentence), or what a head says at every "
+        "token."
+    ),
+    needs="maps",
+    options=(DONOR, TOWARDS),
+    tables=lambda shown: {"Patching": patching_table(shown)},
+)
