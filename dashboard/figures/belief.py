@@ -33,7 +33,7 @@ TESTS = {
     "deletion": "Taken out",
     "pairs": "Two at once",
     "stability": "Said otherwise",
-    "control": "Weights shuffled",
+    "control": "Shuffled",
 }
 """As they are headed."""
 SIGNS: Mapping[Outcome, str] = {"passed": "✓", "between": "~", "failed": "✗", "not measured": ""}
@@ -85,10 +85,11 @@ def _cell(name: str, found: Measured, said: Verdict) -> Words:
         return Words("", NOT_ASKED if outcome is None else outcome)
     if outcome is None:
         about = f"{limit.asks}: {_spoken(held)}; it does not count for {found.method}"
-        return Words("", f"{number(held.value, 2)} not judged", title=about)
+        return Words("", number(held.value, 2), title=about)
     side = "below" if limit.small else "above"
     title = f"{limit.asks}: {_spoken(held)}; {outcome}: passed {side} {number(limit.evidence, 2)}"
-    return Words(f"{SIGNS[outcome]} {number(held.value, 2)}", _ends(held), strong=outcome == "passed", title=title)
+    half = f"±{number((held.high - held.low) / 2, 2)}"
+    return Words(f"{SIGNS[outcome]} {number(held.value, 2)}", half, strong=outcome == "passed", title=title)
 
 
 def _ends(held: Number) -> str:
@@ -106,8 +107,8 @@ def table(shown: Believed) -> Marks:
         said = shown.verdicts[found.method]
         cells: dict[str, Any] = {"method": Words(found.method), "verdict": Words(said.verdict, strong=True)}
         rows.append(Row(found.method, cells | {name: _cell(name, found, said) for name in TESTS}))
-    columns = [MarksColumn("method", "Method", "7rem"), MarksColumn("verdict", "Verdict", "7.5rem")]
-    columns += [MarksColumn(name, title) for name, title in TESTS.items()]
+    columns = [MarksColumn("method", "Method", "5.5rem"), MarksColumn("verdict", "Verdict", "6.5rem")]
+    columns += [MarksColumn(name, title, opt=name == "pairs") for name, title in TESTS.items()]
     return Marks("methods and what each test came to", tuple(columns), tuple(rows), height=1.75)
 
 
@@ -131,9 +132,9 @@ def _reading(shown: Believed) -> str:
     outcome = next(iter(shown.verdicts.values())).outcomes[passed]
     knows = "" if outcome == "passed" else ", too little for evidence"
     return (
-        f"{words[:1].upper()}{words[1:]}. ✓ passed, ~ between, ✗ failed, each with its 95 % interval. Put back and "
-        "taken out: share of random orders that are slower, 0.5 is chance; the others are rank agreements, of "
-        "which with shuffled weights there should be little. "
+        f"{words[:1].upper()}{words[1:]}. ✓ passed, ~ between, ✗ failed, without a sign not judged; ± half of the 95 % "
+        "interval. Put back and taken out: share of random orders that are slower, 0.5 is chance. The others are rank "
+        "agreements; with weights shuffled there should be little. "
         f"Right answers beyond chance: κ = {_spoken(answers)}{knows}."
     )
 

@@ -58,14 +58,14 @@ def test_each_cell_has_the_number_its_ends_and_what_it_came_to():
     deletion, attention = table.rows
     assert (deletion.cells["verdict"].text, attention.cells["verdict"].text) == ("evidence", "neither")
     put = deletion.cells["insertion"]
-    assert (put.text, put.small, put.strong) == ("✓ 0.90", "0.85 to 0.95", True)
+    assert (put.text, put.small, put.strong) == ("✓ 0.90", "±0.05", True)
     assert put.title == (
         "words put back, those first that push most: share of random orders that are slower: 0.90, 95 % interval "
         "0.85 to 0.95, n = 200; passed: passed above 0.70"
     )
     assert deletion.cells["deletion"].small == "not asked"
     assert [attention.cells[name].text[0] for name in ("insertion", "deletion", "control")] == ["✗", "~", "✓"]
-    assert attention.cells["pairs"].small == "0.80 not judged"
+    assert attention.cells["pairs"].small == "0.80"
 
 
 def test_it_says_which_methods_are_what_and_what_the_model_knows():
