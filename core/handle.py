@@ -293,6 +293,7 @@ class Run:
         where: Sequence[str] = (),
         tags: bool = False,
         against: Sequence[str | Run] = (),
+        label_errors: bool = False,
         csv: str | Path | None = None,
         on_progress: Callable[[str, float | None], None] | None = None,
     ) -> dict[str, Any]:
@@ -304,16 +305,19 @@ class Run:
                 `["all"]`: every row. `core.failures.rules` has the grammar.
             tags: Also tags of the texts (negation, truncated, near duplicate …) with the risk of an error of each.
             against: Further runs on the same rows, for the tags `models disagree` and `seeds disagree`.
+            label_errors: Also labels that are likely wrong, of the training rows and of this split, and texts that
+                stand in the data with two labels.
             csv: A file for the selected rows.
             on_progress: Told what is done, where that takes long.
 
         Returns:
-            `n`, `wrong`, `rate`, `selected`, `said`, `rows`, `tags` …; see `core.verbs.errors`.
+            `n`, `wrong`, `rate`, `selected`, `said`, `rows`, `tags`, `label_errors` …; see `core.verbs.errors`.
 
         Raises:
             InputError: There is no such split, or a clause is not understood; the message says what there is.
         """
         own: dict[str, Any] = {"tags": tags, "against": list(map(_name, against)), "on_progress": on_progress}
+        own |= {"label_errors": label_errors}
         return verbs.errors(self.name, split=split, where=where, csv=_path(csv), store=self.store, **own)
 
     def compare(

@@ -35,11 +35,16 @@ def errors(
         list[str] | None,
         typer.Option(metavar="RUN", help="A further run, for the tags of those that disagree; repeat."),
     ] = None,
+    label_errors: Annotated[
+        bool,
+        typer.Option("--label-errors", help="Labels that are likely wrong, in training and in the split."),
+    ] = False,
     csv: Annotated[Path | None, typer.Option(help="Also write the selected rows to this file.")] = None,
     as_json: Json = False,
 ) -> None:
     """What a run gets wrong: its predictions row by row, selected by rules."""
     given: dict[str, Any] = {"tags": tags, "against": against or (), "csv": csv, "on_progress": teller()}
+    given |= {"label_errors": label_errors}
     emit(verbs.errors(run, split=split, where=where or (), **given), as_json, _show)
 
 
@@ -58,6 +63,27 @@ def _show(result: dict[str, Any]) -> None:
         tabulate(rows, ("key", "truth", "said", "p said", "margin", "text"), "key")
     if len(result["rows"]) > SHOWN:
         say(f"The first {SHOWN} of {plural(len(result['rows']), 'row')}; --csv FILE and --json have all.")
+    if "label_errors" in result:
+        _show_labels(result["label_errors"])
+
+
+def _show_labels(result: dict[str, Any]) -> None:
+    """The most doubtful labels, and texts with two."""
+    if result["left_out"]:
+        say(f"{result['left_out']}.", head="No label is doubted: ")
+    else:
+        of = ", ".join(f"{count(result['likely'][split])} of {count(n)} in {split}" for split, n in result["n"].items())
+        say(f"{of}.", head="Labels that are likely wrong: ")
+    rows = [{**row, "margin": signed(row["margin"])} for row in result["rows"][:SHOWN]]
+    if rows:
+        tabulate(rows, ("split", "key", "truth", "likelier", "margin", "text"), "key")
+    if len(result["rows"]) > SHOWN:
+        say(f"The first {SHOWN} of {count(len(result['rows']))} of which another label is likelier; --json has all.")
+    for each in result["conflicts"][:MARKS]:
+        labels = ", ".join(f"{name} {number}" for name, number in each["labels"].items())
+        say(f"{each['text']} ({labels})", head="One text, several labels: ")
+    if len(result["conflicts"]) > MARKS:
+        say(f"The first {MARKS} of {plural(len(result['conflicts']), 'such text')}; --json has all.")
 
 
 def _show_tags(result: dict[str, Any]) -> None:

@@ -54,7 +54,9 @@ class Table:
     true: np.ndarray
     """(n, C) bool: the classes that each text has,"""
     said: np.ndarray
-    """(n, C) bool: and those that the run says."""
+    """(n, C) bool: and those that the run says;"""
+    probabilities: np.ndarray
+    """(n, C): its probabilities."""
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -133,7 +135,7 @@ def table_of(answers: Answers, split: str) -> Table:
     own = {
         f"data:{name}" if name in RESERVED else str(name): column.to_numpy() for name, column in answers.columns.items()
     }
-    return Table(record, split, pd.DataFrame({**ours, **own}), tuple(own), scores.true, scores.predicted)
+    return Table(record, split, pd.DataFrame({**ours, **own}), tuple(own), scores.true, scores.predicted, chances)
 
 
 def keys(texts: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array
@@ -94,6 +95,19 @@ def cross_fitted(dataset: Dataset, text: TextConfig, seed: int, pause: Callable[
         chosen = fit.settings["C"]
         found[ours] = predict_texts(fit.model, fit.tokenizer, texts[ours].tolist(), task=dataset.task).probabilities
     return found
+
+
+def fitted(dataset: Dataset, texts: Sequence[str]) -> np.ndarray:
+    """(m, C): of further texts what TF-IDF says that was fitted on all training texts, its C chosen on validation.
+
+    Raises:
+        DataError: TF-IDF cannot learn from these data.
+    """
+    config, classes = compose(PRESET), len(dataset.classes)
+    held = _texts(dataset, VALIDATION), dataset.targets(VALIDATION)
+    given: dict[str, Any] = {"config": config.text, "classes": classes, "family": config.model.family}
+    fit = fit_linear(_texts(dataset, TRAIN), dataset.targets(TRAIN), *held, **given)
+    return predict_texts(fit.model, fit.tokenizer, texts, task=dataset.task).probabilities
 
 
 def folds(texts: Sequence[str], labels: np.ndarray, configs: Sequence[TextConfig], seed: int) -> np.ndarray:

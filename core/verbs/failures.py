@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from core.atomic import write_text
 from core.cells import csv_text
-from core.exceptions import InputError
+from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from core.failures.table import Table
 
 
 def errors(
@@ -22,6 +24,7 @@ def errors(
     where: Sequence[str] = (),
     tags: bool = False,
     against: Sequence[str] = (),
+    label_errors: bool = False,
     csv: Path | None = None,
     store: RunStore | None = None,
     on_progress: Callable[[str, float | None], None] | None = None,
@@ -36,6 +39,8 @@ def errors(
         tags: What can be said of a text without reading it (`core.failures.tags`): how likely an error is with each
             and without; and what marks the selection. What takes long is kept in the cache of the machine.
         against: Further runs on the same rows, for the tags of those that disagree; seeds of the same model apart.
+        label_errors: Which labels are likely wrong, of the training rows and of the split: confident learning
+            (`core.failures.suspects`), by models that were not fitted on the row. Minutes at first, then kept.
         csv: A file for the selected rows, with every own column of the data; with `tags` a column 0/1 for each.
         store: Where runs live.
         on_progress: Told what is done, where that takes long.
@@ -57,6 +62,11 @@ def errors(
         phrases that it has more than the rest, by z (`core.failures.phrases`): `words`, occurrences in the selection
         (`selected`) and in the `rest`, `log_odds` and `z`.
 
+        With `label_errors` under this name: `n` rows and how many are `likely` wrong, by split; `rows`: those of which
+        another label is likelier than theirs, by their normalised `margin`, the most doubtful first: `split`, `row`,
+        `key`, `text`, `likely`, `truth` and the `likelier` label, `p_truth`, `p_likelier`; `conflicts`: each `text`
+        that stands in the data with several `labels` (label → rows), and its `rows`; `left_out`: why there are none.
+
     Raises:
         InputError: There is no such run or split, a clause is not understood, or the file cannot be written.
         RunDamaged: The predictions cannot be read.
@@ -73,7 +83,20 @@ def errors(
     if csv is not None:
         beside = {f"tag:{name}": has[chosen].astype(int) for name, has in tagged.there.items()} if tags else {}
         _write(csv, table.frame[chosen].assign(**beside))
-    return report(table, clauses, chosen, tagged if tags else None)
+    found = report(table, clauses, chosen, tagged if tags else None)
+    return {**found, "label_errors": _label_errors(table, on_progress)} if label_errors else found
+
+
+def _label_errors(table: Table, on_progress: Callable[[str, float | None], None] | None) -> dict[str, Any]:
+    """Of the data of a run, where they are here."""
+    from core.failures.label_errors import label_errors
+    from core.runs.seen import trained_on
+
+    try:
+        dataset = trained_on(table.record)
+    except NotAvailable as error:
+        return {"rows": [], "likely": {}, "n": {}, "left_out": str(error), "conflicts": []}
+    return label_errors(table, dataset, on_progress or (lambda what, share: None))
 
 
 def _write(file: Path, frame: pd.DataFrame) -> None:

@@ -97,6 +97,11 @@ def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
     assert any(line.startswith("No text has: ") and "question, capitals" in line for line in lines)
 
 
+def test_labels_are_not_doubted_where_the_data_are_gone(cli):
+    code, out, _ = cli("errors", "three", "--label-errors")
+    assert code == 0 and "No label is doubted: the data of run 'three' have changed since it was trained." in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

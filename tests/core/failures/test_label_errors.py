@@ -1,0 +1,137 @@
+"""Planted label errors are found: on a file through the verb, and on the built-in corpus by their place in the list."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from answering import answering
+from several import several_labels_file
+
+from core.config import compose
+from core.data.load import load
+from core.data.table import TRAIN
+from core.failures.label_errors import label_errors
+from core.failures.suspects import suspects
+from core.failures.table import keys, read_table
+from core.handle import Run, run, train
+from core.runs.answers import read_answers
+from core.runs.seen import trained_on
+from core.runs.store import RunStore
+
+TRAINED = Path(__file__).resolve().parents[3] / "trained"
+TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What is found in a file of 240 rows in which six labels are wrong and one text has both."""
+    place = tmp_path_factory.mktemp("doubted")
+    words = {"yes": "good fine great lovely", "no": "bad poor awful dull"}
+    random = np.random.default_rng(0)
+    rows = []
+    for number in range(240):
+        label = ("yes", "no")[number % 2]
+        text = f"film {number} was {' and '.join(random.choice(words[label].split(), 3))}"
+        wrong = number % 40 == 7
+        rows.append((text, {"yes": "no", "no": "yes"}[label] if wrong else label, wrong))
+    rows += [("the same again", "yes", False), ("The same AGAIN", "no", False)]
+    lines = [f"{text},{label},{wrong}" for text, label, wrong in rows]
+    (place / "films.csv").write_text("text,label,planted\n" + "\n".join(lines) + "\n")
+    with pytest.MonkeyPatch.context() as here:
+        here.setenv("SENTISCOPE_RUNS", str(place / "runs"))
+        here.setenv("SENTISCOPE_CACHE", str(place / "cache"))
+        made = train(str(place / "films.csv"), "vanilla", TINY, epochs=1, name="films")
+        heard = []
+        first = made.errors(label_errors=True, on_progress=lambda what, share: heard.append(what))["label_errors"]
+        assert heard == ["cross-fitting TF-IDF", "fitting TF-IDF"]
+        again = run("films").errors(label_errors=True, on_progress=lambda what, share: heard.append(what))
+        assert again["label_errors"] == first and len(heard) == 2  # kept
+        return first, trained_on(made.record)
+
+
+def test_planted_labels_stand_first_with_the_likelier_one(found):
+    result, dataset = found
+    planted = {
+        text: split for split in (TRAIN, "test") for text in dataset.splits[split].query("planted == 'True'")["text"]
+    }
+    listed = {row["text"]: row for row in result["rows"]}
+    assert len(planted) >= 4 and len(set(planted) & set(listed)) >= 4
+    assert set(list(listed)[:4]) <= set(planted)
+    for text, split in ((text, split) for text, split in planted.items() if text in listed):
+        assert listed[text]["split"] == split and listed[text]["truth"] != listed[text]["likelier"]
+        assert listed[text]["p_likelier"] > listed[text]["p_truth"] and listed[text]["key"] == keys([text])[0]
+    assert [row["margin"] for row in result["rows"]] == sorted(row["margin"] for row in result["rows"])
+    assert result["n"] == {split: len(dataset.splits[split]) for split in (TRAIN, "test")}
+    likely = sum(row["likely"] for row in result["rows"])
+    assert 0 < likely <= sum(result["likely"].values()) and result["left_out"] == ""
+
+
+def test_a_text_with_two_labels_is_named_with_its_rows(found):
+    result, dataset = found
+    (conflict,) = result["conflicts"]
+    assert conflict["labels"] == {"yes": 1, "no": 1} and len(conflict["rows"]) == 2
+    for row in conflict["rows"]:
+        assert dataset.splits[row["split"]]["text"][row["row"]].lower() == "the same again"
+
+
+def test_of_several_labels_the_likelier_set_differs_in_one(tmp_path):
+    made = train(str(several_labels_file(tmp_path / "many.csv", 240)), "vanilla", TINY, epochs=1, name="many")
+    result = made.errors(label_errors=True)["label_errors"]
+    assert result["left_out"] == "" and set(result["n"]) == {TRAIN, "test"}
+    for row in result["rows"]:
+        before, after = (set(row[name].split(", ")) - {"none of them"} for name in ("truth", "likelier"))
+        assert len(before ^ after) == 1 and row["p_truth"] + row["p_likelier"] == pytest.approx(1)
+
+
+def test_where_the_data_are_gone_the_reason_is_given(tmp_path):
+    store = RunStore(tmp_path / "runs")
+    rows = load(compose("vanilla", {"data.name": "built-in"}).data).splits["test"].head(20)
+    answering(store, "one", np.full((20, 2), 0.5), rows, classes=("negative", "positive"))
+    result = Run("one", store).errors(label_errors=True)["label_errors"]
+    assert "have changed since it was trained" in result["left_out"] and result["rows"] == result["conflicts"] == []
+
+
+@pytest.mark.slow
+def test_of_planted_flips_on_the_corpus_most_stand_in_the_first_tenth(tmp_path):
+    """5 % of the labels of training and test are flipped; a starter run and TF-IDF are asked about them.
+
+    TF-IDF alone knows 74 % of the true labels of the corpus, which is made to be hard for it: of its own list the first
+    tenth has half of the flips, of that of both three quarters.
+    """
+    random = np.random.default_rng(0)
+    dataset = load(compose("vanilla", {"data.name": "built-in"}).data)
+    flipped, splits = {}, dict(dataset.splits)
+    for split in (TRAIN, "test"):
+        labels = splits[split]["label"].to_numpy().copy()
+        flipped[split] = random.choice(len(labels), round(0.05 * len(labels)), replace=False)
+        labels[flipped[split]] = 1 - labels[flipped[split]]
+        splits[split] = splits[split].assign(label=labels)
+    noisy, store, starters = dataclasses.replace(dataset, splits=splits), RunStore(tmp_path / "runs"), RunStore(TRAINED)
+    said = read_answers(starters, starters.read("starter-vanilla"), "test")
+    answering(store, "one", said.probabilities, splits["test"], classes=dataset.classes)
+    result = label_errors(read_table(store, "one"), noisy, lambda what, share: None)
+    places = {split: [row["row"] for row in result["rows"] if row["split"] == split] for split in splits}
+    tenth = {split: set(places[split][: len(splits[split]) // 10]) for split in flipped}
+    found = {split: np.mean([row in tenth[split] for row in flipped[split]]) for split in flipped}
+    assert found["test"] >= 0.6 and found[TRAIN] >= 0.45, found
+
+
+@pytest.mark.slow
+def test_of_planted_flips_in_plain_sentences_most_stand_in_the_first_tenth_of_tfidf(tmp_path):
+    """Where words decide, TF-IDF alone is enough."""
+    from core.config import compose as settings
+    from core.runs.taught import cross_fitted
+
+    random = np.random.default_rng(0)
+    config = settings("vanilla", {"data.name": "built-in"})
+    dataset = load(config.data)
+    plain = dataset.splits[TRAIN].query("phenomenon == 'plain'").reset_index(drop=True)
+    labels = plain["label"].to_numpy().copy()
+    flips = random.choice(len(labels), round(0.05 * len(labels)), replace=False)
+    labels[flips] = 1 - labels[flips]
+    noisy = dataclasses.replace(dataset, splits={**dataset.splits, TRAIN: plain.assign(label=labels)})
+    order = suspects(labels, cross_fitted(noisy, config.text, 0, lambda: None)).order
+    assert np.isin(flips, order[: len(labels) // 10]).mean() >= 0.6
