@@ -7,7 +7,7 @@ const fill = (node, attributes, children) => {
   return node;
 };
 const make = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
-const draw = (tag, attributes = {}, ...children) => fill(document.createElementNS(NS, tag), attributes, children);
+const vector = (tag, attributes = {}, ...children) => fill(document.createElementNS(NS, tag), attributes, children);
 const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
 const PAUSE = 200; // milliseconds after the last move of a slider: a key that is held down is one change
 const AHEAD = 3000; // so long an older answer of the page does not move a slider back
@@ -79,9 +79,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const path = (lever, curve) => {
     const inside = curve.values.map((value, i) => [value, curve.chances[i]]).filter(([value]) => value >= lever.low - 1e-9 && value <= lever.high + 1e-9);
     const points = inside.map(([value, chance]) => `${(100 * share(lever, value)).toFixed(2)},${(100 * (1 - chance)).toFixed(2)}`);
-    return draw("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" },
-      ...(curve.half ? [draw("line", { x1: 0, x2: 100, y1: 50, y2: 50, class: "half" })] : []),
-      draw("polyline", { points: points.join(" ") }));
+    return vector("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" },
+      ...(curve.half ? [vector("line", { x1: 0, x2: 100, y1: 50, y2: 50, class: "half" })] : []),
+      vector("polyline", { points: points.join(" ") }));
   };
 
   const gate = (lever, many) => {

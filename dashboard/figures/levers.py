@@ -114,11 +114,19 @@ def _draw(shown: Levers, look: Look) -> Component:
         "changed": shown.edits.words(),
         "said": difference(shown.trained, shown.view, _what(shown.record)) if shown.edits else "",
         "hint": f"push of each part; press one to silence it{drag}",
-        "full": f"log-odds of {shown.parts.target} lost without the part, full colour {number(top, 1)}",
+        "full": f"log-odds of {shown.parts.target} lost without the part, full colour {number(top, 1)}{_key(shown)}",
         "brief": look.projector,
         "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "accent")},
     }
     return Component("levers", data, look)
+
+
+def _key(shown: Levers) -> str:
+    """How to read the curves under the sliders."""
+    if shown.curves is None:
+        return ""
+    start = ", box start" if any(curve.start is not None for curve in shown.curves.curves) else ""
+    return f"; curves: P({shown.parts.target}) from 0 to 1, dot now, long tick learned{start}, short tick zero"
 
 
 def _what(record: RunRecord) -> str:

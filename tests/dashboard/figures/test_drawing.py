@@ -50,10 +50,11 @@ def test_no_data_of_a_component_ends_its_script():
     assert COMPONENT.html("here").count("</script>") == 1
 
 
-@pytest.mark.parametrize("name", ["head_view", "diagram"])
+@pytest.mark.parametrize("name", ["head_view", "diagram", "levers", "words"])
 def test_a_component_has_script_and_style_and_asks_nobody(name):
     own = Component(name, {}, Look())
     assert own.script.count("export default") == 1 and f".{name}" in own.style and f".{name}" in own.script
+    assert not re.search(r"^(const|let|var|function|class) draw\b", own.script, re.M)  # an export calls it that
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|\bimport\b", own.script + own.style)
 
 

@@ -103,6 +103,9 @@ def test_a_lambda_slider_is_its_own_curve_and_one_slider_is_a_factor_on_all():
     (every,) = data["alone"]
     assert (every["part"], every["low"], every["high"], every["value"], every["moved"]) == ("l", 0.0, 2.0, 0.5, True)
     assert every["learned"] == 1.0 and every["curve"]["start"] is None
+    assert data["full"].endswith(
+        "; curves: P(positive) from 0 to 1, dot now, long tick learned, box start, short tick zero"
+    )
 
 
 def test_rows_of_heads_know_their_layer_so_that_one_layer_can_show_its_own():
