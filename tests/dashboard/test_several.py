@@ -135,3 +135,20 @@ def test_the_data_page_counts_labels_and_filters_by_one(app, file, tmp_path, mon
     app.selectbox(key=state.CLASS).set_value("warm").run()
     table = next(frame.value for frame in app.dataframe if "text" in frame.value)
     assert len(table) and all("warm" in text.split() for text in table["text"])
+
+
+def test_a_flip_a_pin_and_a_template_are_of_one_label(app, runs):
+    store, text = RunStore(runs), "word1 late warm"
+    opened(app, "sentence", text=text, towards="late", of="late", pinned="word1 warm", **{"pinned-run": "several"})
+    app.button(key="flip-start").click().run()
+    for _ in range(40):
+        if "flip-stop" not in [each.key for each in app.button]:
+            break
+        app.run()
+    found = verbs.flip("several", text, target="late", store=store)
+    assert found["verdict"] == "proven" and "Proven the smallest within these moves" in words(app)
+    assert words(app).count("<del>") == sum(len(each["moves"]) for each in (found["flip"], *found["also"]))
+    now, before = (verbs.predict("several", [each], store=store)["predictions"][0] for each in (text, "word1 warm"))
+    gap = now["probabilities"]["late"] - before["probabilities"]["late"]
+    assert f"pinned: +{gap:.3f}" in words(app)
+    assert "How far a negation reaches" in words(app) and not app.exception
