@@ -139,6 +139,15 @@ def test_a_change_inside_changes_the_part_of_the_network_only(loaded):
     assert after.network != before.network and after.mixture != before.mixture
 
 
+def test_randomised_neither_part_knows_anything_and_the_run_keeps_both(trained, loaded):
+    texts, _ = said(trained, "test")
+    before, other = loaded.predict(texts), loaded.randomised()
+    found, again = other.predict(texts), loaded.predict(texts)
+    assert np.abs(found.parts.network - before.parts.network).max() > 1e-3
+    assert np.abs(found.parts.tfidf - before.parts.tfidf).max() > 1e-3
+    assert (again.logits == before.logits).all() and other.mix.weight == loaded.mix.weight
+
+
 def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded):
     view = loaded.inspect(TEXT, unmixed=True)
     assert (view.mix.weight, view.mix.mixture) == (1.0, pytest.approx(view.mix.network))
