@@ -253,8 +253,13 @@ def _reading_along(shown: Along) -> str:
         f"{number(areas['random'].value, 2)}: the higher, the better"
     )
     if "deletion" in areas:
-        return f"{said}; under the words taken out {number(areas['deletion'].value, 2)}: the lower, the better."
-    return f"{said}. {method.capitalize()} is not judged by words taken out."
+        said += f"; under the words taken out {number(areas['deletion'].value, 2)}: the lower, the better."
+    else:
+        said += f". {method.capitalize()} is not judged by words taken out."
+    if shown.measured.agreement:
+        others = ", ".join(f"{name} {number(rho.value, 2)}" for name, rho in shown.measured.agreement.items())
+        said += f" Rank agreement with other methods: {others}."
+    return said
 
 
 def curve_table(shown: Along) -> pd.DataFrame:

@@ -11,8 +11,9 @@ import pytest
 
 from core.data.sources.builtin import generate
 from core.interpret.sentence import CLASS_TOKEN, inspect_text
+from core.interpret.verdict import judge
 from core.models.presets import PAPERS, PRESETS
-from core.runs import projections
+from core.runs import beliefs, projections
 from core.runs.load import load_run
 from core.runs.record import CHECKPOINT, EMBEDDINGS, EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
@@ -101,3 +102,12 @@ def test_no_record_tells_where_or_by_whom_it_was_made():
     for file in TRAINED.glob("starter-*/**/*.json"):
         text = json.dumps(json.loads(file.read_text()))
         assert "/root" not in text and "/home" not in text and "/work" not in text, file
+
+
+@EVERY
+def test_whether_deletion_is_evidence_comes_with_it(run):
+    found = beliefs.read(beliefs.files(STORE, run, "deletion"))
+    assert found is not None and found.sentences == 200
+    assert [judge(each.method, {**each.tests, "answers": found.answers}).verdict for each in found.methods] == [
+        "evidence"
+    ]

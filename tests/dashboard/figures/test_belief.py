@@ -111,7 +111,9 @@ def test_deletion_has_one_panel_and_the_reason():
     )
     of_attention = ALONG.reading(ALONG.shape(Source(run("mine"), Reader(), choices={"believed": "attention"})))
     assert of_attention.startswith("Attention: neither (failed: put back; between: taken out). Area")
-    assert of_attention.endswith("under the words taken out 0.50: the lower, the better.")
+    assert of_attention.endswith(
+        "under the words taken out 0.50: the lower, the better. Rank agreement with other methods: deletion 0.37."
+    )
 
 
 def test_tables_hold_every_number():
