@@ -568,17 +568,57 @@ Question = tuple[str, str, str, Edits, tuple[str, ...]]
 """Run, text, target, what is changed inside, and by which methods."""
 
 
+class _Enough(Exception):
+    """Somebody has stopped the asking."""
+
+
 @dataclass
 class Explained:
-    """A text by several methods, filled by the first visitor who asks, one method after the other."""
+    """A text by several methods, asked by a thread for all who want to know, one method after the other."""
 
     found: Methods | None = None
     whole: bool = False
     """Whether all are there."""
+    at: tuple[str, float | None] = ("deletion", None)
+    """The method at work, and how far it is, where that is known."""
+    stopped: bool = False
+    """What was found so far stays."""
+    error: SentiscopeError | None = None
+    asking: threading.Thread | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether somebody asks."""
+        return self.asking is not None and self.asking.is_alive()
+
+    def stop(self) -> None:
+        """Not a method more."""
+        self.stopped = True
+
+    def go_on(self) -> None:
+        """Whoever wants to know next asks again."""
+        self.stopped = False
+
+    def fill(self, steps: Callable[[Callable[[str, float | None], None]], Iterator[Methods]]) -> None:
+        """Ask until all are there, or somebody has enough."""
+
+        def tell(method: str, share: float | None) -> None:
+            self.at = method, share
+            if self.stopped:
+                raise _Enough
+
+        try:
+            for self.found in steps(tell):
+                pass
+            self.whole = True
+        except _Enough:
+            pass
+        except SentiscopeError as error:
+            self.error = error
 
 
 def explained(run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Explained:
-    """What is known so far; `explain_by` finds out."""
+    """What is known so far; `ask` finds out."""
     return _explained(*_read_by(run, text), target, edits, tuple(named))
 
 
@@ -589,26 +629,34 @@ def _explained(
     return Explained()
 
 
-def explain_by(
-    run: str,
-    text: str,
-    target: str,
-    edits: Edits,
-    named: Sequence[str],
-    tell: Callable[[str, float | None], None] = lambda method, share: None,
-) -> None:
-    """Ask by these methods, seconds where many are asked, and keep what comes out; `tell` hears how far it is.
+_asking = threading.Lock()
+"""One thread asks; whoever comes later finds it at work."""
+
+
+def ask(question: Question, patience: float | None = None) -> Explained:
+    """Begin to ask by these methods, if nobody has, and wait so many seconds for all of them; None: to the end.
 
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
     from dashboard.figures.files import side_by_side
 
+    run, text, target, edits, named = question
     folder, _, weights, _ = _read_by(run, text)
-    known = explained(run, text, target, edits, named)
-    for found in side_by_side(_loaded(folder, run, weights), text, target, edits, named, tell):
-        known.found = found
-    known.whole = True
+    known, loaded = explained(*question), _loaded(folder, run, weights)
+
+    def steps(tell: Callable[[str, float | None], None]) -> Iterator[Methods]:
+        return side_by_side(loaded, text, target, edits, named, tell)
+
+    with _asking:
+        if not (known.whole or known.running or known.stopped):
+            known.error, known.asking = None, threading.Thread(target=known.fill, args=(steps,), daemon=True)
+            known.asking.start()
+    if known.asking is not None:
+        known.asking.join(patience)
+    if known.error is not None:
+        raise known.error
+    return known
 
 
 def methods(run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
@@ -617,10 +665,8 @@ def methods(run: str, text: str, target: str, edits: Edits, named: Sequence[str]
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
-    known = explained(run, text, target, edits, named)
-    if not known.whole:
-        explain_by(run, text, target, edits, named)
-    assert known.found is not None  # deletion is of every model
+    known = ask((run, text, target, edits, tuple(named)))
+    assert known.found is not None  # the page shows what was stopped by itself
     return known.found
 
 

@@ -108,8 +108,6 @@ TESTED = "sentence-tested"
 """Run and text whose own numbers somebody asked for."""
 DONOR = "donor"
 """The sentence whose inside is put into the first."""
-METHODS_STOPPED = "methods-stopped"
-"""Of which text, run and methods a person has stopped the asking."""
 
 
 @dataclass(frozen=True)

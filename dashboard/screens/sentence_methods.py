@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import time
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from dashboard import data, state
+from dashboard import data
 from dashboard.figures.methods import AGREEMENT, EXTENT, METHODS, NAMES, READ_NEEDED, Together, named
 from dashboard.figures.source import Source
 from dashboard.figures.words import target
@@ -20,27 +19,21 @@ from dashboard.widgets.options import choose
 if TYPE_CHECKING:
     import pandas as pd
 
-PATIENCE = 0.5
-"""Seconds after which it is said what is asked, with a way to stop it."""
+    from core.interpret.explain import Methods
+
+PATIENCE, TICK = 0.5, 0.3
+"""Seconds after which it is said what is asked, with a way to stop it; and between two looks at how far it is."""
 
 
 def side_by_side(source: Source) -> dict[str, pd.DataFrame]:
     """The section, of a text with a word; gives its tables."""
-    about = (source.record.run, source.text, target(source), source.edits)
     with st.container(key="by-method"):
         choose(EXTENT, source)
-        asked: data.Question = (*about, named(source))
-        known = data.explained(*asked)
-        stopped = state.draft(state.METHODS_STOPPED, None) == asked
-        if not known.whole and not stopped:
-            _ask(asked)
+        question = (source.record.run, source.text, target(source), source.edits, named(source))
+        known = data.ask(question, PATIENCE)
         if not known.whole:
-            _stopped()
-            if known.found is None:
-                return {}
-            shown = Together(source.record, known.found, bool(source.edits))
-            show(METHODS, shown)
-            return METHODS.numbers(shown)
+            st.fragment(_asking, run_every=TICK if known.running else None)(known)
+            return {} if known.found is None else _so_far(source, known.found)
         left, right = st.columns([6, 5], gap="large")
         with left:
             tables = METHODS.numbers(show_of(source, METHODS))
@@ -50,33 +43,25 @@ def side_by_side(source: Source) -> dict[str, pd.DataFrame]:
     return tables
 
 
-def _ask(asked: data.Question) -> None:
-    """Asks, and from `PATIENCE` on says by which method, with a button; pressing it ends this run of the page."""
-    place, begun = st.empty(), time.monotonic()
-    line = None
+def _so_far(source: Source, found: Methods) -> dict[str, pd.DataFrame]:
+    shown = Together(source.record, found, bool(source.edits))
+    show(METHODS, shown)
+    return METHODS.numbers(shown)
 
-    def tell(method: str, share: float | None) -> None:
-        nonlocal line
-        if time.monotonic() - begun < PATIENCE:
-            return
-        if line is None:
-            with place.container(horizontal=True, vertical_alignment="center", gap="medium"):
-                line = st.container().empty()
-                st.button(
-                    "Stop",
-                    icon=":material/stop:",
-                    key="methods-stop",
-                    on_click=state.put,
-                    args=(state.METHODS_STOPPED, asked),
-                    help="What was found so far stays",
-                )
-        with line.container():
+
+def _asking(known: data.Explained) -> None:
+    """Drawn again and again by itself while a thread asks, and the page with it when that is over."""
+    if known.whole:
+        st.rerun()
+    if not known.running:
+        finding("Stopped", "Not every method was asked.")
+        if st.button("Go on", key="methods-on", on_click=known.go_on):
+            st.rerun()
+        return
+    method, share = known.at
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        with st.container():
             progress(f"Asking by {NAMES[method]}", "the model reads the text again and again", share or 0.0)
-
-    data.explain_by(*asked, tell)
-    place.empty()
-
-
-def _stopped() -> None:
-    finding("Stopped", "Not every method was asked.")
-    st.button("Go on", key="methods-on", on_click=state.put, args=(state.METHODS_STOPPED, None))
+        st.button(
+            "Stop", icon=":material/stop:", key="methods-stop", on_click=known.stop, help="What was found so far stays"
+        )

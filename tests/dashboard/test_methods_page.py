@@ -10,11 +10,17 @@ from core.models.trace import Intervention
 from core.numbers import signed
 from core.runs.load import load_run
 from core.runs.store import RunStore
-from dashboard import data, state
+from dashboard import data
 from dashboard.figures.edits import UNCHANGED
 from dashboard.figures.methods import NAMES, QUICK_METHODS
 
 TEXT = "good film, dull and slow"
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Nobody looks again by himself here, so the first look waits for the end."""
+    monkeypatch.setattr("dashboard.screens.sentence_methods.PATIENCE", 60.0)
 
 
 def opened(app, **parameters: str):
@@ -82,22 +88,35 @@ def test_they_are_those_of_the_edited_model(app, runs):
 
 
 def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatch):
-    def some(loaded, text, target, edits, named, tell):
-        yield from list(loaded.side_by_side(text, target, named=named))[:2]
-        raise KeyboardInterrupt
-
     text = "slow film, good and dull"
-    asked = ("finished", text, "positive", UNCHANGED, QUICK_METHODS)
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setenv("SENTISCOPE_RUNS", str(runs))
-        patch.setattr("dashboard.figures.files.side_by_side", some)
-        data.explain_by(*asked)
-    app.session_state[state.METHODS_STOPPED] = asked
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
+    known = data.explained("finished", text, "positive", UNCHANGED, QUICK_METHODS)
+    known.found = list(load_run(RunStore(runs), "finished").side_by_side(text, "positive", named=QUICK_METHODS))[1]
+    known.stop()
     opened(app, text=text)
-    (words,) = pages.drawn(app, "cells")
+    (words,) = (each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
     assert names(words) == ["deletion", "attention"] and "Not every method was asked" in markup(app)
     next(button for button in app.button if button.key == "methods-on").click().run()
-    assert names(pages.drawn(app, "cells")[0]) == [NAMES[name] for name in QUICK_METHODS]
+    words = next(each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
+    assert names(words) == [NAMES[name] for name in QUICK_METHODS]
+
+
+def test_a_thread_asks_until_somebody_has_enough_and_others_wait_for_it(runs):
+    known, told = data.Explained(), []
+
+    def steps(tell):
+        for method in ("deletion", "attention", "gradient"):
+            tell(method, None)
+            told.append(method)
+            if method == "attention":
+                known.stop()
+            yield method
+
+    known.fill(steps)
+    assert told == ["deletion", "attention"] and known.found == "attention" and not known.whole
+    known.go_on()
+    known.fill(lambda tell: iter(["deletion"]))
+    assert known.whole and known.found == "deletion" and not known.running
 
 
 def test_a_text_of_one_word_has_no_agreement_to_show(app, runs):
