@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 
+from core.failures.tags import ABOUT
 from core.handle import Run
 from core.runs.store import RunStore
 
@@ -27,6 +28,10 @@ def place(tmp_path_factory):
     answering(store, "none", right_where(np.ones(40, bool), labels), rows)
     names = tuple(f"class {n}" for n in range(20))
     answering(store, "twenty", np.roll(np.eye(20), 1, 0), texts(np.arange(20)), classes=names)
+    several = pd.DataFrame({"text": ["one", "not two", "three"], "label": [(0, 1), (), (1,)]})
+    answering(store, "several", [[0.9, 0.3], [0.1, 0.8], [0.2, 0.9]], several, classes=("late", "loud"))
+    one = right_where(np.arange(40) > 9, np.zeros(40, int))
+    answering(store, "one-class", one, texts(np.zeros(40, int), source=["web"] * 40))
     labels = np.arange(200) % 2
     right = np.where(np.arange(200) < 50, np.arange(200) >= 30, np.arange(200) >= 70)
     said = [f"this is {'not' * (n < 50)} text {n}" for n in range(200)]
@@ -95,6 +100,22 @@ def test_tags_stand_by_excess_errors_and_select_rows(cli, place):
     assert any(line.startswith("negation 50 30 60.0 % +23.3 4.50 2.") and line.endswith("< 0.001") for line in lines)
     assert any(line.startswith("negation 0.4") and line.endswith("yes 60 % 13 % < 0.001") for line in lines)
     assert any(line.startswith("No text has: ") and "question, capitals" in line for line in lines)
+
+
+@pytest.mark.parametrize(("run", "wrong"), [("none", 0), ("one-class", 10), ("several", 2), ("twenty", 20)])
+def test_no_errors_one_class_several_labels_and_twenty_classes_have_tags_too(cli, run, wrong):
+    code, out, err = cli("errors", run, "--tags", "--json")
+    found = json.loads(out)
+    assert code == 0, err
+    assert found["wrong"] == len(found["rows"]) == wrong
+    assert {row["tag"] for row in found["tags"]} | set(found["absent"]) == set(ABOUT)
+    assert all(row["wrong"] <= wrong and row["n"] + row["rest"]["n"] == found["n"] for row in found["tags"])
+    assert cli("errors", run, "--tags")[0] == cli("errors", run, "--tags", "--where", "text~nobody says this")[0] == 0
+
+
+def test_of_several_labels_what_is_missed_can_be_asked(cli):
+    code, out, _ = cli("errors", "several", "--where", "missed=loud", "--json")
+    assert code == 0 and [row["text"] for row in json.loads(out)["rows"]] == ["one"]
 
 
 def test_labels_are_not_doubted_where_the_data_are_gone(cli):
