@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import streamlit as st
@@ -44,6 +45,7 @@ def page() -> None:
     about = (f"{shape.layers} layers", f"of {shape.attention.heads} heads") if attends else ("no attention", "")
     header("Steps", QUESTION, facts(record, about), low=True)
     state.restate(state.TEXT, SENTENCE)
+    _begin_anew()
     _below(record)
 
 
@@ -76,14 +78,16 @@ def _stages(record: RunRecord, text: str) -> None:
         if view.tokens:
             _choices(source)
     if not view.tokens:
+        _begin_anew()
         finding(NOTHING, "There is no word here. Type a sentence above: its steps stand here at once.")
         return
     try:
         steps = found(source)
     except NotAvailable as error:
+        _begin_anew()
         finding(NOTHING, f"{str(error)[0].upper()}{str(error)[1:]}. Type a shorter one above.")
         return
-    asked = state.carried(state.STAGE)
+    asked = state.draft(state.BEGUN_AT, "")  # not where it is now: all matrices would be sent anew at every step
     if asked in [stage.key for stage in steps.stages]:
         source.choices[STAGE.name] = asked
     key = state.current(f"fig-{STEPS.name}")
@@ -91,7 +95,7 @@ def _stages(record: RunRecord, text: str) -> None:
     if not state.projector():
         caption(STEPS.say(STEPS.reading, shown))
     for note in steps.notes:
-        finding("Not all of this text is read", note)
+        finding("How this text is read", note)
     tables = show_others(source, "steps", [STEPS])
     export_bar("steps", {"Steps": partial(step_table, steps), **tables}, figures=False)
 
@@ -105,9 +109,14 @@ def _choices(source: Source) -> None:
 
 def _choice(option: Option, name: str, source: Source) -> None:
     values = option.values(source)
-    if len(list(values)) > 1:  # type: ignore[arg-type]
+    if isinstance(values, Sequence) and len(values) > 1:
         st.html(f'<span class="s-note">{name}</span>', width="content")
         choose(option, source, plain=True)
+
+
+def _begin_anew() -> None:
+    """Nothing is drawn: what is drawn next begins where the link is by then."""
+    state.put(state.BEGUN_AT, state.carried(state.STAGE))
 
 
 def _opened(key: str) -> None:

@@ -64,6 +64,24 @@ def test_the_sentence_goes_along_from_page_to_page(browser, server):
     assert complaints == []
 
 
+def test_a_sentence_or_head_that_changes_leaves_the_stage_open(browser, server):
+    page, complaints = at(browser, server, more="&stage=softmax")
+    page.locator(".steps h2").click()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(MOVED.format("combine"), timeout=30_000)
+    page.get_by_role("radiogroup", name="Head").get_by_text("2", exact=True).click()
+    page.wait_for_function("location.search.includes('head=2')", timeout=30_000)
+    settle(page)
+    assert current(page) == "Combine"
+    field = page.get_by_role("textbox", name="Sentence")
+    field.fill("")
+    page.get_by_text("There are no steps to show").wait_for(timeout=30_000)
+    field.fill("so good")
+    page.locator(".steps table").first.wait_for(timeout=30_000)
+    settle(page)
+    assert current(page) == "Combine" and complaints == []
+
+
 def test_arrows_do_nothing_while_a_text_field_or_a_choice_has_the_focus(browser, server):
     page, complaints = at(browser, server, more="&stage=softmax")
     page.get_by_role("textbox", name="Sentence").click()
