@@ -45,6 +45,7 @@ _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _INSIDE = (
     re.compile(rf"{EVALUATION}/{_NAME}/({'|'.join(map(re.escape, (PREDICTIONS, EMBEDDINGS, METRICS)))})"),
     re.compile(r"projections/[A-Za-z0-9-]+\.(npy|json)"),
+    re.compile(r"belief/[A-Za-z0-9-]+\.json"),
 )
 _BLOCK = 1024**2
 _BROKEN = (

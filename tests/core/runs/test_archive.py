@@ -37,7 +37,7 @@ def finished(store, created):
     store.update("first", status="done", classes=("no", "yes"))
     for name in ("history.jsonl", "tokenizer.json", "weights.safetensors", "log.txt", ".lock"):
         (folder / name).write_text(name)
-    for name in ("checkpoint/state.json", "projections/ab12.npy"):
+    for name in ("checkpoint/state.json", "projections/ab12.npy", "belief/ab12.json", "belief/ab12.progress.json"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(name)
     (folder / "evaluation" / "test").mkdir(parents=True)
@@ -66,6 +66,7 @@ def files(folder):
 
 
 KEPT = [
+    "belief/ab12.json",
     "evaluation/test/predictions.parquet",
     "history.jsonl",
     "projections/ab12.npy",
