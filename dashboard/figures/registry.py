@@ -43,21 +43,8 @@ from dashboard.figures.figure import Figure
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
-    *(
-        embeddings,
-        silhouettes,
-        words,
-        heads,
-        levers,
-        lambda_bench,
-        methods,
-        belief,
-        patching,
-        parts,
-        distance,
-        differing,
-    ),
-    *(steps, diagram, behaviour),
+    *(embeddings, silhouettes, words, heads, levers, lambda_bench, methods, belief, patching),
+    *(parts, distance, differing, steps, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(
     {

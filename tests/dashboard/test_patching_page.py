@@ -33,7 +33,7 @@ def test_a_sentence_of_another_length_is_told_with_both_and_their_tokens(app, ru
     said = markup(app)
     assert "These two cannot be put together" in said and "The first has 6: good | film | , | dull | and | slow" in said
     assert "<b>film" not in said.partition("These two")[2][:600]
-    assert len(pages.drawn(app, "cells")) == 2
+    assert not any(each["label"].startswith("places taken") for each in pages.drawn(app, "cells"))
 
 
 def test_without_a_second_sentence_the_page_offers_the_field(app, runs):
