@@ -13,7 +13,7 @@ from core.failures import wording
 from core.failures.kept import kept
 from core.failures.near import MOST, NEIGHBOURS, conflicting, near_duplicates, sample
 from core.failures.table import Table, answers_for, table_of
-from core.fingerprint import file_fingerprint
+from core.fingerprint import file_fingerprint, fingerprint
 from core.numbers import count
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore
@@ -115,7 +115,14 @@ class Tagged:
 
     @cached_property
     def _signs(self) -> Found:
-        return {**wording.signs(self._table.texts)}
+        names = _GROUPS["_signs"]
+
+        def make() -> np.ndarray:
+            found = wording.signs(self._table.texts)
+            return np.stack([found[name] for name in names])
+
+        made = kept("signs", self._texts, (len(names), len(self._table)), make)
+        return dict(zip(names, made, strict=True))
 
     @cached_property
     def _words(self) -> Found:
@@ -138,7 +145,7 @@ class Tagged:
         from core.text.tokenizers import load_tokenizer
 
         try:
-            depends = self._files(PREDICTIONS), file_fingerprint(self._folder / TOKENIZER)
+            depends = self._texts, file_fingerprint(self._folder / TOKENIZER)
             tokenizer = load_tokenizer(self._folder / TOKENIZER)
         except (OSError, RunDamaged) as error:
             return dict.fromkeys(("unknown words", "truncated"), f"its tokenizer cannot be read ({error})")
@@ -155,7 +162,7 @@ class Tagged:
             return near_duplicates(texts, self._training()[0])
 
         try:
-            depends = self._files(PREDICTIONS), record.data_fingerprint, record.config.data
+            depends = self._texts, record.data_fingerprint, record.config.data
             return {"near duplicate": kept("duplicates", depends, (len(texts),), make)}
         except (NotAvailable, OSError) as error:
             return {"near duplicate": str(error)}
@@ -232,6 +239,11 @@ class Tagged:
         except NotAvailable as error:
             return error
         return dataset.splits[TRAIN]["text"].tolist(), dataset.targets(TRAIN)
+
+    @cached_property
+    def _texts(self) -> str:
+        """A fingerprint of the texts, not of the file: a run without texts takes them from its data where it can."""
+        return fingerprint(self._table.frame["key"].tolist())
 
     def _files(self, *names: str) -> list[str]:
         """Fingerprints of files of the split."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from answering import answering, right_where, texts
 
 from core.exceptions import InputError
 from core.failures.kept import kept
-from core.failures.table import read_table
+from core.failures.table import keys, read_table
 from core.failures.tags import ABOUT, LOW_MARGIN, SURE, Tagged
 from core.handle import train
 from core.runs.store import RunStore
@@ -132,3 +133,11 @@ def test_what_is_kept_is_made_once_and_anew_where_it_is_damaged(monkeypatch, tmp
         path.write_bytes(b"nothing")
     kept("x", {"a": 1}, (3,), make)
     assert len(made) == 3
+
+
+def test_a_run_without_texts_has_its_tags_as_soon_as_the_data_are_here(trained, monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    table = read_table(trained.store, "films")
+    hidden = dataclasses.replace(table, frame=table.frame.assign(text="(row of test?)", key=keys(["x"] * len(table))))
+    assert Tagged(trained.store, hidden).rows("question").all()
+    assert not Tagged(trained.store, table).rows("question").any()
