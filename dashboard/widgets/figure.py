@@ -24,10 +24,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+def anchor(name: str) -> str:
+    """Where a link within the page finds a heading."""
+    return f"at-{name}"
+
+
 def heading(title: str, name: str, *, note: str = "", about: str = "") -> None:
     """The heading; `about` (a constant of ours, markdown) opens behind a question mark."""
     with st.container(key=f"head-{name}", horizontal=True, vertical_alignment="center", wrap=False):
-        st.html(f'<div class="s-fig"><h2>{escape(title)}</h2><span>{escape(note)}</span></div>')
+        st.html(f'<div class="s-fig"><h2 id="{anchor(name)}">{escape(title)}</h2><span>{escape(note)}</span></div>')
         if about:
             with st.popover(":material/help:", type="tertiary", help="How this is computed", key=f"about-{name}"):
                 st.markdown(about)

@@ -321,3 +321,12 @@ def test_a_sentence_of_ones_own_has_no_true_label(app, runs):
     chosen(app, 0)
     app.text_input(key=state.TEXT).set_value("good film indeed").run()
     assert "true label" not in markup(app) and not [each for each in app.button if each.key == "rows-back"]
+
+
+@pytest.mark.parametrize("text", [TEXT, ""])
+def test_each_section_below_the_bench_is_linked_under_its_own_heading(app, runs, text):
+    opened(app, text=text)
+    linked = dict(re.findall(r'<a href="#([^"]+)" target="_self">([^<]+)</a>', markup(app)))
+    headings = dict(re.findall(r'<h2 id="([^"]+)">([^<]+)</h2>', markup(app)))
+    assert linked.items() <= headings.items()
+    assert ("at-flip" in linked) == ("at-tried" in linked) == bool(text)
