@@ -45,7 +45,8 @@ def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
         "silhouettes-tsne",
         "silhouettes-umap",
         *("numbers-course", "token-lambda", "gates", "gate-bars", "polarity", "sigma", "support"),
-        *("branches", "head-reading", "numbers", "costs", "behaviour", "distance", "belief", "belief-curves"),
+        *("branches", "head-reading", "numbers", "costs", "behaviour", "distance", "difference"),
+        *("patching", "belief", "belief-curves"),
         *(name for name, (figure, _) in FIGURES.items() if figure.page == "compare"),
     }
     assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]

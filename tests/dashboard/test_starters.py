@@ -135,9 +135,10 @@ def test_a_starter_run_is_asked_how_it_behaves(app):
 def test_every_starter_run_brings_every_figure(tmp_path):
     for run in STARTERS:
         made = verbs.figures(run, tmp_path / run, text="not bad at all")
-        asked_for = {"behaviour", "costs", *(name for name, (each, _) in FIGURES.items() if each.page == "compare")}
+        asked_for = {"behaviour", "costs", "distance", "difference", "patching"}
+        asked_for |= {*(name for name, (each, _) in FIGURES.items() if each.page == "compare")}
         lacking = {name for name in made["left_out"] if not name.endswith("-3d")} - {"labels", *asked_for, *OF_SOME}
         assert OF_SOME - set(made["left_out"]) == HAS.get(run.removeprefix("starter-"), set())
         plain = RunStore(TRAINED).read(run).config.model.attention.components == 1
-        of_lambda = {"lambdas", "course", "course-value", "coefficients", "final-values"}
+        of_lambda = {"lambdas", "lambda-bench", "course", "course-value", "coefficients", "final-values"}
         assert lacking == (of_lambda if plain else set())
