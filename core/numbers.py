@@ -18,5 +18,5 @@ def whole_percent(share: float) -> str:
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """`+0.12`: for a difference."""
-    return f"{value:+.{digits}f}".replace("-", MINUS)
+    """`+0.12`: for a difference; what is rounded to nothing has no minus."""
+    return f"{value:+z.{digits}f}".replace("-", MINUS)

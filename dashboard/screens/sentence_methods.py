@@ -34,7 +34,8 @@ def side_by_side(source: Source) -> dict[str, pd.DataFrame]:
         if not known.whole:
             st.fragment(_asking, run_every=TICK if known.running else None)(known)
             return {} if known.found is None else _so_far(source, known.found)
-        left, right = st.columns([6, 5], gap="large")
+        with st.container(key="pair-methods"):
+            left, right = st.columns([6, 5], gap="large")
         with left:
             tables = METHODS.numbers(show_of(source, METHODS))
         for column, figure in ((left, AGREEMENT), (right, READ_NEEDED)):
