@@ -583,7 +583,7 @@ class Explained:
     """The method at work, and how far it is, where that is known."""
     stopped: bool = False
     """What was found so far stays."""
-    error: SentiscopeError | None = None
+    error: Exception | None = None
     asking: threading.Thread | None = None
 
     @property
@@ -613,7 +613,7 @@ class Explained:
             self.whole = True
         except _Enough:
             pass
-        except SentiscopeError as error:
+        except Exception as error:  # a thread has nobody to raise it to: whoever waits does
             self.error = error
 
 

@@ -24,8 +24,6 @@ from core.text.typed import typed_words
 
 LEAST, MOST = 3, 60
 """Words of a sentence: of fewer no order can be told, of more the first so many are read."""
-STEPS = 8
-"""Of progress, of one method."""
 
 
 class Labelled(NamedTuple):

@@ -100,7 +100,7 @@ def lambda_curves(
     own = learned(reader.inspect(text), model.subtracts)
     lines = [_line(each, own, reach(attention, own), starts, change) for each in _places(own)]
     changes = [_changed(change, line, value) for line in lines for value in line.values]
-    at_once = max(1, TOKENS // batch.ids.shape[1])
+    at_once = max(1, TOKENS // max(batch.ids.shape[1], model.fill))
     with torch.inference_mode():
         [whole] = function(model(batch).logits).tolist()
         ask = function._replace(tfidf=None) if unmixed else function

@@ -89,7 +89,7 @@ def parts(reader: Reader, text: str, target: str = "") -> Parts:
     with torch.inference_mode():
         silenced = list(_silenced(model, batch, tokens, reader.change))
         changes = [each for _, *both in silenced for each in both]
-        at_once = max(1, TOKENS // batch.ids.shape[1])
+        at_once = max(1, TOKENS // max(batch.ids.shape[1], model.fill))
         [whole] = odds([reader.change])
         starts = range(0, len(changes), at_once)
         less = [whole - each for start in starts for each in odds(changes[start : start + at_once])]

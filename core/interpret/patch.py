@@ -15,6 +15,7 @@ import torch
 
 from core.exceptions import InputError
 from core.interpret.gradients import TOKENS
+from core.interpret.push import log_odds
 from core.interpret.reader import Reader
 from core.interpret.sentence import CLASS_TOKEN
 from core.models.encoder import EncoderClassifier
@@ -108,7 +109,7 @@ def patch(reader: Reader, text: str, donor: str, target: str = "") -> Patches:
         probabilities=reader.named(said),
         donor_probabilities=reader.named(other),
         log_odds=whole,
-        donor_log_odds=float(function(traced.logits)),
+        donor_log_odds=float(log_odds(other.probabilities, place, reader.task)[0]),
         tokens=before + tuple(ours.tokens),
         donor_tokens=before + tuple(theirs.tokens),
         patches=tuple(

@@ -106,7 +106,7 @@ class Trials:
                 own = float(area(curve, words))
                 tests[name].append(beaten(own * way, others * way))
                 areas[name].append(own)
-                curves[name].append(on_shares(curve[::way], words))
+                curves[name].append(on_shares(curve, words)[::way])
             areas["random"].append(float(others.mean()))
             curves["random"].append(on_shares(baseline.mean(0), words))
         return Ordered(_arrays(tests), _arrays(areas), _arrays(curves))

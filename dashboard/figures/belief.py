@@ -163,8 +163,8 @@ HOW = (
     "orders of each sentence; two are taken out together; the sentence is said otherwise by rule; the numbers of every "
     "weight change places and the pushes are asked anew. *Evidence* passes every test with its whole interval, "
     "*neither* fails one, *illustration* lies between; deletion is judged by two at once, all others by words taken "
-    "out. The thresholds were calibrated on models with known pushes, shuffled pushes and random weights, of which "
-    "nothing came out as evidence."
+    "out. The thresholds were calibrated on models with known pushes, shuffled pushes and random weights; of "
+    "the last two nothing came out as evidence."
 )
 BELIEF = Figure(
     "belief",
@@ -336,7 +336,7 @@ OF_SENTENCE = Figure(
     "This sentence alone",
     of_sentence,
     _draw_own,
-    note=lambda shown: f"towards {shown.found[0].target}, {count(shown.found[0].words)} words",
+    note=lambda shown: f"towards {shown.found[0].target}, {count(shown.found[0].words)} words, as trained",
     reading=_reading_own,
     how="The same tests with 20 random orders and up to 15 pairs of words of this sentence; no interval, no verdict.",
     tables=lambda shown: {"Belief, this sentence": own_table(shown)},

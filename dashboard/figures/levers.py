@@ -114,7 +114,8 @@ def _draw(shown: Levers, look: Look) -> Component:
         "changed": shown.edits.words(),
         "said": difference(shown.trained, shown.view, _what(shown.record)) if shown.edits else "",
         "hint": f"push of each part; press one to silence it{drag}",
-        "full": f"log-odds of {shown.parts.target} lost without the part, full colour {number(top, 1)}{_key(shown)}",
+        "full": f"log-odds of {shown.parts.target} lost without the part, full colour {number(top, 1)}{_key(shown)}"
+        + (f". {shown.parts.note}" if shown.parts.note else ""),
         "brief": look.projector,
         "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "accent")},
     }
@@ -316,7 +317,9 @@ LEVERS = Figure(
     "Push of each part",
     levers,
     _draw,
-    note=lambda shown: f"towards {shown.parts.target}, as trained",
+    note=lambda shown: (
+        f"towards {shown.parts.target}, pushes as trained" + (", curves as edited" if shown.edits else "")
+    ),
     reading=lambda shown: (
         f"The number is what the log-odds of {shown.parts.target} lose when this part alone falls silent, in the "
         "model as trained."

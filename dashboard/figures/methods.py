@@ -126,7 +126,7 @@ def checks(shown: Together) -> list[str]:
     for name, reason in shown.methods.left_out.items():
         reasons.setdefault(reason, []).append(NAMES[name])
     lines += [f"No {' and no '.join(names)}: {reason}." for reason, names in reasons.items()]
-    return lines
+    return [*lines, shown.methods.note] if shown.methods.note else lines
 
 
 def _draw(shown: Together, look: Look) -> Component:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
@@ -11,9 +11,10 @@ from core.runs import beliefs, errands
 from core.runs.beliefs import BeliefFiles
 from dashboard import data, state
 from dashboard.figures.belief import ALONG, BELIEF, HOW, METHOD, OF_SENTENCE
+from dashboard.figures.figure import Figure
 from dashboard.figures.source import Source
 from dashboard.widgets.errand import watch
-from dashboard.widgets.figure import caption, heading, show_of
+from dashboard.widgets.figure import caption, heading, show, show_of
 from dashboard.widgets.messages import problem
 from dashboard.widgets.options import choose
 
@@ -37,14 +38,21 @@ def may_i_believe_it(source: Source) -> dict[str, pd.DataFrame]:
         if found is None:
             heading(BELIEF.title if isinstance(BELIEF.title, str) else "", "belief", about=HOW)
         else:
-            tables |= BELIEF.numbers(show_of(source, BELIEF))
+            tables |= _fresh(source, BELIEF)
         measured = set() if found is None else {each.method for each in found.methods}
         _measure(source, measured)
         if found is not None:
             choose(METHOD, source)
-            tables |= ALONG.numbers(show_of(source, ALONG))
+            tables |= _fresh(source, ALONG)
         tables |= _alone(source)
     return tables
+
+
+def _fresh(source: Source, figure: Figure[Any]) -> dict[str, pd.DataFrame]:
+    """Of files that a job beside the page writes: no drawing of theirs is kept."""
+    shape = figure.shape(source)
+    show(figure, shape)
+    return figure.numbers(shape)
 
 
 def _measure(source: Source, measured: set[str]) -> None:
@@ -88,7 +96,7 @@ def _alone(source: Source) -> dict[str, pd.DataFrame]:
             key="belief-alone",
             on_click=state.put,
             args=(state.TESTED, asked),
-            help="Its own numbers by every method, without a verdict; about a second",
+            help="Its own numbers by every method, without a verdict; some seconds, more for a long one",
         )
         return {}
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import NotAvailable
-from dashboard import data
+from dashboard import data, state
 from dashboard.figures.methods import AGREEMENT, EXTENT, METHODS, NAMES, READ_NEEDED, Together, named
 from dashboard.figures.source import Source
 from dashboard.figures.words import target
@@ -30,9 +30,11 @@ def side_by_side(source: Source) -> dict[str, pd.DataFrame]:
     with st.container(key="by-method"):
         choose(EXTENT, source)
         question = (source.record.run, source.text, target(source), source.edits, named(source))
+        if not _enough(question):
+            data.explained(*question).go_on()  # somebody else may have stopped it
         known = data.ask(question, PATIENCE)
         if not known.whole:
-            st.fragment(_asking, run_every=TICK if known.running else None)(known)
+            st.fragment(_asking, run_every=TICK if known.running else None)(known, question)
             return {} if known.found is None else _so_far(source, known.found)
         with st.container(key="pair-methods"):
             left, right = st.columns([6, 5], gap="large")
@@ -50,13 +52,13 @@ def _so_far(source: Source, found: Methods) -> dict[str, pd.DataFrame]:
     return METHODS.numbers(shown)
 
 
-def _asking(known: data.Explained) -> None:
+def _asking(known: data.Explained, question: data.Question) -> None:
     """Drawn again and again by itself while a thread asks, and the page with it when that is over."""
-    if known.whole:
+    if known.whole or not (known.running or _enough(question)):
         st.rerun()
     if not known.running:
         finding("Stopped", "Not every method was asked.")
-        if st.button("Go on", key="methods-on", on_click=known.go_on):
+        if st.button("Go on", key="methods-on", on_click=_go_on, args=(known,)):
             st.rerun()
         return
     method, share = known.at
@@ -64,5 +66,25 @@ def _asking(known: data.Explained) -> None:
         with st.container():
             progress(f"Asking by {NAMES[method]}", "the model reads the text again and again", share or 0.0)
         st.button(
-            "Stop", icon=":material/stop:", key="methods-stop", on_click=known.stop, help="What was found so far stays"
+            "Stop",
+            icon=":material/stop:",
+            key="methods-stop",
+            on_click=_stop,
+            args=(known, question),
+            help="What was found so far stays",
         )
+
+
+def _enough(question: data.Question) -> bool:
+    """Whether this visitor has stopped it: others, who may ask the same, have not."""
+    return bool(state.draft(state.ENOUGH, None) == question)
+
+
+def _stop(known: data.Explained, question: data.Question) -> None:
+    state.put(state.ENOUGH, question)
+    known.stop()
+
+
+def _go_on(known: data.Explained) -> None:
+    state.put(state.ENOUGH, None)
+    known.go_on()

@@ -10,7 +10,7 @@ from core.models.trace import Intervention
 from core.numbers import signed
 from core.runs.load import load_run
 from core.runs.store import RunStore
-from dashboard import data
+from dashboard import data, state
 from dashboard.figures.edits import UNCHANGED
 from dashboard.figures.methods import NAMES, QUICK_METHODS
 
@@ -93,10 +93,20 @@ def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatc
     known = data.explained("finished", text, "positive", UNCHANGED, QUICK_METHODS)
     known.found = list(load_run(RunStore(runs), "finished").side_by_side(text, "positive", named=QUICK_METHODS))[1]
     known.stop()
+    app.session_state[state.ENOUGH] = ("finished", text, "positive", UNCHANGED, QUICK_METHODS)
     opened(app, text=text)
     (words,) = (each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
     assert names(words) == ["deletion", "attention"] and "Not every method was asked" in markup(app)
     next(button for button in app.button if button.key == "methods-on").click().run()
+    words = next(each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
+    assert names(words) == [NAMES[name] for name in QUICK_METHODS]
+
+
+def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs, monkeypatch):
+    text = "good and slow, dull film"
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
+    data.explained("finished", text, "positive", UNCHANGED, QUICK_METHODS).stop()
+    opened(app, text=text)
     words = next(each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
     assert names(words) == [NAMES[name] for name in QUICK_METHODS]
 

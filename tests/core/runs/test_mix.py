@@ -254,3 +254,12 @@ def test_pushes_are_of_the_mixture_and_gradients_of_the_network_in_it(trained):
     added, complete = sum(word.push for word in integrated.words), integrated.completeness
     assert added - complete.error == pytest.approx(whole - complete.at_reference, abs=1e-4)
     assert integrated.note.endswith("integrated is of the network alone, deletion and shapley of both.")
+
+
+def test_a_donor_has_the_log_odds_that_it_has_by_itself(trained):
+    loaded, donor = load_run(trained, "mixed"), TEXT.replace("word2", "word3")
+    p = loaded.predict([TEXT, donor]).probabilities[:, 1].astype(float)
+    own, other = np.log(p / (1 - p))
+    found = loaded.patch(TEXT, donor, "good")
+    assert (found.log_odds, found.donor_log_odds) == pytest.approx((own, other), abs=1e-4)
+    assert found.note == "TF-IDF is mixed into the answer: its part stays that of the first text."

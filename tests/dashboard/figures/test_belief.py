@@ -141,7 +141,7 @@ def test_a_sentence_has_numbers_and_no_verdict():
     assert said == "Numbers of this sentence alone: they are no verdict. Said otherwise by frame."
     assert (
         not {"evidence", "illustration", "neither"} & set(said.split())
-        and OF_SENTENCE.note(shape) == "towards yes, 5 words"
+        and OF_SENTENCE.note(shape) == "towards yes, 5 words, as trained"
     )
     short = Own("deletion", "yes", 2, dict.fromkeys(own.tests), ())
     with pytest.raises(NotAvailable, match="fewer than three words"):
