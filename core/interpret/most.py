@@ -1,6 +1,6 @@
 """Most read against most needed: one definition of both, for a sentence and for many.
 
-Most read is the word that receives most attention in the last layer, mean over heads and readers (the method
+Most read is the word that receives most attention in the last layer, by size, mean over heads and readers (the method
 `attention`); most needed the one whose deletion moves the log-odds most, to either side (the method `deletion`).
 """
 

@@ -179,6 +179,6 @@ def _append(x: Tensor, columns: list[Tensor]) -> Tensor:
 
 
 def _token_mean(x: Tensor, keep: Tensor) -> Tensor:
-    """x (B, H, L, dv) → (B, H, 1, dv): the mean over the real tokens of each text, 0 where there are none."""
+    """x (B, H, L, dv) → (B, H, 1, dv): the mean over what is read of each text, 0 where that is nothing."""
     weight = keep.to(x.dtype)[:, None, :, None]
     return (x * weight).sum(2, keepdim=True) / weight.sum(2, keepdim=True).clamp(min=1)

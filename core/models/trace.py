@@ -142,8 +142,8 @@ class Intervention:
     maps_off: frozenset[tuple[int, int, int]] = frozenset()
     """(layer, head, component): this component's coefficient is 0 in this head."""
     heads_mean: frozenset[tuple[int, int]] = frozenset()
-    """(layer, head): at every token the mean of what this head says over the tokens of the text. What is off as well
-    stays off; so with the next two."""
+    """(layer, head): at every token the mean of what this head says over the tokens that are read, a class token and
+    padding that is read as text among them. What is off as well stays off; so with the next two."""
     components_mean: frozenset[tuple[int, int]] = frozenset()
     """(layer, component): the same of a component."""
     maps_mean: frozenset[tuple[int, int, int]] = frozenset()
