@@ -290,9 +290,9 @@ class Run:
         self,
         *,
         split: str = "",
-        where: Sequence[str] = (),
+        where: Sequence[str] | str = (),
         tags: bool = False,
-        against: Sequence[str | Run] = (),
+        against: Sequence[str | Run] | str | Run = (),
         label_errors: bool = False,
         csv: str | Path | None = None,
         on_progress: Callable[[str, float | None], None] | None = None,
@@ -316,7 +316,8 @@ class Run:
         Raises:
             InputError: There is no such split, or a clause is not understood; the message says what there is.
         """
-        own: dict[str, Any] = {"tags": tags, "against": list(map(_name, against)), "on_progress": on_progress}
+        runs = [against] if isinstance(against, str | Run) else against
+        own: dict[str, Any] = {"tags": tags, "against": list(map(_name, runs)), "on_progress": on_progress}
         own |= {"label_errors": label_errors}
         return verbs.errors(self.name, split=split, where=where, csv=_path(csv), store=self.store, **own)
 
@@ -627,7 +628,8 @@ class Run:
     def distance(
         self,
         text: str,
-        *others: str | Run,
+        *,
+        against: Sequence[str | Run] = (),
         insert: str = "",
         most: int | None = None,
         target: str = "",
@@ -637,7 +639,7 @@ class Run:
         Args:
             text: A sentence with {} where words are put in and, where it is to be read without its negation too, the
                 negation in brackets: `"The film was [not] {} good."`; or the name of one of ours, `"not good"`.
-            others: Runs that read the same.
+            against: Further runs that read the same.
             insert: What is put in, one word at a time, or with | between pieces a piece at a time; empty: phrases
                 without a polarity.
             most: Pieces at most.
@@ -650,9 +652,14 @@ class Run:
         Raises:
             InputError: There is no such class or place, or nothing to put in.
         """
-        against = [_name(each) for each in others]
-        given: dict[str, Any] = {"insert": insert, "most": most, "target": target, "store": self.store}
-        return verbs.distance(self.name, text, against=against, **given)
+        given: dict[str, Any] = {
+            "against": list(map(_name, against)),
+            "insert": insert,
+            "most": most,
+            "target": target,
+            "store": self.store,
+        }
+        return verbs.distance(self.name, text, **given)
 
     def figure(
         self,

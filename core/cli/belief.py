@@ -75,6 +75,8 @@ def _interval(number: dict[str, Any]) -> str:
 
 def _show_text(result: dict[str, Any]) -> None:
     first, *_ = result["methods"]
+    if result["note"]:
+        say(result["note"])
     edits = ", ".join(sorted({edit for each in result["methods"] for edit in each["edits"]}))
     say(f"{plural(first['words'], 'word')}, pushed towards {first['target']}; it says nothing of other sentences")
     say(f"said otherwise by: {edits or 'nothing that the model reads differently'}")

@@ -62,7 +62,9 @@ def read(texts: Sequence[str], table: Table) -> tuple[Clause, ...]:
         InputError: one is not understood, or names a column, class or number that there is not; the message says what
             there is.
     """
-    return tuple(_read(text.strip(), table) for text in texts)
+    # A lone surrogate, which a shell makes of a byte that is no UTF-8, is in no text of a table.
+    whole = (text.encode("utf-8", "replace").decode() for text in texts)
+    return tuple(_read(text.strip(), table) for text in whole)
 
 
 def rows(clauses: Sequence[Clause], table: Table, tags: Tags | None = None) -> np.ndarray:

@@ -88,13 +88,15 @@ def lambda_curves(
         unmixed: TF-IDF is taken out of the answer.
 
     Raises:
-        InputError: no such class, or a model without λ.
+        InputError: no such class, a model without λ, or a text without a word that it reads.
     """
     model = reader.model
     if not isinstance(model, EncoderClassifier) or "lambda" not in model.provides:
         raise InputError("this model has no λ: nothing is added to its first map, or it has no maps")
     reader.check(target)
     said, encoding = reader.predict([text]), reader.tokenizer.encode(text)
+    if not encoding.tokens:
+        raise InputError("there is no word in this text that the model reads, so no λ weighs anything")
     place = reader.place(target, said)
     batch, function = Batch.of(one_text(encoding)), reader.function(place, said)
     own = learned(reader.inspect(text), model.subtracts)

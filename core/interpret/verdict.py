@@ -53,6 +53,8 @@ thresholds lie about halfway between the first two columns; of the control, betw
 does not look at the weights. A model of random weights is explained as exactly as any other. What it does not have is
 right answers, so that explanations of it are illustrations at most.
 """
+FEW = 30
+"""Sentences: the interval of fewer may have no width at all."""
 DELETES = "deletion"
 """Words taken out are its own doing: it is asked about two at once in their place, and the other methods are not."""
 
@@ -85,7 +87,7 @@ def judge(method: str, found: Mapping[str, Number | None]) -> Verdict:
 
 def outcome(threshold: Threshold, number: Number | None) -> Outcome:
     """How an interval lies to a threshold."""
-    if number is None:
+    if number is None or number.n < FEW:
         return "not measured"
     sign, worst = (-1, number.high) if threshold.small else (1, number.low)
     if sign * (worst - threshold.evidence) >= 0:

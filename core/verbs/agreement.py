@@ -24,9 +24,9 @@ def agreement(
 ) -> dict[str, Any]:
     """How often the most read word is the most needed one, and how far methods agree with deletion in rank.
 
-    Most read: the word that receives most attention in the last layer, by size, mean over heads and readers. Most needed: the
-    word whose deletion moves the log-odds of the predicted class most. Of several that differ by rounding alone the
-    first counts; texts of fewer than two words are left out, of more than 300 the first 300 are compared.
+    Most read: the word that receives most attention in the last layer, by size, mean over heads and readers. Most
+    needed: the word whose deletion moves the log-odds of the predicted class most. Of several that differ by rounding
+    alone the first counts; texts of fewer than two words are left out, of more than 300 the first 300 are compared.
 
     Args:
         run: its name.

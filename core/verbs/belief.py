@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from core.exceptions import RunDamaged
+from core.exceptions import InputError, RunDamaged
+from core.numbers import count
 from core.runs import beliefs
 from core.runs.store import RunStore
 from core.verbs.prediction import OnProgress
@@ -50,7 +51,7 @@ def believe(
         (of more than sixty); `answers` (kappa): `value`, `low`, `high`, `n`, `outcome`; `methods`: `method`, `verdict`,
         `tests` (by name the same five), `areas`, `control`, `curves` (mean probability of the answer at eleven shares
         of the words), `agreement`; `thresholds`. Of a text: `run`, `text`, `methods`: `method`, `target`, `words`,
-        `tests`, `edits`, `completeness` (the error of integrated gradients).
+        `tests`, `edits`, `completeness` (the error of integrated gradients); `note`.
 
     Raises:
         InputError: no such run, method or class, a method for another kind of model, a limit that cannot be, no
@@ -60,6 +61,8 @@ def believe(
     from core.interpret.explain import check, methods
     from core.models.provides import provides
 
+    if target and text is None:
+        raise InputError("--target is of a text: give one, or leave --target out")
     store = store or RunStore()
     has = provides(store.read(run).config.model)
     if method:
@@ -70,15 +73,20 @@ def believe(
 
 
 def _of_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...], target: str) -> dict[str, Any]:
-    from core.interpret.belief import of_sentence
+    from core.interpret.belief import MOST, of_sentence
     from core.runs.load import load_run
+    from core.text.typed import typed_words
 
-    reader = load_run(store, run).reader()
+    reader, words = load_run(store, run).reader(), len(typed_words(text))
+    notes = reader.notes(text, reader.tokenizer.encode(text))
+    if words > MOST:
+        notes.append(f"Tested are the first {MOST} of {count(words)} words.")
     found = [of_sentence(reader, text, each, target) for each in methods]
     return {
         "run": run,
         "text": text,
         "methods": [{**dataclasses.asdict(each), "edits": list(each.edits)} for each in found],
+        "note": " ".join(notes),
     }
 
 

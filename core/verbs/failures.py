@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.atomic import write_text
 from core.cells import csv_text
-from core.exceptions import InputError, NotAvailable
+from core.exceptions import InputError, NotAvailable, StorageError
 from core.runs.store import RunStore
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ def errors(
     run: str,
     *,
     split: str = "",
-    where: Sequence[str] = (),
+    where: Sequence[str] | str = (),
     tags: bool = False,
-    against: Sequence[str] = (),
+    against: Sequence[str] | str = (),
     label_errors: bool = False,
     csv: Path | None = None,
     store: RunStore | None = None,
@@ -34,8 +34,8 @@ def errors(
     Args:
         run: An evaluated run.
         split: Empty: test, or the last that was evaluated.
-        where: Clauses of which all must hold (`core.failures.rules`): `["truth=negative", "margin<0.2"]`; empty: what
-            is wrong. `["all"]` is every row.
+        where: A clause, or clauses of which all must hold (`core.failures.rules`): `["truth=negative", "margin<0.2"]`;
+            empty: what is wrong. `"all"` is every row.
         tags: What can be said of a text without reading it (`core.failures.tags`): how likely an error is with each
             and without; and what marks the selection. What takes long is kept in the cache of the machine.
         against: Further runs on the same rows, for the tags of those that disagree; seeds of the same model apart.
@@ -76,6 +76,9 @@ def errors(
     from core.failures.tags import Tagged
 
     store = store or RunStore()
+    where, against = ([each] if isinstance(each, str) else each for each in (where, against))
+    for other in against:
+        store.read(other)  # before anything is done: tags ask them when they are first wanted
     table = read_table(store, run, split)
     heard = {"tell": on_progress} if on_progress else {}
     tagged = Tagged(store, table, against, **heard)
@@ -101,7 +104,10 @@ def _label_errors(table: Table, on_progress: Callable[[str, float | None], None]
 
 def _write(file: Path, frame: pd.DataFrame) -> None:
     """A table for other programs; nothing in it is computed by a spreadsheet."""
-    path = file.expanduser()
-    if not path.parent.is_dir() or path.is_dir():
-        raise InputError(f"--csv {file}: cannot be written: no such folder, or a folder itself")
-    write_text(path, csv_text(frame))
+    try:
+        path = file.expanduser().resolve()  # behind a link: the file, not the link, is replaced
+        if not path.parent.is_dir() or (path.exists() and not path.is_file()):
+            raise InputError(f"--csv {file!s:.200}: cannot be written: no such folder, or not a file")
+        write_text(path, csv_text(frame))
+    except (OSError, RuntimeError, ValueError, StorageError) as error:
+        raise InputError(f"--csv {str(file)!r:.200}: cannot be written; choose another file") from error

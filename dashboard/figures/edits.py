@@ -173,7 +173,8 @@ class Editable:
             text: The link's `edit`.
             levers: By what a part begins with (`h1.2`, `l2c1`): the whole part, or None to leave it as trained.
         """
-        kept = [part for part in text.split(",") if part.partition(":")[0] not in levers]
+        link = self.read(text)[0].encode()  # one written by hand may say the same otherwise
+        kept = [part for part in link.split(",") if part.partition(":")[0] not in levers]
         return self.read(",".join([*kept, *filter(None, levers.values())]))[0]
 
     def _add(self, edits: Edits, part: str) -> Edits | None:

@@ -85,7 +85,7 @@ def towards(source: Source, record: RunRecord) -> dict[str, str]:
 
 
 def two_readings(first: Source, second: Source, place: str) -> dict[str, pd.DataFrame]:
-    """Answers, words and combined maps side by side, the maps on one scale, with their differences; gives the tables of these.
+    """Answers, words and combined maps side by side, the maps on one scale; gives the tables of their differences.
 
     Args:
         first: This one.

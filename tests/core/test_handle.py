@@ -79,7 +79,7 @@ def test_an_explanation_is_that_of_the_command(chosen):
     assert [word["word"] for word in found["words"]] == TEXT.split() and found["run"] == chosen.name
     assert chosen.flip(TEXT, readings=50) == verbs.flip(chosen.name, TEXT, readings=50, store=chosen.store)
     template = "it was [not] {} good"
-    assert chosen.distance(template, chosen, insert="so so") == verbs.distance(
+    assert chosen.distance(template, against=[chosen], insert="so so") == verbs.distance(
         chosen.name, template, insert="so so", store=chosen.store
     )
     assert chosen.lambdas(TEXT) == verbs.lambdas(chosen.name, TEXT, store=chosen.store)

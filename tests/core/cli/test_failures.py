@@ -130,6 +130,10 @@ def test_labels_are_not_doubted_where_the_data_are_gone(cli):
         (("three", "--split", "train"), "no predictions of a split 'train'; it has test"),
         (("three", "--where", "colour=red"), "Names: truth, said, margin"),
         (("three", "--csv", "no/such/x.csv"), "cannot be written"),
+        (("three", "--csv", f"{'x' * 300}.csv"), "cannot be written"),
+        (("three", "--csv", "~nosuchuser/x.csv"), "cannot be written"),
+        (("three", "--csv", "/dev/null"), "not a file"),
+        (("three", "--against", "nosuch"), "nosuch"),
         (("three", "--where", "tag=irony"), "tag 'irony': there is none; the tags are negation"),
         (("three", "--tags", "--against", "twenty"), "cannot be compared"),
     ],
@@ -137,6 +141,16 @@ def test_labels_are_not_doubted_where_the_data_are_gone(cli):
 def test_what_cannot_be_asked_is_refused_with_2(cli, arguments, said):
     code, out, err = cli("errors", *arguments)
     assert (code, out) == (2, "") and said in " ".join(err.split())
+
+
+def test_a_byte_that_is_no_letter_is_in_no_text(cli):
+    assert cli("errors", "three", "--where", "text~\udcff", "--json")[0] == 0
+
+
+def test_one_clause_needs_no_list_in_python(place):
+    run = Run("three", RunStore(place / "runs"))
+    assert run.errors(where="all")["selected"]["n"] == 40
+    assert run.errors(where="wrong", against="none")["selected"]["n"] == 3
 
 
 def test_a_starter_run_keeps_the_own_columns_of_the_corpus(cli, monkeypatch):

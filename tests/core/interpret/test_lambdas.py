@@ -165,3 +165,9 @@ def test_a_run_knows_where_its_lambdas_started_and_eight_threads_at_once_get_wha
         visits = [pool.submit(loaded.inspect, TEXT) for _ in range(20)]
     assert all(each.result() == alone for each in answers)
     assert all(each.result().probabilities == view.probabilities for each in visits)
+
+
+def test_a_text_without_a_word_is_refused():
+    loaded = load_run(RunStore(TRAINED), "starter-ndt-pm1-n2")
+    with pytest.raises(InputError, match="no word in this text that the model reads"):
+        loaded.lambdas(" ")

@@ -11,7 +11,7 @@ from toys import labelled, opinions, sentences, toy
 from core.interpret.belief import Labelled, measure
 from core.interpret.believed import Number
 from core.interpret.trials import Trials
-from core.interpret.verdict import THRESHOLDS, asked, judge, outcome
+from core.interpret.verdict import FEW, THRESHOLDS, asked, judge, outcome
 from core.runs.judged import Wanted, judged
 from core.runs.load import load_run
 from core.runs.store import RunStore
@@ -86,23 +86,24 @@ def test_a_method_that_does_not_look_at_the_weights_is_neither(known, monkeypatc
     [(0.71, 0.8, "passed"), (0.6, 0.8, "between"), (0.56, 0.9, "between"), (0.5, 0.9, "failed"), (0.1, 0.2, "failed")],
 )
 def test_the_whole_interval_has_to_lie_on_the_good_side(low, high, said):
-    found = Number((low + high) / 2, low, high, 9)
+    found = Number((low + high) / 2, low, high, 90)
     assert outcome(THRESHOLDS["insertion"], found) == outcome(THRESHOLDS["deletion"], found) == said
-    assert outcome(THRESHOLDS["pairs"], Number(0, -1, 0.1, 9)) == "between", "of these no value speaks against"
+    assert outcome(THRESHOLDS["insertion"], Number(1, 1, 1, FEW - 1)) == "not measured"
+    assert outcome(THRESHOLDS["pairs"], Number(0, -1, 0.1, 90)) == "between", "of these no value speaks against"
 
 
 @pytest.mark.parametrize(("high", "said"), [(0.49, "passed"), (0.6, "between"), (0.8, "failed")])
 def test_of_the_control_small_is_good(high, said):
-    assert outcome(THRESHOLDS["control"], Number(0.3, 0.0, high, 9)) == said
+    assert outcome(THRESHOLDS["control"], Number(0.3, 0.0, high, 90)) == said
 
 
 def test_deletion_is_never_judged_by_deletion_and_what_is_not_measured_is_not_passed():
-    good = Number(0.9, 0.8, 1.0, 9)
-    all_ = dict.fromkeys(THRESHOLDS, good) | {"control": Number(0.1, 0.0, 0.2, 9)}
-    bad = all_ | {"deletion": Number(0.1, 0.0, 0.2, 9)}
+    good = Number(0.9, 0.8, 1.0, 90)
+    all_ = dict.fromkeys(THRESHOLDS, good) | {"control": Number(0.1, 0.0, 0.2, 90)}
+    bad = all_ | {"deletion": Number(0.1, 0.0, 0.2, 90)}
     assert judge("deletion", bad).verdict == "evidence" and "deletion" not in judge("deletion", bad).outcomes
     assert judge("gradient", bad).verdict == "neither" and "pairs" not in judge("gradient", bad).outcomes
-    assert judge("gradient", all_ | {"pairs": Number(0.0, 0.0, 0.1, 9)}).verdict == "evidence"
+    assert judge("gradient", all_ | {"pairs": Number(0.0, 0.0, 0.1, 90)}).verdict == "evidence"
     for method in ("deletion", "gradient"):
         for name in asked(method):
             left = {test: number for test, number in all_.items() if test != name}

@@ -115,6 +115,7 @@ def test_a_lever_replaces_its_own_part_of_the_link_and_none_other():
     assert edits.encode() == "l2c1:0.9,h1.2,c2.2,m1.2.0"
     assert PARTS.moved(edits.encode(), dict.fromkeys(("l2c1", "h1.2", "c2.2", "m1.2.0"))) == UNCHANGED
     assert PARTS.moved("h1.2", {"h1.1": "h1.1<b>", "s": "s:2"}) == Edits(heads_off=((0, 1),))
+    assert PARTS.moved("h1.1, h01.2", {"h1.2": None}) == Edits(heads_off=((0, 0),)), "as written by hand"
     assert not UNCHANGED
     assert SOME
 
