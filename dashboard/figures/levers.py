@@ -85,8 +85,9 @@ class _Painter:
     target: str
     digits: int
 
-    def cell(self, parts: Sequence[str], name: str, push: float, off: bool, silent: Sequence[str] = ()) -> Cells:
+    def cell(self, parts: Sequence[str], name: str, part: Part, off: bool, silent: Sequence[str] = ()) -> Cells:
         """A part: `parts` are what the link calls it, `silent` what it says when it is, if that is more."""
+        push = part.zero
         plain = abs(push) < 0.5 / 10**self.digits
         scale = self.towards if push >= 0 else self.away or self.towards
         colour = scale[min(STEPS, round(STEPS * abs(push) / self.top))]
@@ -97,7 +98,8 @@ class _Painter:
             "ink": readable(self.tokens, colour),
             "away": push < 0 and not self.away and colour != self.tokens.paper,
             "off": off,
-            "about": f"silence {name}, push {signed(push, 3)} towards {self.target}",
+            "about": f"silence {name}, push {signed(push, 3)} towards {self.target}, against its mean "
+            f"{signed(part.mean, 3)}",
         }
 
 
@@ -114,8 +116,7 @@ def _draw(shown: Levers, look: Look) -> Component:
         "changed": shown.edits.words(),
         "said": difference(shown.trained, shown.view, _what(shown.record)) if shown.edits else "",
         "hint": f"push of each part; press one to silence it{drag}",
-        "full": f"log-odds of {shown.parts.target} lost without the part, full colour {number(top, 1)}{_key(shown)}"
-        + (f". {shown.parts.note}" if shown.parts.note else ""),
+        "full": _legend(shown, top),
         "brief": look.projector,
         "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "accent")},
     }
@@ -128,6 +129,18 @@ def _key(shown: Levers) -> str:
         return ""
     start = ", box start" if any(curve.start is not None for curve in shown.curves.curves) else ""
     return f"; curves: P({shown.parts.target}) from 0 to 1, dot now, long tick learned{start}, short tick zero"
+
+
+def _legend(shown: Levers, top: float) -> str:
+    scale = f"log-odds of {shown.parts.target} lost without the part, full colour {number(top, 1)}{_key(shown)}"
+    return ". ".join(filter(None, (scale, _lexical(shown), shown.parts.note)))
+
+
+def _lexical(shown: Levers) -> str:
+    """What the term of a lexicon pushes in each layer that has one; its lever is one for all of them."""
+    terms = [part for part in shown.parts.parts if part.kind == "lexical"]
+    pushes = ", ".join(f"layer {part.layer + 1} {signed(part.zero)}" for part in terms)
+    return f"Push of the lexicon’s term: {pushes}" if pushes else ""
 
 
 def _what(record: RunRecord) -> str:
@@ -165,11 +178,11 @@ def _heads(shown: Levers, paint: _Painter, at: int) -> Iterator[Cells]:
     for head in range(shown.allowed.heads):
         if part := _find(parts, "head", layer=at, head=head):
             key = f"h{at + 1}.{head + 1}"
-            yield paint.cell([key], f"head {head + 1} of layer {at + 1}", part.zero, (at, head) in off)
+            yield paint.cell([key], f"head {head + 1} of layer {at + 1}", part, (at, head) in off)
     if part := _find(parts, "layer", layer=at):
         keys = [f"h{at + 1}.{head + 1}" for head in range(shown.allowed.heads)]
         silent = all((at, head) in off for head in range(shown.allowed.heads))
-        yield paint.cell(keys, f"all heads of layer {at + 1}", part.zero, silent)
+        yield paint.cell(keys, f"all heads of layer {at + 1}", part, silent)
 
 
 def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
@@ -182,7 +195,7 @@ def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Ite
             paint.cell(
                 [f"m{at + 1}.{head + 1}.{i}"],
                 f"{name} of head {head + 1} of layer {at + 1}",
-                part.zero,
+                part,
                 (at, head, i) in edits.maps_off,
             )
             for i, name in enumerate(names)
@@ -190,7 +203,7 @@ def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Ite
         ]
         yield {"label": f"head {head + 1}", "of": at + 1, "cells": [*cells, whole[head]]}
     cells = [
-        paint.cell([f"c{at + 1}.{i}"], f"{name} of layer {at + 1}", part.zero, (at, i) in edits.components_off)
+        paint.cell([f"c{at + 1}.{i}"], f"{name} of layer {at + 1}", part, (at, i) in edits.components_off)
         for i, name in enumerate(names)
         if (part := _find(parts, "component", layer=at, component=i))
     ]
@@ -263,9 +276,7 @@ def _gates(shown: Levers, paint: _Painter) -> Cells:
             if part := _find(gates, "gate", layer=at, token=token):
                 key = f"g{at + 1}.{token + 1}"
                 closed = shown.edits.gate(at, token) == 0
-                cells.append(
-                    paint.cell([key], f"the gate of {word} in layer {at + 1}", part.zero, closed, [f"{key}:0"])
-                )
+                cells.append(paint.cell([key], f"the gate of {word} in layer {at + 1}", part, closed, [f"{key}:0"]))
         rows.append({"label": f"layer {at + 1}", "of": at + 1, "cells": cells})
         if at == shown.layer:
             rows.append({"label": "gate", "gates": [_gate(shown, *each) for each in zip(tokens, words, strict=True)]})

@@ -117,7 +117,7 @@ def sentences(browser: Browser, address: str, run: str, repeats: int) -> None:
     page.goto(f"{address}/sentence?run={run}")
     page.get_by_role("button", name="head 1").wait_for(timeout=60_000)
     settle(page)
-    field, times = page.get_by_role("textbox", name="Sentence"), []
+    field, times = page.get_by_role("textbox", name="Sentence", exact=True), []
     for number in range(repeats + 1):
         word = f"ending{number}"
         watch(page, "keydown", WORD.format(word))

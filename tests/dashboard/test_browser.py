@@ -50,7 +50,7 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
     page.get_by_role("link", name="Performance").click()
     expect(page.get_by_role("heading", name="Confusion matrix")).to_be_visible(timeout=30_000)
     page.get_by_role("link", name="Sentence").click()
-    text = page.get_by_role("textbox", name="Sentence")
+    text = page.get_by_role("textbox", name="Sentence", exact=True)
     text.fill("<b>good</b> but dull")
     text.press("Enter")
     expect(page.get_by_role("list", name="words with their push")).to_contain_text("dull", timeout=30_000)

@@ -47,7 +47,7 @@ def outlines(page: Page) -> int:
 def read_on_the_sentence_page(page: Page) -> str:
     """The text that the Sentence page shows, which must be in its link too."""
     page.wait_for_url(re.compile(r"/sentence\?"))
-    field = page.get_by_role("textbox", name="Sentence")
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
     expect(field).to_be_visible(timeout=60_000)
     settle(page)
     text = field.input_value()

@@ -48,19 +48,19 @@ def test_arrows_walk_through_the_stages_and_the_link_follows(browser, server):
 def test_the_sentence_goes_along_from_page_to_page(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=finished&text=so+good")
-    page.get_by_role("textbox", name="Sentence").wait_for(timeout=60_000)
+    page.get_by_role("textbox", name="Sentence", exact=True).wait_for(timeout=60_000)
     settle(page)
     page.wait_for_timeout(500)
     page.get_by_role("link", name="Steps", exact=True).click()
     page.locator(".steps table").first.wait_for(timeout=30_000)
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("so good")
+    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("so good")
     settle(page)
     assert "text=so+good" in page.url
-    page.get_by_role("textbox", name="Sentence").fill("so bad")
+    page.get_by_role("textbox", name="Sentence", exact=True).fill("so bad")
     page.wait_for_function("location.search.includes('so+bad')", timeout=30_000)
     page.get_by_role("link", name="Sentence", exact=True).click()
     page.get_by_role("heading", level=1, name="Sentence").wait_for(timeout=30_000)
-    expect(page.get_by_role("textbox", name="Sentence")).to_have_value("so bad")
+    expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("so bad")
     assert complaints == []
 
 
@@ -73,7 +73,7 @@ def test_a_sentence_or_head_that_changes_leaves_the_stage_open(browser, server):
     page.wait_for_function("location.search.includes('head=2')", timeout=30_000)
     settle(page)
     assert current(page) == "Combine"
-    field = page.get_by_role("textbox", name="Sentence")
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
     field.fill("")
     page.get_by_text("There are no steps to show").wait_for(timeout=30_000)
     field.fill("so good")
@@ -84,7 +84,7 @@ def test_a_sentence_or_head_that_changes_leaves_the_stage_open(browser, server):
 
 def test_arrows_do_nothing_while_a_text_field_or_a_choice_has_the_focus(browser, server):
     page, complaints = at(browser, server, more="&stage=softmax")
-    page.get_by_role("textbox", name="Sentence").click()
+    page.get_by_role("textbox", name="Sentence", exact=True).click()
     page.keyboard.press("ArrowRight")
     assert current(page) == "Softmax"
     page.get_by_role("radio", name="1", exact=True).first.focus()

@@ -80,14 +80,21 @@ def test_a_lambda_of_the_link_changes_the_answer_as_the_core_says(app, runs):
 
 def test_every_lever_has_the_push_of_its_part_and_knows_whether_it_is_silent(app, runs):
     found = load_run(RunStore(runs), "finished").parts(TEXT, "positive")
-    pushes = {(part.kind, part.layer, part.head, part.component): part.zero for part in found.parts}
+    told = {
+        (
+            part.kind,
+            part.layer,
+            part.head,
+            part.component,
+        ): f"push {signed(part.zero, 3)} towards positive, against its mean {signed(part.mean, 3)}"
+        for part in found.parts
+    }
     board = levers(opened(app, edit="h1.2,c2.1,m1.1.2"))
     own = cells(board)
-    push = signed(pushes["head", 0, 1, None], 3)
-    assert own["h1.2"]["about"] == f"silence head 2 of layer 1, push {push} towards positive"
-    assert own["m2.1.1"]["about"].endswith(f"push {signed(pushes['map', 1, 0, 1], 3)} towards positive")
-    assert own["c1.0"]["about"].endswith(f"push {signed(pushes['component', 0, None, 0], 3)} towards positive")
-    assert own["h2.1,h2.2"]["about"].endswith(f"push {signed(pushes['layer', 1, None, None], 3)} towards positive")
+    assert own["h1.2"]["about"] == f"silence head 2 of layer 1, {told['head', 0, 1, None]}"
+    assert own["m2.1.1"]["about"].endswith(told["map", 1, 0, 1])
+    assert own["c1.0"]["about"].endswith(told["component", 0, None, 0])
+    assert own["h2.1,h2.2"]["about"].endswith(told["layer", 1, None, None])
     assert {key for key, cell in own.items() if cell["off"]} == {"h1.2", "c2.1", "m1.1.2"}
     off = {"heads_off": {(0, 1)}, "components_off": {(1, 1)}, "maps_off": {(0, 0, 2)}}
     changed = said(asked(runs, **{kind: frozenset(places) for kind, places in off.items()}))

@@ -90,7 +90,7 @@ def test_undo_from_the_keyboard_while_typing(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=finished&text=good+film")
     settle(page)
-    field = page.get_by_role("textbox", name="Sentence")
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
     field.fill("bad film")
     field.press("Enter")
     expect(page.locator(".st-key-tried button")).to_have_count(2)

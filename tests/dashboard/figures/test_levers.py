@@ -64,7 +64,7 @@ def test_of_several_components_each_head_has_its_maps_and_each_lambda_its_slider
 
 
 def test_a_gate_is_closed_by_its_cell_and_a_lexicon_has_a_slider():
-    parts = [*PLAIN, Part("gate", 0, token=1, zero=0.3), Part("lexical", 0, zero=0.1)]
+    parts = [*PLAIN, Part("gate", 0, token=1, zero=0.3, mean=-0.2), Part("lexical", 0, zero=0.1)]
     can = Editable(1, 2, 1, 0, 1, gated=2, lexical=True)
     tokens, edits = ("[CLS]", "<b>outstanding"), Edits(gates=((0, 1, 0.0),), lexical=0.5)
     closed = shown(parts, can, edits=edits, tokens=tokens, gates=[[1.0, 0.625]])
@@ -76,6 +76,8 @@ def test_a_gate_is_closed_by_its_cell_and_a_lexicon_has_a_slider():
     assert (gate["part"], gate["low"], gate["high"], gate["moved"]) == ("g1.2", 0.0, 1.0, True)
     assert gate["learned"] == gate["value"] == 0.62 and "<b>outstanding in layer 1" in gate["about"]
     assert cell["parts"] == {"g1.2": "g1.2:0"} and cell["off"]
+    assert cell["about"].endswith("push +0.300 towards positive, against its mean −0.200")
+    assert "Push of the lexicon’s term: layer 1 +0.10" in data["full"]
     (strength,) = data["alone"]
     assert (strength["part"], strength["value"], strength["learned"], strength["moved"]) == ("s", 0.5, 1.0, True)
 
