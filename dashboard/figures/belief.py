@@ -303,6 +303,8 @@ def of_sentence(source: Source) -> OfSentence:
     Raises:
         NotAvailable: it has fewer.
     """
+    if not source.text.strip():
+        raise NotAvailable("a sentence is needed: --text")
     found = source.reader.own_belief(source.record.run, source.text)
     if not any(value is not None for each in found for value in each.tests.values()):
         raise NotAvailable("a text of fewer than three words has no order to be tested")

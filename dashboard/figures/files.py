@@ -188,9 +188,12 @@ class Files:
 
     def belief(self, record: RunRecord) -> Belief | None:
         """How far the explanations of a run can be believed; None: it was not measured, or cannot be read."""
-        from core.interpret.explain import methods  # torch
-
         with contextlib.suppress(RunDamaged):
+            folders = self.store.path(record.run) / beliefs.FOLDER, beliefs.files(self.store, record.run).folder
+            if not any(folder.is_dir() for folder in folders):
+                return None
+            from core.interpret.explain import methods  # torch
+
             return beliefs.kept(self.store, record.run, methods(provides(record.config.model)))
         return None
 

@@ -104,8 +104,9 @@ def target(source: Source) -> str:
 
 def words(source: Source) -> Words:
     """Of a text of which the model knows a word; raises `NotAvailable` of any other."""
-    record, about = source.record, (source.record.run, source.text, target(source))
-    view, pushed = source.view, source.reader.pushed(*about, source.edits)
+    record, view = source.record, source.view
+    about = (record.run, source.text, target(source))
+    pushed = source.reader.pushed(*about, source.edits)
     before = source.reader.pushed(*about).found.pushes if source.edits else None
     row, read, setting = chosen_map(source), None, ""
     if row is not None:

@@ -95,7 +95,7 @@ def test_the_sentence_is_answered_rightly_and_every_lever_moves_the_answer():
     moved = [positive(lambdas=((last, 1, value),)) for value in (0.0, 1.0)]
     assert max(moved) - min(moved) > 0.05
     heads = first.config.model.attention.heads
-    assert min(positive(heads_off=((0, head),)) for head in range(heads)) < 0.85
+    assert min(positive(heads_off=frozenset({(0, head)})) for head in range(heads)) < 0.85
 
 
 def test_the_picker_and_the_overview_offer_the_same_run(app):
