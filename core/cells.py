@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,8 +17,14 @@ def no_formula(cell: T) -> T | str:
     """The cell, with an apostrophe before a text that a spreadsheet would compute.
 
     Spreadsheets pass over blanks and line breaks before the sign, and some read the wide signs of East Asian text too.
+    A text that has the apostrophe already gets another, so that `unguarded` gives every text back.
     """
-    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell
+    return f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell.lstrip("'")) else cell
+
+
+def unguarded(cell: str) -> str:
+    """The text that `no_formula` was given."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell.lstrip("'")) else cell
 
 
 def decimals(value: float | None) -> str:
@@ -36,4 +43,7 @@ def csv_text(frame: pd.DataFrame) -> str:
     """The table as CSV; what a spreadsheet would take for a formula gets a leading apostrophe, names of columns too."""
     text = frame.select_dtypes(include=["str", "object", "category"]).columns
     guarded = frame.assign(**{name: frame[name].astype(object).map(no_formula) for name in text})
-    return guarded.set_axis([no_formula(name) for name in frame.columns], axis=1).to_csv(index=False)
+    named = guarded.set_axis([no_formula(name) for name in frame.columns], axis=1)
+    written = named.to_csv(index=False)
+    # A lone carriage return ends a row for those who read it, and is put in quotes only with everything else.
+    return named.to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC) if "\r" in written else written

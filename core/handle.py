@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core import notebook, verbs
 from core.config import RunConfig
 from core.exceptions import RunNotFound
+from core.handle_codes import RunCodes
 from core.runs.record import RunRecord, Status
 from core.runs.store import RunStore
 from core.runs.worker import OnEvent
@@ -50,7 +51,7 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
         model: A preset; `presets` has all.
         settings: Dotted settings on top of it, e.g. `{"training.lr": 1e-3, "model.width": 64}`.
         add: Short for `data.add`: registered data sets whose training texts join the training split; nothing is judged
-            on them.
+            on them. `counter-examples` are those that are kept (`sentiscope.counter_examples_list()`).
         start: Short for `training.start`: a finished run whose tokenizer, words and layers this one starts from.
         recipe: Settings that make small models better, over the preset's and under `settings`: `strong`. What the model
             cannot take is left out, and said.
@@ -286,6 +287,11 @@ class Run:
         given |= {"settings": settings, "on_progress": on_progress}
         return verbs.evaluate(self.name, data=str(data), split=split, rename=rename, store=self.store, **given)
 
+    @property
+    def codes(self) -> RunCodes:
+        """What people say of its sentences: `run.codes.add("irony")`, `.code`, `.draw`, `.rates`, as on a terminal."""
+        return RunCodes(self.name, self.store)
+
     def errors(
         self,
         *,
@@ -293,7 +299,8 @@ class Run:
         where: Sequence[str] | str = (),
         tags: bool = False,
         against: Sequence[str | Run] | str | Run = (),
-        label_errors: bool = False,
+        label_errors: bool | str | Path = False,
+        slice: str = "",
         csv: str | Path | None = None,
         on_progress: Callable[[str, float | None], None] | None = None,
     ) -> dict[str, Any]:
@@ -306,7 +313,8 @@ class Run:
             tags: Also tags of the texts (negation, truncated, near duplicate …) with the risk of an error of each.
             against: Further runs on the same rows, for the tags `models disagree` and `seeds disagree`.
             label_errors: Also labels that are likely wrong, of the training rows and of this split, and texts that
-                stand in the data with two labels.
+                stand in the data with two labels; a file: also written there.
+            slice: The rows of a slice (`slices`); with `where`, those where that holds too.
             csv: A file for the selected rows.
             on_progress: Told what is done, where that takes long.
 
@@ -318,8 +326,27 @@ class Run:
         """
         runs = [against] if isinstance(against, str | Run) else against
         own: dict[str, Any] = {"tags": tags, "against": list(map(_name, runs)), "on_progress": on_progress}
-        own |= {"label_errors": label_errors}
+        own |= {"label_errors": Path(label_errors) if isinstance(label_errors, str) else label_errors, "slice": slice}
         return verbs.errors(self.name, split=split, where=where, csv=_path(csv), store=self.store, **own)
+
+    def slices(
+        self, *, save: str = "", where: Sequence[str] | str = (), remove: str = "", split: str = ""
+    ) -> dict[str, Any]:
+        """Selections with a name, which every run on its data has, and how often this one is wrong there.
+
+        Args:
+            save: First keep what `where` selects under this name.
+            where: As of `errors`.
+            remove: First forget the slice of this name.
+            split: Empty: test, or the last that was evaluated.
+
+        Returns:
+            `slices`: of each `name`, `where`, `said`, `n`, `wrong`, `rate`, `interval` …; see `core.verbs.slices`.
+
+        Raises:
+            InputError: A clause is not understood, the name is taken, or there is no such slice.
+        """
+        return verbs.slices(self.name, save=save, where=where, remove=remove, split=split, store=self.store)
 
     def compare(
         self,
@@ -346,6 +373,7 @@ class Run:
         file: str | Path | None = None,
         to: str | Path | None = None,
         settings: Mapping[str, Any] | None = None,
+        edit: str = "",
         on_progress: Callable[[str, float | None], None] | None = None,
     ) -> dict[str, Any]:
         """Class and probabilities of each text, in order, under `predictions`.
@@ -356,40 +384,42 @@ class Run:
             to: A file to write in place of the list (`.csv`, `.jsonl` or `.parquet`): every column of `file`, then
                 `predicted`, `probability:CLASS` and `unknown`. Memory does not grow with the rows.
             settings: How `file` is read, e.g. `{"data.text": "review"}`; without it the column of texts is guessed.
+            edit: What is changed inside, as in `sentence`; not of a file.
             on_progress: Told what is done, and which share of it.
 
         Raises:
-            InputError: There is no text, or the file cannot be read or written; nothing is written then.
+            InputError: There is no text, the run lacks what the edit names, or the file cannot be read or written;
+                nothing is written then.
         """
-        own: dict[str, Any] = {"settings": settings, "on_progress": on_progress, "store": self.store}
+        own: dict[str, Any] = {"settings": settings, "edit": edit, "on_progress": on_progress, "store": self.store}
         return verbs.predict(self.name, texts, file=_path(file), to=_path(to), **own)
 
-    def sentence(self, text: str, *, without: verbs.Without = (), intervene: Intervention | None = None) -> Sentence:
+    def sentence(self, text: str, *, edit: str = "", intervene: Intervention | None = None) -> Sentence:
         """One text, seen from inside.
 
         Args:
             text: Any.
-            without: What is silenced: character n-grams of words, (word, piece), in a model that reads them; `"mix"`:
-                TF-IDF is taken out of the answer, where it is mixed in.
-            intervene: What else is changed inside: a `core.models.trace.Intervention`.
+            edit: What is changed inside, as in the link of a page: `"h1.2,l2c1:0.5"` is head 2 of layer 1 off and λ₁ of
+                layer 2 at 0.50; `core.interpret.edits` has all that it may say.
+            intervene: In its place what a line cannot say: a `core.models.trace.Intervention`.
 
         Raises:
-            InputError: There is no such piece, nothing is mixed in, or the model has no such part.
+            InputError: The run has no such part; the message says what it has.
             RunDamaged: The model cannot be read, or is not there yet.
         """
-        view = verbs.sentence(self.name, text, self.store, without=without, intervene=intervene)
+        view = verbs.sentence(self.name, text, self.store, edit=edit, intervene=intervene)
         return Sentence(self, view, verbs.answer(self.record, view.probabilities))
 
     def inspect(
         self,
         text: str,
         *,
-        without: verbs.Without = (),
+        edit: str = "",
         intervene: Intervention | None = None,
         html: str | Path | None = None,
     ) -> dict[str, Any]:
         """The same as plain data for JSON; `html` also writes a page with every map, which needs no network."""
-        changed: dict[str, Any] = {"without": without, "intervene": intervene}
+        changed: dict[str, Any] = {"edit": edit, "intervene": intervene}
         return verbs.inspect(self.name, text, html=_path(html), store=self.store, **changed)
 
     def explain(
@@ -398,7 +428,7 @@ class Run:
         *,
         method: str = "deletion",
         target: str = "",
-        without: verbs.Without = (),
+        edit: str = "",
         intervene: Intervention | None = None,
     ) -> dict[str, Any]:
         """What each word of a text does to the log-odds of a class.
@@ -409,8 +439,8 @@ class Run:
                 `gradient` (times input) or `integrated` where it reads vectors of words; beside them, how much a word
                 is read: `attention`, in the last layer, or `collapse`, in the first.
             target: A class; empty: the one with the highest probability.
-            without: What is silenced inside, as in `sentence`: all is then said of the model that is changed so.
-            intervene: What else is changed inside.
+            edit: What is changed inside, as in `sentence`: all is then said of the model that is changed so.
+            intervene: The same as an `Intervention`.
 
         Returns:
             `words` with `push`, `log_odds`, `completeness`, `agreement` with deletion and attention …; see
@@ -420,7 +450,7 @@ class Run:
             InputError: There is no such method or class, or this model cannot be explained so; the message says which
                 there are.
         """
-        changed: dict[str, Any] = {"without": without, "intervene": intervene}
+        changed: dict[str, Any] = {"edit": edit, "intervene": intervene}
         return verbs.explain(self.name, text, method=method, target=target, store=self.store, **changed)
 
     def methods(
@@ -428,7 +458,7 @@ class Run:
         text: str,
         *,
         target: str = "",
-        without: verbs.Without = (),
+        edit: str = "",
         intervene: Intervention | None = None,
         on_progress: Callable[[str, float | None], None] | None = None,
     ) -> dict[str, Any]:
@@ -437,8 +467,8 @@ class Run:
         Args:
             text: Any.
             target: A class; empty: the one with the highest probability.
-            without: What is silenced inside, as in `sentence`.
-            intervene: What else is changed inside.
+            edit: What is changed inside, as in `sentence`.
+            intervene: The same as an `Intervention`.
             on_progress: Told which method is at work, and how far it is, where that is known.
 
         Returns:
@@ -448,7 +478,7 @@ class Run:
         Raises:
             InputError: There is no such class.
         """
-        changed: dict[str, Any] = {"without": without, "intervene": intervene}
+        changed: dict[str, Any] = {"edit": edit, "intervene": intervene}
         return verbs.methods(self.name, text, target=target, on_progress=on_progress, store=self.store, **changed)
 
     def patch(
@@ -457,7 +487,7 @@ class Run:
         donor: str,
         *,
         target: str = "",
-        without: verbs.Without = (),
+        edit: str = "",
         intervene: Intervention | None = None,
     ) -> dict[str, Any]:
         """What the log-odds of a class become when a place inside has the values that it has of another text.
@@ -466,8 +496,8 @@ class Run:
             text: Any.
             donor: Another of as many tokens, as the model reads them.
             target: A class; empty: the one with the highest probability for the first text.
-            without: What is silenced inside for both, as in `sentence`.
-            intervene: What else is changed inside for both.
+            edit: What is changed inside for both, as in `sentence`.
+            intervene: The same as an `Intervention`.
 
         Returns:
             `patches`: `kind` (`layer`, `token` or `head`), `layer`, `token`, `head`, `log_odds`, `moved`; `tokens`,
@@ -476,7 +506,7 @@ class Run:
         Raises:
             InputError: There is no such class, this model has no attention, or the texts are of different lengths.
         """
-        changed: dict[str, Any] = {"without": without, "intervene": intervene}
+        changed: dict[str, Any] = {"edit": edit, "intervene": intervene}
         return verbs.patch(self.name, text, donor, target=target, store=self.store, **changed)
 
     def parts(
@@ -484,7 +514,7 @@ class Run:
         text: str,
         *,
         target: str = "",
-        without: verbs.Without = (),
+        edit: str = "",
         intervene: Intervention | None = None,
     ) -> dict[str, Any]:
         """What silencing each layer, head, component, gate and lexical term does to the log-odds of a class.
@@ -492,8 +522,8 @@ class Run:
         Args:
             text: Any.
             target: A class; empty: the one with the highest probability.
-            without: What is silenced inside, as in `sentence`: each part is silenced besides.
-            intervene: What else is changed inside.
+            edit: What is changed inside, as in `sentence`: each part is silenced besides.
+            intervene: The same as an `Intervention`.
 
         Returns:
             `parts` with `zero` and `mean`: log-odds with the part minus log-odds where it says nothing, or at every
@@ -502,15 +532,19 @@ class Run:
         Raises:
             InputError: There is no such class, or this model has no attention.
         """
-        changed: dict[str, Any] = {"without": without, "intervene": intervene}
+        changed: dict[str, Any] = {"edit": edit, "intervene": intervene}
         return verbs.parts(self.name, text, target=target, store=self.store, **changed)
 
-    def lambdas(self, text: str, *, target: str = "") -> dict[str, Any]:
+    def lambdas(
+        self, text: str, *, target: str = "", edit: str = "", intervene: Intervention | None = None
+    ) -> dict[str, Any]:
         """What each λ does to the log-odds of a class, from one end of its range to the other.
 
         Args:
             text: Any.
             target: A class; empty: the one with the highest probability.
+            edit: What is changed inside, as in `sentence`; a curve replaces what it says of the same λ.
+            intervene: The same as an `Intervention`.
 
         Returns:
             `curves`, of each λ and of a factor on all: `values` with `log_odds` and `probabilities` of the target,
@@ -519,10 +553,18 @@ class Run:
         Raises:
             InputError: There is no such class, or this model has no λ.
         """
-        return verbs.lambdas(self.name, text, target=target, store=self.store)
+        changed: dict[str, Any] = {"edit": edit, "intervene": intervene}
+        return verbs.lambdas(self.name, text, target=target, store=self.store, **changed)
 
     def steps(
-        self, text: str, *, layer: int | None = None, head: int | None = None, component: int | None = None
+        self,
+        text: str,
+        *,
+        layer: int | None = None,
+        head: int | None = None,
+        component: int | None = None,
+        edit: str = "",
+        intervene: Intervention | None = None,
     ) -> dict[str, Any]:
         """The forward pass of a text as stages, from its tokens to the probabilities, with formulas and matrices.
 
@@ -531,6 +573,8 @@ class Run:
             layer: Counted from 1, as on the pages; None: the last.
             head: From 1; None: the first.
             component: From 0, the base component, which is meant by None.
+            edit: What is changed inside, as in `sentence`.
+            intervene: The same as an `Intervention`.
 
         Returns:
             `stages` with `key`, `title`, `formulas` (LaTeX), `reading` and `matrices` (`name`, `rows`, `columns`,
@@ -540,7 +584,8 @@ class Run:
             InputError: There is no such layer, head or component.
             NotAvailable: The text has no token that the model knows, or too many.
         """
-        return verbs.steps(self.name, text, layer=layer, head=head, component=component, store=self.store)
+        changed: dict[str, Any] = {"edit": edit, "intervene": intervene}
+        return verbs.steps(self.name, text, layer=layer, head=head, component=component, store=self.store, **changed)
 
     def agreement(
         self,
@@ -602,6 +647,8 @@ class Run:
         *,
         target: str = "",
         readings: int | None = None,
+        edit: str = "",
+        intervene: Intervention | None = None,
         on_progress: Callable[[str, float | None], None] | None = None,
         stopped: Callable[[], bool] | None = None,
     ) -> dict[str, Any]:
@@ -612,6 +659,8 @@ class Run:
             target: A class, which the answer leaves, or becomes if it is another; empty: the one with the highest
                 probability.
             readings: Texts that are read at most; 4000 unless given.
+            edit: What is changed inside, as in `sentence`, but for changes at single tokens.
+            intervene: The same as an `Intervention`.
             on_progress: Told what is done, and which share of the readings.
             stopped: Asked before each 128 readings; True ends the search with what was found.
 
@@ -620,9 +669,11 @@ class Run:
             `none, proven` or `none found`; `readings`, `moves_allowed` …; see `core.verbs.flip`.
 
         Raises:
-            InputError: There is no such class, or a number of readings that cannot be.
+            InputError: There is no such class, a number of readings that cannot be, or a change
+                at single tokens.
         """
         given: dict[str, Any] = {"on_progress": on_progress, "stopped": stopped, "store": self.store}
+        given |= {"edit": edit, "intervene": intervene}
         return verbs.flip(self.name, text, target=target, readings=readings, **given)
 
     def distance(

@@ -20,3 +20,13 @@ def whole_percent(share: float) -> str:
 def signed(value: float, digits: int = 2) -> str:
     """`+0.12`: for a difference; what is rounded to nothing has no minus."""
     return f"{value:+z.{digits}f}".replace("-", MINUS)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """`−0.843`."""
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)  # + 0.0: no negative zero
+
+
+def subscript(index: int) -> str:
+    """`₁₂`."""
+    return "".join(chr(0x2080 + int(digit)) for digit in str(index))

@@ -37,7 +37,7 @@ RECIPES: dict[str, Recipe] = {
             "training.teacher": "tfidf",
             "training.teacher_weight": 0.6,
             "training.word_dropout": 0.05,
-            "training.nonsense": 0.02,
+            "training.nonsense": 0.1,
             "training.lr": 1e-3,
             "training.batch_size": 128,
         },

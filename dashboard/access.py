@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.config import RunConfig
+from core.data.kept_examples import NAME
 from core.exceptions import DataError, InputError
 from core.paths import Allowed, resolve
 from core.runs.store import RunStore
@@ -92,6 +93,12 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
                 option(name)
             except DataError as error:
                 raise DataError(f"{setting}: {error}") from None
+    examples = typed.get("data.examples", "")
+    if examples not in ("", NAME):
+        try:
+            resolve(examples, allowed())
+        except InputError as error:
+            raise DataError(f"data.examples={error}; write {NAME} for those that are kept") from None
     lexicon = typed.get("text.lexicon", "")
     if lexicon not in ("", VADER):
         try:

@@ -15,10 +15,11 @@ import streamlit as st
 if importlib.util.find_spec("dashboard") is None:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from core.exceptions import RunDamaged, SentiscopeError
+from core.exceptions import SentiscopeError
 from dashboard import data, state
-from dashboard.widgets.messages import problem
-from dashboard.widgets.runs import run_picker
+from dashboard.widgets.messages import stopped
+from dashboard.widgets.runs import chosen_record, run_picker
+from dashboard.widgets.selected import selection_bar
 from dashboard.widgets.style import follow_theme, one_step_back, style
 
 PAGES = (
@@ -28,6 +29,7 @@ PAGES = (
     ("train", "Train", "play_circle"),
     ("sweeps", "Sweeps", "grid_on"),
     ("performance", "Performance", "target"),
+    ("errors", "Errors", "rule"),
     ("compare", "Compare", "compare_arrows"),
     ("behave", "Behave", "checklist"),
     ("embeddings", "Embeddings", "scatter_plot"),
@@ -48,7 +50,7 @@ pages = [
     st.Page(f"screens/{file}.py", title=title, icon=f":material/{icon}:", default=file == "overview")
     for file, title, icon in PAGES
 ]
-page = st.navigation(pages)
+page = st.navigation(pages, expanded=True)
 try:
     data.adopt_once()
     with st.sidebar:
@@ -56,9 +58,10 @@ try:
         run_picker()
         st.toggle("Projector", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
         follow_theme()
+    state.put(state.HERE, page.url_path or PAGES[0][0])
+    if record := chosen_record():
+        selection_bar(record, {file: title for file, title, _ in PAGES})
     page.run()
     data.freeze_once()
-except RunDamaged as error:
-    problem("This page cannot continue", f"{error}\nBring the file back, or choose another run in the sidebar.")
 except SentiscopeError as error:
-    problem("This page cannot continue", str(error))
+    stopped(error)

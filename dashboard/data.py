@@ -7,6 +7,7 @@ a table is read, so that the first page shows its head before that.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import hashlib
 import tempfile
@@ -22,8 +23,11 @@ import streamlit as st
 from core.data import library
 from core.data.config import DataConfig
 from core.evaluation.projection import Projection, ProjectionConfig, fit_pca, place_among, project
-from core.exceptions import SentiscopeError
+from core.exceptions import NotAvailable, SentiscopeError
 from core.fingerprint import file_fingerprint, file_version, fingerprint
+from core.interpret.edits import UNCHANGED, Edits
+from core.interpret.watched import OnProgress, Watched, silent
+from core.models.provides import provides
 from core.runs import efficiency as costs
 from core.runs import jobs, projections, sweep
 from core.runs.efficiency import Efficiency
@@ -33,7 +37,6 @@ from core.runs.store import RunStore
 from core.runs.sweep import Plan
 from core.text.config import TextConfig
 from dashboard.figures.drawing import Component, Drawing, Kept
-from dashboard.figures.edits import UNCHANGED, Edits
 from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.files import Files
 from dashboard.figures.source import Source
@@ -46,6 +49,9 @@ if TYPE_CHECKING:
     from core.behaviour.suite import Suite
     from core.data.inspect import FileReport
     from core.data.table import Dataset
+    from core.failures.chosen import Group
+    from core.failures.codes import Codes
+    from core.failures.selection import Selected, Selection
     from core.interpret.belief import Own
     from core.interpret.believed import Belief
     from core.interpret.distance import Reach
@@ -61,9 +67,11 @@ if TYPE_CHECKING:
     from core.runs.load import LoadedRun
     from core.runs.sides import Sides
     from core.text.tokenizer import Tokenizer
+    from dashboard.figures.analysis import Analysis, Known
     from dashboard.figures.boards import Board
     from dashboard.figures.curves import Curves, Line, NumberLine, Place
     from dashboard.figures.decisions import Floats, Integers, Report
+    from dashboard.figures.errors import Detail
     from dashboard.figures.pushed import Pushed
 
 
@@ -383,6 +391,191 @@ def _report(path: str, version: str, split: str, classes: tuple[str, ...], _reco
     return _files_of(path, 3).report(_record, split)
 
 
+def known(record: RunRecord, split: str) -> Known:
+    """What is known of the rows of a split for Errors; its tags as far as they have been found.
+
+    Raises:
+        RunDamaged: the predictions cannot be read.
+    """
+    model = file_version(store().path(record.run) / WEIGHTS)
+    return _known(*_predictions(record, split), model, split, record)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _known(path: str, version: str, model: str, split: str, _record: RunRecord) -> Known:
+    from dashboard.figures.analysis import make_known
+
+    return make_known(RunStore(Path(path).parents[3]), _record, split)
+
+
+def analysis(record: RunRecord, split: str, select: str, author: str = "") -> Analysis:
+    """The rows of a split that a selection has, with the codes that an author may see; read only.
+
+    Raises:
+        InputError: a rule is not understood, or the sentences are not kept any more.
+        RunDamaged: the predictions, or what was kept, cannot be read.
+    """
+    from dashboard.figures.analysis import analyse
+
+    return analyse(known(record, split), select, store(), codes(record).coded().seen_by(author))
+
+
+def codes(record: RunRecord) -> Codes:
+    """The codebook of a run's data set and what was said with it; every look at it is a look at the disk."""
+    from core.failures.codes import Codes, data_of
+
+    return Codes(store().folder, data_of(record))
+
+
+_asking = threading.Lock()
+"""One thread asks; whoever comes later finds it at work."""
+
+
+@dataclass
+class Finding:
+    """Tags that a thread finds, for all who want to know."""
+
+    error: Exception | None = None
+    thread: threading.Thread | None = None
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _finding(path: str, version: str, model: str, split: str) -> Finding:
+    return Finding()
+
+
+def find_tags(record: RunRecord, split: str, patience: float) -> Finding | None:
+    """Begin to find the tags of a split, if nobody has, and wait so many seconds; None: they are there.
+
+    Raises:
+        Exception: what finding them raised.
+    """
+    model, wanted = file_version(store().path(record.run) / WEIGHTS), known(record, split)
+    if wanted.whole:
+        return None
+    finding = _finding(*_predictions(record, split), model, split)
+
+    def prepare() -> None:
+        _ = wanted.phrases, wanted.groups
+        pooled = (
+            _loaded_of(record.run).predict([""]).pooled if model and "pooled" in provides(record.config.model) else None
+        )
+        with contextlib.suppress(NotAvailable):
+            wanted.nearest.prepare(0 if pooled is None else pooled.shape[1])
+
+    def find() -> None:
+        try:
+            wanted.find(prepare)
+        except Exception as error:  # a thread has nobody to raise it to: whoever waits does
+            finding.error = error
+
+    with _asking:
+        if finding.thread is None:
+            finding.thread = threading.Thread(target=find, daemon=True)
+            finding.thread.start()
+    finding.thread.join(patience)
+    if finding.error is not None:
+        raise finding.error
+    return None if wanted.whole else finding
+
+
+def details(shown: Analysis, keys: Sequence[str]) -> dict[str, Detail]:
+    """What a reader is told of rows: the words with their pushes, and the nearest training texts.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    record, split = shown.table.record, shown.table.split
+    path = store().path(record.run)
+    about = str(path), file_version(path / WEIGHTS), _predictions(record, split)[1], split, shown.known.whole
+    return _details(*about, tuple(keys), shown)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _details(
+    path: str, weights: str, version: str, split: str, whole: bool, keys: tuple[str, ...], _shown: Analysis
+) -> dict[str, Detail]:
+    from dashboard.figures.files import read_rows
+
+    return read_rows(_loaded_of(Path(path).name) if weights else None, _shown, keys)
+
+
+def _loaded_of(run: str) -> LoadedRun:
+    return _loaded(str(store().path(run).parent), run, weights_fingerprint(run))
+
+
+def slices(record: RunRecord, split: str) -> list[dict[str, Any]]:
+    """The saved slices of the data of a run, with what they come to on a split; read only.
+
+    Raises:
+        RunDamaged: the predictions or a slice cannot be read.
+    """
+    from core.failures.slices import version
+
+    return _slices(*_predictions(record, split), version(store(), record), split, record)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _slices(path: str, version: str, kept: str, split: str, _record: RunRecord) -> list[dict[str, Any]]:
+    return Files(store()).slices(_record, split)
+
+
+def chosen_group(digest: str) -> Group:
+    """Sentences that were chosen one by one.
+
+    Raises:
+        InputError: they are not kept any more.
+        RunDamaged: they cannot be read.
+    """
+    from core.failures.chosen import FOLDER, recall
+
+    runs = store()
+    path = runs.folder / FOLDER / f"{digest}.json"
+    return _chosen_group(str(path), file_version(path), digest) if digest.isalnum() else recall(runs, digest)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _chosen_group(path: str, version: str, digest: str) -> Group:
+    from core.failures.chosen import recall
+
+    return recall(store(), digest)
+
+
+def selected(record: RunRecord, selection: Selection, split: str) -> Selected:
+    """The rows of `known` that are selected; shared, nobody changes them.
+
+    Raises:
+        InputError: the selection is not understood, or its sentences are not kept any more.
+        RunDamaged: the predictions, or what was kept, cannot be read.
+    """
+    key = hashlib.sha256(str(selection).encode("utf-8", "surrogatepass")).hexdigest()
+    return _selected(*_predictions(record, split), key, record, selection, split)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _selected(path: str, version: str, key: str, _record: RunRecord, _selection: Selection, _split: str) -> Selected:
+    from core.failures.selection import select
+
+    there = known(_record, _split)
+    return select(_selection, there.table, there.tagged, store())
+
+
+def doubted(record: RunRecord, split: str) -> dict[str, Any] | None:
+    """The labels that are likely wrong; read only. None: nobody has looked."""
+    from core.failures import doubted as kept
+
+    here = kept.files(store(), record, split)
+    return _doubted(str(here.folder), here.stem, file_version(here.path("json")))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _doubted(folder: str, stem: str, version: str) -> dict[str, Any] | None:
+    from core.failures import doubted as kept
+    from core.runs.errands import Files as Kept
+
+    return kept.kept(Kept(Path(folder), stem)) if version else None
+
+
 def embedded_splits(run: str) -> list[str]:
     """Evaluated splits whose embeddings are kept."""
     folder = store().path(run) / EVALUATION
@@ -548,115 +741,79 @@ def _sentence(folder: str, run: str, weights: str, key: str, edits: Edits, _text
     return look_inside(_loaded(folder, run, weights), _text, edits)
 
 
-def pushed(run: str, text: str, target: str, edits: Edits = UNCHANGED) -> Pushed:
+def pushed(run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = silent) -> Pushed:
     """What each word of a text does to the log-odds of a class, as the run was trained or with changes.
 
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
-    return _pushed(*_read_by(run, text), target, edits, text)
-
-
-@st.cache_resource(max_entries=48, show_spinner="Leaving out one word after the other")
-def _pushed(folder: str, run: str, weights: str, key: str, target: str, edits: Edits, _text: str) -> Pushed:
-    from dashboard.figures.files import push_words
-
-    return push_words(_loaded(folder, run, weights), _text, target, edits)
-
-
-Question = tuple[str, str, str, Edits, tuple[str, ...]]
-"""Run, text, target, what is changed inside, and by which methods."""
-
-
-class _Enough(Exception):
-    """Somebody has stopped the asking."""
-
-
-@dataclass
-class Explained:
-    """A text by several methods, asked by a thread for all who want to know, one method after the other."""
-
-    found: Methods | None = None
-    whole: bool = False
-    """Whether all are there."""
-    at: tuple[str, float | None] = ("deletion", None)
-    """The method at work, and how far it is, where that is known."""
-    stopped: bool = False
-    """What was found so far stays."""
-    error: Exception | None = None
-    asking: threading.Thread | None = None
-
-    @property
-    def running(self) -> bool:
-        """Whether somebody asks."""
-        return self.asking is not None and self.asking.is_alive()
-
-    def stop(self) -> None:
-        """Not a method more."""
-        self.stopped = True
-
-    def go_on(self) -> None:
-        """Whoever wants to know next asks again."""
-        self.stopped = False
-
-    def fill(self, steps: Callable[[Callable[[str, float | None], None]], Iterator[Methods]]) -> None:
-        """Ask until all are there, or somebody has enough."""
-
-        def tell(method: str, share: float | None) -> None:
-            self.at = method, share
-            if self.stopped:
-                raise _Enough
-
-        try:
-            for self.found in steps(tell):
-                pass
-            self.whole = True
-        except _Enough:
-            pass
-        except Exception as error:  # a thread has nobody to raise it to: whoever waits does
-            self.error = error
-
-
-def explained(run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Explained:
-    """What is known so far; `ask` finds out."""
-    return _explained(*_read_by(run, text), target, edits, tuple(named))
+    return _pushed(*_read_by(run, text), target, edits, text, tell)
 
 
 @st.cache_resource(max_entries=48, show_spinner=False)
-def _explained(
-    folder: str, run: str, weights: str, key: str, target: str, edits: Edits, named: tuple[str, ...]
-) -> Explained:
-    return Explained()
+def _pushed(
+    folder: str, run: str, weights: str, key: str, target: str, edits: Edits, _text: str, _tell: OnProgress
+) -> Pushed:
+    from dashboard.figures.files import push_words
+
+    return push_words(_loaded(folder, run, weights).watched(_tell), _text, target, edits)
 
 
-_asking = threading.Lock()
-"""One thread asks; whoever comes later finds it at work."""
+Wanted = tuple[Any, ...]
+"""Something that asks a model for long: its name, the run, and further arguments of the function of that name."""
 
 
-def ask(question: Question, patience: float | None = None) -> Explained:
-    """Begin to ask by these methods, if nobody has, and wait so many seconds for all of them; None: to the end.
+@dataclass(frozen=True)
+class Asking:
+    """What a page waits for: somebody has asked it already, or does so now."""
 
-    Raises:
-        RunDamaged: the weights or the tokenizer cannot be read.
-    """
+    wanted: tuple[Wanted, ...]
+    known: Watched[Any]
+    steps: Callable[[OnProgress], Iterator[Any]]
+
+    def wait(self, patience: float | None = None) -> Watched[Any]:
+        """Begin, if nobody has, and wait so many seconds for the end; None: until it is there.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+        """
+        self.known.ask(self.steps, patience)
+        return self.known
+
+
+def asking(*wanted: Wanted) -> Asking:
+    """Several of them, one after the other; the names are those of `_STREAMED` and `_FOUND`."""
+
+    def steps(tell: OnProgress) -> Iterator[Any]:
+        for name, *about in wanted:
+            tell(name, None)
+            if name in _STREAMED:
+                yield from _STREAMED[name](*about, tell=tell)
+            else:
+                yield _FOUND[name](*about, tell=tell)
+
+    kept = tuple((name, weights_fingerprint(run), *map(_private, about)) for name, run, *about in wanted)
+    return Asking(wanted, _watched(tuple(run for _, run, *_ in wanted), kept), steps)
+
+
+def _private(about: Any) -> Any:
+    """What a person typed never becomes part of a cache key as it is."""
+    if not isinstance(about, str | tuple):
+        return about
+    return hashlib.sha256(repr(about).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@st.cache_resource(max_entries=96, show_spinner=False)
+def _watched(runs: tuple[str, ...], wanted: tuple[Any, ...]) -> Watched[Any]:
+    return Watched()
+
+
+def _side_by_side(
+    run: str, text: str, target: str, edits: Edits, named: Sequence[str], *, tell: OnProgress
+) -> Iterator[Methods]:
     from dashboard.figures.files import side_by_side
 
-    run, text, target, edits, named = question
-    folder, _, weights, _ = _read_by(run, text)
-    known, loaded = explained(*question), _loaded(folder, run, weights)
-
-    def steps(tell: Callable[[str, float | None], None]) -> Iterator[Methods]:
-        return side_by_side(loaded, text, target, edits, named, tell)
-
-    with _asking:
-        if not (known.whole or known.running or known.stopped):
-            known.error, known.asking = None, threading.Thread(target=known.fill, args=(steps,), daemon=True)
-            known.asking.start()
-    if known.asking is not None:
-        known.asking.join(patience)
-    if known.error is not None:
-        raise known.error
-    return known
+    return side_by_side(_loaded_of(run).watched(tell), text, target, edits, named)
 
 
 def methods(run: str, text: str, target: str, edits: Edits, named: Sequence[str]) -> Methods:
@@ -665,9 +822,10 @@ def methods(run: str, text: str, target: str, edits: Edits, named: Sequence[str]
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
-    known = ask((run, text, target, edits, tuple(named)))
+    known = asking(("methods", run, text, target, edits, tuple(named))).wait()
     assert known.found is not None  # the page shows what was stopped by itself
-    return known.found
+    found: Methods = known.found
+    return found
 
 
 def belief(record: RunRecord) -> Belief | None:
@@ -675,72 +833,95 @@ def belief(record: RunRecord) -> Belief | None:
     return Files(store()).belief(record)
 
 
-def own_belief(run: str, text: str) -> tuple[Own, ...]:
+def own_belief(run: str, text: str, tell: OnProgress = silent) -> tuple[Own, ...]:
     """What one text says of that, by method, as the run was trained.
 
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
-    return _own_belief(*_read_by(run, text), text)
+    return _own_belief(*_read_by(run, text), text, tell)
 
 
-@st.cache_resource(max_entries=48, show_spinner="Putting the words back one after the other")
-def _own_belief(folder: str, run: str, weights: str, key: str, _text: str) -> tuple[Own, ...]:
+@st.cache_resource(max_entries=48, show_spinner=False)
+def _own_belief(folder: str, run: str, weights: str, key: str, _text: str, _tell: OnProgress) -> tuple[Own, ...]:
     from dashboard.figures.files import ask_sentence
 
-    return ask_sentence(_loaded(folder, run, weights), _text)
+    return ask_sentence(_loaded(folder, run, weights).watched(_tell), _text)
 
 
-def patches(run: str, text: str, donor: str, target: str, edits: Edits) -> Patches:
+def patches(run: str, text: str, donor: str, target: str, edits: Edits, tell: OnProgress = silent) -> Patches:
     """What the inside of a donor in the text does to the log-odds of a class, one place at a time.
 
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
         InputError: the two texts have different numbers of tokens.
     """
+    return _patches(*_read_by(run, text), _private(donor), target, edits, text, donor, tell)
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def _patches(
+    folder: str,
+    run: str,
+    weights: str,
+    key: str,
+    donor: str,
+    target: str,
+    edits: Edits,
+    _text: str,
+    _donor: str,
+    _tell: OnProgress,
+) -> Patches:
     from dashboard.figures.files import put_inside
 
-    folder, _, weights, _ = _read_by(run, text)
-    return put_inside(_loaded(folder, run, weights), text, donor, target, edits)
+    return put_inside(_loaded(folder, run, weights).watched(_tell), _text, _donor, target, edits)
 
 
-def parts(run: str, text: str, target: str) -> Parts:
-    """What each part of the model does to them, as the run was trained.
+def parts(run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = silent) -> Parts:
+    """What each part of the model does to them, as the run was trained or besides changes.
 
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
-    return _parts(*_read_by(run, text), target, text)
+    return _parts(*_read_by(run, text), target, edits, text, tell)
 
 
-@st.cache_resource(max_entries=48, show_spinner="Silencing one part after the other")
-def _parts(folder: str, run: str, weights: str, key: str, target: str, _text: str) -> Parts:
-    return _loaded(folder, run, weights).parts(_text, target)
+@st.cache_resource(max_entries=48, show_spinner=False)
+def _parts(
+    folder: str, run: str, weights: str, key: str, target: str, edits: Edits, _text: str, _tell: OnProgress
+) -> Parts:
+    from dashboard.figures.files import silence_parts
+
+    return silence_parts(_loaded(folder, run, weights).watched(_tell), _text, target, edits)
 
 
-def reach(run: str, steps: Sequence[Step], target: str) -> Reach:
+def reach(run: str, steps: Sequence[Step], target: str, tell: OnProgress = silent) -> Reach:
     """What a run says of a template with more and more words put in.
 
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
     asked = tuple(steps)
-    return _reach(*_read_by(run, "\n".join(f"{step.text}\t{step.without}" for step in asked)), target, asked)
+    return _reach(*_read_by(run, "\n".join(f"{step.text}\t{step.without}" for step in asked)), target, asked, tell)
 
 
-@st.cache_resource(max_entries=128, show_spinner="Putting in one piece after the other")
-def _reach(folder: str, run: str, weights: str, key: str, target: str, _steps: tuple[Step, ...]) -> Reach:
-    return _loaded(folder, run, weights).reach(_steps, target)
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _reach(
+    folder: str, run: str, weights: str, key: str, target: str, _steps: tuple[Step, ...], _tell: OnProgress
+) -> Reach:
+    return _loaded(folder, run, weights).watched(_tell).reach(_steps, target)
 
 
-def steps(run: str, text: str, layer: int | None, head: int | None, component: int | None) -> Steps:
-    """The forward pass of a text as stages; layer and head from 1, component from 0.
+def steps(
+    run: str, text: str, layer: int | None, head: int | None, component: int | None, edits: Edits = UNCHANGED
+) -> Steps:
+    """The forward pass of a text as stages, as edited; layer and head from 1, component from 0.
 
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
         NotAvailable: the text has no token, or too many.
     """
-    return _steps(*_read_by(run, text), layer, head, component, text)
+    return _steps(*_read_by(run, text), layer, head, component, edits, text)
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
@@ -752,38 +933,53 @@ def _steps(
     layer: int | None,
     head: int | None,
     component: int | None,
+    edits: Edits,
     _text: str,
 ) -> Steps:
-    return _loaded(folder, run, weights).steps(_text, layer, head, component)
+    loaded = _loaded(folder, run, weights)
+    return loaded.steps(_text, layer, head, component, edits.intervention(), unmixed=edits.unmixed)
 
 
-def flips(run: str, text: str, target: str) -> Iterator[Search]:
+def flips(run: str, text: str, target: str, edits: Edits) -> Iterator[Search]:
     """The search for the smallest change of a text that changes its answer, which goes on as it is asked.
 
     Raises:
-        InputError: no such class.
+        InputError: no such class, or a change inside at single tokens.
         RunDamaged: the weights or the tokenizer cannot be read.
     """
-    return _loaded(str(store().path(run).parent), run, weights_fingerprint(run)).flips(text, target)
+    return _loaded_of(run).flips(text, target, intervene=edits.intervention(), unmixed=edits.unmixed)
 
 
-def lambdas(run: str, text: str, target: str, edits: Edits = UNCHANGED) -> LambdaCurves:
+def lambdas(run: str, text: str, target: str, edits: Edits = UNCHANGED, tell: OnProgress = silent) -> LambdaCurves:
     """What each λ does to them, all else as trained or as changed.
 
     Raises:
         RunDamaged: the weights or the tokenizer cannot be read.
     """
-    return _lambdas(*_read_by(run, text), target, edits, text)
+    return _lambdas(*_read_by(run, text), target, edits, text, tell)
 
 
 @st.cache_resource(max_entries=48, show_spinner=False)
-def _lambdas(folder: str, run: str, weights: str, key: str, target: str, edits: Edits, _text: str) -> LambdaCurves:
+def _lambdas(
+    folder: str, run: str, weights: str, key: str, target: str, edits: Edits, _text: str, _tell: OnProgress
+) -> LambdaCurves:
     from dashboard.figures.files import along_lambdas
 
-    return along_lambdas(_loaded(folder, run, weights), _text, target, edits)
+    return along_lambdas(_loaded(folder, run, weights).watched(_tell), _text, target, edits)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+_STREAMED: dict[str, Callable[..., Iterator[Any]]] = {"methods": _side_by_side}
+_FOUND: dict[str, Callable[..., Any]] = {
+    "pushed": pushed,
+    "parts": parts,
+    "lambdas": lambdas,
+    "patches": patches,
+    "own": own_belief,
+    "reach": reach,
+}
+
+
+@st.cache_resource(max_entries=4, show_spinner="Loading the model")
 def _loaded(folder: str, run: str, weights: str) -> LoadedRun:
     """One model for all visitors: nobody changes it, interventions are arguments."""
     import torch

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # URL parameters: a link with these restores what is on screen. Each is the key of a widget with bind="query-params".
 RUN = "run"
@@ -58,8 +54,26 @@ PINNED = "pinned"
 PINNED_RUN = "pinned-run"
 PINNED_EDIT = "pinned-edit"
 """A reading that stays beside the next ones; no widget is bound to these."""
+SELECT = "select"
+"""What is selected (`core.failures.selection`), on every page; no widget is bound to it,"""
+LAG = 100
+"""Rows that were read before this one."""
+AT = "at"
+"""nor to the key of the one sentence among them that is looked at,"""
+BACK = "back"
+"""nor to the page where it was selected."""
+SILENT = "silent"
+"""How a part falls silent (`dashboard.figures.silencing`); the switch beside the levers writes it."""
+AUTHOR = "author"
+"""Who codes; not in the link, which others open too."""
+HANDLED = "codes-handled"
+NOT_WRITTEN = "codes-problem"
+REDRAW = "codes-redraw"
+"""What was changed below the reader changes the page above it too."""
+SILENT = "silent"
+"""How a part falls silent (`dashboard.figures.silencing`); the switch beside the levers writes it."""
 EDIT = "edit"
-"""What is changed inside the model (`dashboard.figures.edits`); many widgets write it, none is bound to it."""
+"""What is changed inside the model (`core.interpret.edits`); many widgets write it, none is bound to it."""
 
 # Session keys: drafts and things to say once.
 MISSING = "missing-run"
@@ -80,6 +94,16 @@ EXAMPLES = "examples-table"
 CELL = "fig-confusion"
 CELLS = "confusion-table"
 MATRIX = "fig-compare-matrix"
+HERE = "here"
+"""The page that was drawn last; its file without ending."""
+SELECTOR = "selected-by"
+"""The figure or table whose own selection set the one of all pages."""
+MARKED = "map-marked"
+"""Rows that the map was drawn with as selected."""
+SELECTION_PROBLEM = "selection-problem"
+SLICE_NAME = "slice-name"
+SLICE_SAID = "slice-said"
+"""What became of saving one."""
 RUN_FILE = "run-file"
 RUN_PATH = "run-path"
 TAKEN = "runs-taken"
@@ -99,34 +123,19 @@ BEGUN_AT = "steps-begun-at"
 """The stage with which Steps was drawn: its component turns to others by itself."""
 SUITE_FILE = "suite-file"
 SUITE_PROBLEM = "suite-problem"
-SERIES = "sentence-series"
 PAST = "sentence-past"
 """What was tried (`dashboard.past`)."""
 FLIP = "sentence-flip"
 """The search for the smallest change, as far as it is."""
 FLIP_PROBLEM = "flip-problem"
 BELIEF_PROBLEM = "belief-problem"
-ENOUGH = "methods-enough"
+LABELS_PROBLEM = "labels-problem"
+ENOUGH = "enough-"
+"""Before the place of methods: what was asked there and stopped."""
 TESTED = "sentence-tested"
 """Run and text whose own numbers somebody asked for."""
 DONOR = "donor"
 """The sentence whose inside is put into the first."""
-
-
-@dataclass(frozen=True)
-class Series:
-    """Sentences of a data set among which one was chosen."""
-
-    page: str
-    """Where; its file without ending."""
-    texts: tuple[str, ...]
-    labels: tuple[str, ...]
-    place: int = 0
-
-    @property
-    def label(self) -> str:
-        """What the data says that the chosen one is."""
-        return self.labels[self.place]
 
 
 def run() -> str:
@@ -206,7 +215,7 @@ def asked_beside() -> str:
 
 def carried(key: str) -> str:
     """What no widget is bound to: the link decides, and after a visit to another page what it said before."""
-    if key in st.query_params:
+    if key in st.query_params and st.query_params[key] not in st.session_state.get(f"{key}-behind", ()):
         st.session_state[key] = st.query_params[key]
     elif st.session_state.get(key):
         st.query_params[key] = st.session_state[key]
@@ -214,7 +223,13 @@ def carried(key: str) -> str:
 
 
 def carry(key: str, value: str) -> None:
-    """Put it into the link; empty takes it out."""
+    """Put it into the link; empty takes it out.
+
+    While keys are pressed, a link comes back that lags behind: of the row that is read, what it said before is passed.
+    """
+    if key == AT:
+        before = (*st.session_state.get(f"{key}-behind", ()), st.session_state.get(key, ""))
+        st.session_state[f"{key}-behind"] = tuple(each for each in before[-LAG:] if each != value)
     st.session_state[key] = value
     if value:
         st.query_params[key] = value
@@ -312,32 +327,6 @@ def go(page: str, **values: str | Sequence[str]) -> None:
     st.switch_page(f"screens/{page}.py", query_params=values)
 
 
-def look_inside(page: str, rows: pd.DataFrame, place: int, **values: str) -> None:
-    """Open a row on Sentence, with the others to go on to and the way back.
-
-    Args:
-        page: Where it was chosen; its file without ending.
-        rows: `text` and `label`, in the order shown.
-        place: Which of them.
-        values: As of `go`.
-    """
-    series = Series(page, tuple(map(str, rows["text"])), tuple(map(str, rows["label"])), place)
-    put(SERIES, series)
-    go("sentence", **{TEXT: series.texts[place], **values})
-
-
-def series(text: str) -> Series | None:
-    """The sentences among which this one was chosen; None of any other."""
-    found: Series | None = st.session_state.get(SERIES)
-    return found if found is not None and found.texts[found.place] == text else None
-
-
-def show_row(series: Series, place: int) -> None:
-    """Go on to another of them; a callback."""
-    put(SERIES, replace(series, place=place))
-    put(TEXT, series.texts[place])
-
-
 def current(key: str) -> str:
     """The key that a figure or table with a selection has now; see `clear`."""
     times = st.session_state.get(f"{key}-cleared", 0)
@@ -369,9 +358,15 @@ def selected_cell(classes: Sequence[str]) -> tuple[int, int] | None:
     return cell if max(cell) < len(classes) else None
 
 
+def points_of(key: str) -> list[Mapping[str, Any]]:
+    """The points that are selected in a figure."""
+    found: list[Mapping[str, Any]] = (st.session_state.get(current(key)) or {}).get("selection", {}).get("points", [])
+    return found
+
+
 def selected_bar(key: str, most: int) -> tuple[int, int] | None:
     """The clicked bar of a matrix, as its `customdata` says: row and column, each below `most`."""
-    points = (st.session_state.get(current(key)) or {}).get("selection", {}).get("points", [])
+    points = points_of(key)
     if not points:
         return None
     cell = (int(points[0]["customdata"][0]), int(points[0]["customdata"][1]))
@@ -383,12 +378,8 @@ def picked(figure: str) -> str:
     return str((st.session_state.get(current(f"fig-{figure}")) or {}).get("picked") or "")
 
 
-Selection = Mapping[str, Any]
-"""What a chart with `on_select` returns."""
-
-
-def selected_rows(event: Selection, rows: int) -> list[int]:
-    """Rows of the chosen points, rising; a typed sentence and rows beyond `rows` are left out."""
-    points = event["selection"]["points"] if event else []
+def selected_rows(key: str, rows: int) -> list[int]:
+    """Rows of the points selected in a figure, rising; a typed sentence and rows beyond `rows` are left out."""
+    points = points_of(key)
     chosen = {point["customdata"] for point in points if isinstance(point.get("customdata"), int)}
     return sorted(row for row in chosen if 0 <= row < rows)

@@ -69,6 +69,11 @@ def named(name: str) -> Polarity | None:
     return found.pop() if len(found) == 1 and not words & _TURNS else None
 
 
+def followed(classes: Sequence[str]) -> str:
+    """The class whose probability is drawn where nobody chose one: that which says positive, else the last."""
+    return next((name for name in classes if named(name) == "positive"), classes[-1])
+
+
 def _ranked(order: Sequence[str]) -> dict[str, Polarity]:
     """By its place: below the middle negative, above it positive, in it neutral."""
     last = len(order) - 1

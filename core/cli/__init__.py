@@ -11,13 +11,13 @@ import sys
 
 import typer
 
-from core.cli import data, runs, sweeps
+from core.cli import codes, counter_examples, data, runs, sweeps
 from core.cli.agreement import agreement
 from core.cli.behaviour import behave
 from core.cli.belief import believe
 from core.cli.comparison import compare
 from core.cli.evaluation import evaluate
-from core.cli.failures import errors
+from core.cli.failures import errors, slices
 from core.cli.inside import distance, explain, figures, flip, inspect, patch, project, steps
 from core.cli.machine import dashboard, doctor
 from core.cli.models import presets
@@ -36,6 +36,7 @@ for command in (
     compare,
     behave,
     errors,
+    slices,
     predict,
     inspect,
     explain,
@@ -52,7 +53,13 @@ for command in (
     doctor,
 ):
     app.command()(command)
-for noun, group in (("data", data.app), ("runs", runs.app), ("sweeps", sweeps.app)):
+for noun, group in (
+    ("codes", codes.app),
+    ("counter-examples", counter_examples.app),
+    ("data", data.app),
+    ("runs", runs.app),
+    ("sweeps", sweeps.app),
+):
     app.add_typer(group, name=noun)
 
 

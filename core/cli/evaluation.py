@@ -71,7 +71,7 @@ def _show_evaluation(result: dict[str, Any]) -> None:
         ]
         tabulate(counts, ("true", *columns))
     _show_reasons(result["left_out"])
-    for about in filter(None, (result["mix"], result["calibration"])):
+    for about in filter(None, (result["mix"], result["calibration"], result["doubt"])):
         if about["note"]:
             say(about["note"])
     if "by" in result:

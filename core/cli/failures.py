@@ -39,13 +39,53 @@ def errors(
         bool,
         typer.Option("--label-errors", help="Labels that are likely wrong, in training and in the split."),
     ] = False,
+    slice: Annotated[str, typer.Option(metavar="NAME", help="A slice, see sentiscope slices.")] = "",
+    label_csv: Annotated[
+        Path | None, typer.Option(help="Also write the rows whose labels are doubted to this file.")
+    ] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write the selected rows to this file.")] = None,
     as_json: Json = False,
 ) -> None:
     """What a run gets wrong: its predictions row by row, selected by rules."""
     given: dict[str, Any] = {"tags": tags, "against": against or (), "csv": csv, "on_progress": teller()}
-    given |= {"label_errors": label_errors}
+    given |= {"label_errors": label_csv or label_errors, "slice": slice}
     emit(verbs.errors(run, split=split, where=where or (), **given), as_json, _show)
+
+
+def slices(
+    run: Run,
+    save: Annotated[str, typer.Option(metavar="NAME", help="Keep what --where selects under this name.")] = "",
+    where: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CLAUSE", help="As of errors; default: wrong. Repeat: all must hold."),
+    ] = None,
+    remove: Annotated[str, typer.Option("--rm", metavar="NAME", help="Forget the slice of this name.")] = "",
+    split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Selections with a name, of all runs on the same data; how often the run is wrong there."""
+    emit(verbs.slices(run, save=save, where=where or (), remove=remove, split=split), as_json, _show_slices)
+
+
+def _show_slices(result: dict[str, Any]) -> None:
+    if not result["slices"]:
+        say(f"No slice of {result['data']} yet; --save NAME --where CLAUSE keeps one.")
+        return
+    rows = [
+        {
+            "slice": each["name"],
+            "split": each["split"],
+            "rows": "" if each["n"] is None else count(each["n"]),
+            "errors": "" if each["rate"] is None else f"{100 * each['rate']:.1f} %",
+            "interval": "" if each["rate"] is None else "{:.1f} to {:.1f}".format(*(100 * p for p in each["interval"])),
+            "selects": each["said"],
+        }
+        for each in result["slices"]
+    ]
+    tabulate(rows, tuple(rows[0]), "slice")
+    for each in result["slices"]:
+        if each["problem"]:
+            say(f"{each['problem']}.", head=f"{each['name']}: ")
 
 
 def _show(result: dict[str, Any]) -> None:

@@ -10,14 +10,13 @@ from rich.text import Text
 
 from core import verbs
 from core.cells import decimals
-from core.cli.printing import Json, Run, emit, out, pairs, say, tabulate, teller, visible
+from core.cli.printing import Edit, Json, Run, emit, out, pairs, say, say_edit, tabulate, teller, visible
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.interpret.templates import TEMPLATES
 from core.numbers import count, signed
 from core.runs.worker import stop_signals
 
-WITHOUT = "--without: write word=piece, e.g. unwatchable=<unw, or mix"
 BAR = 24
 """Signs of the largest push."""
 VERDICTS = {
@@ -26,32 +25,18 @@ VERDICTS = {
     "none, proven": "proven: none of the moves changes the answer",
     "none found": "none found: not every set of moves was read",
 }
-Silenced = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="WORD=PIECE|mix",
-        help="Silence a piece of a word, where the model reads pieces, or take out what is mixed into the answer; "
-        "repeat.",
-    ),
-]
 OPTIONS = "--with: write name=value, e.g. threshold=0.7"
 
 
 def inspect(
     run: Run,
     text: Annotated[str, typer.Argument(help="One text.")],
-    without: Silenced = None,
+    edit: Edit = "",
     html: Annotated[Path | None, typer.Option(help="Also write a page with every map.")] = None,
     as_json: Json = False,
 ) -> None:
     """Tokens, prediction and every attention map of one text."""
-    emit(verbs.inspect(run, text, without=_silenced(without), html=html), as_json, _show_inside)
-
-
-def _silenced(asked: list[str] | None) -> verbs.Without:
-    """What --without names."""
-    pieces = pairs([each for each in asked or [] if each != verbs.MIXED], WITHOUT).items()
-    return [*([verbs.MIXED] if verbs.MIXED in (asked or []) else []), *pieces]
+    emit(verbs.inspect(run, text, edit=edit, html=html), as_json, _show_inside)
 
 
 def explain(
@@ -70,7 +55,7 @@ def explain(
     methods: Annotated[
         bool, typer.Option("--methods", help="Every method side by side, and how far each two agree.")
     ] = False,
-    without: Silenced = None,
+    edit: Edit = "",
     as_json: Json = False,
 ) -> None:
     """What each word of a text, each part of the model or each λ does to the answer, in log-odds of a class."""
@@ -79,13 +64,11 @@ def explain(
         raise InputError(f"{' and '.join(f'--{name}' for name in others)}: one of them")
     if method and others:
         raise InputError(f"--method: leave it out, or leave --{others[0]} out")
-    if lambdas and without:
-        raise InputError("--without: leave it out, or leave --lambdas out")
-    about: dict[str, Any] = {"target": target, "without": _silenced(without)}
+    about: dict[str, Any] = {"target": target, "edit": edit}
     if parts:
         emit(verbs.parts(run, text, **about), as_json, _show_parts)
     elif lambdas:
-        emit(verbs.lambdas(run, text, target=target), as_json, _show_lambdas)
+        emit(verbs.lambdas(run, text, **about), as_json, _show_lambdas)
     elif methods:
         emit(verbs.methods(run, text, on_progress=teller(), **about), as_json, _show_methods)
     else:
@@ -98,10 +81,11 @@ def steps(
     layer: Annotated[int | None, typer.Option(help="Counted from 1; default: the last.")] = None,
     head: Annotated[int | None, typer.Option(help="Counted from 1; default: the first.")] = None,
     component: Annotated[int | None, typer.Option(help="Counted from 0, the base component, the default.")] = None,
+    edit: Edit = "",
     as_json: Json = False,
 ) -> None:
     """The forward pass of one text as stages: formulas, and with --json the matrices."""
-    emit(verbs.steps(run, text, layer=layer, head=head, component=component), as_json, _show_steps)
+    emit(verbs.steps(run, text, layer=layer, head=head, component=component, edit=edit), as_json, _show_steps)
 
 
 def patch(
@@ -109,11 +93,11 @@ def patch(
     text: Annotated[str, typer.Argument(help="One text.")],
     donor: Annotated[str, typer.Argument(help="Another of as many tokens, whose inside is put into it.")],
     target: Annotated[str, typer.Option(metavar="CLASS", help="Default: the one with the highest probability.")] = "",
-    without: Silenced = None,
+    edit: Edit = "",
     as_json: Json = False,
 ) -> None:
     """The inside of one text put into another: what the answer becomes, by layer, token and head."""
-    emit(verbs.patch(run, text, donor, target=target, without=_silenced(without)), as_json, _show_patches)
+    emit(verbs.patch(run, text, donor, target=target, edit=edit), as_json, _show_patches)
 
 
 def flip(
@@ -123,11 +107,13 @@ def flip(
         str, typer.Option(metavar="CLASS", help="That the answer leaves or becomes; default: the most probable one.")
     ] = "",
     readings: Annotated[int | None, typer.Option(help="Texts that are read at most; default: 4000.")] = None,
+    edit: Edit = "",
     as_json: Json = False,
 ) -> None:
     """The fewest words to delete or replace until the answer changes. Ctrl-C stops and shows what was found."""
     with stop_signals() as signalled:
-        found = verbs.flip(run, text, target=target, readings=readings, on_progress=teller(), stopped=signalled.is_set)
+        given: dict[str, Any] = {"target": target, "readings": readings, "edit": edit}
+        found = verbs.flip(run, text, **given, on_progress=teller(), stopped=signalled.is_set)
     emit(found, as_json, _show_flip)
 
 
@@ -268,6 +254,7 @@ def _show_parts(result: dict[str, Any]) -> None:
 
 
 def _show_steps(result: dict[str, Any]) -> None:
+    say_edit(result)
     if result["note"]:
         say(result["note"])
     if result["layers"]:
@@ -341,6 +328,7 @@ def _show_patches(result: dict[str, Any]) -> None:
 
 def _show_log_odds(result: dict[str, Any]) -> None:
     """The answer, and what to know before it."""
+    say_edit(result)
     if result["note"]:
         say(result["note"])
     say(f"{verbs.answer_line(result['prediction'])}; log-odds of {result['target']} {signed(result['log_odds'])}")
@@ -353,6 +341,7 @@ def _bars(pushes: list[float]) -> list[str]:
 
 
 def _show_flip(result: dict[str, Any]) -> None:
+    say_edit(result)
     if result["note"]:
         say(result["note"])
     say(verbs.answer_line(result))
@@ -410,6 +399,7 @@ def _show_figures(result: dict[str, Any]) -> None:
 
 def _show_inside(result: dict[str, Any]) -> None:
     prediction = result["prediction"]
+    say_edit(result)
     if result["note"]:
         say(result["note"])
     say(verbs.answer_line(prediction))

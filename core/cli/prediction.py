@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core import verbs
-from core.cli.printing import Json, Run, Set, emit, say, tabulate, teller
+from core.cli.printing import Edit, Json, Run, Set, emit, say, say_edit, tabulate, teller
 from core.config import parse_settings
 from core.data.findings import plural
 from core.interpret.unknown import mostly_unknown, unknown_note
@@ -29,11 +29,12 @@ def predict(
         typer.Option(help="Write the file with the predictions joined: .csv, .jsonl or .parquet."),
     ] = None,
     settings: Set = None,
+    edit: Edit = "",
     as_json: Json = False,
 ) -> None:
     """Class and probabilities of texts, in order; --set data.text=COLUMN where the guess is wrong."""
     chosen = parse_settings(settings or [])
-    found = verbs.predict(run, texts or [], file=file, to=to, settings=chosen, on_progress=teller())
+    found = verbs.predict(run, texts or [], file=file, to=to, settings=chosen, edit=edit, on_progress=teller())
     emit(found, as_json, _show_predictions)
 
 
@@ -50,6 +51,7 @@ def _show_unknown(predictions: list[dict[str, Any]]) -> None:
 
 
 def _show_predictions(result: dict[str, Any]) -> None:
+    say_edit(result)
     _show_unknown(result.get("predictions", []))
     if "to" in result:
         say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")

@@ -31,6 +31,17 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, l
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="A setting; repeat for more.")]
 Run = Annotated[str, typer.Argument(help="Name of a run; `sentiscope runs list` shows all.")]
 
+Edit = Annotated[
+    str,
+    typer.Option(
+        metavar="PART,…",
+        help="Change the model inside, as `edit` in the link of the page Sentence: h1.2 (head 2 of layer 1 off), "
+        "c2.1 (A₁ of layer 2), m1.2.0 (A₀ of one head), h1.2:mean (at its mean), l2c1:0.5 (λ₁ of layer 2), l:0.5 (all "
+        "other λ × 0.5), g1.3:0 (gate of token 3 in layer 1 closed), s:0.5 (half the lexical term), s2 (that of layer "
+        "2 off), n3.2 or word=piece (a piece of a word silenced), mix.0 (TF-IDF out). Example: --edit h1.2,l2c1:0.5",
+    ),
+]
+
 
 def emit(result: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]], None]) -> None:
     """What a verb returned, as JSON or as `show` shows it."""
@@ -44,6 +55,12 @@ def emit(result: dict[str, Any], as_json: bool, show: Callable[[dict[str, Any]],
 def say(text: str, *, head: str = "", console: Console = out) -> None:
     """One line as it is, whoever wrote it; `head` stands before it in bold."""
     console.print(Text.assemble((visible(head), "bold"), visible(text)), soft_wrap=True)
+
+
+def say_edit(result: dict[str, Any]) -> None:
+    """What is changed inside, before anything that is said of the model."""
+    if result["edit"]:
+        say(f"as edited: {result['edit']}")
 
 
 def teller() -> Callable[[str, float | None], None]:

@@ -27,7 +27,9 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     model: Annotated[str, typer.Option(help="A preset; `sentiscope presets` lists all.")] = "ndt-01-n3",
     add: Annotated[
         list[str] | None,
-        typer.Option(help="A registered data set whose training texts join the training split; repeat for more."),
+        typer.Option(
+            help="A registered data set whose training texts join the training split, or `counter-examples`; repeat."
+        ),
     ] = None,
     start: Annotated[
         str, typer.Option("--from", metavar="RUN", help="Start from what this finished run has learned.")

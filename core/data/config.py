@@ -81,6 +81,11 @@ class DataConfig:
         help="Of each set in `add` at most this many training rows (seeded, stratified), and validation rows; 0: all.",
         within=(0, 1_000_000_000),
     )
+    examples: str = setting(
+        "",
+        help="A kept copy of counter-examples, which join the training split alone; on Train `counter-examples`, and "
+        "`sentiscope train --add counter-examples`, make one of the list as it is.",
+    )
     texts: bool = setting(
         True,
         help="Keep the texts and columns of the splits in the run; false: no file of it holds one, and pages read them "
@@ -125,6 +130,7 @@ class DataConfig:
             "split",
             "apart",
             "add",
+            "examples",
         ):
             if "\0" in (text := getattr(self, name)) or len(text) > LONGEST:
                 raise ConfigError(f"data.{name}={text!r:.60}: at most {LONGEST} characters, and no NUL among them")

@@ -17,6 +17,7 @@ from core.data import apart, labelled, splits
 from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.folders import WordLabelled, named
+from core.data.kept_examples import with_examples
 from core.data.layout import find_layout
 from core.data.mixture import kept_apart, mixture, with_added
 from core.data.sources import SOURCES, Registered, parts
@@ -42,7 +43,8 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
     `config.folds` pools all but a given test split, which it leaves out, and holds one part out as test. Every
     cut is stratified and seeded (a text with several labels counts as its rarest one, `splits.strata`). Classes that
     train lacks leave the other splits. A mixture (`a+b`) joins the splits of its parts, each cut by its own rules; the
-    training texts of `config.add` join the training split alone. What was done stands in `notes`.
+    training texts of `config.add` join the training split alone, and so do the counter-examples of `config.examples`,
+    which `config.limit` does not touch. What was done stands in `notes`.
 
     Not `to_train`, the added sets and those kept apart, which may not be here, are not read: all but train is the same.
 
@@ -53,6 +55,7 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
             is no label or no class.
     """
     refuse_elsewhere(config.name)
+    refuse_elsewhere(config.examples)
     source = SOURCES.get(config.name)
     mixed, more = parts(config.name), _registered("add", config.added()) if to_train else ()
     beyond = _registered("apart", config.kept_apart()) if to_train else ()
@@ -72,11 +75,13 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
     _refuse_empty(arranged, config.name)
     arranged, beside, joined = with_added(arranged, classes, added, config)
     arranged, held_out = kept_apart(arranged, (*beyond, *more), load)
-    cut_to = []
+    cut_to, along = list[str](), list[str]()
     if config.limit and config.limit < len(arranged[TRAIN]):
         arranged[TRAIN], note = _limited(arranged[TRAIN], config, len(classes))
         arranged, classes, none_left = _only_trained(arranged, classes)  # a label next to rarer ones may be lost
         cut_to = [note, *none_left]
+    if to_train:
+        arranged, along = with_examples(arranged, classes, config)
     return Dataset(
         name=config.name if source or mixed else Path(config.name).expanduser().resolve().name,
         splits=arranged,
@@ -88,7 +93,7 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
         task=found.task,
         ordered=bool(config.order) or (source is not None and source.ordered and not config.rename),
         beside=beside,
-        notes=(*found.notes, *dropped, *made, *dropped_again, *joined, *held_out, *cut_to),
+        notes=(*found.notes, *dropped, *made, *dropped_again, *joined, *held_out, *cut_to, *along),
     )
 
 

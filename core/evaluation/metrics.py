@@ -13,6 +13,7 @@ from core.evaluation.scores import HALF, SIDES, Scores, scored
 from core.evaluation.weighted import BINS, ratio
 from core.exceptions import InputError
 from core.metrics import METRICS, Metric, Reads, metrics_of
+from core.training.scaling import Scaling
 from core.training.temperature import as_trained
 
 
@@ -41,10 +42,18 @@ def evaluate(
     return {name: float(metric.measure(scores, once)[0]) for name, metric in defined(scores, task).items()}
 
 
-def before(labels: np.ndarray, probabilities: np.ndarray, task: Task, temperature: float) -> dict[str, float]:
+def before(labels: np.ndarray, probabilities: np.ndarray, task: Task, scaling: Scaling) -> dict[str, float]:
     """The metrics that read probabilities (loss, ece, brier) as they were at T = 1; arguments as of `evaluate`."""
-    found = evaluate(labels, as_trained(probabilities, temperature, task), task)
+    found = evaluate(labels, as_trained(probabilities, scaling, task), task)
     return {name: value for name, value in found.items() if METRICS[name].reads == "probabilities"}
+
+
+def changed(probabilities: np.ndarray, task: Task, scaling: Scaling) -> int:
+    """Of how many rows the answer was another one as trained; of several labels, any of those above 0.5."""
+    trained = as_trained(probabilities, scaling, task)
+    if task == "single":
+        return int((probabilities.argmax(1) != trained.argmax(1)).sum())
+    return int(((probabilities > HALF) != (trained > HALF)).any(1).sum())
 
 
 def left_out(

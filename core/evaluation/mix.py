@@ -19,6 +19,7 @@ from core.evaluation.metrics import evaluate
 from core.evaluation.predict import Parts, Predictions, predict_texts, probabilities
 from core.models.build import Model
 from core.text.tokenizer import Tokenizer
+from core.training.scaling import UNSCALED
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Mix:
         """What the network says of texts with this mixed in; its own part stays beside it."""
         parts = self.parts(found.logits, texts, task)
         logits = mixed(parts, self.weight, task).astype(np.float32)
-        return dataclasses.replace(found, logits=logits, parts=parts).at(1.0, task)
+        return dataclasses.replace(found, logits=logits, parts=parts).at(UNSCALED, task)
 
 
 def mixed(parts: Parts, weight: float, task: Task) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -16,6 +16,13 @@ from core.data.table import Task
 from core.models.trace import Batch, Intervene, Intervention, Output
 from core.text.token_table import TokenTable, in_order, token_table
 from core.text.tokenizer import Tokenizer
+from core.training.scaling import UNSCALED, Scaling
+
+OnBatch = Callable[[float], None]
+
+
+def unheard(share: float) -> None:
+    """Nobody is told."""
 
 
 class Classifier(Protocol):
@@ -39,7 +46,7 @@ class Predictions:
     logits: np.ndarray
     """(n, C)."""
     probabilities: np.ndarray
-    """(n, C): softmax of the logits over the temperature; of a multi-label task the sigmoid of each."""
+    """(n, C): softmax of the scaled logits; of a multi-label task the sigmoid of each."""
     pooled: np.ndarray
     """(n, d): what the model's head read."""
     parts: Parts | None = None
@@ -50,9 +57,16 @@ class Predictions:
         parts = None if self.parts is None else Parts(*(each[rows] for each in self.parts))
         return Predictions(self.logits[rows], self.probabilities[rows], self.pooled[rows], parts)
 
-    def at(self, temperature: float, task: Task) -> Predictions:
-        """The same with probabilities at a temperature."""
-        found = probabilities(torch.from_numpy(self.logits), task, temperature)
+    @staticmethod
+    def joined(portions: Sequence[Predictions]) -> Predictions:
+        """Those of several lists of texts, of which nothing is mixed in yet."""
+        columns = zip(*((each.logits, each.probabilities, each.pooled) for each in portions), strict=True)
+        logits, chances, pooled = map(np.concatenate, columns)
+        return Predictions(logits, chances, pooled)
+
+    def at(self, scaling: Scaling, task: Task) -> Predictions:
+        """The same with probabilities of logits that are scaled so."""
+        found = probabilities(torch.from_numpy(self.logits), task, scaling)
         return dataclasses.replace(self, probabilities=found.numpy())
 
 
@@ -65,9 +79,13 @@ def predict_texts(
     batch_size: int = 128,
     device: torch.device | None = None,
     intervene: Intervene = None,
-    temperature: float = 1.0,
+    scaling: Scaling = UNSCALED,
+    on_batch: OnBatch = unheard,
 ) -> Predictions:
-    """Classify texts, empty ones included, in batches of similar length; the model is left as it was found."""
+    """Classify texts, empty ones included, in batches of similar length; the model is left as it was found.
+
+    `on_batch` is told before each which share is done; what it raises ends it.
+    """
     return predict_tokens(
         model,
         token_table(tokenizer, texts),
@@ -75,7 +93,8 @@ def predict_texts(
         batch_size=batch_size,
         device=device,
         intervene=intervene,
-        temperature=temperature,
+        scaling=scaling,
+        on_batch=on_batch,
     )
 
 
@@ -87,7 +106,8 @@ def predict_tokens(
     batch_size: int = 128,
     device: torch.device | None = None,
     intervene: Intervene = None,
-    temperature: float = 1.0,
+    scaling: Scaling = UNSCALED,
+    on_batch: OnBatch = unheard,
 ) -> Predictions:
     """As `predict_texts`, for texts that are token ids already."""
     target = device or device_of(model)
@@ -95,11 +115,13 @@ def predict_tokens(
     order = np.argsort(-tokens.lengths, kind="stable") if len(tokens) else np.zeros(0, np.int64)
     parts = []
     with evaluating(model):
-        for rows in in_order(order, batch_size) or [order]:
+        batches = in_order(order, batch_size) or [order]
+        for number, rows in enumerate(batches):
+            on_batch(number / len(batches))
             padded = tokens.padded(rows) if len(rows) else tokens.nothing().whole()
             output = model(Batch.of(padded).to(target), intervene=_of_rows(intervene, rows))
             logits = output.logits.float()
-            found = (logits, probabilities(logits, task, temperature), output.pooled.float())
+            found = (logits, probabilities(logits, task, scaling), output.pooled.float())
             parts.append([each[: len(rows)].cpu().numpy() for each in found])
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
@@ -113,10 +135,18 @@ def _of_rows(intervene: Intervene, rows: np.ndarray) -> Intervene:
     return [intervene[row] for row in rows]
 
 
-def probabilities(logits: Tensor, task: Task, temperature: float = 1.0) -> Tensor:
-    """(…, C) logits → (…, C): softmax over the classes, or the sigmoid of each label, of logits / temperature."""
-    cooled = logits / temperature
+def probabilities(logits: Tensor, task: Task, scaling: Scaling = UNSCALED) -> Tensor:
+    """(…, C) logits → (…, C): softmax over the classes, or the sigmoid of each label, of the scaled logits."""
+    cooled = scaled(logits, task, scaling)
     return cooled.softmax(-1) if task == "single" else cooled.sigmoid()
+
+
+def scaled(logits: Tensor, task: Task, scaling: Scaling) -> Tensor:
+    """(…, C) logits z → (…, C): c + (z - c) / T; see `core.training.temperature`."""
+    cooled = logits / scaling.temperature
+    if not scaling.prior:
+        return cooled
+    return cooled + (1 - 1 / scaling.temperature) * logits.new_tensor(scaling.centre(task))
 
 
 def device_of(model: Classifier) -> torch.device:

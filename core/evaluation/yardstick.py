@@ -38,7 +38,8 @@ from core.models.plain import Plain
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import tokenizer_from_json
 from core.training.linear import SOLVERS, LinearFit, fit_linear
-from core.training.temperature import validation_temperature
+from core.training.scaling import UNSCALED, Scaling
+from core.training.temperature import validation_scaling
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -58,12 +59,12 @@ class Fitted:
     model: Plain
     tokenizer: Tokenizer
     task: Task
-    temperature: float = 1.0
+    scaling: Scaling = UNSCALED
 
     def says(self, texts: Sequence[str]) -> np.ndarray:
         """(n, C) float32."""
         given = self.model, self.tokenizer, texts
-        return predict_texts(*given, task=self.task, temperature=self.temperature).probabilities
+        return predict_texts(*given, task=self.task, scaling=self.scaling).probabilities
 
 
 def yardstick(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
@@ -161,7 +162,7 @@ def _stored(fitted: Fitted) -> dict[str, np.ndarray]:
     """What `_restored` reads."""
     weights = {f"model {name}": tensor.numpy() for name, tensor in fitted.model.state_dict().items()}
     known = {"tokenizer": _bytes(fitted.tokenizer.to_json()), "task": _bytes(fitted.task)}
-    return {**weights, **known, "temperature": np.array(fitted.temperature)}
+    return {**weights, **known, "temperature": np.array(fitted.scaling.temperature)}
 
 
 def _restored(arrays: Any) -> Fitted:
@@ -170,7 +171,7 @@ def _restored(arrays: Any) -> Fitted:
     model.load_state_dict(weights)
     task: Task = "multi" if arrays["task"].tobytes() == b"multi" else "single"
     tokenizer, temperature = tokenizer_from_json(arrays["tokenizer"].tobytes().decode()), float(arrays["temperature"])
-    return Fitted(model.eval(), tokenizer, task, temperature)
+    return Fitted(model.eval(), tokenizer, task, Scaling(temperature))
 
 
 def _bytes(text: str) -> np.ndarray:
@@ -201,16 +202,16 @@ def _measure(dataset: Dataset, preset: str) -> tuple[dict[str, Any], dict[str, n
     labels, held_labels = (targets(rows, classes, dataset.task) for rows in (train, held))
     family = config.model.family
     fit = fit_linear(texts, labels, held_texts, held_labels, config=config.text, classes=classes, family=family)
-    fitted = Fitted(fit.model, fit.tokenizer, dataset.task, _temperature(fit, held_texts, held_labels, dataset.task))
+    fitted = Fitted(fit.model, fit.tokenizer, dataset.task, _scaling(fit, held_texts, held_labels, dataset.task))
     said = {name: fitted.says(rows["text"].tolist()) for name, rows in dataset.splits.items() if name != TRAIN}
     measured = {"phenomena": _phenomena(dataset, said), "splits": _metrics(dataset, said), **_tuned(dataset, said)}
     seconds = round(time.perf_counter() - started, 2)
-    chosen = {**fit.settings, "temperature": fitted.temperature}
+    chosen = {**fit.settings, "temperature": fitted.scaling.temperature}
     return {"model": preset, **chosen, **measured, "seconds": seconds}, said, fitted
 
 
-def _temperature(fit: LinearFit, texts: Sequence[str], labels: np.ndarray, task: Task) -> float:
-    return validation_temperature(predict_texts(fit.model, fit.tokenizer, texts, task=task).logits, labels)
+def _scaling(fit: LinearFit, texts: Sequence[str], labels: np.ndarray, task: Task) -> Scaling:
+    return validation_scaling(predict_texts(fit.model, fit.tokenizer, texts, task=task).logits, labels)
 
 
 def _metrics(

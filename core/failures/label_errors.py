@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from core.exceptions import DataError
 from core.failures.kept import kept
 from core.failures.suspects import Suspects, conflicts, suspects
 from core.failures.table import Table, keys
-from core.runs.taught import cross_fitted, fitted
+from core.runs.taught import FOLDS, cross_fitted, fitted
 from core.text.reading import as_read, reading
 
 Tell = Callable[[str, float | None], None]
@@ -60,11 +61,11 @@ def _tfidf(table: Table, dataset: Dataset, tell: Tell) -> tuple[np.ndarray, np.n
     depends = dataset.fingerprint, reading(text)
 
     def crossed() -> np.ndarray:
-        tell("cross-fitting TF-IDF", None)
-        return cross_fitted(dataset, text, 0, lambda: None)
+        fold = count()
+        return cross_fitted(dataset, text, 0, lambda: tell("cross-fitting TF-IDF", next(fold) / (FOLDS + 1)))
 
     def further() -> np.ndarray:
-        tell("fitting TF-IDF", None)
+        tell("fitting TF-IDF", FOLDS / (FOLDS + 1))
         return fitted(dataset, table.texts)
 
     cross = kept("cross-fitted", depends, (rows, classes), crossed)

@@ -15,14 +15,23 @@ from typing import Any
 import numpy as np
 
 from core.evaluation.comparison import holm
-from core.evaluation.groups import grouped
+from core.evaluation.groups import Groups, grouped
 from core.failures.table import Table
 
 YES, NO = "yes", "no"
 
 
+def grouped_columns(table: Table) -> dict[str, Groups]:
+    """The rows by the value of each own column, for many selections of them."""
+    return {name: grouped(table.frame[name]) for name in table.own}
+
+
 def marking(
-    table: Table, tags: Mapping[str, np.ndarray], chosen: np.ndarray, without: Collection[str] = ()
+    table: Table,
+    tags: Mapping[str, np.ndarray],
+    chosen: np.ndarray,
+    without: Collection[str] = (),
+    groups: Mapping[str, Groups] | None = None,
 ) -> list[dict[str, Any]]:
     """Own columns and tags, the one that marks the selection most first.
 
@@ -31,6 +40,7 @@ def marking(
         tags: by name, (n,) bool.
         chosen: (n,) bool.
         without: columns and tags that are left out, since the selection was made by them.
+        groups: as `grouped_columns` gives them; None: they are made.
 
     Returns:
         Of each `name` its `kind` (`column` or `tag`), `v`, `p` and `p_holm`, and the `value` that the selection has
@@ -40,9 +50,9 @@ def marking(
     if chosen.all() or not chosen.any():
         return []
     found = []
-    for name in (name for name in table.own if name not in without):
-        groups = grouped(table.frame[name])
-        found.append({"name": name, "kind": "column", **_of(groups.place, list(groups.names), chosen)})
+    for name, values in (grouped_columns(table) if groups is None else groups).items():
+        if name not in without:
+            found.append({"name": name, "kind": "column", **_of(values.place, list(values.names), chosen)})
     for name in (name for name in tags if name not in without):
         found.append({"name": name, "kind": "tag", **_of(tags[name].astype(np.int64), [NO, YES], chosen)})
     found = [each for each in found if each["v"] is not None]

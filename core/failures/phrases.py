@@ -43,24 +43,62 @@ class Overused(NamedTuple):
 
 
 def overused(texts: Sequence[str], chosen: np.ndarray) -> list[Overused]:
-    """The phrases of a selection, by z, the largest first; empty where nothing or everything is selected.
-
-    Lower case; a phrase does not go over a punctuation mark. One that is part of a listed phrase, or has one inside,
-    and occurs as often in the selection is left out: it is the same finding.
+    """The phrases of a selection, as `Phrases.overused` gives them.
 
     Args:
         texts: all.
         chosen: (n,) bool.
     """
-    if chosen.all() or not chosen.any():
-        return []
-    words, ids, inside = _numbered(texts, chosen)
-    found = [each for length in range(1, LONGEST + 1) for each in _of_length(words, ids, inside, length)]
-    listed: list[Overused] = []
-    for each in sorted(found, key=lambda one: (-one.z, one.words)):
-        if len(listed) < MOST and not any(_same(each, other) for other in listed):
-            listed.append(each)
-    return listed
+    return Phrases(texts).overused(chosen)
+
+
+class Phrases:
+    """The phrases of many texts, numbered once for all selections of them."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._words, self._ids, self._row = _numbered(texts)
+        self._lengths = [_of_length(self._ids, len(self._words), length) for length in range(1, LONGEST + 1)]
+
+    def overused(self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST) -> list[Overused]:
+        """The phrases of a selection, by z, the largest first; empty where nothing or everything is selected.
+
+        Lower case; a phrase does not go over a punctuation mark. One that is part of a listed phrase, or has one
+        inside, and occurs as often in the selection is left out: it is the same finding.
+
+        Args:
+            chosen: (n,) bool.
+            longest: words of a phrase, at most `LONGEST`.
+            most: phrases listed.
+        """
+        if chosen.all() or not chosen.any():
+            return []
+        inside = chosen[self._row]
+        found = [each for length in range(longest) for each in self._found(length, inside, most)]
+        listed: list[Overused] = []
+        for each in sorted(found, key=lambda one: (-one.z, one.words)):
+            if len(listed) < most and not any(_same(each, other) for other in listed):
+                listed.append(each)
+        return listed
+
+    def _found(self, length: int, inside: np.ndarray, most: int) -> list[Overused]:
+        at, phrases, which = self._lengths[length]
+        own = inside[at]
+        n, n_rest = int(own.sum()), int((~own).sum())
+        if not n or not n_rest:
+            return []
+        every = np.bincount(which, minlength=len(phrases))
+        y = np.bincount(which[own], minlength=len(phrases))
+        y_rest = every - y
+        delta, z = log_odds(y, n, y_rest, n_rest)
+        found = np.flatnonzero((y >= LEAST) & (z >= TELLING))
+        found = found[np.argsort(-z[found], kind="stable")][: 4 * most]
+        return [
+            Overused(
+                _spelt(int(phrases[one]), self._words, length + 1),
+                *(int(y[one]), int(y_rest[one]), float(delta[one]), float(z[one])),
+            )
+            for one in found
+        ]
 
 
 def log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any]:
@@ -71,8 +109,8 @@ def log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any]:
     return delta, delta / np.sqrt(1 / (y + prior) + 1 / (y_rest + prior))
 
 
-def _numbered(texts: Sequence[str], chosen: np.ndarray) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """The different words; all words of all texts as numbers, -1 at marks and ends; and which are of the selection."""
+def _numbered(texts: Sequence[str]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """The different words; all words of all texts as numbers, -1 at marks and ends; and the text of each."""
     numbers: dict[str, int] = {}
     words: list[str] = []
     flat: list[int] = []
@@ -87,27 +125,19 @@ def _numbered(texts: Sequence[str], chosen: np.ndarray) -> tuple[list[str], np.n
             flat.append(number)
         flat.append(-1)
         ends[row] = len(flat)
-    return words, np.array(flat, np.int64), np.repeat(chosen, np.diff(ends, prepend=0))
+    return words, np.array(flat, np.int64), np.repeat(np.arange(len(texts)), np.diff(ends, prepend=0))
 
 
-def _of_length(words: Sequence[str], ids: np.ndarray, inside: np.ndarray, length: int) -> list[Overused]:
+def _of_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where phrases of this length begin, the different ones as numbers, and which of them each is."""
     parts = [ids[place : len(ids) - length + 1 + place] for place in range(length)]
-    whole = np.all([part >= 0 for part in parts], axis=0)
+    at = np.flatnonzero(np.all([part >= 0 for part in parts], axis=0))
     # One number for each phrase: 2 million different words would still fit.
-    codes = sum(part[whole] * len(words) ** (length - 1 - place) for place, part in enumerate(parts))
-    own = inside[: len(ids) - length + 1][whole]
-    n, n_rest = int(own.sum()), int((~own).sum())
-    if not n or not n_rest:
-        return []
+    codes = np.zeros(len(at), np.int64)
+    for place, part in enumerate(parts):
+        codes += part[at] * words ** (length - 1 - place)
     phrases, which = np.unique(codes, return_inverse=True)
-    y, y_rest = (np.bincount(which[rows], minlength=len(phrases)) for rows in (own, ~own))
-    delta, z = log_odds(y, n, y_rest, n_rest)
-    found = np.flatnonzero((y >= LEAST) & (z >= TELLING))
-    found = found[np.argsort(-z[found], kind="stable")][: 4 * MOST]
-    return [
-        Overused(_spelt(int(phrases[at]), words, length), int(y[at]), int(y_rest[at]), float(delta[at]), float(z[at]))
-        for at in found
-    ]
+    return at, phrases, which
 
 
 def _spelt(code: int, words: Sequence[str], length: int) -> str:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.data.findings import plural
 from core.evaluation.intervals import wilson
-from core.failures import risk, rules
+from core.failures import risk
 from core.failures.marking import marking
 from core.failures.phrases import overused
 from core.failures.rules import Clause
@@ -28,9 +28,9 @@ def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray, tags: Ta
         "split": table.split,
         "task": table.task,
         "classes": list(table.classes),
-        **_rate(wrong),
+        **rate(wrong),
         "where": list(map(str, clauses)),
-        "selected": {**_rate(wrong[chosen]), "share": float(chosen.mean()) if len(chosen) else 0.0},
+        "selected": {**rate(wrong[chosen]), "share": float(chosen.mean()) if len(chosen) else 0.0},
         "said": said(table, clauses, chosen),
         "own": list(table.own),
     }
@@ -39,16 +39,20 @@ def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray, tags: Ta
         return {**found, "rows": rows}
     of_rows = tags_of_rows(tags, chosen)
     tagged = [{**row, "tags": own} for row, own in zip(rows, of_rows, strict=True)]
-    named = {clause.value if clause.name == "tag" else clause.name for clause in clauses}
-    named |= BY_DEFINITION if "wrong" in named else set()
     return {
         **found,
         "tags": tag_table(table, tags, chosen),
         "absent": tags.absent,
-        "marks": marking(table, tags.there, chosen, named),
+        "marks": marking(table, tags.there, chosen, made_by(clauses)),
         "words": [each._asdict() for each in overused(table.texts, chosen)],
         "rows": tagged,
     }
+
+
+def made_by(clauses: Sequence[Clause]) -> set[str]:
+    """Columns and tags by which a selection was made, so that they say nothing of it."""
+    named = {clause.value if clause.name == "tag" else clause.name for clause in clauses}
+    return named | (BY_DEFINITION if "wrong" in named else set())
 
 
 def tag_table(table: Table, tags: Tagged, chosen: np.ndarray) -> list[dict[str, Any]]:
@@ -82,17 +86,7 @@ def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
 
 
-def choose(texts: Sequence[str], table: Table, tags: rules.Tags | None) -> tuple[tuple[Clause, ...], np.ndarray]:
-    """What is selected by clauses as they are typed, and the rows (n,) bool; without any, what is wrong.
-
-    Raises:
-        InputError: a clause is not understood.
-    """
-    clauses = rules.read(texts or ("wrong",), table)
-    return clauses, rules.rows(clauses, table, tags)
-
-
-def _rate(wrong: np.ndarray) -> dict[str, Any]:
+def rate(wrong: np.ndarray) -> dict[str, Any]:
     """`n` rows, of which `wrong`; `rate` and its 95 % `interval` (Wilson)."""
     n, errors = len(wrong), int(wrong.sum())
     return {"n": n, "wrong": errors, "rate": errors / n if n else 0.0, "interval": list(wilson(errors, n))}

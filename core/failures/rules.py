@@ -7,12 +7,16 @@ margin<0.2 · p_said=0.5..0.9     numbers: = != < <= > >=, and both ends of a ra
 text~not good · text!~http       contains, or does not; letter case aside
 source=twitter · topic~tax       the data's own columns: a value, a part, or numbers; `source=` is a missing value
 tag=negation · tag!=question     tags
+code=irony · code!=irony         codes that somebody gave (`core.failures.codes`)
+coded · uncoded                  whether somebody gave one
 key=9f2c01aa34bd                 one row
+ids:3b51c02f9d6e4a70             rows that somebody chose one by one (`core.failures.chosen`)
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,11 +28,17 @@ from core.evaluation.multilabel import NOTHING
 from core.exceptions import InputError
 from core.failures.table import SEVERAL, Table
 
-WORDS = ("wrong", "right", "all")
+CODE, CODED = "code", ("coded", "uncoded")
+WORDS = ("wrong", "right", "all", *CODED)
 NUMBERS = ("margin", "p_truth", "p_said", "row")
 SIGNS = ("!=", "!~", "<=", ">=", "=", "~", "<", ">")
 _EQUAL, _PART, _ORDER = ("=", "!="), ("~", "!~"), ("<", "<=", ">", ">=")
 RANGE = ".."
+IDS = "ids"
+_DIGEST = re.compile(r"[0-9a-f]{16}")
+
+Keys = Callable[[str], Collection[str]]
+"""The keys of rows that were chosen one by one, by their digest; InputError where they are not kept."""
 
 
 class Tags(Protocol):
@@ -39,6 +49,17 @@ class Tags(Protocol):
 
         Raises:
             InputError: there is no such tag, or not of this run; the message says why.
+        """
+
+
+class Codes(Protocol):
+    """What is asked of codes here."""
+
+    def rows(self, keys: Sequence[str], code: str = "") -> np.ndarray:
+        """(n,) bool: the rows of these keys that have a code; without one, that have any.
+
+        Raises:
+            InputError: there is no such code; the message says which there are.
         """
 
 
@@ -67,27 +88,37 @@ def read(texts: Sequence[str], table: Table) -> tuple[Clause, ...]:
     return tuple(_read(text.strip(), table) for text in whole)
 
 
-def rows(clauses: Sequence[Clause], table: Table, tags: Tags | None = None) -> np.ndarray:
+def rows(
+    clauses: Sequence[Clause],
+    table: Table,
+    tags: Tags | None = None,
+    keys: Keys | None = None,
+    codes: Codes | None = None,
+) -> np.ndarray:
     """(n,) bool: where all clauses hold; everywhere without any.
 
     Args:
         clauses: as `read` gives them.
         table: what is selected from.
-        tags: needed where a clause is of a tag.
+        tags: needed where a clause is of a tag,
+        keys: and where one is of rows that were chosen one by one,
+        codes: and where one is of codes.
 
     Raises:
-        InputError: a tag that there is not.
+        InputError: a tag or code that there is not, or rows that are not kept.
     """
     found = np.ones(len(table), bool)
     for clause in clauses:
-        found &= _rows(clause, table, tags)
+        found &= _rows(clause, table, tags, keys, codes)
     return found
 
 
 def _read(text: str, table: Table) -> Clause:
     if text in WORDS:
         return Clause(text)
-    names = [*_classes_of(table), *NUMBERS, "text", "key", "tag", *table.own]
+    if text.startswith(f"{IDS}:"):
+        return _chosen(text)
+    names = [*_classes_of(table), *NUMBERS, "text", "key", "tag", CODE, *table.own]
     # The longest name first: a column of the data may hold a sign, or begin as another one does.
     for name in sorted(names, key=len, reverse=True):
         rest = text.removeprefix(name).lstrip()
@@ -100,6 +131,13 @@ def _read(text: str, table: Table) -> Clause:
         f"--where {shown(text)}: write {', '.join(WORDS[:-1])} or {WORDS[-1]}, or a name, a sign and a value, such as "
         f"margin<0.2 or text~not. Names: {', '.join(names)}; signs: {' '.join(SIGNS)}"
     )
+
+
+def _chosen(text: str) -> Clause:
+    digest = text.removeprefix(f"{IDS}:")
+    if not _DIGEST.fullmatch(digest):
+        raise InputError(f"--where {shown(text)}: behind {IDS}: stand 16 digits from 0 to f, as in a link")
+    return Clause(IDS, ":", digest)
 
 
 def _classes_of(table: Table) -> tuple[str, ...]:
@@ -130,15 +168,22 @@ def _check(clause: Clause, table: Table) -> None:
         _range(clause)
         if name in table.own and _numbers(table, name).isna().all():
             raise InputError(f"--where {clause}: no value of {name} is a number; write {name}= or {name}~")
-    elif sign in _PART and not value:
-        raise InputError(f"--where {clause}: write what {name} is to contain")
+    elif not value and (name == CODE or sign in _PART):
+        wanted = "a code, or coded or uncoded alone" if name == CODE else f"what {name} is to contain"
+        raise InputError(f"--where {clause}: write {wanted}")
 
 
-def _rows(clause: Clause, table: Table, tags: Tags | None) -> np.ndarray:
+def _rows(clause: Clause, table: Table, tags: Tags | None, keys: Keys | None, codes: Codes | None) -> np.ndarray:
     name, sign, value = clause.name, clause.sign, clause.value
+    if name in (*CODED, CODE):
+        return _coded(clause, table, codes)
     if not sign:
         everything = np.ones(len(table), bool)
         return {"wrong": table.wrong, "right": ~table.wrong, "all": everything}[name]
+    if name == IDS:
+        if keys is None:
+            raise ValueError("a clause of chosen rows needs their keys")
+        return table.frame["key"].isin(list(keys(value))).to_numpy(bool)
     if name == "tag":
         if tags is None:
             raise ValueError("a clause of a tag needs the tags")
@@ -153,6 +198,13 @@ def _rows(clause: Clause, table: Table, tags: Tags | None) -> np.ndarray:
     else:
         found = (_written(table.frame[name]) == value).to_numpy(bool)
     return ~found if sign in ("!=", "!~") else found
+
+
+def _coded(clause: Clause, table: Table, codes: Codes | None) -> np.ndarray:
+    if codes is None:
+        raise ValueError("a clause of codes needs the codes")
+    has = codes.rows(table.frame["key"].tolist(), clause.value)
+    return ~has if clause.name == "uncoded" or clause.sign == "!=" else has
 
 
 def _has_class(clause: Clause, table: Table) -> np.ndarray:

@@ -37,7 +37,7 @@ from core.runs.store import RunStore
 OURS = ("key", "row", "text", "truth", "said", "p_truth", "p_said", "margin", "wrong")
 SEVERAL = ("missed", "invented")
 """Of several labels per text, behind ours."""
-RESERVED = frozenset((*OURS, *SEVERAL, "tag", "tags", "right", "all"))
+RESERVED = frozenset((*OURS, *SEVERAL, "tag", "tags", "right", "all", "split", "code", "coded", "uncoded"))
 _HEX = 12
 
 

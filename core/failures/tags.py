@@ -11,8 +11,9 @@ import numpy as np
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.failures import wording
 from core.failures.kept import kept
-from core.failures.near import MOST, NEIGHBOURS, conflicting, near_duplicates, sample
+from core.failures.near import MOST, NEIGHBOURS, conflicting, near_duplicates
 from core.failures.table import Table, answers_for, table_of
+from core.failures.training import Training
 from core.fingerprint import file_fingerprint, fingerprint
 from core.numbers import count
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS
@@ -48,6 +49,8 @@ ABOUT = {
 """Every tag, and which texts have it."""
 BY_DEFINITION = frozenset(("sure and wrong",))
 """Tags that only errors have."""
+CONSEQUENCES = frozenset(("neighbours conflict",))
+"""Tags that an error brings about: where the model puts a text among those of another class, it says that class."""
 _GROUPS = {
     "_signs": ("question", "capitals", "elongation", "emoji", "hashtag"),
     "_words": (*wording.NAMED, "lexicon disagrees"),
@@ -83,6 +86,7 @@ class Tagged:
         """
         self._store, self._table, self._against, self._tell = store, table, against, tell
         self._folder = store.path(table.record.run)
+        self.training = Training(store, table.record, tell)
 
     def rows(self, name: str) -> np.ndarray:
         """(n,) bool: the texts that have a tag.
@@ -159,7 +163,7 @@ class Tagged:
 
         def make() -> np.ndarray:
             self._tell("comparing with the training texts", None)
-            return near_duplicates(texts, self._training()[0])
+            return near_duplicates(texts, self.training.texts)
 
         try:
             depends = self._texts, record.data_fingerprint, record.config.data
@@ -172,15 +176,11 @@ class Tagged:
         record = self._table.record
 
         def make() -> np.ndarray:
-            from core.runs.load import load_run
             from core.runs.projections import read_vectors
 
-            texts, labels = self._training()
-            rows = sample(len(texts))
-            self._tell(f"reading {count(len(rows))} training texts", None)
-            known = load_run(self._store, record.run).predict([texts[row] for row in rows]).pooled
             vectors, true = read_vectors(self._folder, self._table.split, record.classes)
-            return conflicting(vectors, true.astype(np.int64), known, labels[rows].astype(np.int64))
+            labels = self.training.labels[self.training.rows].astype(np.int64)
+            return conflicting(vectors, true.astype(np.int64), self.training.vectors(vectors.shape[1]), labels)
 
         try:
             model = [file_fingerprint(self._folder / name) for name in (WEIGHTS, TOKENIZER)]
@@ -217,28 +217,6 @@ class Tagged:
             before = found[name]
             found[name] = apart if isinstance(before, str) else before | apart
         return found
-
-    def _training(self) -> tuple[list[str], np.ndarray]:
-        """Texts and labels that the run was trained on.
-
-        Raises:
-            NotAvailable: they are not here.
-        """
-        if isinstance(self._trained, NotAvailable):
-            raise self._trained
-        return self._trained
-
-    @cached_property
-    def _trained(self) -> tuple[list[str], np.ndarray] | NotAvailable:
-        from core.data.table import TRAIN
-        from core.runs.seen import trained_on
-
-        self._tell("reading the data", None)
-        try:
-            dataset = trained_on(self._table.record)
-        except NotAvailable as error:
-            return error
-        return dataset.splits[TRAIN]["text"].tolist(), dataset.targets(TRAIN)
 
     @cached_property
     def _texts(self) -> str:

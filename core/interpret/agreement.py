@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +10,9 @@ import numpy as np
 from core.interpret.explain import QUICK, methods
 from core.interpret.most import largest
 from core.interpret.reader import Reader
-from core.interpret.reading import Reading, leaving_out, shown_words
-from core.text.typed import without
+from core.interpret.reading import shown_words
+from core.interpret.several import readings
 
-AT_ONCE = 2048
-"""Texts, those without a word among them, that are read before the words of the next are counted."""
 STEPS = 10
 """Of progress, about."""
 LEAST = 2
@@ -49,7 +47,7 @@ def agreement(
     named = [name for name in QUICK if name in methods(reader.model.provides) and name != "deletion"]
     same = {name: list[bool]() for name in named}
     rho = {name: list[float]() for name in named}
-    for done, reading in enumerate(_readings(reader, [text for text in texts if len(shown_words(text)) >= LEAST])):
+    for done, reading in enumerate(readings(reader, [text for text in texts if len(shown_words(text)) >= LEAST])):
         if done % max(1, len(texts) // STEPS) == 0:
             on_progress("texts", done / len(texts))
         needed = largest(reading.by("deletion").pushes)
@@ -61,25 +59,3 @@ def agreement(
         Agreed(name, len(same[name]), sum(same[name]), float(np.mean(rho[name])) if rho[name] else None, len(rho[name]))
         for name in named
     ]
-
-
-def _readings(reader: Reader, texts: Sequence[str]) -> Iterator[Reading]:
-    """Each text with what is said of it without each of its words, many of them read at once."""
-    for part in _parts(texts):
-        left = [[without(text, gone) for gone in leaving_out(shown_words(text))] for text in part]
-        said, start = reader.predict([each for one in left for each in one]), 0
-        for text, one in zip(part, left, strict=True):
-            yield Reading(reader, text, said=said.part(slice(start, start + len(one))))
-            start += len(one)
-
-
-def _parts(texts: Sequence[str]) -> Iterator[list[str]]:
-    part, number = list[str](), 0
-    for text in texts:
-        part.append(text)
-        number += 1 + len(shown_words(text))
-        if number >= AT_ONCE:
-            yield part
-            part, number = [], 0
-    if part:
-        yield part

@@ -22,6 +22,7 @@ from core.text.normalise import CAPITALS_MARK, LONG_MARK, prepare
 from core.text.pieces import buckets
 from core.text.token_table import TokenTable
 from core.text.tokenizer import Tokenizer
+from core.text.typed import cased
 from core.text.words import word_pattern
 
 MOST = 8
@@ -42,19 +43,13 @@ def candidates(reader: Reader, words: Iterable[str]) -> dict[str, tuple[str, ...
     for word in words:
         by_turns = zip_longest(_opposites(word.lower(), signs, vocabulary, reader.tokenizer), near.get(word, ()))
         others = dict.fromkeys(each for pair in by_turns for each in pair if each and each != word.lower())
-        found[word] = tuple(_cased(each, word) for each in islice(others, MOST))
+        found[word] = tuple(cased(each, word) for each in islice(others, MOST))
     return found
 
 
 def _is_word(text: str) -> bool:
     marked = text in (LONG_MARK, CAPITALS_MARK)
     return text[:1].isalpha() and not marked and word_pattern().fullmatch(text) is not None
-
-
-def _cased(word: str, like: str) -> str:
-    if like.isupper() and len(like) > 1:
-        return word.upper()
-    return word[:1].upper() + word[1:] if like[:1].isupper() else word
 
 
 def _signs(tokenizer: Tokenizer) -> dict[str, float]:

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.interpret.believed import POINTS
+from core.interpret.push import DIGITS
 from core.text.typed import Span, without
 
 STEPS = POINTS - 1
 """Of a curve, fewer in a text of fewer words."""
 SHARES = np.linspace(0, 1, POINTS)
 """Of the words, where curves of texts of different lengths are averaged."""
-DIGITS = 6
-"""Behind the point: areas, and pushes, that differ by less are the same."""
 
 
 def counts(words: int) -> np.ndarray:

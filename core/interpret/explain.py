@@ -15,7 +15,7 @@ import numpy as np
 from core.exceptions import InputError
 from core.interpret.most import Most, most
 from core.interpret.reader import Reader
-from core.interpret.reading import Completeness, OnProgress, Reading, silent
+from core.interpret.reading import Completeness, Reading
 
 METHODS = {
     "deletion": ("", "log-odds with the word minus without it"),
@@ -111,22 +111,20 @@ def explain(reader: Reader, text: str, method: str = "deletion", target: str = "
     return _explanation(Reading(reader, text, target), method)
 
 
-def side_by_side(
-    reader: Reader, text: str, target: str = "", named: Sequence[str] = (), on_progress: OnProgress = silent
-) -> Iterator[Methods]:
+def side_by_side(reader: Reader, text: str, target: str = "", named: Sequence[str] = ()) -> Iterator[Methods]:
     """The same by every method that this model and text can be explained by, or by some: one more with each step.
 
     Args:
-        reader: as in `explain`; so are `text` and `target`.
+        reader: as in `explain`; so are `text` and `target`. It is told which method is at work.
         text: as typed.
         target: a class.
         named: some of `METHODS`; empty: all, what is quick first.
-        on_progress: told which method is at work, and how far it is, where that is known; what it raises stops it.
 
     Raises:
         InputError: no such class, or a change of what the model does not have.
     """
-    reading = Reading(reader, text, target, tell=on_progress)
+    reader.tell("deletion", None)
+    reading = Reading(reader, text, target)
     found: dict[str, Explanation] = {}
     agreement: dict[tuple[str, str], float | None] = {}
     left_out = {name: f"this model {LACKING[needs]}" for name, needs in _lacking(reader.model.provides).items()}
@@ -135,7 +133,7 @@ def side_by_side(
     mixed = "" if reader.mix_weight is None else MIXED
     note = " ".join(filter(None, (reading.note, mixed)))
     for method in [name for name in (*QUICK, *SLOW) if name not in left_out and (not named or name in named)]:
-        on_progress(method, None)
+        reader.tell(method, None)
         found[method] = _explanation(reading, method)
         there = [name for name in METHODS if name in found]
         agreement = {pair: reading.agreement(*pair) for pair in combinations(there, 2)}

@@ -20,14 +20,13 @@ from core.interpret.candidates import MOST, candidates
 from core.interpret.push import log_odds
 from core.interpret.reader import Reader
 from core.interpret.reading import MOST_WORDS
+from core.interpret.watched import at_once
 from core.numbers import count
 from core.text.typed import typed_words, without
 
 DELETIONS, REPLACEMENTS = 3, 2
 """So many moves at most in a set of deletions only, and in one with a replacement."""
 MOST_READINGS = 4000
-AT_ONCE = 128
-"""Texts between two looks at whether to stop."""
 ALSO = 4
 """Further flips of the smallest size that are told."""
 MOST_SETS = 100_000
@@ -111,12 +110,16 @@ def search(
         text: as typed; of a long one the first `MOST_WORDS` words are deleted and replaced.
         target: a class; empty: the one with the highest probability.
         readings: at most, 1 to `MOST_READINGS`.
-        stopped: asked before each `AT_ONCE` readings; True ends the search.
+        stopped: asked before each batch of readings; True ends the search.
 
     Raises:
-        InputError: no such class, or a number of readings that cannot be.
+        InputError: no such class, a number of readings that cannot be, or a change inside at single tokens.
     """
     reader.check(target)
+    if reader.at_tokens:
+        raise InputError(
+            "a change at a token (g: a gate, n: a piece of a word) cannot follow words that are replaced; leave it out"
+        )
     if not 1 <= readings <= MOST_READINGS:
         raise InputError(f"readings {readings}: from 1 to {count(MOST_READINGS)}")
     return _Searching(reader, text, target, readings, stopped).states()
@@ -141,7 +144,7 @@ class _Sets:
 class _Searching:
     def __init__(self, reader: Reader, text: str, target: str, readings: int, stopped: Callable[[], bool]) -> None:
         self.reader, self.text, self.stopped = reader, text, stopped
-        said = reader.predict([text])
+        said = reader.say([text], reader.intervene)
         self.place = reader.place(target, said)
         [self.given] = reader.gives(self.place, said)
         [self.odds] = log_odds(said.probabilities, self.place, reader.task)
@@ -157,6 +160,7 @@ class _Searching:
         self.note = self._note(len(every))
         self.change = {text: 0.0}
         """By text that was read, how far its log-odds are on the way to a flip."""
+        self.at_once = at_once(len(text), reader.tokenizer.max_length)
         self.sets = 0
         self.flips: dict[tuple[int, ...], Flip] = {}
         """Of the smallest size so far, by the places of their words the one that moves the log-odds most."""
@@ -209,7 +213,7 @@ class _Searching:
     def _read(self, sets: _Sets, keep: int = 0) -> Generator[Search, None, bool]:
         """Reads sets in their order; whether all were read before only `keep` readings were left, or it was stopped."""
         while not self.stopped():
-            texts, ended = self._next(sets, max(0, min(AT_ONCE, self.left - keep)))
+            texts, ended = self._next(sets, max(0, min(self.at_once, self.left - keep)))
             if texts:
                 self._ask(texts)
                 yield self.state()
@@ -232,7 +236,7 @@ class _Searching:
         return texts, True
 
     def _ask(self, texts: Mapping[str, tuple[Move, ...]]) -> None:
-        said = self.reader.predict(list(texts))
+        said = self.reader.say(list(texts), self.reader.intervene)
         odds = log_odds(said.probabilities, self.place, self.reader.task)
         given = self.reader.gives(self.place, said)
         for row, (text, moves) in enumerate(texts.items()):

@@ -1,7 +1,7 @@
 """Which words push an answer, by the gradients at their vectors: Captum's methods over a function of the embeddings.
 
 The model is given the vectors as an argument; nothing is hung on a model that others ask at the same time. The gradient
-is that of the log-odds, at the temperature of the run.
+is that of the log-odds, of logits that are scaled as those of the run are.
 """
 
 from __future__ import annotations
@@ -15,8 +15,10 @@ from torch import Tensor
 
 from core.data.table import Task
 from core.evaluation.mix import mixed_logits
+from core.evaluation.predict import scaled
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, Output
+from core.training.scaling import Scaling
 
 REFERENCE = "every word's vector zero, its place kept"
 """Where integrated gradients start (Sundararajan, Taly and Yan 2017, section 3, for texts)."""
@@ -48,7 +50,7 @@ class Target(NamedTuple):
 
     place: int
     task: Task
-    temperature: float
+    scaling: Scaling
     tfidf: Tensor | None = None
     """(C,): logits of what is mixed into the answer, which vectors of words do not change."""
     weight: float = 1.0
@@ -58,7 +60,7 @@ class Target(NamedTuple):
         """(B, C) → (B,): log p - log of the sum of the others; of several labels log p - log(1 - p)."""
         if self.tfidf is not None:
             logits = mixed_logits(logits.double(), self.tfidf.double(), self.weight, self.task)
-        z = logits / self.temperature
+        z = scaled(logits, self.task, self.scaling)
         if self.task == "multi":
             return z[:, self.place]
         others = torch.arange(z.shape[1], device=z.device) != self.place

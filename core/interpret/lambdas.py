@@ -107,8 +107,8 @@ def lambda_curves(
         [whole] = function(model(batch).logits).tolist()
         ask = function._replace(tfidf=None) if unmixed else function
         odds: list[float] = []
-        for start in range(0, len(changes), at_once):
-            some = changes[start : start + at_once]
+        for part in reader.portions("lambdas", len(changes), at_once):
+            some = changes[part]
             odds += ask(model(batch.repeated(len(some)), intervene=some).logits).tolist()
     left = iter(odds)
     notes = [*reader.notes(text, encoding), *([VARIES] if own.varies else [])]

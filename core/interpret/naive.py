@@ -19,7 +19,9 @@ from core.models.feedforward import FeedForward, SwiGLU
 from core.models.mixing import Additive, Differential, DifferentialV2
 from core.models.support import support_mask
 from core.models.terms import rotate
+from core.models.trace import Intervention
 
+UNTOUCHED = Intervention()
 TINY = 1e-12
 """Below that a query or key counts as this long where it is divided by its length."""
 RANGES = {"01": "sigmoid", "pos": "relu"}
@@ -35,6 +37,15 @@ class Given:
     polarity: Array | None
     """(L, 3)."""
     class_token: bool
+    change: Intervention = UNTOUCHED
+    """What is changed inside."""
+
+    @property
+    def weights(self) -> Array:
+        """(L,): of a mean over the tokens that are read."""
+        keep = self.keep[0].cpu().numpy().astype(float)
+        shares: Array = keep / max(1.0, keep.sum())
+        return shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,15 +71,17 @@ class Seen:
     maps: Array
     """(N, H, L, L)."""
     coefficients: Array
-    """(N, H, L)."""
+    """(N, H, L); 0 of what is silent."""
     combined: Array
     """(H, L, L)."""
     values: Array
     """(H, L, v)."""
+    left: Array
+    """(H, 1, v): what stays of components that say their mean; 0 where none does."""
     read: Array
-    """(H, L, v): combined map times values."""
+    """(H, L, v): combined map times values, and what stays."""
     said: Array
-    """(H, L, v): after the norm of the head, where there is one."""
+    """(H, L, v): after the norm of the head, where there is one; of a silent head 0, or its mean."""
     joined: Array
     """(L, d): the heads side by side."""
     out: Array
@@ -146,22 +159,26 @@ def attend(attention: Attention, x: Array, given: Given) -> Seen:
         content = content / math.sqrt(q.shape[-1])
     sigma = sigma_of(attention, given)
     gate = log_gate(attention, x, given)
-    scores = _scored(attention, content, lengths(turned), sigma, gate)
+    scores = _scored(attention, content, lengths(turned), sigma, gate, given)
     allowed = allowed_pairs(attention, given)
     maps = Softmax(np.where(allowed, scores, -np.inf)).values()
-    c = coefficients(attention, x)
+    off, level = silent_maps(attention, given.change)
+    whole = coefficients(attention, x, given.change)
+    c = np.where(off | level, 0.0, whole)
     combined = (c[..., None] * maps).sum(0)
     values = linear(x, attention.value).values().reshape(len(x), attention.heads, -1).swapaxes(0, 1)
-    read = combined @ values
+    left = given.weights[None, None] @ ((level * whole)[..., None] * maps).sum(0) @ values
+    read = combined @ values + left
     said = read
     if attention.head_norm is not None:
         rules = [norm(each, attention.head_norm, attention.mixing.scale) for each in read]
         said = np.stack([rule.values() for rule in rules if rule is not None])
+    said = _spoken(said, attention, given)
     joined = said.swapaxes(0, 1).reshape(len(x), -1)
     out = linear(joined, attention.out).values()
     return Seen(
         *(x, plain, turned, content, sigma, gate, scores, allowed, maps, c),  # type: ignore[arg-type]
-        *(combined, values, read, said, joined, out),
+        *(combined, values, left, read, said, joined, out),
     )
 
 
@@ -222,19 +239,50 @@ def gate_rule(attention: Attention, x: Array, given: Given) -> Sum | None:
     return Sum(tuple(parts), (len(x), 1), "sigmoid")
 
 
-def log_gate(attention: Attention, x: Array, given: Given) -> Array | None:
-    """(L,)."""
+def gates(attention: Attention, x: Array, given: Given) -> Array | None:
+    """(L,): the gate of each token, 1 of a class token, as changed; None: there are none."""
     rule = gate_rule(attention, x, given)
     if rule is None:
         return None
-    found: Array = np.log(rule.values()[:, 0])
+    found: Array = rule.values()[:, 0]
     if given.class_token:
-        found[0] = 0.0
+        found[0] = 1.0
+    for token, value in own_gates(attention, given):
+        found[token] = value
     return found
 
 
+def own_gates(attention: Attention, given: Given) -> list[tuple[int, float]]:
+    """(token, value) of those that are set by hand."""
+    return [(token, value) for layer, token, value in given.change.gates if layer == attention.index]
+
+
+def log_gate(attention: Attention, x: Array, given: Given) -> Array | None:
+    """(L,); 0 of a closed one, whose key is hidden."""
+    found = gates(attention, x, given)
+    return None if found is None else np.log(np.where(found > 0, found, 1.0))
+
+
+def lexicon(attention: Attention, sigma: Array, given: Given) -> tuple[float, Array] | None:
+    """A factor, and what it stands before: what is added to the scores, or multiplied with; None: a factor is out."""
+    term, change, at = attention.terms.lexical, given.change, attention.index
+    if term is None:
+        return None
+    strength = float(exact(term.strength)[0])
+    if term.kind == "add":
+        return strength * term.scale * change.lexical_factor(at), sigma
+    if at in change.lexical_off:
+        return None
+    return strength, (sigma @ given.weights)[:, None] if at in change.lexical_mean else sigma
+
+
 def _scored(
-    attention: Attention, content: Array, long: tuple[Array, ...], sigma: Array | None, gate: Array | None
+    attention: Attention,
+    content: Array,
+    long: tuple[Array, ...],
+    sigma: Array | None,
+    gate: Array | None,
+    given: Given,
 ) -> Array:
     """(N, H, L, L): content with temperature, Hadamard factor, gate and lexical term."""
     lexical = attention.terms.lexical
@@ -243,18 +291,21 @@ def _scored(
         content = exact(attention.temperature)[0] * content / q[..., :, None] / k[..., None, :]
     if lexical is not None and sigma is not None:
         reach = exact(lexical.reach)[..., None, None] > 0
-        strength = exact(lexical.strength)[0] * lexical.scale
-        if lexical.kind == "hadamard":
-            content = np.where(reach, content * exact(lexical.strength)[0] * sigma, content)
-        else:
-            content = content + reach * strength * sigma
+        found = lexicon(attention, sigma, given)
+        if found is not None and lexical.kind == "hadamard":
+            content = np.where(reach, content * found[0] * found[1], content)
+        elif found is not None:
+            content = content + reach * found[0] * found[1]
     return content if gate is None else content + gate
 
 
 def allowed_pairs(attention: Attention, given: Given) -> Array:
-    """(L, L) bool: which key a query may see."""
+    """(L, L) bool: which key a query may see; not that of a closed gate."""
     length, area = given.keep.shape[1], attention.terms.support
-    keys = np.broadcast_to(given.keep[0].cpu().numpy(), (length, length))
+    open_keys = given.keep[0].cpu().numpy().copy()
+    for token, value in own_gates(attention, given):
+        open_keys[token] &= value > 0
+    keys = np.broadcast_to(open_keys, (length, length))
     if area is None or area.covers(length):
         return keys
     found: Array = support_mask(given.keep, area.globals(given.keep, attention.index), area.window)[0].cpu().numpy()
@@ -289,13 +340,46 @@ def share(mixing: Additive, x: Array, own: int) -> Array:
     return found
 
 
-def coefficients(attention: Attention, x: Array) -> Array:
+def lambdas(attention: Attention, x: Array, head: int, change: Intervention) -> Array | None:
+    """(1 or L, N − 1): lambda of one head as changed, those that are silent too; None: there is one map."""
+    rule = lambda_rule(attention, x, head)
+    if rule is None:
+        return None
+    found: Array = rule.values() * change.lambda_scale
+    for layer, component, value in change.lambdas:
+        if layer == attention.index:
+            found[:, component - 1] = value
+    return found
+
+
+def coefficients(attention: Attention, x: Array, change: Intervention) -> Array:
     """(N, H, L): 1 and ± lambda of each token, divided by the sum of their magnitudes where rows are normalised."""
     c = np.ones((attention.components, attention.heads, len(x)))
     for head in range(attention.heads):
-        if rule := lambda_rule(attention, x, head):
-            c[1:, head] = attention.mixing.sign * rule.values().T
+        if (found := lambdas(attention, x, head, change)) is not None:
+            c[1:, head] = attention.mixing.sign * found.T
     return c / np.abs(c).sum(0) if attention.row_norm else c
+
+
+def silent_maps(attention: Attention, change: Intervention) -> tuple[Array, Array]:
+    """(N, H, 1) bool each: where a component of a head is off; where its mean alone stays."""
+    shape, at = (attention.components, attention.heads, 1), attention.index
+    off, level = np.zeros(shape, bool), np.zeros(shape, bool)
+    for i, head in np.ndindex(shape[:2]):
+        off[i, head] = (at, i) in change.components_off or (at, head, i) in change.maps_off
+        level[i, head] = (at, i) in change.components_mean or (at, head, i) in change.maps_mean
+    return off, level & ~off
+
+
+def _spoken(said: Array, attention: Attention, given: Given) -> Array:
+    """(H, L, v): what heads say, those that are silent 0 or their mean."""
+    at, change, found = attention.index, given.change, said.copy()
+    for head in range(attention.heads):
+        if (at, head) in change.heads_off:
+            found[head] = 0.0
+        elif (at, head) in change.heads_mean:
+            found[head] = given.weights @ said[head]
+    return found
 
 
 def _heads(x: Array, attention: Attention) -> Array:

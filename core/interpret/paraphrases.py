@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from core.text.typed import typed_words
+from core.text.typed import cased, typed_words
 
 _NOT = ("do", "does", "did", "is", "are", "was", "were", "would", "could", "should", "have", "has", "had")
 _SHORT = {f"{verb} not": f"{verb}n't" for verb in _NOT} | {
@@ -81,10 +81,4 @@ def _words(text: str) -> list[str]:
 def _replaced(text: str, by: dict[str, str]) -> str:
     pattern = r"\b(?:" + "|".join(sorted(map(re.escape, by), key=len, reverse=True)) + r")\b"
     known = {old.lower(): new for old, new in by.items()}
-    return re.sub(pattern, lambda found: _cased(known[found[0].lower()], found[0]), text, flags=re.IGNORECASE)
-
-
-def _cased(word: str, like: str) -> str:
-    if like.isupper() and len(like) > 1:
-        return word.upper()
-    return word[:1].upper() + word[1:] if like[:1].isupper() else word
+    return re.sub(pattern, lambda found: cased(known[found[0].lower()], found[0]), text, flags=re.IGNORECASE)

@@ -35,7 +35,7 @@ class Part:
 
     kind: Kind
     """layer: all heads of its attention · component: of all heads · map: one component of one head · gate: of a token
-    in a layer · lexical: what a lexicon adds to the scores of a layer."""
+    in a layer · lexical: what a lexicon adds to the scores of a layer, or multiplies their content by."""
     layer: int
     head: int | None = None
     component: int | None = None
@@ -44,7 +44,8 @@ class Part:
     """Log-odds with it minus log-odds when it says nothing; of a gate, when it is closed."""
     mean: float = 0.0
     """The same when its mean over the tokens stays; of a gate, when it stands where the others of its layer do in the
-    mean. The mean of a lexical term is one number for all keys, which a softmax does not see: the same as zero."""
+    mean. The mean of what a lexicon adds is one number for all keys, which a softmax does not see: the same as zero.
+    Of what it multiplies by zero is no factor at all, and its mean is one of each query."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ def parts(reader: Reader, text: str, target: str = "") -> Parts:
         changes = [each for _, *both in silenced for each in both]
         at_once = max(1, TOKENS // max(batch.ids.shape[1], model.fill))
         [whole] = odds([reader.change])
-        starts = range(0, len(changes), at_once)
-        less = [whole - each for start in starts for each in odds(changes[start : start + at_once])]
+        some = reader.portions("parts", len(changes), at_once)
+        less = [whole - each for part in some for each in odds(changes[part])]
     found = (
         replace(part, zero=zero, mean=mean)
         for (part, *_), zero, mean in zip(silenced, less[::2], less[1::2], strict=True)
@@ -142,9 +143,9 @@ def _silenced(
             others = tuple(gate for gate in change.gates if gate[:2] != (at, token))
             closed, level = (replace(change, gates=(*others, (at, token, value))) for value in (0.0, gates[at]))
             yield Part("gate", at, token=token), closed, level
-        if model.adds_lexicon:
+        if model.lexical != "none":
             without = replace(change, lexical_off=change.lexical_off | {at})
-            yield Part("lexical", at), without, without
+            yield Part("lexical", at), without, replace(change, lexical_mean=change.lexical_mean | {at})
 
 
 def _mean_gates(model: EncoderClassifier, batch: Batch, tokens: range, change: Intervention) -> list[float]:

@@ -100,7 +100,8 @@ def patch(reader: Reader, text: str, donor: str, target: str = "") -> Patches:
         [whole] = odds([reader.change])
         at_once = max(1, TOKENS // length)
         changes = [change for _, change in places]
-        found = [each for start in range(0, len(changes), at_once) for each in odds(changes[start : start + at_once])]
+        some = reader.portions("patches", len(changes), at_once)
+        found = [each for part in some for each in odds(changes[part])]
     before = (CLASS_TOKEN,) * first
     return Patches(
         text=text,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,11 +14,13 @@ from core.exceptions import InputError
 from core.interpret.gradients import Target
 from core.interpret.sentence import SentenceView
 from core.interpret.unknown import unknown_note
+from core.interpret.watched import OnProgress, silent
 from core.models.build import Model
 from core.models.trace import Intervene, Intervention
 from core.numbers import count
 from core.text.tokenizer import Encoding, Tokenizer
 from core.text.typed import Span, shares, typed_words, without
+from core.training.scaling import Scaling
 
 UNCHANGED = Intervention()
 HALF = 0.5
@@ -37,11 +39,14 @@ class Reader:
     tokenizer: Tokenizer
     classes: tuple[str, ...]
     task: Task
-    temperature: float
+    scaling: Scaling
     mix_weight: float | None = None
     """Of the network, where TF-IDF is mixed into its answers."""
     thresholds: Mapping[str, float] = field(default_factory=dict)
     """Of several labels per text: above which probability a text has each; 0.5 of one that is not named."""
+
+    tell: OnProgress = silent
+    """Told how far what takes its time is; it may stop it."""
 
     change: Intervention = UNCHANGED
     """Inside the model, whenever it reads the text or what is left of it; its tokens are those of the whole text."""
@@ -55,12 +60,16 @@ class Reader:
             InputError: the change names something that the model does not have.
         """
         texts = [without(text, words) for words in gone]
-        if self.intervene is None:
-            return self.predict(texts)
-        intervene: Intervene = self.intervene
-        if self.change.gates or self.change.pieces_off:
-            intervene = self._followed(text, gone, texts)
-        return self.predict(texts, intervene=intervene)
+        return self.say(texts, self._followed(text, gone, texts) if self.at_tokens else self.intervene)
+
+    def say(self, texts: Sequence[str], intervene: Intervene) -> Predictions:
+        """What it says of texts, changed inside in all or in each."""
+        return self.predict(texts) if intervene is None else self.predict(texts, intervene=intervene)
+
+    @property
+    def at_tokens(self) -> bool:
+        """Whether something is changed at single tokens, which stand elsewhere in another text."""
+        return bool(self.change.gates or self.change.pieces_off)
 
     @property
     def intervene(self) -> Intervention | None:
@@ -78,6 +87,12 @@ class Reader:
             now = self.tokenizer.encode(left).tokens
             found.append(_moved(self.change, _places([whole.tokens[i] for i in kept], kept, now), self.model.first))
         return found
+
+    def portions(self, what: str, many: int, at_once: int) -> Iterator[slice]:
+        """So many things in portions; before each it is told how far they are."""
+        for start in range(0, many, at_once):
+            self.tell(what, start / many)
+            yield slice(start, start + at_once)
 
     def check(self, target: str) -> None:
         """Whether a class is one of its own; empty: nobody asked for one.
@@ -100,7 +115,7 @@ class Reader:
 
     def function(self, place: int, said: Predictions) -> Target:
         """The log-odds of a class for the first text of which it said this, as a function of the network's logits."""
-        target = Target(place, self.task, self.temperature)
+        target = Target(place, self.task, self.scaling)
         if said.parts is None or self.mix_weight is None:
             return target
         return target._replace(tfidf=torch.from_numpy(said.parts.tfidf[0]), weight=self.mix_weight)

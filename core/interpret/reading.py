@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, cast
@@ -54,14 +54,6 @@ class Pushes(NamedTuple):
     errors: np.ndarray | None = None
 
 
-OnProgress = Callable[[str, float | None], None]
-"""Told which method is at work, and how far it is, where that is known; what it raises stops the work."""
-
-
-def silent(method: str, share: float | None) -> None:
-    """Nobody is told."""
-
-
 class Reading:
     """One text with everything that was asked about it, asked once.
 
@@ -70,17 +62,14 @@ class Reading:
         text: as typed; of a long one the first `MOST_WORDS` words.
         target: a class; empty: the one with the highest probability.
         said: of the text and of it without each of its words, where that has been asked.
-        tell: told how far methods are that take their time.
 
     Raises:
         InputError: no such class, or a change inside that names what the model does not have.
     """
 
-    def __init__(
-        self, reader: Reader, text: str, target: str = "", said: Predictions | None = None, tell: OnProgress = silent
-    ) -> None:
+    def __init__(self, reader: Reader, text: str, target: str = "", said: Predictions | None = None) -> None:
         reader.check(target)
-        self.reader, self.text, self._tell = reader, text, tell
+        self.reader, self.text = reader, text
         self.words = shown_words(text)
         self.said = reader.ask(text, leaving_out(self.words)) if said is None else said
         self.target = reader.place(target, self.said)
@@ -128,7 +117,8 @@ class Reading:
         if not self.encoding.tokens:
             return Pushes(np.zeros(len(self.words)))
         layer = range(len(view.layers))[READ[method]]
-        off = {head for at, head in self.reader.change.heads_off if at == layer}
+        change = self.reader.change
+        off = {head for at, head in change.heads_off | change.heads_mean if at == layer}
         loud = [[[head not in off]] for head in range(len(view.layers[layer].combined))]
         first = len(view.tokens) - len(self.encoding.tokens) - bool(view.filled)
         return Pushes(self._of_words(received(view.layers[layer].combined * loud, view.places)[first:]))
@@ -154,7 +144,7 @@ class Reading:
             gone = [[word for word, stays in zip(self.words, row, strict=True) if not stays] for row in there]
             found = []
             for start in range(0, len(gone), AT_ONCE):
-                self._tell("shapley", start / len(gone))
+                self.reader.tell("shapley", start / len(gone))
                 found.append(self.log_odds(self.reader.ask(self.text, gone[start : start + AT_ONCE])))
             return np.concatenate(found)
 
@@ -173,7 +163,7 @@ class Reading:
         reader, target = self.reader, self.reader.function(self.target, self.said)
 
         def function(logits: Tensor) -> Tensor:
-            self._tell(method, None)
+            self.reader.tell(method, None)
             return target(logits)
 
         model = cast(Embeds, reader.model)  # it provides `embedding`

@@ -98,15 +98,17 @@ class Hidden:
 
 @dataclass(frozen=True, eq=False)
 class Softmax:
-    """e^s_ij / Σ_m e^s_im; a key at −∞ weighs 0."""
+    """e^s_ij / Σ_m e^s_im; a key at −∞ weighs 0, in a row of nothing else too."""
 
     scores: Array
     """(R, C)."""
 
     def values(self) -> Array:
         """(R, C), rows sum to 1."""
-        raised = np.exp(self.scores - self.scores.max(-1, keepdims=True))
-        shares: Array = raised / raised.sum(-1, keepdims=True)
+        top = self.scores.max(-1, keepdims=True)
+        raised = np.exp(self.scores - np.where(np.isfinite(top), top, 0))
+        total = raised.sum(-1, keepdims=True)
+        shares: Array = raised / np.where(total > 0, total, 1)
         return shares
 
     def filled(self, i: int, j: int) -> str:

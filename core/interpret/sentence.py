@@ -21,6 +21,7 @@ from core.text.ids import UNKNOWN
 from core.text.pieces import pieces
 from core.text.token_table import one_text
 from core.text.tokenizer import Tokenizer
+from core.training.scaling import UNSCALED, Scaling
 
 CLASS_TOKEN = "[CLS]"
 PADDING = "[PAD]"
@@ -162,7 +163,7 @@ def inspect_text(
     *,
     task: Task = "single",
     intervene: Intervention | None = None,
-    temperature: float = 1.0,
+    scaling: Scaling = UNSCALED,
     mix: Mix | None = None,
     unmixed: bool = False,
 ) -> SentenceView:
@@ -185,7 +186,7 @@ def inspect_text(
     logits, beside = output.logits.double().cpu(), None
     if mix is not None:
         logits, beside = _mixed(mix, 1.0 if unmixed else mix.weight, logits, text, classes, task)
-    chances = probabilities(logits[0], task, temperature).tolist()
+    chances = probabilities(logits[0], task, scaling).tolist()
     tokens, unknown = list(encoding.tokens), [token == UNKNOWN for token in encoding.ids]
     filled = None
     if isinstance(model, EncoderClassifier) and model.class_token is not None:

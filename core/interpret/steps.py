@@ -31,7 +31,7 @@ MOST_TOKENS = 512
 def steps(
     reader: Reader, text: str, layer: int | None = None, head: int | None = None, component: int | None = None
 ) -> Steps:
-    """All stages of a text; the model is only read.
+    """All stages of a text, as it is read with the reader's change; the model is only read.
 
     Args:
         reader: what a run lends.
@@ -41,7 +41,7 @@ def steps(
         component: from 0; None: the base component.
 
     Raises:
-        InputError: the model has no such layer, head or component.
+        InputError: the model has no such layer, head or component, or not what is changed.
         NotAvailable: the text has no token, or too many.
     """
     encoding, model = reader.tokenizer.encode(text), reader.model
@@ -52,6 +52,7 @@ def steps(
     seen: Trace | None = None
     if len(encoding.tokens) > MOST_TOKENS or (isinstance(model, EncoderClassifier) and model.fill > MOST_TOKENS):
         raise NotAvailable(f"a text of more than {count(MOST_TOKENS)} tokens is too long for its steps")
+    said = reader.say([text], reader.intervene)
     with evaluating(model):
         seen = model(batch, trace=True).trace
     tokens, ids = list(encoding.tokens), np.array(encoding.ids)
@@ -63,13 +64,12 @@ def steps(
                 tokens, ids = [CLASS_TOKEN, *tokens], np.pad(ids, (1, 0))
             behind = max(0, model.fill - len(tokens))
             tokens, ids = [*tokens, *[PADDING] * behind], np.pad(ids, (0, behind))
-            inside = list(encoder_stages(model, seen, ids, tuple(tokens), place, reader.classes))
+            inside = list(encoder_stages(model, seen, ids, tuple(tokens), place, reader.classes, reader.change))
         else:
             polarity = None if batch.polarity is None else exact(batch.polarity[0])
             inside = list(plain_stages(model, ids, tuple(tokens), polarity, reader.classes))  # type: ignore[arg-type]
     first = _tokens(encoding, seen, tuple(tokens), ids, reader.tokenizer.size, counted=isinstance(model, BagOfNgrams))
-    said = reader.predict([text])
-    last = probability_stage(inside[-1].matrices[-1], reader.task, reader.temperature, _mixed(reader, said))
+    last = probability_stage(inside[-1].matrices[-1], reader.task, reader.scaling, _mixed(reader, said))
     at = [each + 1 if attentive else 0 for each in place[:2]]
     return Steps(
         text=text,

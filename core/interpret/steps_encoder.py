@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from core.interpret.steps_layer import Chosen, layer_stages
 from core.models.encoder import EncoderClassifier, Layer
 from core.models.head import Branch, Head, HeadAttention
 from core.models.positions import PolarityAware, recency, sinusoid
-from core.models.trace import Trace
+from core.models.trace import Intervention, Trace
 
 
 def encoder_stages(
@@ -28,6 +28,7 @@ def encoder_stages(
     tokens: tuple[str, ...],
     place: tuple[int, int, int],
     classes: tuple[str, ...],
+    change: Intervention,
 ) -> Iterator[Stage]:
     """From the embedding to the logits, computed anew from the weights.
 
@@ -38,12 +39,14 @@ def encoder_stages(
         tokens: L names.
         place: layer, head and component, from 0.
         classes: C.
+        change: what is changed inside.
     """
-    embedding = embedding_stage(model, seen, ids, tokens)
+    embedding = embedding_stage(model, seen, ids, tokens, change)
     yield embedding
     at, head, component = place
     read = seen.keep if not model.fill else seen.keep.new_ones(seen.keep.shape)
-    given = Given(read, None if seen.polarity is None else exact(seen.polarity[0]), model.class_token is not None)
+    polarity = None if seen.polarity is None else exact(seen.polarity[0])
+    given = Given(read, polarity, model.class_token is not None, change)
     x, chosen = embedding.made, None
     through: list[Passed] = []
     for number, layer in enumerate(cast(Sequence[Layer], model.layers)):
@@ -58,7 +61,9 @@ def encoder_stages(
     yield from _above(model, x, tokens, classes, at, head)
 
 
-def embedding_stage(model: EncoderClassifier, seen: Trace, ids: Array, tokens: tuple[str, ...]) -> Stage:
+def embedding_stage(
+    model: EncoderClassifier, seen: Trace, ids: Array, tokens: tuple[str, ...], change: Intervention
+) -> Stage:
     """What enters the first layer, as the sum of what it is made of."""
     dimensions = numbered(model.embedding.embedding_dim)
 
@@ -76,13 +81,13 @@ def embedding_stage(model: EncoderClassifier, seen: Trace, ids: Array, tokens: t
     said = ["Each token is a row of numbers"]
     lines: list[str] = []
     if model.ngrams is not None and seen.grams is not None:
-        means = _ngram_means(exact(model.ngrams.table.weight), seen.grams[0])
+        means = _ngram_means(exact(model.ngrams.table.weight), seen.grams[0], change.pieces_off)
         means[:first] = 0
         parts.append((scale, means))
         matrices.append(named(r"\overline{G}", means))
         row = r"\big(E_i + \overline{G}_i\big)"
         lines.append(r"\overline{G}_i = \tfrac{1}{K_i}\sum_k G_{h(g_{ik})}")
-        said.append("the mean of its character n-grams")
+        said.append("the mean of its character n-grams" + ", silenced ones as zeros" * bool(change.pieces_off))
     formula = f"x_i = {rooted}{row}"
     for letter, factor, values, words in _positions(model, seen):
         parts.append((factor, values) if factor != 1 else (values,))
@@ -123,13 +128,13 @@ def _positions(model: EncoderClassifier, seen: Trace) -> Iterator[tuple[str, flo
         yield r"E^{\mathrm{tag}}", factors["gamma"], exact(place.tags.weight)[tags], "its part of speech times γ"
 
 
-def _ngram_means(table: Array, grams: Tensor) -> Array:
-    """(L, d): the mean row of the n-grams of each token, buckets (L, K) counted from 1."""
+def _ngram_means(table: Array, grams: Tensor, off: Collection[tuple[int, int]]) -> Array:
+    """(L, d): the mean row of the n-grams of each token, buckets (L, K) counted from 1; one that is off adds 0."""
     found = np.zeros((len(grams), table.shape[1]))
     for row, buckets in enumerate(grams.cpu().numpy()):
-        own = buckets[buckets > 0]
-        if len(own):
-            found[row] = table[own - 1].mean(0)
+        own = [(bucket, (row, place) not in off) for place, bucket in enumerate(buckets) if bucket > 0]
+        for bucket, speaks in own:
+            found[row] += speaks * table[bucket - 1] / len(own)
     return found
 
 

@@ -11,6 +11,7 @@ from core.interpret.naive import bias_of, exact, linear, norm
 from core.interpret.rules import Array, Dot, Rule, Softmax, Sum
 from core.interpret.stages import Matrix, Stage, numbered
 from core.models.head import Head
+from core.training.scaling import Scaling
 
 ONE = ("text",)
 
@@ -72,15 +73,13 @@ def logits_stage(
     return Stage("logits", "Logits", (formula,), reading, (shown, weights, logits))
 
 
-def probability_stage(
-    logits: Matrix, task: Task, temperature: float, mixed: tuple[float, Array] | None = None
-) -> Stage:
+def probability_stage(logits: Matrix, task: Task, scaling: Scaling, mixed: tuple[float, Array] | None = None) -> Stage:
     """From logits to what `predict` gives.
 
     Args:
         logits: (1, C).
         task: softmax over the classes, or the sigmoid of each label.
-        temperature: what divides the logits.
+        scaling: what is done to the logits.
         mixed: weight of the network and logits (1, C) of TF-IDF, where its probabilities are mixed in.
     """
     shown = Matrix(logits.name, logits.values, ONE, logits.columns)
@@ -99,13 +98,20 @@ def probability_stage(
         shown = Matrix(letter, back, ONE, logits.columns)
         formulas.append(rf"m = {weight:.2f}\,n + {1 - weight:.2f}\,k")
         said.append("The probabilities of the network, n, are mixed with those of TF-IDF, k.")
-    if temperature != 1:
-        cooled = Sum(((shown.values, 1 / temperature),), shown.values.shape)
-        named = letter if letter == "l" else rf"({letter})"
-        shown = Matrix(f"{named}/T", cooled.values(), ONE, logits.columns, rule=cooled)
-        matrices.append(shown)
-        letter = rf"{named}/T"
-        said.append(f"The temperature T = {temperature:.2f}, fitted on validation, makes the probabilities come true.")
+    if scaling.temperature != 1:
+        letter = letter if letter == "l" else rf"({letter})"
+        added = _towards_doubt(shown.values, logits.columns, letter, task, scaling)
+        matrices += added
+        shown, about = added[-1], f"The temperature T = {scaling.temperature:.2f}, fitted on validation,"
+        if scaling.prior:
+            doubt = r"\ln \pi" if task == "single" else r"\ln\tfrac{\pi}{1-\pi}"
+            formulas.append(rf"z = {letter}/T + (1 - 1/T)\,{doubt}")
+            towards = "towards" if scaling.temperature > 1 else "away from"
+            about += (
+                f" moves the logits {towards} π, how frequent each {'class' if task == 'single' else 'label'} is, and"
+            )
+        letter = shown.name
+        said.append(f"{about} makes the probabilities come true.")
     rule = _sure(shown.values, task)
     function = "softmax" if task == "single" else "sigmoid"
     formulas.append(rf"P = \operatorname{{{function}}}({letter})")
@@ -113,6 +119,17 @@ def probability_stage(
     sums = "shares that sum to 1" if task == "single" else "a probability of each label by itself"
     said.append(f"The logits become {sums}: the answer.")
     return Stage("probabilities", "Probabilities", tuple(formulas), " ".join(said), tuple(matrices))
+
+
+def _towards_doubt(logits: Array, columns: tuple[str, ...], named: str, task: Task, scaling: Scaling) -> list[Matrix]:
+    """The class prior, where the run has one, and last the logits of that name at its temperature."""
+    share = 1 / scaling.temperature
+    if not scaling.prior:
+        rule = Sum(((logits, share),), logits.shape)
+        return [Matrix(f"{named}/T", rule.values(), ONE, columns, rule=rule)]
+    rule = Sum(((logits, share), (np.array([scaling.centre(task)]), 1 - share)), logits.shape)
+    prior = Matrix(r"\pi", np.array([scaling.prior]), ("training",), columns, "weight")
+    return [prior, Matrix("z", rule.values(), ONE, columns, rule=rule)]
 
 
 def _sure(logits: Array, task: Task) -> Rule:

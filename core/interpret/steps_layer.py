@@ -16,17 +16,23 @@ from core.interpret.naive import (
     exact,
     gate_rule,
     lambda_rule,
+    lambdas,
     lengths,
+    lexicon,
     linear,
     norm,
+    own_gates,
+    silent_maps,
 )
 from core.interpret.rules import Array, Dot, Hidden, Rule, Softmax, Sum
 from core.interpret.stages import Matrix, Stage, numbered
 from core.models.encoder import Layer
 from core.models.feedforward import FeedForward, SwiGLU
 from core.models.mixing import Additive, Differential
+from core.numbers import subscript
 
 NONE = "This model has none"
+CLOSED = "As edited, a token whose gate is closed is hidden from all."
 POLARITIES = ("positive", "neutral", "negative")
 
 
@@ -154,14 +160,15 @@ def _terms(chosen: Chosen) -> Stage:
     lexical = attention.terms.lexical
     if lexical is not None and seen.sigma is not None and chosen.given.polarity is not None:
         said.append(_sigma(chosen, matrices, lines))
-        strength = float(exact(lexical.strength)[0]) * (lexical.scale if lexical.kind == "add" else 1.0)
+        found = lexicon(attention, seen.sigma, chosen.given)
         there = bool(lexical.reach[chosen.component, chosen.head])
-        sign = "" if strength == 1 else r"s\,"
-        if there and lexical.kind == "hadamard":
-            factors = [*factors, strength, seen.sigma]
-            formula += rf"\,{sign}\sigma_{{ij}}"
-        elif there:
-            added.append((strength, seen.sigma))
+        if there and lexical.kind == "hadamard" and found is not None:
+            factors = [*factors, *found]
+            level = found[1].shape[1] == 1
+            sign = "" if found[0] == 1 else r"s\,"
+            formula += rf"\,{sign}" + (r"\overline{\sigma}_i" if level else r"\sigma_{ij}")
+        elif there and found is not None:
+            added.append(found)
     gate = gate_rule(attention, seen.x, chosen.given)
     if gate is not None and seen.log_gate is not None:
         said.append(_gate(chosen, gate, matrices, lines))
@@ -191,9 +198,15 @@ def _sigma(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> str:
     matrices.append(Matrix(r"\rho", polarity, chosen.tokens, POLARITIES, "weight"))
     matrices.append(chosen.pairs(r"\sigma", sigma, Dot(polarity, polarity.T), weight=True))
     lines += [r"\sigma_{ij} = \rho_i\cdot\rho_j", r"\rho=(\rho^{+},\rho^{0},\rho^{-})"]
-    strength = float(exact(lexical.strength)[0]) * (lexical.scale if lexical.kind == "add" else 1.0)
-    if strength != 1:
-        lines.append(rf"s = {strength:.3g}")
+    found = lexicon(chosen.layer.attention, sigma, chosen.given)
+    if found is None:
+        return "σ, the product of two tokens' polarities in the lexicon, multiplies nothing: as edited, it is off."
+    if found[0] != 1:
+        lines.append(rf"s = {found[0]:.3g}")
+    if lexical.kind == "hadamard" and found[1].shape[1] == 1:
+        matrices.append(Matrix(r"\overline{\sigma}", found[1], chosen.tokens, ("mean",), "weight"))
+        lines.append(r"\overline{\sigma}_i = \tfrac{1}{T}\sum_j \sigma_{ij}")
+        return "As edited, every score of a row is multiplied by the mean of σ over the tokens that are read."
     if lexical.kind == "hadamard":
         return "Every score is multiplied by σ, the product of two tokens' polarities in the lexicon."
     return "σ, the product of two tokens' polarities in the lexicon, is added: words of a kind read each other more."
@@ -207,10 +220,16 @@ def _gate(chosen: Chosen, rule: Sum, matrices: list[Matrix], lines: list[str]) -
         (len(chosen.tokens) - first, 1),
         rule.after,
     )
-    matrices.append(Matrix("g", words.values(), chosen.tokens[first:], ("gate",), "weight", words))
+    by_hand = own_gates(chosen.layer.attention, chosen.given)
+    values = words.values()
+    for token, value in by_hand:
+        values[token - first] = value
+    matrices.append(Matrix("g", values, chosen.tokens[first:], ("gate",), "weight", None if by_hand else words))
     guided = r" + c\,|\rho_j^{+}-\rho_j^{-}|" * (len(rule.parts) > 2)
     lines.append(rf"g_j = \operatorname{{sigmoid}}(x_j\cdot w_g + b{guided})")
     told = "The logarithm of its gate is added to every score of a key: a gate near 0 hides the token from all."
+    if by_hand:
+        told += f" As edited, {' and '.join(f'that of {chosen.tokens[at]} is {value:.2f}' for at, value in by_hand)}."
     return f"{told} The class token has none." if first else told
 
 
@@ -225,7 +244,11 @@ def _mask(chosen: Chosen) -> Stage:
             return Stage("mask", "Mask", (r"S_i = \{1,\dots,T\}",), f"Nothing to do here: {why}")
         return Stage("mask", "Mask", (r"S_i = \{1,\dots,T\}",), f"{NONE}: {why}")
     rule = Hidden(score, seen.allowed)
-    half = 0 if area is None else area.window // 2
+    shown = (chosen.pairs(chosen.score, rule.values(), rule),)
+    if area is None or area.covers(length):
+        line = rf"{chosen.score}_{{ij}} = -\infty\ \text{{where}}\ g_j = 0"
+        return Stage("mask", "Mask", (line,), CLOSED, shown)
+    half = area.window // 2
     lines = (
         rf"{chosen.score}_{{ij}} = -\infty\ \text{{unless}}\ j \in S_i",
         rf"S_i = \{{j : |i-j|\le {half}\}} \cup G",
@@ -234,7 +257,9 @@ def _mask(chosen: Chosen) -> Stage:
         f"A token sees {half} neighbours on each side. G are the first, the last and the tokens drawn at random, which "
         "see all and are seen by all; what is crossed out is hidden."
     )
-    return Stage("mask", "Mask", lines, reading, (chosen.pairs(chosen.score, rule.values(), rule),))
+    if any(value == 0 for _, value in own_gates(chosen.layer.attention, chosen.given)):
+        reading += f" {CLOSED}"
+    return Stage("mask", "Mask", lines, reading, shown)
 
 
 def _softmax(chosen: Chosen) -> Stage:
@@ -263,15 +288,18 @@ def _combine(chosen: Chosen) -> Stage:
     parts = tuple((weight[:, None], each) for weight, each in zip(c, maps, strict=True))
     names = tuple(rf"\lambda_{n}" for n in range(1, len(maps)))
     matrices: list[Matrix] = []
-    of_lambda = lambda_rule(attention, seen.x, head)
-    if of_lambda is not None:
-        values = of_lambda.values()
+    of_lambda, values = lambda_rule(attention, seen.x, head), lambdas(attention, seen.x, head, chosen.given.change)
+    if of_lambda is not None and values is not None:
+        untouched = np.array_equal(values, of_lambda.values())
         rows = chosen.tokens if len(values) > 1 else ("all tokens",)
-        plain = tuple(f"λ{chr(0x2080 + n)}" for n in range(1, len(names) + 1))
-        matrices.append(Matrix(r"\lambda", values, rows, plain, rule=of_lambda))
+        plain = tuple(f"λ{subscript(n)}" for n in range(1, len(names) + 1))
+        matrices.append(Matrix(r"\lambda", values, rows, plain, rule=of_lambda if untouched else None))
     matrices += [chosen.pairs(_map(n, True), each, weight=True) for n, each in enumerate(maps)]
     matrices.append(chosen.pairs("P", seen.combined[head], Sum(parts, maps[0].shape), weight=True))
     lines, reading = _weights(chosen, names)
+    off, level = (each[:, head, 0] for each in silent_maps(attention, chosen.given.change))
+    for silent, how in ((off, "off"), (level, "at its mean, so that it weighs nothing here")):
+        reading += "".join(f" As edited, A{subscript(n)} is {how}." for n, found in enumerate(silent) if found)
     return Stage("combine", "Combine", tuple(lines), reading, tuple(matrices))
 
 
@@ -302,14 +330,21 @@ def _mix(chosen: Chosen) -> Stage:
     attention, seen, head = chosen.layer.attention, chosen.passed.attention, chosen.head
     values, wide = seen.values[head], seen.values.shape[2]
     part = slice(head * wide, (head + 1) * wide)
-    matrices = (
+    rule, left = Dot(seen.combined[head], values), seen.left[head]
+    matrices = [
         chosen.pairs("P", seen.combined[head], weight=True),
         chosen.vectors("v", values, linear(seen.x, attention.value, part)),
-        chosen.vectors("o", seen.read[head], Dot(seen.combined[head], values)),
-    )
+        chosen.vectors("o", seen.read[head], rule),
+    ]
     reading = "Every token takes the values of what it reads, as much of each as P says."
     formulas = (r"o_i = \sum_j P_{ij}\,v_j", r"v_j = x_j W_V + b_V")
-    return Stage("mix", "Mix", formulas, reading, matrices)
+    if left.any():
+        stays, total = Matrix(r"\overline{o}", left, ("all tokens",), numbered(wide)), seen.read[head]
+        read = chosen.vectors("r", rule.values(), rule)
+        matrices[2:] = [read, stays, chosen.vectors("o", total, Sum(((read.values,), (left,)), total.shape))]
+        formulas = (r"o_i = r_i + \overline{o},\quad r_i = \sum_j P_{ij}\,v_j", formulas[1])
+        reading += " What is at its mean gives every token the same."
+    return Stage("mix", "Mix", formulas, reading, tuple(matrices))
 
 
 def _joined(chosen: Chosen) -> Stage:
@@ -321,10 +356,15 @@ def _joined(chosen: Chosen) -> Stage:
     letter = "o"
     if attention.head_norm is not None:
         rule = norm(seen.read[head], attention.head_norm, attention.mixing.scale)
-        matrices.append(chosen.vectors(r"\hat{o}", seen.said[head], rule))
+        matrices.append(chosen.vectors(r"\hat{o}", seen.read[head] if rule is None else rule.values(), rule))
         formulas.append(rf"\hat{{o}}_i = {attention.mixing.scale:.2f}\,\operatorname{{RMSNorm}}(o_i)")
         reading = f"Each head is normalised. {reading}"
         letter = r"\hat{o}"
+    change, here = chosen.given.change, (attention.index, head)
+    if here in change.heads_off | change.heads_mean:
+        said = "off" if here in change.heads_off else "at its mean"
+        matrices.append(chosen.vectors(r"\tilde{o}", seen.said[head]))
+        reading += f" As edited, head {head + 1} is {said}."
     matrices.append(chosen.vectors("y", seen.out, linear(seen.joined, attention.out)))
     joined = rf"[{letter}^{{(1)}};\dots;{letter}^{{({attention.heads})}}]" if attention.heads > 1 else f"[{letter}]"
     formulas.append(rf"y_i = {joined}_i\,W_O + b_O")

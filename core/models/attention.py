@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from core.models.attend import attend_explicit, attend_fused
 from core.models.banded import attend_banded
-from core.models.changes import Changes
+from core.models.changes import Changes, Lexicon
 from core.models.config import DENSE_TRACE
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
 from core.models.support import support_mask
@@ -116,7 +116,7 @@ class Attention(nn.Module):
         return {name: value.item() for name, value in named.items() if value is not None}
 
     def _scores(
-        self, x: Tensor, reading: Reading, log_gate: Tensor | None, lexical: Tensor | None
+        self, x: Tensor, reading: Reading, log_gate: Tensor | None, lexical: Lexicon | None
     ) -> tuple[Tensor, Tensor]:
         """Q' and K' (B, N, H, L, e'): everything that a score is made of."""
         B, L, _ = x.shape
@@ -127,7 +127,7 @@ class Attention(nn.Module):
         if self.terms.rotary:
             q, k = rotate(q), rotate(k)
         q = q / math.sqrt(q.shape[-1]) if self.temperature is None else q * self.temperature
-        q, k = self.terms.multiplied(q, k, reading)
+        q, k = self.terms.multiplied(q, k, reading, lexical)
         columns = self.terms.columns(reading, log_gate, lexical)
         return _append(q, [column for column, _ in columns]), _append(k, [column for _, column in columns])
 

@@ -281,6 +281,11 @@ class AttentionConfig:
         return self.lambda_input or self.mixing == "differential-v2"
 
     @property
+    def subtracts(self) -> bool:
+        """Whether its second map is taken away from the first."""
+        return self.mixing.startswith("differential")
+
+    @property
     def superscript(self) -> str:
         """What tells the queries and keys of the maps apart, in LaTeX."""
         return "^{(n)}" if self.components > 1 else ""

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from core.models.trace import Intervention, LayerTrace
+
+
+class Lexicon(NamedTuple):
+    """What is changed in the lexical term of a layer, with R rows."""
+
+    factor: Tensor
+    """(R,): on a term that is added."""
+    off: Tensor
+    """(R,) bool: one that is multiplied is left out."""
+    mean: Tensor
+    """(R,) bool: its mean over the keys stands in its place."""
 
 
 class Changes:
@@ -82,9 +94,13 @@ class Changes:
             closed[row, token] = value == 0
         return closed
 
-    def lexical(self, like: Tensor) -> Tensor:
-        """(R,): factor on the added lexical term."""
-        return like.new_tensor([each.lexical_factor(self.layer) for each in self.each])
+    def lexical(self, like: Tensor) -> Lexicon:
+        """What is changed in the lexical term."""
+        off, mean = (
+            torch.tensor([self.layer in named for named in layers], device=like.device)
+            for layers in zip(*((each.lexical_off, each.lexical_mean) for each in self.each), strict=True)
+        )
+        return Lexicon(like.new_tensor([each.lexical_factor(self.layer) for each in self.each]), off, mean & ~off)
 
     def _gates(self) -> list[tuple[int, int, float]]:
         return [

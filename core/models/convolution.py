@@ -8,12 +8,12 @@ from torch import Tensor, nn
 
 from core.models.dropout import Dropout
 from core.models.head import Convolution, Head
-from core.models.plain import Plain
+from core.models.plain import ReadsVectors
 from core.models.provides import BASELINES
 from core.models.trace import Batch, HeadTrace, Intervene, Output, Trace
 
 
-class ConvolutionClassifier(Plain):
+class ConvolutionClassifier(ReadsVectors):
     """Embedding → convolutions of several widths → ReLU → the largest value over the tokens → head.
 
     There is one window at each token, which reads zeros beyond the text; so a text may be shorter than a window, and
@@ -38,11 +38,6 @@ class ConvolutionClassifier(Plain):
         self.branches = nn.ModuleDict({str(k): Convolution(width=width, channels=channels, kernel=k) for k in kernels})
         self.dropout = Dropout(dropout)
         self.head = head
-
-    def embed(self, batch: Batch) -> Tensor:
-        """(B, L, d): the vector of each token."""
-        found: Tensor = self.embedding(batch.ids)
-        return found
 
     def forward(
         self,

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from core.exceptions import InputError
 from core.models.attention import Attention
+from core.models.attention_config import Lexical
 from core.models.changes import Changes
 from core.models.dropout import Dropout
 from core.models.head import Head
@@ -213,10 +214,10 @@ class EncoderClassifier(nn.Module):
         return self._attentions[0].heads
 
     @property
-    def adds_lexicon(self) -> bool:
-        """Whether a lexicon adds to the scores (it may also multiply them)."""
+    def lexical(self) -> Lexical:
+        """What a lexicon does to the scores."""
         lexical = self._attentions[0].terms.lexical
-        return lexical is not None and lexical.kind == "add"
+        return "none" if lexical is None else lexical.kind
 
     def depth(self, name: str) -> int:
         """How far up the parameter of this name stands: 0 the words, then the layers from 1, above them the head."""
@@ -285,7 +286,7 @@ class EncoderClassifier(nn.Module):
             ("head", attention.heads, intervene.heads_off | intervene.heads_mean | intervene.heads_from),
             ("head", attention.heads, [(layer, head) for layer, head, _ in maps]),
             ("component", attention.components, [(layer, i) for layer, _, i in maps]),
-            ("lexical term", 1, [(layer, 0) for layer in intervene.lexical_off]),
+            ("lexical term", 1, [(layer, 0) for layer in intervene.lexical_off | intervene.lexical_mean]),
             ("token", length, [(layer, i) for layer, i, _ in intervene.gates]),
             ("token", length, intervene.hidden_from),
         )
@@ -296,6 +297,9 @@ class EncoderClassifier(nn.Module):
                         f"intervention on layer {layer}, {part} {i}: this model has layers 0 to {len(self.layers) - 1} "
                         f"and {part}s 0 to {count - 1}"
                     )
+        self._check_values(intervene)
+
+    def _check_values(self, intervene: Intervention) -> None:
         if any(i == 0 for _, i, _ in intervene.lambdas):
             raise InputError("intervention on component 0: the base component has no lambda; switch it off instead")
         if intervene.lambda_scale != 1 and "lambda" not in self.provides:
@@ -304,9 +308,10 @@ class EncoderClassifier(nn.Module):
             raise InputError("intervention on a gate: this model has no gates")
         if not all(0 <= value <= 1 for _, _, value in intervene.gates):
             raise InputError("intervention on a gate: a value between 0 and 1")
-        scaled = intervene.lexical_scale != 1 or intervene.lexical_off
-        if scaled and not self.adds_lexicon:
-            raise InputError("intervention on the lexical term: this model adds none to its scores")
+        if intervene.lexical_scale != 1 and self.lexical != "add":
+            raise InputError("intervention on the strength of the lexical term: this model adds none to its scores")
+        if (intervene.lexical_off or intervene.lexical_mean) and self.lexical == "none":
+            raise InputError("intervention on the lexical term: this model has none")
 
     def _check_pieces(self, intervene: Intervention, batch: Batch) -> None:
         if self.ngrams is None or batch.grams is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from core.exceptions import InputError
-from core.models.trace import Intervene, Intervention
+from core.models.trace import Batch, Intervene, Intervention
 
 
 class Plain(nn.Module):
@@ -41,3 +41,14 @@ class Plain(nn.Module):
         changes = (intervene,) if isinstance(intervene, Intervention) else intervene or ()
         if any(each != Intervention() for each in changes):
             raise InputError("this model has no attention: there is no head, component or lambda to change")
+
+
+class ReadsVectors(Plain):
+    """One that reads a vector for each token and nothing beside it."""
+
+    embedding: nn.Embedding
+
+    def embed(self, batch: Batch) -> Tensor:
+        """(B, L, d): the vector of each token."""
+        found: Tensor = self.embedding(batch.ids)
+        return found

@@ -8,12 +8,12 @@ from torch.nn.utils.rnn import pack_padded_sequence
 
 from core.models.dropout import Dropout
 from core.models.head import Head
-from core.models.plain import Plain
+from core.models.plain import ReadsVectors
 from core.models.provides import BASELINES
 from core.models.trace import Batch, Intervene, Output, Trace
 
 
-class BiLSTM(Plain):
+class BiLSTM(ReadsVectors):
     """Embedding → LSTM in both directions → [state after the last token; state after the first, read backwards] → head.
 
     Padding is never read. A text without tokens has a state of zeros.
@@ -37,11 +37,6 @@ class BiLSTM(Plain):
         )
         self.dropout = Dropout(dropout)
         self.head = head
-
-    def embed(self, batch: Batch) -> Tensor:
-        """(B, L, d): the vector of each token."""
-        found: Tensor = self.embedding(batch.ids)
-        return found
 
     def forward(
         self,

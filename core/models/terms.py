@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from core.models.changes import Lexicon
 from core.models.support import Support
 from core.models.trace import LayerTrace
 
@@ -104,26 +105,47 @@ class LexicalTerm(nn.Module):
         else:
             self.register_buffer("strength", start, persistent=False)
 
-    def columns(self, polarity: Tensor, factor: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Of queries (B, N, H, L, 3) and keys (B, 1, 1, L, 3) for `add`; `factor` (B|1,) comes from interventions."""
+    def columns(self, polarity: Tensor, change: Lexicon | None) -> tuple[Tensor, Tensor]:
+        """Of queries (B, N, H, L, 3) and keys (B, 1, 1, L, 3) for `add`; `change` comes from interventions."""
         reach = self.reach[None, :, :, None, None].to(polarity.dtype)
         row = polarity[:, None, None]
         scale = self.strength * self.scale
-        return reach * (scale if factor is None else scale * factor.view(-1, 1, 1, 1, 1)) * row, row
+        return reach * (scale if change is None else scale * change.factor.view(-1, 1, 1, 1, 1)) * row, row
 
-    def multiply(self, q: Tensor, k: Tensor, polarity: Tensor) -> tuple[Tensor, Tensor]:
+    def multiply(
+        self, q: Tensor, k: Tensor, polarity: Tensor, keep: Tensor, change: Lexicon | None
+    ) -> tuple[Tensor, Tensor]:
         """Content (q·k) times sigma, as 3e numbers: q, k (B, N, H, L, e) → (B, N, H, L, 3e) (Khatri-Rao product)."""
         alone = polarity.new_tensor([1.0, 0.0, 0.0])
-        row = torch.where(self.reach[None, :, :, None, None], polarity[:, None, None], alone)  # (B, N, H, L, 3)
-        weighted = torch.where(self.reach[None, :, :, None, None], self.strength, 1.0) * row
-        return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (row, k)))  # type: ignore[return-value]
+        reach = self._reaches(change)[..., None, None]
+        row = torch.where(reach, polarity[:, None, None], alone)  # (B, N, H, L, 3)
+        keys = _of_keys(polarity, keep, change)
+        key = row if keys is polarity else torch.where(reach, keys[:, None, None], alone)
+        weighted = torch.where(reach, self.strength, 1.0) * row
+        return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (key, k)))  # type: ignore[return-value]
 
-    def shown(self, polarity: Tensor, factor: Tensor | None) -> Tensor:
+    def shown(self, polarity: Tensor, keep: Tensor, change: Lexicon | None) -> Tensor:
         """(B, H, L, L) for the trace: what is added, or the factor of the content score, where any component has it."""
-        sigma = self.strength * (polarity @ polarity.transpose(1, 2))[:, None]
-        heads = self.reach.any(0)[None, :, None, None]
-        shown = sigma * self.scale if factor is None else sigma * self.scale * factor.view(-1, 1, 1, 1)
-        return torch.where(heads, shown, 0.0 if self.kind == "add" else 1.0)
+        if self.kind == "add":
+            sigma = self.strength * self.scale * (polarity @ polarity.transpose(1, 2))[:, None]
+            shown = sigma if change is None else sigma * change.factor.view(-1, 1, 1, 1)
+            return torch.where(self.reach.any(0)[None, :, None, None], shown, 0.0)
+        keys = _of_keys(polarity, keep, change)
+        sigma = self.strength * (polarity @ keys.transpose(1, 2))[:, None]
+        return torch.where(self._reaches(change).any(1)[..., None, None], sigma, 1.0)
+
+    def _reaches(self, change: Lexicon | None) -> Tensor:
+        """(B|1, N, H) bool: where the content is multiplied."""
+        return self.reach[None] if change is None else self.reach & ~change.off[:, None, None]
+
+
+def _of_keys(polarity: Tensor, keep: Tensor, change: Lexicon | None) -> Tensor:
+    """(B, L, 3): the polarity of each key, or the mean of those that are read; a product with it is its mean then."""
+    if change is None or not bool(change.mean.any()):
+        return polarity
+    weight = keep[..., None].to(polarity.dtype)
+    mean = (polarity * weight).sum(1, keepdim=True) / weight.sum(1, keepdim=True).clamp(min=1)
+    return torch.where(change.mean[:, None, None], mean, polarity)
 
 
 @dataclass(frozen=True)
@@ -146,33 +168,35 @@ class Terms:
         found = {each.name: getattr(self, each.name) for each in fields(self)}
         return {name: term for name, term in found.items() if isinstance(term, nn.Module)}
 
-    def multiplied(self, q: Tensor, k: Tensor, reading: Reading) -> tuple[Tensor, Tensor]:
+    def multiplied(
+        self, q: Tensor, k: Tensor, reading: Reading, change: Lexicon | None = None
+    ) -> tuple[Tensor, Tensor]:
         """q, k (B, N, H, L, e) with the factors of the content score in them, which may widen e."""
         if self.lexical is None or self.lexical.kind != "hadamard":
             return q, k
-        return self.lexical.multiply(q, k, _polarity(reading))
+        return self.lexical.multiply(q, k, _polarity(reading), reading.keep, change)
 
-    def columns(self, reading: Reading, log_gate: Tensor | None, factor: Tensor | None) -> list[tuple[Tensor, Tensor]]:
+    def columns(self, reading: Reading, log_gate: Tensor | None, change: Lexicon | None) -> list[tuple[Tensor, Tensor]]:
         """What is added to the scores: columns of the queries and of the keys, each broadcast to (B, N, H, L, .).
 
         Args:
             reading: what attention reads besides the vectors.
             log_gate: (B, L), of the gate.
-            factor: (B|1,) of the lexical term, from interventions.
+            change: of the lexical term, from interventions.
         """
         found = []
         if log_gate is not None:
             found.append((log_gate.new_ones(1), log_gate[:, None, None, :, None]))
         if self.lexical is not None and self.lexical.kind == "add":
-            found.append(self.lexical.columns(_polarity(reading), factor))
+            found.append(self.lexical.columns(_polarity(reading), change))
         return found
 
-    def shown(self, reading: Reading, factor: Tensor | None) -> dict[str, Tensor]:
+    def shown(self, reading: Reading, change: Lexicon | None) -> dict[str, Tensor]:
         """(B, H, L, L) of each named term, for the trace."""
         if self.lexical is None:
             return {}
         name = "lexical" if self.lexical.kind == "add" else "lexical_factor"
-        return {name: self.lexical.shown(_polarity(reading), factor)}
+        return {name: self.lexical.shown(_polarity(reading), reading.keep, change)}
 
 
 def _polarity(reading: Reading) -> Tensor:

@@ -155,7 +155,10 @@ class Intervention:
     lexical_scale: float = 1.0
     """Factor on the added lexical term of every layer; 0 switches it off."""
     lexical_off: frozenset[int] = frozenset()
-    """Layers whose added lexical term is off."""
+    """Layers whose lexical term is off: nothing is added to the scores, or the content is multiplied by nothing."""
+    lexical_mean: frozenset[int] = frozenset()
+    """Layers where the content is multiplied, for each query, by the mean of the factor over the keys that are read. An
+    added term would have one mean for all keys, which a softmax does not see: it is off."""
     hidden_from: frozenset[tuple[int, int]] = frozenset()
     """(layer, token): what this layer gives here is what it gave of a donor, whose trace the call is told as well."""
     heads_from: frozenset[tuple[int, int]] = frozenset()
@@ -163,7 +166,7 @@ class Intervention:
 
     def lexical_factor(self, layer: int) -> float:
         """On the added lexical term of a layer."""
-        return 0.0 if layer in self.lexical_off else self.lexical_scale
+        return 0.0 if layer in self.lexical_off | self.lexical_mean else self.lexical_scale
 
 
 Intervene = Intervention | Sequence[Intervention] | None

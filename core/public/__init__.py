@@ -17,6 +17,10 @@ from core import __version__
 from core.exceptions import InputError, SentiscopeError
 from core.handle import Run, Runs, Sentence, behave, compare, pretrain, run, runs, train
 from core.verbs import (
+    counter_examples_export,
+    counter_examples_keep,
+    counter_examples_list,
+    counter_examples_remove,
     data_card,
     data_check,
     data_list,
@@ -40,6 +44,10 @@ __all__ = [
     "__version__",
     "behave",
     "compare",
+    "counter_examples_export",
+    "counter_examples_keep",
+    "counter_examples_list",
+    "counter_examples_remove",
     "data_card",
     "data_check",
     "data_list",

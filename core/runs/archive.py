@@ -232,6 +232,8 @@ def _bound(config: RunConfig) -> RunConfig:
     data, lexicon, teacher = config.data.name, config.text.lexicon, config.training.teacher
     if not named(data):
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=_elsewhere(data)))
+    if examples := config.data.examples:
+        config = dataclasses.replace(config, data=dataclasses.replace(config.data, examples=_elsewhere(examples)))
     if lexicon not in ("", VADER):
         config = dataclasses.replace(config, text=dataclasses.replace(config.text, lexicon=_elsewhere(lexicon)))
     if teacher not in ("", TFIDF):

@@ -17,7 +17,9 @@ from torch import nn
 import core
 from core.atomic import storage_errors, write_bytes, write_text
 from core.config import RunConfig
+from core.data.kept_examples import NAME, digest_of
 from core.data.load import load
+from core.data.mixture import CORPUS
 from core.data.table import TEST, TRAIN, VALIDATION, Dataset, Task, targets
 from core.evaluation import multilabel
 from core.evaluation.efficiency import inference, parameter_count
@@ -53,8 +55,9 @@ from core.training.loop import PROBE, Training
 from core.training.loss import taught_targets
 from core.training.masked import Masking
 from core.training.ppmi import place, word_vectors
+from core.training.scaling import UNSCALED, Scaling
 from core.training.stage import Events
-from core.training.temperature import validation_temperature
+from core.training.temperature import class_prior, validation_scaling
 
 Tell = Callable[[dict[str, Any]], None]
 
@@ -113,6 +116,9 @@ class Experiment(Events):
             "data_notes": dataset.notes,
         }
         self._update(data_fingerprint=dataset.fingerprint, **known)
+        if self.config.data.examples:
+            rows = int((dataset.splits[TRAIN][CORPUS] == NAME).sum())
+            self._add_results(examples={"rows": rows, "digest": digest_of(self.config.data)})
         return dataset
 
     def _by_steps(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
@@ -272,7 +278,7 @@ class Experiment(Events):
 
     def _evaluate(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
         """Metrics of every split but train, test before further ones; then intervals, which take longer."""
-        evaluated, thresholds, neutral, tested, temperature, held = [], None, dict[str, float](), None, 1.0, 0
+        evaluated, thresholds, neutral, tested, scaling, held = [], None, dict[str, float](), None, UNSCALED, 0
         mix = None
         for split in [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]:
             self._note("evaluation", split=split)
@@ -285,8 +291,8 @@ class Experiment(Events):
             if mix is not None:
                 predictions = mix.into(predictions, texts, dataset.task)
             if split == VALIDATION:
-                temperature, held = self._temperature(dataset, predictions.logits, model, tokenizer, mix)
-            predictions = predictions.at(temperature, dataset.task)
+                scaling, held = self._scaling(dataset, predictions.logits, model, tokenizer, mix)
+            predictions = predictions.at(scaling, dataset.task)
             if split == TEST:
                 tested = tokens, None if mix is None else (mix.model, token_table(mix.tokenizer, texts))
             if tokenizer.lexicon is not None:
@@ -303,13 +309,18 @@ class Experiment(Events):
                     dataset.task,
                     thresholds,
                     ordered=dataset.ordered,
-                    temperature=temperature,
+                    scaling=scaling,
                 )
             )
         before = {each.split: each.as_trained for each in evaluated}
         self._add_results(
             metrics={each.split: each.metrics for each in evaluated},
-            temperature={"value": temperature, "rows": held, "as_trained": before},
+            temperature={
+                "value": scaling.temperature,
+                "rows": held,
+                **({"prior": dict(zip(dataset.classes, scaling.prior, strict=True))} if scaling.prior else {}),
+                "as_trained": before,
+            },
             **({"mix": _mixed(mix.weight, held, evaluated)} if mix else {}),
             **_inside(dataset, model, tokenizer),
         )
@@ -325,10 +336,14 @@ class Experiment(Events):
             **({"neutral_share": finite(neutral)} if neutral else {}),
         )
 
-    def _temperature(
+    def _scaling(
         self, dataset: Dataset, logits: np.ndarray, model: Model, tokenizer: Tokenizer, mix: Mix | None
-    ) -> tuple[float, int]:
-        """Fitted on validation, of added sets too; and on how many rows."""
+    ) -> tuple[Scaling, int]:
+        """Fitted on validation, of added sets too; and on how many rows.
+
+        Towards the class prior where that is what the run was taught to say of texts without a known word; where
+        classes weigh the same however many rows they have, it was not.
+        """
         labels = dataset.targets(VALIDATION)
         if dataset.beside is not None:
             texts = dataset.beside["text"].tolist()
@@ -336,7 +351,10 @@ class Experiment(Events):
             found = found if mix is None else mix.into(found, texts, dataset.task)
             logits = np.concatenate([logits, found.logits])
             labels = np.concatenate([labels, targets(dataset.beside, len(dataset.classes), dataset.task)])
-        return validation_temperature(logits, labels), len(labels)
+        training = self.config.training
+        taught = training.nonsense > 0 and training.class_weights == "none"
+        prior = class_prior(dataset.targets(TRAIN), len(dataset.classes)) if taught else ()
+        return validation_scaling(logits, labels, prior), len(labels)
 
     def stopped(self) -> bool:
         """Whether somebody wants this run to end."""

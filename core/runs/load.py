@@ -14,17 +14,20 @@ from core.evaluation.predict import Predictions, predict_texts
 from core.evaluation.yardstick import CHARACTERS
 from core.exceptions import RunDamaged
 from core.interpret.distance import Reach, reach
+from core.interpret.editable import allowed
+from core.interpret.edits import UNCHANGED as NO_EDITS
+from core.interpret.edits import Edits
 from core.interpret.explain import Explanation, Methods, explain, side_by_side
 from core.interpret.flip import MOST_READINGS, Search, search
 from core.interpret.lambdas import UNTOUCHED, LambdaCurves, lambda_curves
 from core.interpret.parts import Parts, parts
 from core.interpret.patch import Patches, patch
 from core.interpret.reader import UNCHANGED, Reader
-from core.interpret.reading import OnProgress, silent
 from core.interpret.sentence import SentenceView, inspect_text
 from core.interpret.stages import Steps
 from core.interpret.steps import steps
 from core.interpret.templates import Step
+from core.interpret.watched import OnProgress, at_once, silent
 from core.models.build import Model, build
 from core.models.config import ModelConfig
 from core.models.shuffled import shuffled
@@ -36,6 +39,9 @@ from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import load_tokenizer
 from core.training.history import read_history
 
+CHARACTERS_HEARD = 200_000
+"""Of texts whose tokens are found at once while somebody watches: some tenths of a second."""
+
 
 @dataclass(frozen=True)
 class LoadedRun:
@@ -45,6 +51,8 @@ class LoadedRun:
     model: Model
     tokenizer: Tokenizer
     folder: Path
+    tell: OnProgress = silent
+    """Told how far what takes its time is; what it raises stops it."""
 
     @functools.cached_property
     def mix(self) -> Mix | None:
@@ -69,10 +77,26 @@ class LoadedRun:
             RunDamaged: a file of what is mixed in is missing or cannot be read.
         """
         task = self.record.task
-        found = predict_texts(self.model, self.tokenizer, texts, task=task, intervene=intervene)
+        read = functools.partial(predict_texts, self.model, self.tokenizer, task=task)
+        found = read(texts, intervene=intervene) if self.tell is silent else self._heard(read, texts, intervene)
         if self.mix is not None and not unmixed:
             found = self.mix.into(found, texts, task)
-        return found.at(self.record.temperature, task)
+        return found.at(self.record.scaling, task)
+
+    def _heard(self, read: Callable[..., Predictions], texts: Sequence[str], intervene: Intervene) -> Predictions:
+        """The same in portions so small that whoever watches hears of each soon: its tokens, then each batch."""
+        longest = max(map(len, texts), default=0)
+        batch, portion = at_once(longest, self.tokenizer.max_length), max(1, CHARACTERS_HEARD // (longest + 1))
+        found = []
+        for start in range(0, max(1, len(texts)), portion):
+            some = slice(start, start + portion)
+            change = intervene[some] if isinstance(intervene, Sequence) else intervene
+            tell = functools.partial(self._tell_of, start / max(1, len(texts)), min(1.0, portion / max(1, len(texts))))
+            found.append(read(texts[some], intervene=change, batch_size=batch, on_batch=tell))
+        return Predictions.joined(found)
+
+    def _tell_of(self, before: float, part: float, share: float) -> None:
+        self.tell("", before + part * share)
 
     def inspect(self, text: str, intervene: Intervention | None = None, *, unmixed: bool = False) -> SentenceView:
         """One text with everything inside the model; probabilities at the temperature of the run.
@@ -91,10 +115,21 @@ class LoadedRun:
             text,
             task=record.task,
             intervene=intervene,
-            temperature=record.temperature,
+            scaling=record.scaling,
             mix=self.mix,
             unmixed=unmixed,
         )
+
+    def edits(self, text: str, line: str) -> Edits:
+        """What a line (`core.interpret.edits`) changes inside when it reads a text.
+
+        Raises:
+            InputError: it names something that this run does not have; says what it has.
+            RunDamaged: a file of what is mixed in is missing or cannot be read.
+        """
+        if not line.strip():
+            return NO_EDITS
+        return allowed(self.record.config.model, self.inspect(text)).asked(line)
 
     def explain(
         self,
@@ -123,14 +158,13 @@ class LoadedRun:
         *,
         unmixed: bool = False,
         named: Sequence[str] = (),
-        on_progress: OnProgress = silent,
     ) -> Iterator[Methods]:
         """The same by every method, or by some that are named, one more with each step, and how far they agree.
 
         Raises:
             InputError: no such class, or an intervention that names something the model does not have.
         """
-        return side_by_side(self.reader(intervene, unmixed=unmixed), text, target, named, on_progress)
+        return side_by_side(self.reader(intervene, unmixed=unmixed), text, target, named)
 
     def patch(
         self, text: str, donor: str, target: str = "", intervene: Intervention | None = None, *, unmixed: bool = False
@@ -170,15 +204,22 @@ class LoadedRun:
         )
 
     def steps(
-        self, text: str, layer: int | None = None, head: int | None = None, component: int | None = None
+        self,
+        text: str,
+        layer: int | None = None,
+        head: int | None = None,
+        component: int | None = None,
+        intervene: Intervention | None = None,
+        *,
+        unmixed: bool = False,
     ) -> Steps:
         """The forward pass of a text as stages; layer and head from 1, component from 0.
 
         Raises:
-            InputError: the model has no such layer, head or component.
+            InputError: the model has no such layer, head or component, or not what an intervention names.
             NotAvailable: the text has no token, or too many.
         """
-        return steps(self.reader(), text, layer, head, component)
+        return steps(self.reader(intervene, unmixed=unmixed), text, layer, head, component)
 
     def flips(
         self,
@@ -186,13 +227,17 @@ class LoadedRun:
         target: str = "",
         readings: int = MOST_READINGS,
         stopped: Callable[[], bool] = lambda: False,
+        intervene: Intervention | None = None,
+        *,
+        unmixed: bool = False,
     ) -> Iterator[Search]:
         """The search for the smallest change of a text that changes its answer, as it goes on.
 
         Raises:
-            InputError: no such class, or a number of readings that cannot be.
+            InputError: no such class, a number of readings that cannot be, or an intervention that names something the
+                model does not have.
         """
-        return search(self.reader(), text, target, readings, stopped)
+        return search(self.reader(intervene, unmixed=unmixed), text, target, readings, stopped)
 
     def reach(self, asked: Sequence[Step], target: str) -> Reach:
         """What it says of a template with more and more words put in (`core.interpret.templates.steps`).
@@ -201,6 +246,12 @@ class LoadedRun:
             InputError: no such class.
         """
         return reach(self.reader(), asked, target)
+
+    def watched(self, tell: OnProgress) -> LoadedRun:
+        """The same, that tells again and again how far it is with what takes its time; what `tell` raises stops it."""
+        other = dataclasses.replace(self, tell=tell)
+        vars(other)["mix"] = self.mix
+        return other
 
     def randomised(self, seed: int = 0) -> LoadedRun:
         """The same run with its weights in random order, what is mixed in too: it has learned nothing."""
@@ -219,10 +270,11 @@ class LoadedRun:
             tokenizer=self.tokenizer,
             classes=record.classes,
             task=record.task,
-            temperature=record.temperature,
+            scaling=record.scaling,
             mix_weight=None if unmixed else record.mix_weight,
             thresholds=record.tuned_thresholds or {},
             change=intervene or UNCHANGED,
+            tell=self.tell,
         )
 
 

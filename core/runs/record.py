@@ -12,6 +12,7 @@ from core.config import RunConfig
 from core.data.table import Task
 from core.paths import ELSEWHERE
 from core.stored import Count, Figure, Seconds, leaves
+from core.training.scaling import Scaling
 
 Status = Literal["queued", "running", "done", "failed", "cancelled", "damaged"]
 
@@ -106,11 +107,14 @@ class Yardstick(TypedDict, total=False):
 
 
 class Temperature(TypedDict, total=False):
-    """What divides the logits of a run; see core.training.temperature."""
+    """What makes the probabilities of a run come true; see core.training.temperature."""
 
     value: Annotated[float, Meta(gt=0, le=1e6)]
     rows: Count
     """Of the validation split, on which it was fitted; below `LEAST` of them it stays 1."""
+    prior: dict[str, Annotated[float, Meta(gt=0, lt=1)]]
+    """By class, towards which it moves the answers of a run that was taught doubt: how frequent each is in the training
+    split; absent: every class alike."""
     as_trained: Metrics
     """By split, what reads probabilities without it: loss, ece, brier."""
 
@@ -169,6 +173,15 @@ class Started(TypedDict, total=False):
     """Tokens that are new."""
 
 
+class Along(TypedDict):
+    """Counter-examples that a training took along."""
+
+    rows: Count
+    """In its training split."""
+    digest: str
+    """Of the list as it was then."""
+
+
 class MaskedWords(TypedDict, total=False):
     """How the stage of masked words ended."""
 
@@ -201,6 +214,7 @@ Results = TypedDict(
         "gates": list[list[Figure]],
         "silhouette": dict[str, Silhouette],
         "start": Started,
+        "examples": Along,
         "masked": MaskedWords,
         "inference": Inference,
         "neutral_share": dict[str, Figure | None],
@@ -266,13 +280,20 @@ class RunRecord:
 
     @property
     def temperature(self) -> float:
-        """What divides its logits wherever probabilities are made of them; 1 of older runs."""
+        """How far its answers are moved towards doubt wherever it says something; 1 of older runs: not at all."""
         return self.results.get("temperature", {}).get("value", 1.0)
+
+    @property
+    def scaling(self) -> Scaling:
+        """The same with where doubt is: the class prior of a run that was taught it."""
+        prior = self.results.get("temperature", {}).get("prior", {})
+        return Scaling(self.temperature, tuple(prior[name] for name in self.classes) if prior else ())
 
     @property
     def answering(self) -> str:
         """Changes with what is done to the output of its model, which is known last."""
-        return f"{self.temperature} {self.mix_weight}"
+        prior = "".join(f" {share}" for share in self.scaling.prior)
+        return f"{self.temperature} {self.mix_weight}{prior}"
 
     @property
     def mix_weight(self) -> float | None:
@@ -293,7 +314,8 @@ class RunRecord:
     def unbound(self) -> str:
         """Why a run that came from another machine cannot be trained on here, and what to do; empty: it can."""
         data, lexicon, teacher = self.config.data.name, self.config.text.lexicon, self.config.training.teacher
-        files = [name.removeprefix(ELSEWHERE) for name in (data, lexicon, teacher) if name.startswith(ELSEWHERE)]
+        named = (data, lexicon, teacher, self.config.data.examples)
+        files = [name.removeprefix(ELSEWHERE) for name in named if name.startswith(ELSEWHERE)]
         if not files:
             return ""
         own = f"--data {'FILE' if data.startswith(ELSEWHERE) else data}"

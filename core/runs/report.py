@@ -21,6 +21,7 @@ from core.metrics import METRICS
 from core.numbers import count, whole_percent
 from core.runs import seen
 from core.runs.costs import Line, costs
+from core.runs.doubt import doubt
 from core.runs.judged import Judged, predictions_of
 from core.runs.load import LoadedRun
 from core.runs.record import RunRecord
@@ -66,6 +67,7 @@ def report(
     measured |= {"seen_in_training": _seen(known), "truncated": _truncated(loaded, reading)}
     measured["unknown_words"] = _unknown(loaded, rows["text"].tolist())
     measured["calibration"] = _calibration(record, labels, found, measured["metrics"])
+    measured["doubt"] = doubt(loaded, rows["text"].tolist(), trained)
     measured["mix"] = _mix(record, labels, said)
     measured["unseen"] = _unseen(record, labels, found, known)
     if lines:
@@ -144,13 +146,15 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
 def _calibration(
     record: RunRecord, labels: np.ndarray, found: np.ndarray, measured: Mapping[str, float]
 ) -> dict[str, Any]:
-    """The temperature of a run, with what reads probabilities (loss, ece, brier) at it and as the run was trained."""
-    trained = metrics.before(labels, found, record.task, record.temperature)
+    """The temperature of a run, what reads probabilities (loss, ece, brier) at it and as trained, answers changed."""
+    trained = metrics.before(labels, found, record.task, record.scaling)
     told: dict[str, Any] = {
         "temperature": record.temperature,
+        "prior": record.results.get("temperature", {}).get("prior"),
         "rows": record.results.get("temperature", {}).get("rows"),
         "calibrated": {name: measured[name] for name in trained},
         "as_trained": trained,
+        "changed": metrics.changed(found, record.task, record.scaling),
     }
     return {**told, "note": _temperature(told)}
 
@@ -166,7 +170,11 @@ def _temperature(told: Mapping[str, Any]) -> str:
     name = "ece" if "ece" in told["as_trained"] else "loss"
     errors = (f"{told[each][name]:.3f}" for each in ("calibrated", "as_trained") if name in told[each])
     now = ", as trained ".join(errors)
-    return f"Temperature {told['temperature']:.2f}, fitted on {rows}: {METRICS[name].title.lower()} {now}."
+    towards, few = "", told["changed"]
+    if told["prior"]:
+        towards = " towards the class prior"
+        now += f"; {plural(few, 'answer')} {'is' if few == 1 else 'are'} another one"
+    return f"Temperature {told['temperature']:.2f}{towards}, fitted on {rows}: {METRICS[name].title.lower()} {now}."
 
 
 def _mix(record: RunRecord, labels: np.ndarray, said: Predictions) -> dict[str, Any] | None:

@@ -36,6 +36,7 @@ from core.evaluation.scores import HALF
 from core.metrics import thresholded
 from core.runs.record import EMBEDDINGS, EVALUATION, LABEL, METRICS, PREDICTIONS, PROBABILITY
 from core.training.history import finite
+from core.training.scaling import UNSCALED, Scaling
 
 ANSWERS = ("row", "label", "predicted")
 """Columns of a prediction table that a run without texts keeps, besides those of labels and probabilities."""
@@ -54,8 +55,8 @@ class Evaluated:
     """(C,) of a multi-label task: those that were chosen on validation."""
     ordered: bool = False
     """Whether the classes stand in an order, the worst first."""
-    temperature: float = 1.0
-    """At which the probabilities are."""
+    scaling: Scaling = UNSCALED
+    """Of the probabilities."""
 
     @functools.cached_property
     def labels(self) -> np.ndarray:
@@ -70,7 +71,7 @@ class Evaluated:
     @functools.cached_property
     def as_trained(self) -> dict[str, float]:
         """The metrics that read probabilities, without the temperature."""
-        return before(self.labels, self.predictions.probabilities, self.task, self.temperature)
+        return before(self.labels, self.predictions.probabilities, self.task, self.scaling)
 
     @functools.cached_property
     def parts(self) -> dict[str, dict[str, float]]:
@@ -167,7 +168,7 @@ def _figures(evaluated: Evaluated) -> dict[str, Any]:
         "n": len(labels),
         "classes": list(classes),
         "metrics": evaluated.metrics,
-        "temperature": {"value": evaluated.temperature, "as_trained": evaluated.as_trained},
+        "temperature": {"value": evaluated.scaling.temperature, "as_trained": evaluated.as_trained},
         "intervals": evaluated.intervals,
         "silhouette": evaluated.silhouette,
         "left_out": left_out(labels, probabilities, classes, evaluated.task, ordered=evaluated.ordered),

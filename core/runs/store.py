@@ -330,6 +330,9 @@ def _record(tree: Any, file: Path) -> RunRecord:
     # A field of this name in a file is one of a newer version, not ours.
     given = {**{name: value for name, value in tree.items() if name != "newer"}, "run": file.parent.name}
     record = stored.check(given, RunRecord, file=file)
+    prior = record.results.get("temperature", {}).get("prior")
+    if prior is not None and set(prior) != set(record.classes):
+        raise RunDamaged(f"{file}: results.temperature.prior has to name each class once: {', '.join(record.classes)}")
     known = msgspec.to_builtins(record)
     del known["newer"]
     return dataclasses.replace(record, newer=stored.left_over(tree, known))

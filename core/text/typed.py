@@ -46,6 +46,13 @@ def without(text: str, words: Iterable[Span]) -> str:
     return text
 
 
+def cased(word: str, like: str) -> str:
+    """A word in capitals, or with one, where another is written so."""
+    if like.isupper() and len(like) > 1:
+        return word.upper()
+    return word[:1].upper() + word[1:] if like[:1].isupper() else word
+
+
 def shares(text: str, words: Sequence[Span], offsets: Sequence[Span], config: TextConfig) -> np.ndarray:
     """(words, tokens) float64: which part of each token belongs to which word, by its characters.
 

@@ -135,7 +135,7 @@ class TrainingConfig:
         "share of made-up texts",
         help="How many further training texts of made-up words there are, as a share of the rows; what is learned of "
         "them is how frequent each class is, so that a text of unknown words only is answered with doubt. 0: none; "
-        "try 0.02.",
+        "try 0.1.",
         within=(0, 1),
     )
     label_smoothing: float = setting(0.0, within=Range(0, 1, "high"))

@@ -12,6 +12,7 @@ from core.text.token_table import token_table
 from core.text.tokenizer import Tokenizer
 from core.training.batches import Examples
 from core.training.config import made_up
+from core.training.temperature import class_prior
 
 
 def with_nonsense(
@@ -19,8 +20,8 @@ def with_nonsense(
 ) -> Examples:
     """Examples with made-up texts behind their own, read by the same tokenizer; nothing else changes.
 
-    The target of those is the class prior: the share of rows of each class, or with each label. Where the loss weighs
-    classes, it weighs this target too.
+    The target of those is the class prior (`core.training.temperature`). Where the loss weighs classes, it weighs this
+    target too.
 
     Args:
         examples: of the training split.
@@ -36,6 +37,6 @@ def with_nonsense(
     added = nonsense(texts, made_up(len(labels), share), seed)
     known = np.eye(classes, dtype=np.float32)[labels] if labels.ndim == 1 else labels.astype(np.float32)
     own = known if examples.targets is None else examples.targets
-    prior = np.broadcast_to(known.mean(0), (len(added), classes))
+    prior = np.broadcast_to(class_prior(labels, classes), (len(added), classes))
     tokens = token_table(tokenizer, [*texts, *added])
     return dataclasses.replace(examples, tokens=tokens, targets=np.concatenate([own, prior]).astype(np.float32))

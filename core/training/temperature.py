@@ -1,14 +1,23 @@
-"""Temperature scaling: one number divides all logits of a run, so that its claims come true (Guo et al. 2017, 4.2).
+"""Temperature scaling: one number moves all answers of a run towards doubt, so that its claims come true.
 
-It changes no order: whatever was the most probable class, and above 0.5, still is.
+Guo et al. 2017, 4.2, divide the logits by it: doubt is every class alike. Of a run that was taught doubt
+(`core.training.doubt`) it is the class prior, lest the temperature undo what was taught: z becomes c + (z - c) / T,
+where c is the log of the prior, of several labels its log-odds. So P ∝ prior^(1 - 1/T) · softmax(z)^(1/T). Otherwise
+c is 0.
+
+Without a prior it changes no order: whatever was the most probable class, and above 0.5, still is. Towards a prior an
+answer that hardly won may become that of a more frequent class.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from core.data.table import Task
 from core.exceptions import DataError
+from core.training.scaling import Scaling
 
 ABSENT = -1e4
 """Logit of a class or label without training rows, wherever a model fixes one: its probability is 0, and stays 0."""
@@ -17,28 +26,42 @@ LEAST = 100
 LARGEST = 1000.0
 
 
-def validation_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
-    """The temperature of a run, from what it says of its validation split: 1 of fewer than `LEAST` rows.
+def class_prior(labels: np.ndarray, classes: int) -> tuple[float, ...]:
+    """How frequent each class is, or each label, each counted once more than it is there, so that none is 0 or 1.
+
+    Args:
+        labels: (n,) class numbers, or (n, C) zeros and ones.
+        classes: C.
+    """
+    several = labels.ndim == 2
+    counts = labels.sum(0) if several else np.bincount(labels, minlength=classes)
+    return tuple(((counts + 1) / (len(labels) + (2 if several else classes))).tolist())
+
+
+def validation_scaling(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> Scaling:
+    """That of a run, from what it says of its validation split: T = 1 of fewer than `LEAST` rows.
 
     Arguments as of `best_temperature`.
     """
-    if len(labels) < LEAST:
-        return 1.0
-    try:
-        return best_temperature(logits, labels)
-    except DataError:  # no row is of a class that the run knows
-        return 1.0
+    found = 1.0
+    if len(labels) >= LEAST:
+        try:
+            found = best_temperature(logits, labels, prior)
+        except DataError:  # no row is of a class that the run knows
+            pass
+    return Scaling(found, tuple(prior))
 
 
-def best_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
-    """The T > 0 for which logits / T have the least cross-entropy, from 1 / `LARGEST` to `LARGEST`.
+def best_temperature(logits: np.ndarray, labels: np.ndarray, prior: Sequence[float] = ()) -> float:
+    """The T > 0 for which c + (z - c) / T have the least cross-entropy, from 1 / `LARGEST` to `LARGEST`.
 
     It is convex in 1 / T. As in Platt scaling (1999) a label counts as (n + 1) / (n + C) of certainty and not as 1, so
     that T is not 0 where every decision is right. Classes whose logit is fixed (`ABSENT`) have no part in this.
 
     Args:
-        logits: (n, C).
+        logits: z, (n, C).
         labels: (n,) class numbers, or (n, C) zeros and ones: one temperature for the sigmoids of all labels.
+        prior: (C,), whose logits are c; empty: c is 0.
 
     Raises:
         DataError: no row is left.
@@ -50,6 +73,7 @@ def best_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
 
     logits = np.asarray(logits, np.float64)
     there = np.abs(logits).min(0, initial=np.inf) < -ABSENT / 2
+    centre = np.broadcast_to(Scaling(1.0, tuple(prior)).centre("single" if labels.ndim == 1 else "multi"), len(there))
     if labels.ndim == 1:
         rows = there[labels]
         logits = logits[rows][:, there]
@@ -59,9 +83,11 @@ def best_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     if not logits.size:
         raise DataError("probabilities are fitted on the validation split, and it holds no class of the training split")
     smooth = (len(ours) * ours + 1) / (len(ours) + (ours.shape[1] if labels.ndim == 1 else 2))
+    centre = centre[there]
+    away = logits - centre
 
     def cross_entropy(log_temperature: float) -> float:
-        cooled = logits / np.exp(log_temperature)
+        cooled = centre + away / np.exp(log_temperature)
         if labels.ndim == 1:
             return -float((smooth * log_softmax(cooled, 1)).sum(1).mean())
         return -float((smooth * log_expit(cooled) + (1 - smooth) * log_expit(-cooled)).mean())
@@ -70,15 +96,17 @@ def best_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     return float(np.exp(minimize_scalar(cross_entropy, bounds=(-limit, limit), method="bounded").x))
 
 
-def as_trained(probabilities: np.ndarray, temperature: float, task: Task) -> np.ndarray:
-    """What the probabilities (n, C) of a run with a temperature were without it, so at T = 1; float64."""
+def as_trained(probabilities: np.ndarray, scaling: Scaling, task: Task) -> np.ndarray:
+    """What the scaled probabilities (n, C) of a run were before, so at T = 1; float64."""
     from scipy.special import expit, softmax
 
-    given = np.asarray(probabilities, np.float64)
+    given, temperature = np.asarray(probabilities, np.float64), scaling.temperature
     if temperature == 1:
         return given
     logs = np.log(np.maximum(given, np.finfo(np.float64).tiny))
-    if task == "single":
-        return softmax(temperature * logs, 1)
-    # Files hold float32, in which what is next to 1 has become 1.
-    return expit(temperature * (logs - np.log(np.maximum(1 - given, np.finfo(np.float32).eps / 4))))
+    if task == "multi":
+        # Files hold float32, in which what is next to 1 has become 1.
+        logs -= np.log(np.maximum(1 - given, np.finfo(np.float32).eps / 4))
+    centre = np.array(scaling.centre(task))
+    trained = centre + temperature * (logs - centre)
+    return softmax(trained, 1) if task == "single" else expit(trained)

@@ -9,13 +9,33 @@ from __future__ import annotations
 from core.verbs.agreement import agreement
 from core.verbs.behaviour import behave
 from core.verbs.belief import believe
+from core.verbs.codes import (
+    codes_add,
+    codes_code,
+    codes_draw,
+    codes_edit,
+    codes_export,
+    codes_import,
+    codes_kappa,
+    codes_list,
+    codes_merge,
+    codes_note,
+    codes_rates,
+    codes_remove,
+    codes_split,
+    codes_undo,
+)
 from core.verbs.comparison import compare
+from core.verbs.counter_examples import (
+    counter_examples_export,
+    counter_examples_keep,
+    counter_examples_list,
+    counter_examples_remove,
+)
 from core.verbs.data import data_card, data_check, data_list
 from core.verbs.evaluation import evaluate
-from core.verbs.failures import errors
+from core.verbs.failures import errors, slices
 from core.verbs.inside import (
-    MIXED,
-    Without,
     distance,
     explain,
     figure,
@@ -49,16 +69,32 @@ from core.verbs.sweeps import sweep, sweeps_cancel, sweeps_list, sweeps_remove, 
 from core.verbs.training import configure, configured, pretrain, resume, scores, started, summary, train
 
 __all__ = [
-    "MIXED",
-    "Without",
     "agreement",
     "answer",
     "answer_line",
     "behave",
     "believe",
+    "codes_add",
+    "codes_code",
+    "codes_draw",
+    "codes_edit",
+    "codes_export",
+    "codes_import",
+    "codes_kappa",
+    "codes_list",
+    "codes_merge",
+    "codes_note",
+    "codes_rates",
+    "codes_remove",
+    "codes_split",
+    "codes_undo",
     "compare",
     "configure",
     "configured",
+    "counter_examples_export",
+    "counter_examples_keep",
+    "counter_examples_list",
+    "counter_examples_remove",
     "data_card",
     "data_check",
     "data_list",
@@ -93,6 +129,7 @@ __all__ = [
     "runs_table",
     "scores",
     "sentence",
+    "slices",
     "started",
     "steps",
     "summary",

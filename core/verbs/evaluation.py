@@ -43,15 +43,17 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         on_progress: told what is done and which share of all; may raise to stop.
 
     Returns:
-        `metrics` with `intervals` (95 %); `calibration`: the `temperature` of the run, the validation `rows` it was
-        fitted on (None of runs that are older than temperatures), and loss, calibration error and Brier score
-        `calibrated` and `as_trained`; `mix`: None, or the `weight` of the network beside TF-IDF and the metrics of each
-        alone, `network` and `tfidf`; `left_out` (metrics that these rows do not define, with the reason),
-        `per_class`, `confusion`; `seen_in_training`: `rows` and `share` that the model reads exactly as a text it was
-        trained on, and `unseen`: the metrics without these; `truncated`: `rows` and `share` that are longer than it
-        reads; `unknown_words`: `rows` and `share` with half of their words unknown or more; `yardsticks`: both TF-IDF
-        models, fitted on what the run was trained on; `against`: a pair as `compare` has it, with a `verdict` in words;
-        `dropped` and `renamed` labels; `by`; `warnings`, a sentence each.
+        `metrics` with `intervals` (95 %); `calibration`: the `temperature` of the run, the class `prior` towards which
+        it moves answers (None: no class is preferred), the validation `rows` it was fitted on (None of runs that are
+        older than temperatures), loss, calibration error and Brier score `calibrated` and `as_trained`, and how many
+        answers it has `changed`; `doubt`: of how many `rows` of made-up words without a known one which share is
+        answered `near` the class `prior`, within 0.10, or `left_out`; `mix`: None, or the `weight` of the network
+        beside TF-IDF and the metrics of each alone, `network` and `tfidf`; `left_out` (metrics that these rows do not
+        define, with the reason), `per_class`, `confusion`; `seen_in_training`: `rows` and `share` that the model reads
+        exactly as a text it was trained on, and `unseen`: the metrics without these; `truncated`: `rows` and `share`
+        that are longer than it reads; `unknown_words`: `rows` and `share` with half of their words unknown or more;
+        `yardsticks`: both TF-IDF models, fitted on what the run was trained on; `against`: a pair as `compare` has it,
+        with a `verdict` in words; `dropped` and `renamed` labels; `by`; `warnings`, a sentence each.
 
         With several labels per text metrics are those at 0.5, `tuned` has the same at the thresholds that were chosen
         on validation, and `confusion` is 2 × 2 for each label; `unseen` and `by` are at tuned ones if there are any.

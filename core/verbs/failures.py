@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from core.atomic import write_text
 from core.cells import csv_text
-from core.exceptions import InputError, NotAvailable, StorageError
+from core.exceptions import InputError
 from core.runs.store import RunStore
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.failures.table import Table
+from core.verbs.writing import write_named
 
 
 def errors(
@@ -24,7 +19,8 @@ def errors(
     where: Sequence[str] | str = (),
     tags: bool = False,
     against: Sequence[str] | str = (),
-    label_errors: bool = False,
+    label_errors: bool | Path = False,
+    slice: str = "",
     csv: Path | None = None,
     store: RunStore | None = None,
     on_progress: Callable[[str, float | None], None] | None = None,
@@ -40,7 +36,9 @@ def errors(
             and without; and what marks the selection. What takes long is kept in the cache of the machine.
         against: Further runs on the same rows, for the tags of those that disagree; seeds of the same model apart.
         label_errors: Which labels are likely wrong, of the training rows and of the split: confident learning
-            (`core.failures.suspects`), by models that were not fitted on the row. Minutes at first, then kept.
+            (`core.failures.suspects`), by models that were not fitted on the row. Minutes at first, then kept. A path:
+            also write these rows to that file.
+        slice: A slice of these data by its name (`slices`); with `where`, those of its rows where that holds too.
         csv: A file for the selected rows, with every own column of the data; with `tags` a column 0/1 for each.
         store: Where runs live.
         on_progress: Told what is done, where that takes long.
@@ -68,10 +66,13 @@ def errors(
         that stands in the data with several `labels` (label → rows), and its `rows`; `left_out`: why there are none.
 
     Raises:
-        InputError: There is no such run or split, a clause is not understood, or the file cannot be written.
+        InputError: There is no such run, split or slice, a clause is not understood, or the file cannot be written.
         RunDamaged: The predictions cannot be read.
     """
-    from core.failures.report import choose, report
+    from core.failures.doubted import doubted, doubted_rows
+    from core.failures.report import report
+    from core.failures.selection import Selection, chosen_rows
+    from core.failures.slices import find_slice
     from core.failures.table import read_table
     from core.failures.tags import Tagged
 
@@ -79,35 +80,69 @@ def errors(
     where, against = ([each] if isinstance(each, str) else each for each in (where, against))
     for other in against:
         store.read(other)  # before anything is done: tags ask them when they are first wanted
-    table = read_table(store, run, split)
+    named = find_slice(store, store.read(run), slice) if slice else Selection(())
+    table = read_table(store, run, split or named.split)
     heard = {"tell": on_progress} if on_progress else {}
     tagged = Tagged(store, table, against, **heard)
-    clauses, chosen = choose(where, table, tagged)
+    asked = Selection((*named.rules, *where) or ("wrong",), split)
+    clauses, chosen = chosen_rows(asked, table, tagged, store)
     if csv is not None:
         beside = {f"tag:{name}": has[chosen].astype(int) for name, has in tagged.there.items()} if tags else {}
-        _write(csv, table.frame[chosen].assign(**beside))
+        write_named("--csv", csv, csv_text(table.frame[chosen].assign(**beside)))
     found = report(table, clauses, chosen, tagged if tags else None)
-    return {**found, "label_errors": _label_errors(table, on_progress)} if label_errors else found
+    if not label_errors:
+        return found
+    labels = doubted(store, table, on_progress)
+    if isinstance(label_errors, Path):
+        write_named("--label-csv", label_errors, csv_text(doubted_rows(labels)))
+    return {**found, "label_errors": labels}
 
 
-def _label_errors(table: Table, on_progress: Callable[[str, float | None], None] | None) -> dict[str, Any]:
-    """Of the data of a run, where they are here."""
-    from core.failures.label_errors import label_errors
-    from core.runs.seen import trained_on
+def slices(
+    run: str,
+    *,
+    save: str = "",
+    where: Sequence[str] | str = (),
+    remove: str = "",
+    split: str = "",
+    store: RunStore | None = None,
+) -> dict[str, Any]:
+    """The slices of the data of a run: selections with a name, which every run on these data has.
 
-    try:
-        dataset = trained_on(table.record)
-    except NotAvailable as error:
-        return {"rows": [], "likely": {}, "n": {}, "left_out": str(error), "conflicts": []}
-    return label_errors(table, dataset, on_progress or (lambda what, share: None))
+    Args:
+        run: An evaluated run; the rules of a slice are asked of its predictions.
+        save: First keep what `where` selects under this name.
+        where: As of `errors`; empty: what is wrong.
+        remove: First forget the slice of this name.
+        split: Of which split it selects; empty: test, or the last that was evaluated.
+        store: Where runs live.
 
+    Returns:
+        `run`, `data`, `split`; `slices`, by name: `name`, `select` as a link has it, `where` (its clauses) and `said`
+        in words, `created`; `split`, `n` rows, their `share` of all, how many are `wrong`, `rate` and its 95 %
+        `interval` (Wilson). `problem`: why this run has no such rows; these numbers are None then.
 
-def _write(file: Path, frame: pd.DataFrame) -> None:
-    """A table for other programs; nothing in it is computed by a spreadsheet."""
-    try:
-        path = file.expanduser().resolve()  # behind a link: the file, not the link, is replaced
-        if not path.parent.is_dir() or (path.exists() and not path.is_file()):
-            raise InputError(f"--csv {file!s:.200}: cannot be written: no such folder, or not a file")
-        write_text(path, csv_text(frame))
-    except (OSError, RuntimeError, ValueError, StorageError) as error:
-        raise InputError(f"--csv {str(file)!r:.200}: cannot be written; choose another file") from error
+    Raises:
+        InputError: There is no such run, split or slice, a clause is not understood, or the name is taken.
+        RunDamaged: The predictions or a slice cannot be read.
+        StorageError: Nothing can be written.
+    """
+    from core.failures.selection import Selection, select
+    from core.failures.slices import remove_slice, save_slice
+    from core.failures.slices import slices as kept
+    from core.failures.slices_report import slice_report
+    from core.failures.table import read_table
+    from core.failures.tags import Tagged
+
+    store = store or RunStore()
+    if where and not save:
+        raise InputError("--where says what is to be saved; name it with --save NAME")
+    table = read_table(store, run, split)
+    if save:
+        asked = Selection((where,) if isinstance(where, str) and where else tuple(where) or ("wrong",), split)
+        select(asked, table, Tagged(store, table), store)  # what cannot be asked is not kept
+        save_slice(store, table.record, save, asked)
+    if remove:
+        remove_slice(store, table.record, remove)
+    found = [slice_report(store, table, each) for each in kept(store, table.record)]
+    return {"run": run, "data": table.record.config.data.name, "split": table.split, "slices": found}

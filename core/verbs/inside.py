@@ -14,6 +14,7 @@ from core.runs.store import RunStore
 from core.verbs.prediction import OnProgress, answer
 
 if TYPE_CHECKING:
+    from core.interpret.edits import Edits
     from core.interpret.explain import Explanation, Word
     from core.interpret.flip import Flip, Move
     from core.interpret.sentence import SentenceView
@@ -21,20 +22,13 @@ if TYPE_CHECKING:
     from core.models.trace import Intervention
     from core.runs.load import LoadedRun
 
-MIXED = "mix"
-"""In place of a word and its piece: what is mixed into the answer."""
-
-
-Without = Sequence[tuple[str, str] | str]
-"""What is silenced: (word, piece), wherever they stand, or `mix`."""
-
 
 def sentence(
     run: str,
     text: str,
     store: RunStore | None = None,
     *,
-    without: Without = (),
+    edit: str = "",
     intervene: Intervention | None = None,
 ) -> SentenceView:
     """One text as a run reads it: tokens, probabilities and everything inside the model, as arrays.
@@ -43,59 +37,53 @@ def sentence(
         run: its name.
         text: any.
         store: where runs live.
-        without: (word, piece) to silence, wherever they stand: character n-grams, of a model that reads them; `mix`:
-            TF-IDF is taken out of the answer, of a run that mixes it in.
-        intervene: what else is changed inside: a `core.models.trace.Intervention`.
+        edit: what is changed inside, as in the link of a page: `h1.2,l2c1:0.5` (`core.interpret.edits`).
+        intervene: in its place what a line cannot say: a `core.models.trace.Intervention`; of `edit` only `mix.0` may
+            stand beside it.
 
     Raises:
-        InputError: no such run; or no such word or piece in the text, nothing is mixed in, or an intervention that
-            names what the model does not have.
+        InputError: no such run, or a change of what it does not have; says what it has.
         RunDamaged: a file of the run is missing or cannot be read.
     """
-    loaded, change, unmixed = _changed(run, text, store, without, intervene)
-    return loaded.inspect(text, change, unmixed=unmixed)
+    loaded, edits, change = _changed(run, text, store, edit, intervene)
+    return loaded.inspect(text, change, unmixed=edits.unmixed)
 
 
 def _changed(
-    run: str, text: str, store: RunStore | None, without: Without, intervene: Intervention | None
-) -> tuple[LoadedRun, Intervention | None, bool]:
-    """A run with what is changed in it when it reads a text, and whether what is mixed in is taken out."""
-    from core.models.trace import Intervention
+    run: str, text: str, store: RunStore | None, edit: str, intervene: Intervention | None
+) -> tuple[LoadedRun, Edits, Intervention | None]:
+    """A run, what is changed in it when it reads a text, and the same as the model takes it."""
     from core.runs.load import load_run
 
     loaded = load_run(store or RunStore(), run)
-    pieces, unmixed = [each for each in without if not isinstance(each, str)], MIXED in without
-    if strange := [each for each in without if isinstance(each, str) and each != MIXED]:
-        raise InputError(f"--without {strange[0]}: write word=piece, or {MIXED}")
-    if unmixed and loaded.mix is None:
-        raise InputError(f"--without {MIXED}: nothing is mixed into the answers of run '{run}'")
-    if not pieces:
-        return loaded, intervene, unmixed
-    change, off = intervene or Intervention(), _silenced(run, loaded.inspect(text), pieces)
-    return loaded, dataclasses.replace(change, pieces_off=change.pieces_off | off), unmixed
+    edits = loaded.edits(text, edit)
+    if intervene is not None and edits.inside:
+        raise InputError("edit and intervene: one of them says what is changed inside")
+    return loaded, edits, intervene or edits.intervention()
 
 
 def inspect(
     run: str,
     text: str,
     *,
-    without: Without = (),
+    edit: str = "",
     intervene: Intervention | None = None,
     html: Path | None = None,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
     """One text with its tokens, prediction and everything inside the model; arguments and errors as of `sentence`.
 
-    The inside is that of `core.interpret.sentence.inside`. `mix` is null, or has the `weight` of the network beside
-    TF-IDF (1 where TF-IDF is silenced) and the probabilities of `network`, `tfidf` and their `mixture` before the
-    temperature; `parts` has these in words. `html`: also write a page of it.
+    The inside is that of `core.interpret.sentence.inside`, `edit` what is changed in it, as a link says it. `mix` is
+    null, or has the `weight` of the network beside TF-IDF (1 where TF-IDF is taken out) and the probabilities of
+    `network`, `tfidf` and their `mixture` before the temperature; `parts` has these in words. `html`: also write a page
+    of it.
     """
     from core.evaluation.multilabel import NOTHING
     from core.interpret.sentence import inside
     from core.interpret.unknown import unknown_note
 
-    store = store or RunStore()
-    view, record = sentence(run, text, store, without=without, intervene=intervene), store.read(run)
+    loaded, edits, change = _changed(run, text, store, edit, intervene)
+    view, record = loaded.inspect(text, change, unmixed=edits.unmixed), loaded.record
     said = answer(record, view.probabilities)
     if html is not None:
         labels = said.get("labels_tuned", said.get("labels"))
@@ -104,6 +92,7 @@ def inspect(
     return {
         "run": run,
         "text": text,
+        "edit": edits.encode(),
         "read_as": view.read_as,
         "tokens": list(view.tokens),
         "unknown": list(view.unknown),
@@ -116,29 +105,13 @@ def inspect(
     }
 
 
-def _silenced(run: str, view: SentenceView, without: Sequence[tuple[str, str]]) -> frozenset[tuple[int, int]]:
-    """(token, piece) of some pieces of the words of a text."""
-    if view.pieces is None:
-        raise InputError(f"run '{run}' reads no pieces of words, so there is none to silence")
-    off: set[tuple[int, int]] = set()
-    for word, piece in without:
-        places = [place for place, token in enumerate(view.tokens) if token == word and view.pieces[place]]
-        if not places:
-            raise InputError(f"no word {word!r:.80} in the text; it is read as: {view.read_as:.200}")
-        found = [(place, each) for place in places for each, name in enumerate(view.pieces[place]) if name == piece]
-        if not found:
-            raise InputError(f"{word!r:.80} has no piece {piece!r:.80}; it has {' '.join(view.pieces[places[0]]):.200}")
-        off.update(found)
-    return frozenset(off)
-
-
 def explain(
     run: str,
     text: str,
     *,
     method: str = "deletion",
     target: str = "",
-    without: Without = (),
+    edit: str = "",
     intervene: Intervention | None = None,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
@@ -154,27 +127,28 @@ def explain(
             input) and `integrated` where a model reads vectors of words, `attention` (how much the word is read in the
             last layer) and `collapse` (in the first) where it has attention.
         target: a class; empty: the one with the highest probability.
-        without: what is silenced inside, as in `sentence`: all that is said is then of the model that is changed so,
-            also where it reads what is left of the text.
-        intervene: what else is changed inside. A change at a token follows the token, and goes with it.
+        edit: what is changed inside, as in `sentence`: all that is said is then of the model that is changed so, also
+            where it reads what is left of the text. A change at a token follows the token, and goes with it.
+        intervene: the same as an `Intervention`.
         store: where runs live.
 
     Returns:
-        `run`, `text`, `method`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the text as
-        typed), `push`, by `shapley` also its standard `error`; `completeness` (None but for `integrated` and
+        `run`, `text`, `edit`, `method`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the
+        text as typed), `push`, by `shapley` also its standard `error`; `completeness` (None but for `integrated` and
         `shapley`): `reference`, `at_reference`, `error`, `steps`; `agreement`: Spearman's rho with `deletion` and
         `attention`, None where there is none; `note`.
 
     Raises:
         InputError: no such run, method or class, or a method for another kind of model; says which there are. Of
-            `without` and `intervene` as `sentence`.
+            `edit` and `intervene` as `sentence`.
         RunDamaged: a file of the run is missing or cannot be read.
     """
-    loaded, change, unmixed = _changed(run, text, store, without, intervene)
-    found = loaded.explain(text, method, target, change, unmixed=unmixed)
+    loaded, edits, change = _changed(run, text, store, edit, intervene)
+    found = loaded.explain(text, method, target, change, unmixed=edits.unmixed)
     return {
         "run": run,
         "text": text,
+        "edit": edits.encode(),
         "method": method,
         **_whole(loaded, found),
         "words": [
@@ -197,7 +171,7 @@ def methods(
     text: str,
     *,
     target: str = "",
-    without: Without = (),
+    edit: str = "",
     intervene: Intervention | None = None,
     on_progress: OnProgress | None = None,
     store: RunStore | None = None,
@@ -208,30 +182,35 @@ def methods(
         run: its name.
         text: any.
         target: a class; empty: the one with the highest probability.
-        without: what is silenced inside, as in `explain`; so is `intervene`.
-        intervene: what else is changed inside.
+        edit: what is changed inside, as in `explain`.
+        intervene: the same as an `Intervention`.
         on_progress: told which method is at work, and how far it is, where that is known.
         store: where runs live.
 
     Returns:
-        `run`, `text`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the text as typed) and
-        `pushes` by method; `methods`: by name `completeness` as in `explain`, and by `shapley` the standard `errors`;
-        `left_out`: why there is none of the others, by name; `agreement`: `first`, `second` and Spearman's `rho` of
-        each pair (of sizes, where one is `attention` or `collapse`; None: fewer than three words, or all alike);
-        `most_read` and `most_needed`: the word that receives most attention in the last layer, and the one whose
-        deletion moves the log-odds most, None of fewer than two words or without attention; `note`.
+        `run`, `text`, `edit`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the text as
+        typed) and `pushes` by method; `methods`: by name `completeness` as in `explain`, and by `shapley` the standard
+        `errors`; `left_out`: why there is none of the others, by name; `agreement`: `first`, `second` and Spearman's
+        `rho` of each pair (of sizes, where one is `attention` or `collapse`; None: fewer than three words, or all
+        alike); `most_read` and `most_needed`: the word that receives most attention in the last layer, and the one
+        whose deletion moves the log-odds most, None of fewer than two words or without attention; `note`.
 
     Raises:
-        InputError: no such run or class; of `without` and `intervene` as `sentence`.
+        InputError: no such run or class; of `edit` and `intervene` as `sentence`.
         RunDamaged: a file of the run is missing or cannot be read.
     """
-    loaded, change, unmixed = _changed(run, text, store, without, intervene)
-    tell = on_progress or (lambda method, share: None)
-    *_, found = loaded.side_by_side(text, target, change, unmixed=unmixed, on_progress=tell)
+    loaded, edits, change = _changed(run, text, store, edit, intervene)
+
+    def tell(method: str, share: float | None) -> None:
+        if on_progress is not None and method:
+            on_progress(method, share)
+
+    *_, found = loaded.watched(tell).side_by_side(text, target, change, unmixed=edits.unmixed)
     by, first = found.by, found.by["deletion"]
     return {
         "run": run,
         "text": text,
+        "edit": edits.encode(),
         **_whole(loaded, first),
         "words": [
             {**_place(word), "pushes": {name: each.words[place].push for name, each in by.items()}}
@@ -265,7 +244,7 @@ def patch(
     donor: str,
     *,
     target: str = "",
-    without: Without = (),
+    edit: str = "",
     intervene: Intervention | None = None,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
@@ -276,26 +255,27 @@ def patch(
         text: any.
         donor: another text of as many tokens, as the model reads them.
         target: a class; empty: the one with the highest probability for the first text.
-        without: what is silenced inside for both, as in `explain`.
-        intervene: what else is changed inside for both.
+        edit: what is changed inside for both, as in `explain`.
+        intervene: the same as an `Intervention`.
         store: where runs live.
 
     Returns:
-        `run`, `text`, `donor`, `target`, `prediction`, `donor_prediction`, `log_odds`, `donor_log_odds`, `tokens`,
-        `donor_tokens`; `patches`: `kind` (`layer`: what it gives at every token, `token`: at one, `head`: what it says
-        at every token), `layer`, and `token` or `head`, counted from 0; `log_odds` with the values of the donor there,
-        and `moved`, less those of the text by itself; `note`.
+        `run`, `text`, `edit`, `donor`, `target`, `prediction`, `donor_prediction`, `log_odds`, `donor_log_odds`,
+        `tokens`, `donor_tokens`; `patches`: `kind` (`layer`: what it gives at every token, `token`: at one, `head`:
+        what it says at every token), `layer`, and `token` or `head`, counted from 0; `log_odds` with the values of the
+        donor there, and `moved`, less those of the text by itself; `note`.
 
     Raises:
         InputError: no such run or class, a model without attention, or texts of different numbers of tokens; of
-            `without` and `intervene` as `sentence`.
+            `edit` and `intervene` as `sentence`.
         RunDamaged: a file of the run is missing or cannot be read.
     """
-    loaded, change, unmixed = _changed(run, text, store, without, intervene)
-    found = loaded.patch(text, donor, target, change, unmixed=unmixed)
+    loaded, edits, change = _changed(run, text, store, edit, intervene)
+    found = loaded.patch(text, donor, target, change, unmixed=edits.unmixed)
     return {
         "run": run,
         "text": text,
+        "edit": edits.encode(),
         "donor": donor,
         "target": found.target,
         "prediction": answer(loaded.record, found.probabilities),
@@ -317,7 +297,7 @@ def parts(
     text: str,
     *,
     target: str = "",
-    without: Without = (),
+    edit: str = "",
     intervene: Intervention | None = None,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
@@ -327,25 +307,26 @@ def parts(
         run: its name.
         text: any.
         target: a class; empty: the one with the highest probability.
-        without: what is silenced inside, as in `explain`: each part is silenced besides.
-        intervene: what else is changed inside.
+        edit: what is changed inside, as in `explain`: each part is silenced besides.
+        intervene: the same as an `Intervention`.
         store: where runs live.
 
     Returns:
-        `run`, `text`, `target`, `prediction`, `log_odds`, `tokens`; `parts`: `kind` (`layer`: all heads of it,
+        `run`, `text`, `edit`, `target`, `prediction`, `log_odds`, `tokens`; `parts`: `kind` (`layer`: all heads of it,
         `head`, `component` of all heads, `map`: one component of one head, `gate` of a token, `lexical`), `layer`, and
         `head`, `component`, `token` where it has them, counted from 0; `zero` and `mean`: log-odds with the part minus
         log-odds where it says nothing, or at every token its mean over the tokens; `note`.
 
     Raises:
-        InputError: no such run or class, or a model without attention; of `without` and `intervene` as `sentence`.
+        InputError: no such run or class, or a model without attention; of `edit` and `intervene` as `sentence`.
         RunDamaged: a file of the run is missing or cannot be read.
     """
-    loaded, change, unmixed = _changed(run, text, store, without, intervene)
-    found = loaded.parts(text, target, change, unmixed=unmixed)
+    loaded, edits, change = _changed(run, text, store, edit, intervene)
+    found = loaded.parts(text, target, change, unmixed=edits.unmixed)
     return {
         "run": run,
         "text": text,
+        "edit": edits.encode(),
         "target": found.target,
         "prediction": answer(loaded.record, found.probabilities),
         "log_odds": found.log_odds,
@@ -357,35 +338,42 @@ def parts(
     }
 
 
-def lambdas(run: str, text: str, *, target: str = "", store: RunStore | None = None) -> dict[str, Any]:
+def lambdas(
+    run: str,
+    text: str,
+    *,
+    target: str = "",
+    edit: str = "",
+    intervene: Intervention | None = None,
+    store: RunStore | None = None,
+) -> dict[str, Any]:
     """What each λ does to the log-odds of a class, along the values that it may be moved to.
 
     Args:
         run: its name.
         text: any.
         target: a class; empty: the one with the highest probability.
+        edit: what is changed inside, as in `explain`; a curve replaces what it says of the same λ.
+        intervene: the same as an `Intervention`.
         store: where runs live.
 
     Returns:
-        `run`, `text`, `target`, `prediction`, `log_odds`; `curves`: of each λ `layer` from 0, `component` from 1,
-        `learned`, `start` (before training; left out where the run does not know it), and along `values`, which hold
-        these and 0, `log_odds` and `probabilities` of the target when all heads and tokens have that λ and all else is
-        as trained; last, without a place, a factor on every λ from 0 to 2; `note`.
+        `run`, `text`, `edit`, `target`; `prediction` and `log_odds` as trained; `curves`: of each λ `layer` from 0,
+        `component` from 1, `learned`, `start` (before training; left out where the run does not know it), and along
+        `values`, which hold these and 0, `log_odds` and `probabilities` of the target when all heads and tokens have
+        that λ and all else is as trained or as edited; last, without a place, a factor on every λ from 0 to 2; `note`.
 
     Raises:
-        InputError: no such run or class, or a model without λ.
+        InputError: no such run or class, or a model without λ; of `edit` and `intervene` as `sentence`.
         RunDamaged: a file of the run is missing or cannot be read.
     """
-    from dataclasses import asdict
-
-    from core.runs.load import load_run
-
-    loaded = load_run(store or RunStore(), run)
-    found = loaded.lambdas(text, target)
-    curves = [asdict(each) for each in found.curves]
+    loaded, edits, change = _changed(run, text, store, edit, intervene)
+    found = loaded.lambdas(text, target, change, unmixed=edits.unmixed)
+    curves = [dataclasses.asdict(each) for each in found.curves]
     return {
         "run": run,
         "text": text,
+        "edit": edits.encode(),
         "target": found.target,
         "prediction": answer(loaded.record, found.probabilities),
         "log_odds": found.log_odds,
@@ -401,6 +389,8 @@ def steps(
     layer: int | None = None,
     head: int | None = None,
     component: int | None = None,
+    edit: str = "",
+    intervene: Intervention | None = None,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
     """The forward pass of a text as stages, each with its formula and the matrices of this text.
@@ -413,28 +403,29 @@ def steps(
         layer: counted from 1, as on the pages; None: the last.
         head: from 1; None: the first.
         component: from 0, the base component, which is meant by None.
+        edit: what is changed inside, as in `explain`.
+        intervene: the same as an `Intervention`.
         store: where runs live.
 
     Returns:
-        `run`, `text`, `tokens`; `layer`, `head`, `component` that were chosen, 0 where a model has none; `layers`,
-        `heads`, `components`: how many there are; `prediction`; `note`; `stages`, from the tokens to the
+        `run`, `text`, `edit`, `tokens`; `layer`, `head`, `component` that were chosen, 0 where a model has none;
+        `layers`, `heads`, `components`: how many there are; `prediction`; `note`; `stages`, from the tokens to the
         probabilities: `key`, `title`, `formulas` (LaTeX), `reading` and `matrices`: `name` (LaTeX), `rows`, `columns`,
         `values`, null where a score is hidden. A stage that the model does not have says so and has no matrix.
 
     Raises:
-        InputError: no such run, layer, head or component.
+        InputError: no such run, layer, head or component; of `edit` and `intervene` as `sentence`.
         NotAvailable: the text has no token that the model knows, or too many.
         RunDamaged: a file of the run is missing or cannot be read.
     """
-    from core.runs.load import load_run
-
-    loaded = load_run(store or RunStore(), run)
-    found = loaded.steps(text, layer, head, component)
+    loaded, edits, change = _changed(run, text, store, edit, intervene)
+    found = loaded.steps(text, layer, head, component, change, unmixed=edits.unmixed)
     last = found.stages[-1].matrices[-1]
     chances = dict(zip(last.columns, last.values[0].tolist(), strict=True))
     return {
         "run": run,
         "text": text,
+        "edit": edits.encode(),
         "tokens": list(found.tokens),
         "layer": found.layer,
         "head": found.head,
@@ -471,6 +462,8 @@ def flip(
     *,
     target: str = "",
     readings: int | None = None,
+    edit: str = "",
+    intervene: Intervention | None = None,
     on_progress: OnProgress | None = None,
     stopped: Callable[[], bool] | None = None,
     store: RunStore | None = None,
@@ -489,27 +482,29 @@ def flip(
             predicted class, or, if it was not, becomes it; of several labels, when it leaves or joins the labels, at
             the run's own thresholds if it has any.
         readings: texts that are read at most, 1 to 4000, which it is unless given.
+        edit: what is changed inside, as in `explain`, but for changes at single tokens.
+        intervene: the same as an `Intervention`.
         on_progress: told what is done, and which share of the readings.
         stopped: asked before each 128 readings; True ends the search with what was found.
         store: where runs live.
 
     Returns:
-        `run`, `text`, `target`, what `predict` says of the text (`label`, `probabilities` …); `flip`: None, or the
-        changed `text`, what `predict` says of it, and `moves`: `kind` (`delete` or `replace`), `word`, `start`, `end`
-        (in the text as typed), `with` (None: deleted); `also`: up to 4 more of its size, each of other words, as
-        `flip`; `verdict`: `proven` (every smaller set of moves was read, and
-        every one of this size), `smallest found`, `none, proven` or `none found`; `readings`; `moves_allowed`; `note`.
+        `run`, `text`, `edit`, `target`, what `predict` says of the text (`label`, `probabilities` …); `flip`: None, or
+        the changed `text`, what `predict` says of it, and `moves`: `kind` (`delete` or `replace`), `word`, `start`,
+        `end` (in the text as typed), `with` (None: deleted); `also`: up to 4 more of its size, each of other words, as
+        `flip`; `verdict`: `proven` (every smaller set of moves was read, and every one of this size), `smallest found`,
+        `none, proven` or `none found`; `readings`; `moves_allowed`; `note`.
 
     Raises:
-        InputError: no such run or class, or a number of readings that cannot be.
+        InputError: no such run or class, a number of readings that cannot be, or a change inside at single tokens; of
+            `edit` and `intervene` as `sentence`.
         RunDamaged: a file of the run is missing or cannot be read.
     """
     from core.interpret.flip import MOST_READINGS
-    from core.runs.load import load_run
 
-    loaded = load_run(store or RunStore(), run)
+    loaded, edits, change = _changed(run, text, store, edit, intervene)
     most = MOST_READINGS if readings is None else readings
-    for found in loaded.flips(text, target, most, stopped or (lambda: False)):
+    for found in loaded.flips(text, target, most, stopped or (lambda: False), change, unmixed=edits.unmixed):
         if on_progress is not None:
             on_progress("reading", found.readings / most)
     allowed = found.allowed
@@ -521,6 +516,7 @@ def flip(
     return {
         "run": run,
         "text": text,
+        "edit": edits.encode(),
         "target": found.target,
         **answer(loaded.record, found.probabilities),
         "flip": found.flip and told(found.flip),
@@ -579,26 +575,26 @@ def distance(
     """
     from dataclasses import asdict
 
-    from core.behaviour.polarity import named
+    from core.behaviour.polarity import followed
     from core.interpret.templates import FILLER, TEMPLATES, steps
     from core.runs.load import load_run
 
     store, insert = store or RunStore(), insert or FILLER
     asked, classes = steps(text, insert, most), store.read(run).classes
-    followed = target or next((name for name in classes if named(name) == "positive"), classes[-1])
+    target = target or followed(classes)
     curves = []
     for name in dict.fromkeys((run, *against)):
         loaded = load_run(store, name)
-        if followed not in loaded.record.classes:
-            raise InputError(f"run '{name}' has no class '{followed:.80}'; it has {', '.join(loaded.record.classes)}")
-        found = loaded.reach(asked, followed)
+        if target not in loaded.record.classes:
+            raise InputError(f"run '{name}' has no class '{target:.80}'; it has {', '.join(loaded.record.classes)}")
+        found = loaded.reach(asked, target)
         bare = None if found.without is None else found.without.tolist()
         curves.append({"run": name, "probabilities": found.probabilities.tolist(), "without": bare, "note": found.note})
     return {
         "run": run,
         "text": TEMPLATES.get(text, text),
         "insert": insert,
-        "target": followed,
+        "target": target,
         "steps": [asdict(step) for step in asked],
         "curves": curves,
     }

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from core.data.apart import ReadRows
+    from core.evaluation.predict import Predictions
     from core.runs.load import LoadedRun
 
 OnProgress = Callable[[str, float | None], None]
@@ -32,6 +33,7 @@ def predict(
     file: Path | None = None,
     to: Path | None = None,
     settings: Mapping[str, Any] | None = None,
+    edit: str = "",
     on_progress: OnProgress | None = None,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
@@ -49,27 +51,34 @@ def predict(
             Rows go from file to file, so that memory does not grow with them.
         settings: how `file` is read: `data.text` (the column of texts; guessed without), `data.delimiter`,
             `data.encoding`, `data.header`.
+        edit: what is changed inside when it reads the texts, as in the link of a page: `h1.2,l2c1:0.5`
+            (`core.interpret.edits`); not of a file.
         on_progress: told what is done, and which share of it.
         store: where runs live.
 
     Returns:
-        `run`, `task`, of a file also `text` (its column) and `predictions`; with `to` in their place `rows` and `to`.
+        `run`, `task`, `edit`, of a file also `text` (its column) and `predictions`; with `to` in their place `rows` and
+        `to`.
         `unknown` is the share of the words of a text that the run does not know; None for byte pairs.
 
     Raises:
-        InputError: no such run, no text, or a file that cannot be read or written; nothing is written then.
+        InputError: no such run, no text, a change of what the run does not have, or a file that cannot be read or
+            written; nothing is written then.
     """
     from core.runs.load import load_run
 
     if file is not None and texts:
         raise InputError("give texts or --file, not both")
+    if file is not None and edit:
+        raise InputError("--edit goes with texts: what it names may be a word of one, and a file holds many")
     if file is None and (to is not None or settings):
         raise InputError(f"{'--to' if to else '--set'} belongs to --file")
     if file is None:
         if not texts:
             raise InputError("nothing to predict: give at least one text, or --file")
         loaded = load_run(store or RunStore(), run)
-        return {"run": run, "task": loaded.record.task, "predictions": _listed(loaded, list(texts), 0)}
+        found = _listed(loaded, list(texts), _edited(loaded, texts, edit))
+        return {"run": run, "task": loaded.record.task, "edit": edit, "predictions": found}
     return _of_file(run, file, to, settings or {}, on_progress or (lambda what, share: None), store or RunStore())
 
 
@@ -93,13 +102,14 @@ def _of_file(
         if not rows.rows:
             raise InputError(f"nothing to predict: {file.name} holds no text")
         loaded = load_run(store, run)
-        known = {"run": run, "task": loaded.record.task, "text": rows.text}
+        known = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
         if to is not None:
             _write(loaded, rows, to, tell)
             return {**known, "rows": rows.rows, "to": str(to)}
         found: list[dict[str, Any]] = []
         for batch in rows.batches:
-            found += _listed(loaded, batch.column(rows.text).to_pylist(), len(found))
+            texts = batch.column(rows.text).to_pylist()
+            found += _listed(loaded, texts, loaded.predict(texts), len(found))
             tell("predicting", len(found) / rows.rows)
         return {**known, "predictions": found}
 
@@ -113,10 +123,18 @@ def _reading(settings: Mapping[str, Any]) -> dict[str, str]:
     return {name: found[name] for name in names}
 
 
-def _listed(loaded: LoadedRun, texts: list[str], first: int) -> list[dict[str, Any]]:
+def _edited(loaded: LoadedRun, texts: Sequence[str], edit: str) -> Predictions:
+    """What a run says of texts with something changed inside, at places that each of them has."""
+    from core.models.trace import Intervention
+
+    edits = [loaded.edits(text, edit) for text in texts]
+    changes = [each.intervention() or Intervention() for each in edits] if any(each.inside for each in edits) else None
+    return loaded.predict(texts, intervene=changes, unmixed=edits[0].unmixed)
+
+
+def _listed(loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0) -> list[dict[str, Any]]:
     """A prediction each, numbered from the first."""
-    record, found = loaded.record, loaded.predict(texts)
-    predictions = []
+    record, predictions = loaded.record, []
     for row, (text, chances) in enumerate(zip(texts, found.probabilities, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
         unknown = loaded.tokenizer.unknown_share(text)

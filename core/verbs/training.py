@@ -78,7 +78,8 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
         data: a registered name, a file or a folder.
         model: a preset.
         settings: dotted settings on top of it, e.g. `{"training.lr": 1e-3}`.
-        add: short for `data.add`, registered data sets whose training texts join the training split.
+        add: short for `data.add`, registered data sets whose training texts join the training split; and
+            `counter-examples`, those that are kept (`counter_examples_list`), for `data.examples`.
         start: short for `training.start`, a finished run whose tokenizer, words and layers this one starts from.
         recipe: settings that make small models better, over the preset's and under `settings`: `strong`. What the model
             cannot take is left out, and told by an event `recipe` and in the record.
@@ -97,7 +98,7 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
     store = store or RunStore()
     short = {"training.epochs": epochs, "training.seed": seed, "data.limit": limit}
     given = {name: value for name, value in short.items() if value is not None} | ({START: start} if start else {})
-    given |= {"data.add": listed(add)} if add else {}
+    given |= _added(add, store)
     config, used = configured(data, model, {**_of_length(length), **(settings or {}), **given}, recipe, store=store)
     check_room(store.folder)
     teacher_of(config, store)
@@ -105,6 +106,16 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
     if on_event and used.left_out:
         on_event({"kind": "recipe", "recipe": recipe, "left_out": used.left_out})
     return resume(record.run, store=store, on_event=on_event)
+
+
+def _added(add: Sequence[str], store: RunStore) -> dict[str, Any]:
+    """The settings of what joins the training split; of counter-examples a copy of the list as it is now."""
+    from core.data.kept_examples import NAME
+    from core.failures.counter_examples import planned
+
+    sets = [name for name in add if name != NAME]
+    along = {"data.examples": planned(store.folder)} if NAME in add else {}
+    return along | ({"data.add": listed(sets)} if sets else {})
 
 
 def pretrain(
@@ -195,7 +206,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
         "metrics": results.get("metrics", {}),
         "intervals": results.get("intervals", {}),
         "interval_method": METHOD,
-        **{name: results[name] for name in ("tuned", "mix", "temperature", "start") if name in results},
+        **{name: results[name] for name in ("tuned", "mix", "temperature", "start", "examples") if name in results},
         "lambda": results.get("lambda", []),
         "yardstick": results.get("yardstick", {}),
         "reported": None

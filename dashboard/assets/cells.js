@@ -9,13 +9,18 @@ const make = (tag, attributes = {}, ...children) => {
 const cell = ({ text, colour, ink, away, about }) =>
   make("td", { class: about ? (away ? "away" : "") : "none", title: about, style: `background-color:${colour};color:${ink}` }, text);
 
+const block = ({ title, heads, rows, label, below }) => {
+  const columns = heads.map(({ name, about }) => make("th", { scope: "col", title: about }, name));
+  const lines = rows.map(({ name, cells }) => make("tr", {}, make("th", { scope: "row", title: name }, name), ...cells.map(cell)));
+  const table = make("table", { "aria-label": label },
+    make("thead", {}, make("tr", {}, make("td", { class: "none" }), ...columns)), make("tbody", {}, ...lines));
+  const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, table);
+  const whole = make("div", { class: "block" }, ...(title ? [make("p", { class: "title", title }, title)] : []), scroll);
+  return below ? [make("div", { class: "break" }), whole] : [whole];
+};
+
 export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".cells");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
-  const heads = data.heads.map(({ name, about }) => make("th", { scope: "col", title: about }, name));
-  const rows = data.rows.map(({ name, cells }) => make("tr", {}, make("th", { scope: "row", title: name }, name), ...cells.map(cell)));
-  const table = make("table", { "aria-label": data.label },
-    make("thead", {}, make("tr", {}, make("td", { class: "none" }), ...heads)), make("tbody", {}, ...rows));
-  const scroll = make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": data.label }, table);
-  root.replaceChildren(scroll, ...data.lines.map((line) => make("p", {}, line)));
+  root.replaceChildren(make("div", { class: "blocks" }, ...(data.blocks || [data]).flatMap(block)), ...data.lines.map((line) => make("p", {}, line)));
 }

@@ -104,7 +104,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
         make("th", { scope: "row" }, make("b", {}, line.label), open), ...cells);
     }
     if (line.gates) return make("tr", { class: "gates" }, make("th", { scope: "row" }, line.label), ...line.gates.map((each) => make("td", {}, gate(each, line.gates.length > 8))));
-    return make("tr", { "data-of": line.of ?? "", "data-all": line.all ?? "" }, make("th", { scope: "row" }, line.label), ...line.cells.map((cell) => make("td", {}, button(cell))));
+    return make("tr", { "data-of": line.of ?? "", "data-all": line.all ?? "" }, make("th", { scope: "row" }, line.label), ...line.cells.map((cell) => make("td", { colspan: line.span ?? "" }, button(cell))));
   };
 
   const grid = (given) => {
@@ -162,15 +162,24 @@ export default function ({ data, parentElement, setTriggerValue }) {
     high(Math.max(LEAST, Math.min(MOST, LEAST + (left - taken) / rows / rem / 1.1)));
   };
 
-  const top = make("div", { class: "top" }, make("h2", {}, "Levers"));
+  // How a part falls silent; in a file nobody hears it.
+  const ways = () => make("div", { class: "ways", role: "group", "aria-label": "A silent part says" }, ...data.silent.ways.map(([way, words]) => {
+    const chosen = make("button", { type: "button", "aria-pressed": way === data.silent.now, title: words, "data-id": `silent-${way}` }, way);
+    chosen.onclick = () => move({ silent: way });
+    return chosen;
+  }));
+  const note = data.note ? [make("span", {}, data.note)] : [];
+  const top = make("div", { class: "top" }, make("h2", {}, "Levers"), ...note, ...(main ? [ways()] : []));
   const alone = data.alone.map((lever) => make("div", { class: "alone" }, slider(lever)));
   if (data.brief) top.append(...alone);
+  const said = [];
   if (data.changed) {
     const back = make("button", { type: "button", class: "reset", "data-id": "reset" }, data.brief ? "Back to trained" : "Back to the model as trained");
     back.onclick = () => { root.ahead.clear(); move({ reset: null }); };
-    top.append(back);
+    const words = make("p", { role: "status", title: `${data.changed}. ${data.said}` }, make("b", {}, data.changed), `. ${data.said}`);
+    if (!data.brief) top.append(back);
+    said.push(data.brief ? make("div", { class: "brief" }, back, words) : words);
   } else if (!data.brief || !alone.length) top.append(make("span", {}, data.hint));
-  const said = data.changed ? [make("p", { role: "status", class: data.brief ? "brief" : "", title: `${data.changed}. ${data.said}` }, make("b", {}, data.changed), `. ${data.said}`)] : [];
   root.replaceChildren(top, ...said, ...data.grids.flatMap(grid), ...(data.brief ? [] : alone), ...(data.brief ? [] : [make("p", {}, data.full)]));
   fit();
   const again = focused && root.querySelector(`[data-id="${CSS.escape(focused)}"]`);

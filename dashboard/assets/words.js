@@ -37,7 +37,8 @@ export default function ({ data, parentElement }) {
   const names = make("div", { class: `names ${reads}`, "aria-hidden": "true" }, make("span"), make("span", {}, "push"),
     ...(data.reads ? [make("span", {}, "is read")] : []));
   const cause = data.cause.map(([kind, text]) =>
-    kind ? make(kind === "unknown" ? "span" : "b", { class: kind === "unknown" ? "x" : "" }, text) : text);
+    kind ? make(kind === "unknown" ? "span" : "b", { class: kind === "unknown" ? "x" : "" }, text)
+      : text.replace("ρ = ", "ρ\u00a0=\u00a0"));
   root.replaceChildren(
     make("div", { class: `strip ${reads}` }, names, make("ul", { "aria-label": data.label }, ...chips)),
     make("p", { class: "cause" }, ...cause),

@@ -107,8 +107,9 @@ def table(shown: Believed) -> Marks:
         said = shown.verdicts[found.method]
         cells: dict[str, Any] = {"method": Words(found.method), "verdict": Words(said.verdict, strong=True)}
         rows.append(Row(found.method, cells | {name: _cell(name, found, said) for name in TESTS}))
-    columns = [MarksColumn("method", "Method", "5.5rem"), MarksColumn("verdict", "Verdict", "6.5rem")]
-    columns += [MarksColumn(name, title, opt=name == "pairs") for name, title in TESTS.items()]
+    columns = [MarksColumn("method", "Method", "5.3rem"), MarksColumn("verdict", "Verdict", "6rem")]
+    longest = max(TESTS, key=lambda name: len(TESTS[name]))  # its heading needs more room than its numbers
+    columns += [MarksColumn(name, title, "7.1rem" if name == longest else "") for name, title in TESTS.items()]
     return Marks("methods and what each test came to", tuple(columns), tuple(rows), height=1.75)
 
 

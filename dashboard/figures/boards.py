@@ -98,7 +98,7 @@ def boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
 
 def _tested(data: DataConfig) -> DataConfig:
     """The settings on which the test split depends; runs of which these are equal share a board."""
-    return dataclasses.replace(data, limit=0, fold=0, apart="", add="", add_limit=0, texts=True)
+    return dataclasses.replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
 
 
 def _names(several: Sequence[DataConfig]) -> list[str]:

@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from core.data.table import Task
 from core.evaluation.intervals import wilson
-from core.evaluation.metrics import evaluate
+from core.evaluation.metrics import changed, evaluate
+from core.training.scaling import Scaling
 from core.training.temperature import as_trained
 from dashboard.figures import answers
 from dashboard.figures.decisions import BINS, FEW, TICKS, Decision, Floats, Integers, sample, threshold_line
@@ -93,6 +95,8 @@ class Reliability:
     bins: Sequence[Bin]
     temperature: str
     """What was done to the probabilities, in words; empty: nothing."""
+    about: tuple[str, ...] = ()
+    """How that was done, in sentences."""
 
 
 CALIBRATED, TRAINED = "calibrated", "as trained"
@@ -106,19 +110,31 @@ PROBABILITIES = Option(
 
 
 def _read(source: Source) -> Reliability:
-    temperature = source.record.temperature
-    if temperature == 1:
+    scaling = source.record.scaling
+    if scaling.temperature == 1:
         decision = source.once(answers.decision)
         return Reliability(decision, reliability(decision), "")
     report, task = source.report, source.record.task
-    before = as_trained(report.probabilities, temperature, task)
+    before = as_trained(report.probabilities, scaling, task)
     if source.chosen(PROBABILITIES) == TRAINED:
         decision = answers.decided(source, replace(report, probabilities=before))
     else:
         decision = source.once(answers.decision)
     errors = "" if task == "multi" else f": calibration error {_error(report.labels, report.probabilities)}"
     errors = errors and f"{errors}, as trained {_error(report.labels, before)}"
-    return Reliability(decision, reliability(decision), f"temperature {number(temperature, 2)}{errors}")
+    towards = ""
+    if scaling.prior:
+        few = changed(report.probabilities, task, scaling)
+        towards = " towards the class prior"
+        errors += f"; {count(few)} {'answer is' if few == 1 else 'answers are'} another one"
+    told = f"temperature {number(scaling.temperature, 2)}{towards}{errors}"
+    return Reliability(decision, reliability(decision), told, _about(scaling, task))
+
+
+def _about(scaling: Scaling, task: Task) -> tuple[str, ...]:
+    if task == "multi":
+        return (TOWARDS_EACH if scaling.prior else TEMPERATURE,)
+    return TOWARDS if scaling.prior else TEMPERATURE, BINNED
 
 
 def _error(labels: Integers, probabilities: Floats) -> str:
@@ -133,10 +149,16 @@ HOW = (
     "Ten bins of the probability; the whisker is the 95 % interval (Wilson), the number above is n. Pale bars rest on "
     "fewer than 30 sentences."
 )
-TEMPERATURE = (
-    "All logits of the run are divided by the temperature, fitted on validation, which changes no answer; the "
-    "calibration error has 15 bins of the top probability."
+TEMPERATURE = "All logits of the run are divided by the temperature, fitted on validation, which changes no answer."
+TOWARDS = (
+    "P ∝ prior^(1 − 1/T) · softmax(logits)^(1/T): the temperature T, fitted on validation, moves answers towards how "
+    "frequent each class is in training, below 1 away from it; an answer that hardly won may become another one."
 )
+TOWARDS_EACH = (
+    "The temperature T, fitted on validation, divides what the log-odds of each label are apart from those of its "
+    "frequency in training; an answer that hardly won may become another one."
+)
+BINNED = "The calibration error has 15 bins of the top probability."
 CALIBRATION = Figure(
     "calibration",
     "performance",
@@ -147,7 +169,7 @@ CALIBRATION = Figure(
     reading=(
         "Of the sentences to which the model gives 0.8, eight in ten should be so: bars should end on the dotted line."
     ),
-    how=lambda shape: f"{HOW} {TEMPERATURE}" if shape.temperature else HOW,
+    how=lambda shape: " ".join([HOW, *shape.about]),
     options=(*answers.OPTIONS, PROBABILITIES),
     tables=lambda shape: {"Calibration": bin_table(shape.bins)},
     sizes=lambda shape: {f"{number(each.low, 1)} to {number(each.high, 1)}": each.n for each in shape.bins},

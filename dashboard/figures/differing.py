@@ -15,7 +15,7 @@ from core.interpret.push import log_odds
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import number, signed
-from dashboard.figures.source import Source
+from dashboard.figures.source import FREE, Option, Source
 from dashboard.figures.words import TOWARDS, WORDS, Words, target
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from dashboard.figures.theme import Look
 
 Pair = tuple[int | None, int | None]
+OTHER_TEXT = Option(
+    "pinned",
+    "Pinned sentence",
+    lambda source: FREE,
+    "What this one is compared with, read by the same run or by another one.",
+    words=lambda source, text: f"against “{text}”" if text else "",
+)
 
 
 def reading_of(source: Source) -> SentenceView:
@@ -76,8 +83,8 @@ def paired(now: Sequence[str], other: Sequence[str]) -> list[Pair]:
     return pairs
 
 
-def differ(now: Source, other: Source) -> Differing:
-    """The words of both, with their pushes towards the same class.
+def same_class(now: Source, other: Source) -> Source:
+    """The other reading, with pushes towards the class that those of this one are counted for.
 
     Raises:
         NotAvailable: one reads no word, or the other has no such class.
@@ -88,19 +95,46 @@ def differ(now: Source, other: Source) -> Differing:
     if not (reading_of(now).tokens and reading_of(other).tokens):
         raise NotAvailable("there is no word in one of the texts")
     same = other.with_choices(**{TOWARDS.name: about}) if TOWARDS.counts(other) else other
+    if target(same) != about:
+        raise NotAvailable(f"push is counted towards {about} in one run and towards {target(same)} in the other")
+    return same
+
+
+def differ(now: Source, other: Source) -> Differing:
+    """The words of both, with their pushes towards the same class.
+
+    Raises:
+        NotAvailable: one reads no word, or the other has no such class.
+    """
+    same = same_class(now, other)
     mine, theirs = WORDS.shape(now), WORDS.shape(same)
-    if theirs.target != about:
-        raise NotAvailable(f"push is counted towards {about} in one run and towards {theirs.target} in the other")
     words = ([word.word for word in each.pushed.found.words] for each in (mine, theirs))
     return Differing(mine, theirs, paired(*words))
 
 
-def _of_runs(source: Source) -> Differing:
+def against(source: Source) -> Source:
+    """What a reading is compared with: another sentence, another run, or both.
+
+    Raises:
+        NotAvailable: neither is named.
+    """
     if not source.text:
         raise NotAvailable("it is of a text: name one with --text")
-    if not source.others:
-        raise NotAvailable("it is of two runs: name another with --against")
-    return differ(source, Source(source.others[0], source.reader, text=source.text))
+    text = str(source.chosen(OTHER_TEXT))
+    if not (source.others or text):
+        raise NotAvailable("it is of two readings: name another run with --against, or a sentence with --with pinned=…")
+    record = source.others[0] if source.others else source.record
+    return Source(record, source.reader, text=text or source.text)
+
+
+def named(now: Source, other: Source) -> tuple[str, str]:
+    """What tells two readings apart, in a few words: the runs, else the texts, else what is changed."""
+    if now.record.run != other.record.run:
+        return now.record.run, other.record.run
+    if now.text != other.text:
+        return now.quoted, other.quoted
+    changed = [each.edits.words() or "as trained" for each in (now, other)]
+    return changed[0], changed[1]
 
 
 def differing_table(shape: Differing) -> pd.DataFrame:
@@ -135,10 +169,10 @@ DIFFERENCE = Figure(
     "difference",
     "sentence",
     "Difference of each push",
-    _of_runs,
+    lambda source: differ(source, against(source)),
     _draw,
     note=lambda shape: f"towards {shape.now.target}",
     reading="The same word, or the one in its place, in both readings; a word without a counterpart stands alone.",
-    options=(TOWARDS,),
+    options=(TOWARDS, OTHER_TEXT),
     tables=lambda shape: {"Difference": differing_table(shape)},
 )

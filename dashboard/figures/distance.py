@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import plotly.graph_objects as go
 
-from core.behaviour.polarity import named
+from core.behaviour.polarity import followed
 from core.exceptions import NotAvailable
 from core.interpret.templates import FILLER, PLACE, TEMPLATES, Step, steps
+from core.runs.record import RunRecord
 from dashboard.figures.comparing import colour
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import number
@@ -33,12 +34,14 @@ def _classes(source: Source) -> Sequence[str]:
     return () if source.record.task == "single" and len(classes) == 2 else classes
 
 
-def _positive(source: Source) -> str:
-    classes = source.record.classes
-    return next((name for name in classes if named(name) == "positive"), classes[-1])
-
-
-OF = Option("of", "Class", _classes, "Whose probability is followed", usual=_positive, words=lambda source, name: "")
+OF = Option(
+    "of",
+    "Class",
+    _classes,
+    "Whose probability is followed",
+    usual=lambda source: followed(source.record.classes),
+    words=lambda source, name: "",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,8 +62,16 @@ class Distance:
         return [f"{run}: {found.note}" for run, found in self.reaches if found.note]
 
 
-def distance(source: Source, insert: str = FILLER) -> Distance:
-    """The text of a source as a template, or one of ours by its name, read by its run and all others.
+class Asked(NamedTuple):
+    """What runs are asked."""
+
+    runs: list[RunRecord]
+    steps: tuple[Step, ...]
+    target: str
+
+
+def asked(source: Source, insert: str = FILLER) -> Asked:
+    """The text of a source as a template, or one of ours by its name, for its run and all others.
 
     Raises:
         NotAvailable: no place is marked in it, or a run lacks the class.
@@ -68,14 +79,20 @@ def distance(source: Source, insert: str = FILLER) -> Distance:
     """
     if PLACE not in TEMPLATES.get(source.text, source.text):
         raise NotAvailable(f"no place is marked with {PLACE} in the text; `not good` is one of ours")
-    asked, target = steps(source.text, insert), str(source.chosen(OF))
+    filled, target = steps(source.text, insert), str(source.chosen(OF))
     runs = [source.record, *source.others]
     if lacking := [each.run for each in runs if target not in each.classes]:
         raise NotAvailable(f"run '{lacking[0]}' has no class '{target}'")
-    reaches = tuple((each.run, source.reader.reach(each.run, asked, target)) for each in runs)
+    return Asked(runs, filled, target)
+
+
+def distance(source: Source, insert: str = FILLER) -> Distance:
+    """What all of them say of it; raises as `asked`."""
+    runs, filled, target = asked(source, insert)
+    reaches = tuple((each.run, source.reader.reach(each.run, filled, target)) for each in runs)
     # Of several classes or labels another one may win below or above it.
     half = source.record.task == "single" and len(source.record.classes) == 2
-    return Distance(TEMPLATES.get(source.text, source.text), target, asked, reaches, half)
+    return Distance(TEMPLATES.get(source.text, source.text), target, filled, reaches, half)
 
 
 def draw_distance(shape: Distance, look: Look) -> go.Figure:

@@ -179,6 +179,7 @@ def draw_map(
     look: Look,
     *,
     placed: Placed | None = None,
+    marked: Sequence[int] = (),
 ) -> go.Figure:
     """The map. Points carry `customdata` = their row of the split.
 
@@ -190,12 +191,15 @@ def draw_map(
         axes: k titles; empty where a direction means nothing.
         look: Theme and size.
         placed: A further sentence with a mark of its own.
+        marked: Rows of the split that are selected; all others fade.
     """
     figure = go.Figure(layout={"template": template(look)})
     shown = [escape(word) for word in words]
     groups = [Group("", np.arange(len(places)), "")] if isinstance(colouring, Shades) else colouring
     for group in sorted(groups, key=lambda group: group.front):
         _points(figure, places, rows, shown, group, colouring if isinstance(colouring, Shades) else None, look)
+    if marked:
+        _select(figure, places, rows, marked, look)
     if placed is not None:
         _mark(figure, placed, look)
     (_flat if places.shape[1] == 2 else _deep)(figure, axes, look)
@@ -246,6 +250,17 @@ def _points(
         selected={"marker": {"opacity": 1}},
         unselected={"marker": {"opacity": 0.15}},
     )
+
+
+def _select(figure: go.Figure, places: Floats, rows: NDArray[np.integer], marked: Sequence[int], look: Look) -> None:
+    """As if they had been drawn around; in space, where nothing can be selected, with a ring each."""
+    if places.shape[1] == 2:
+        for trace in figure.data:
+            trace.selectedpoints = np.flatnonzero(np.isin(trace.customdata, marked)).tolist()
+        return
+    x, y, z = places[np.isin(rows, marked)].T
+    marker = {"size": look.size(7), "symbol": "circle-open", "color": look.tokens.ink, "line": {"width": 3}}
+    figure.add_scatter3d(x=x, y=y, z=z, mode="markers", marker=marker, name="selected", hoverinfo="skip")
 
 
 def _solid(common: dict[str, object]) -> dict[str, object]:
@@ -370,6 +385,8 @@ class Mapped:
     """A text that somebody put on it."""
     ordered: bool = False
     """Whether the classes stand in an order, the worst first."""
+    marked: tuple[int, ...] = ()
+    """Rows of the split that are selected."""
 
     @property
     def config(self) -> ProjectionConfig:
@@ -413,7 +430,8 @@ def mapped(source: Source) -> Mapped:
 def _draw(shown: Mapped, look: Look) -> go.Figure:
     groups = colouring(shown.placed, shown.colour, shown.classes, look.tokens, ordered=shown.ordered)
     axes, words = axis_titles(shown.made, shown.config), hover_words(shown.placed)
-    return draw_map(shown.made.places, shown.made.rows, words, groups, axes, look, placed=shown.typed)
+    places, rows = shown.made.places, shown.made.rows
+    return draw_map(places, rows, words, groups, axes, look, placed=shown.typed, marked=shown.marked)
 
 
 def _note(shown: Mapped) -> str:

@@ -20,7 +20,7 @@ Shape = TypeVar("Shape")
 Words = str | Callable[[Shape], str]
 
 
-OF_SPLIT = ("performance", "embeddings")
+OF_SPLIT = ("performance", "errors", "embeddings")
 """Pages whose figures are about a split."""
 OF_TEXT = ("sentence", "steps")
 """Pages whose figures are about a text."""

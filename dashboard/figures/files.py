@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from core import stored
 from core.evaluation.projection import Projection, ProjectionConfig, project
 from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.interpret.edits import UNCHANGED, Edits
 from core.models.provides import provides
 from core.runs import beliefs, projections
 from core.runs.efficiency import Efficiency, efficiency
@@ -22,7 +24,6 @@ from core.runs.store import RunStore
 from core.training.history import History, read_history
 from dashboard.figures import curves, decisions
 from dashboard.figures.curves import Curves, Line, NumberLine, Place
-from dashboard.figures.edits import UNCHANGED, Edits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,9 +39,10 @@ if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
     from core.interpret.stages import Steps
     from core.interpret.templates import Step
-    from core.models.trace import Intervention
     from core.runs.load import LoadedRun
     from core.runs.sides import Sides
+    from dashboard.figures.analysis import Analysis
+    from dashboard.figures.errors import Detail
     from dashboard.figures.pushed import Pushed
 
 ORDER = {"train": 0, "validation": 1, "test": 2}
@@ -131,6 +133,39 @@ class Files:
     def _predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
         return read_predictions(self.store.path(record.run) / EVALUATION / split / PREDICTIONS)
 
+    def analysis(self, record: RunRecord, split: str, select: str) -> Analysis:
+        """The rows of a split that a selection has, with all tags.
+
+        Raises:
+            InputError: a rule is not understood, or the sentences are not kept any more.
+            RunDamaged: the predictions, or what was kept, cannot be read.
+        """
+        from dashboard.figures.analysis import analyse, make_known  # pandas
+
+        known = make_known(self.store, record, split)
+        known.find()
+        return analyse(known, select, self.store)
+
+    def slices(self, record: RunRecord, split: str) -> list[dict[str, Any]]:
+        """The saved slices of its data, with what they come to on a split.
+
+        Raises:
+            RunDamaged: the predictions or a slice cannot be read.
+        """
+        from core.failures.slices import slices
+        from core.failures.slices_report import slice_report
+        from core.failures.table import read_table
+
+        found = slices(self.store, record)
+        table = read_table(self.store, record.run, split) if found else None
+        return [slice_report(self.store, table, each) for each in found] if table is not None else []
+
+    def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
+        """The labels that are likely wrong, as far as they are kept; None: nobody has looked."""
+        from core.failures import doubted
+
+        return doubted.kept(doubted.files(self.store, record, split))
+
     def map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
         """Where a map is kept, or will be.
 
@@ -218,15 +253,15 @@ class Files:
 
         return put_inside(load_run(self.store, run), text, donor, target, edits)
 
-    def parts(self, run: str, text: str, target: str) -> Parts:
-        """What each part of the model does to them, as the run was trained.
+    def parts(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> Parts:
+        """What each part of the model does to them, as the run was trained or besides changes.
 
         Raises:
             RunDamaged: the weights or the tokenizer cannot be read.
         """
         from core.runs.load import load_run  # torch
 
-        return load_run(self.store, run).parts(text, target)
+        return silence_parts(load_run(self.store, run), text, target, edits)
 
     def lambdas(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> LambdaCurves:
         """What each λ does to them, all else as trained or as changed.
@@ -248,8 +283,16 @@ class Files:
 
         return load_run(self.store, run).reach(steps, target)
 
-    def steps(self, run: str, text: str, layer: int | None, head: int | None, component: int | None) -> Steps:
-        """The forward pass of a text as stages; layer and head from 1, component from 0.
+    def steps(
+        self,
+        run: str,
+        text: str,
+        layer: int | None,
+        head: int | None,
+        component: int | None,
+        edits: Edits = UNCHANGED,
+    ) -> Steps:
+        """The forward pass of a text as stages, as edited; layer and head from 1, component from 0.
 
         Raises:
             RunDamaged: the weights or the tokenizer cannot be read.
@@ -257,7 +300,8 @@ class Files:
         """
         from core.runs.load import load_run  # torch
 
-        return load_run(self.store, run).steps(text, layer, head, component)
+        loaded = load_run(self.store, run)
+        return loaded.steps(text, layer, head, component, edits.intervention(), unmixed=edits.unmixed)
 
     def sides(self, runs: Sequence[str], split: str) -> Sides:
         """Several runs with what they say of the rows of a split that all have.
@@ -282,48 +326,27 @@ class Files:
 
 def look_inside(loaded: LoadedRun, text: str, edits: Edits) -> SentenceView:
     """One text as a loaded model reads it, with changes inside where there are any."""
-    return loaded.inspect(text, intervention(edits), unmixed=edits.unmixed)
+    return loaded.inspect(text, edits.intervention(), unmixed=edits.unmixed)
+
+
+def silence_parts(loaded: LoadedRun, text: str, target: str, edits: Edits) -> Parts:
+    """What each part of a loaded model does to a text, besides changes inside where there are any."""
+    return loaded.parts(text, target, edits.intervention(), unmixed=edits.unmixed)
 
 
 def along_lambdas(loaded: LoadedRun, text: str, target: str, edits: Edits) -> LambdaCurves:
     """What each λ of a loaded model does to a text, with changes inside where there are any."""
-    return loaded.lambdas(text, target, intervention(edits), unmixed=edits.unmixed)
-
-
-def intervention(edits: Edits) -> Intervention | None:
-    """What is changed inside the network."""
-    if not edits.inside:
-        return None
-    from core.models.trace import Intervention  # torch
-
-    return Intervention(
-        edits.lambdas,
-        lambda_scale=edits.factor,
-        heads_off=frozenset(edits.heads_off),
-        components_off=frozenset(edits.components_off),
-        maps_off=frozenset(edits.maps_off),
-        gates=edits.gates,
-        lexical_scale=edits.lexical,
-        pieces_off=frozenset(edits.pieces_off),
-    )
+    return loaded.lambdas(text, target, edits.intervention(), unmixed=edits.unmixed)
 
 
 def put_inside(loaded: LoadedRun, text: str, donor: str, target: str, edits: Edits) -> Patches:
     """The inside of a donor in a text, with changes inside where there are any."""
-    return loaded.patch(text, donor, target, intervention(edits), unmixed=edits.unmixed)
+    return loaded.patch(text, donor, target, edits.intervention(), unmixed=edits.unmixed)
 
 
-def side_by_side(
-    loaded: LoadedRun,
-    text: str,
-    target: str,
-    edits: Edits,
-    named: Sequence[str],
-    tell: Callable[[str, float | None], None] = lambda method, share: None,
-) -> Iterator[Methods]:
+def side_by_side(loaded: LoadedRun, text: str, target: str, edits: Edits, named: Sequence[str]) -> Iterator[Methods]:
     """The words of a text by several methods, one more with each step."""
-    change = intervention(edits)
-    return loaded.side_by_side(text, target, change, unmixed=edits.unmixed, named=named, on_progress=tell)
+    return loaded.side_by_side(text, target, edits.intervention(), unmixed=edits.unmixed, named=named)
 
 
 def push_words(loaded: LoadedRun, text: str, target: str, edits: Edits = UNCHANGED) -> Pushed:
@@ -345,5 +368,39 @@ def ask_sentence(loaded: LoadedRun, text: str) -> tuple[Own, ...]:
     from core.interpret.belief import of_sentence
     from core.interpret.explain import methods
 
-    reader = loaded.reader()
-    return tuple(of_sentence(reader, text, method) for method in methods(loaded.model.provides))
+    named, found = methods(loaded.model.provides), []
+    reader = replace(loaded.reader(), tell=lambda what, share: loaded.tell("", share))
+    for place, method in enumerate(named):
+        loaded.tell("own", place / len(named))
+        found.append(of_sentence(reader, text, method))
+    return tuple(found)
+
+
+def read_rows(loaded: LoadedRun | None, shown: Analysis, keys: Sequence[str]) -> dict[str, Detail]:
+    """What a reader is told of rows by their keys: the pushes of the words, and what training has nearest to them.
+
+    Args:
+        loaded: the model; None: the run has no weights.
+        shown: the rows among which these are.
+        keys: theirs; any others are left out.
+    """
+    from core.interpret import several
+    from dashboard.figures.errors import NEAREST, Detail, targets
+
+    place = {key: at for at, key in enumerate(shown.table.frame["key"].tolist())}
+    at = {key: place[key] for key in keys if key in place}
+    places = list(at.values())
+    texts = [shown.table.texts[each] for each in places]
+    words: Sequence[several.Pushed | None] = [None] * len(places)
+    if loaded is not None:
+        words = several.pushed(loaded.reader(), texts, targets(shown, places))
+    if not shown.known.whole:
+        return {key: Detail(each, later=True) for key, each in zip(at, words, strict=True)}
+    space = loaded.predict(texts).pooled if loaded is not None and "pooled" in loaded.model.provides else None
+    try:
+        near = shown.known.nearest.of(places, NEAREST, space)
+        same = shown.known.tagged.training.same(texts)
+    except NotAvailable as error:
+        lone = f"No nearest training sentences: {error}."
+        return {key: Detail(each, lone=lone) for key, each in zip(at, words, strict=True)}
+    return {key: Detail(*each) for key, each in zip(at, zip(words, near, same, strict=True), strict=True)}

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class Searching:
     """A search of one visitor, which goes on a slice at a time, so that it can be watched and stopped."""
 
-    def __init__(self, asked: tuple[str, ...], states: Iterator[Search]) -> None:
+    def __init__(self, asked: tuple[object, ...], states: Iterator[Search]) -> None:
         self.asked = asked
-        """Run, weights, text and target: what it was begun for."""
+        """Run, weights, text, target and edits: what it was begun for."""
         self.found: Search = next(states)
         self.running, self.stopped = True, False
         self._states = states

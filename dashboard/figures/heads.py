@@ -10,10 +10,10 @@ import numpy as np
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
+from core.interpret.edits import UNCHANGED, Edits
 from core.numbers import whole_percent
 from dashboard.figures.attention import SCALES, MapRow, block, coefficients, full_colour, map_grid, scaled
 from dashboard.figures.drawing import Component
-from dashboard.figures.edits import UNCHANGED, Edits
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count
 from dashboard.figures.sentence import WINDOW, combined_rows, map_rows, subtracts

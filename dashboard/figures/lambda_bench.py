@@ -10,8 +10,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
+from core.interpret.edits import Edits
 from core.numbers import signed
-from dashboard.figures.edits import Edits
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import attended
 from dashboard.figures.numbers import number, subscript

@@ -1,121 +1,116 @@
 """Through which part an answer comes: what it loses when a head, a component, a gate or a lexicon falls silent.
 
-On a page each cell is a lever too: pressed, its part is silent. A λ stands above the column that it weighs, as its own
-curve: what the answer is wherever the λ is put. A gate is opened and closed as far as one likes.
+Silent means that a part says nothing, or that it says everywhere the mean of what it says: a switch, and `silent` in
+the link. On a page each cell is a lever too: pressed, its part is silent in that way. A λ stands above the column that
+it weighs, as its own curve (`sliders`). A gate is opened and closed as far as one likes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from core.interpret.learned import Learned, learned
 from core.numbers import signed
 from core.runs.record import RunRecord
+from dashboard.figures import sliders
 from dashboard.figures.attention import coefficient_names
 from dashboard.figures.drawing import Component
-from dashboard.figures.edits import LARGEST, STEP, STRONGEST, Editable, Edits, allowed
 from dashboard.figures.figure import Figure
-from dashboard.figures.heads import LAYER, attended, layer
+from dashboard.figures.heads import LAYER
 from dashboard.figures.numbers import number, subscript
 from dashboard.figures.pushed import full_colour
-from dashboard.figures.sentence import difference, subtracts
-from dashboard.figures.source import Source
+from dashboard.figures.sentence import difference
+from dashboard.figures.silencing import MEAN, SILENT, WAYS, ZERO, Levers, levers
 from dashboard.figures.theme import Look, Tokens, readable
-from dashboard.figures.words import STEPS, TOWARDS, sides, target
+from dashboard.figures.words import STEPS, TOWARDS, sides
 
 if TYPE_CHECKING:
-    from core.interpret.lambdas import LambdaCurve, LambdaCurves
-    from core.interpret.parts import Part, Parts
-    from core.interpret.sentence import SentenceView
+    from core.interpret.parts import Part
 
 Cells = dict[str, Any]
 LONG = 8
 """Letters of a word above a gate."""
 
 
-@dataclass(frozen=True, eq=False)
-class Levers:
-    """The parts of a model with their pushes, and what is changed."""
-
-    record: RunRecord
-    trained: SentenceView
-    view: SentenceView
-    """As changed."""
-    parts: Parts
-    curves: LambdaCurves | None
-    """As changed; None: it has no λ."""
-    allowed: Editable
-    learned: Learned
-    edits: Edits
-    layer: int
-    """The one that the page looks into, from 0."""
-
-    @property
-    def minus(self) -> bool:
-        """The model takes its second map away."""
-        return subtracts(self.record)
-
-
-def levers(source: Source) -> Levers:
-    """Of a text with maps.
-
-    Raises:
-        NotAvailable: the model has no attention, or the text no word or too many.
-    """
-    view, record = attended(source), source.record
-    trained, minus = source.reader.sentence(record.run, source.text), subtracts(record)
-    run, text, towards, edits = record.run, source.text, target(source), source.edits
-    parts, can = source.reader.parts(run, text, towards), allowed(record, trained, minus)
-    curves = source.reader.lambdas(run, text, towards, edits) if can.components > 1 else None
-    return Levers(record, trained, view, parts, curves, can, learned(trained, minus), edits, layer(source))
-
-
 @dataclass(frozen=True)
 class _Painter:
     """How pushes are written and coloured; all cells share one scale."""
 
+    shown: Levers
     towards: Sequence[str]
     away: Sequence[str]
     top: float
     tokens: Tokens
-    target: str
     digits: int
 
-    def cell(self, parts: Sequence[str], name: str, part: Part, off: bool, silent: Sequence[str] = ()) -> Cells:
-        """A part: `parts` are what the link calls it, `silent` what it says when it is, if that is more."""
-        push = part.zero
+    def cell(self, keys: Sequence[str], name: str, part: Part, how: str, silent: Sequence[str] = ()) -> Cells:
+        """A part.
+
+        Args:
+            keys: What the link calls it.
+            name: What a person calls it.
+            part: With its pushes.
+            how: What is written in its place while it is silent; empty: it is not.
+            silent: What the link says when it is, if that is more.
+        """
+        push = self.shown.push(part)
         plain = abs(push) < 0.5 / 10**self.digits
         scale = self.towards if push >= 0 else self.away or self.towards
         colour = scale[min(STEPS, round(STEPS * abs(push) / self.top))]
+        behind = ":mean" if self.shown.mean else ""
         return {
-            "parts": dict(zip(parts, silent or parts, strict=True)),
-            "push": f"{0:.{self.digits}f}" if plain else signed(push, self.digits),
+            "parts": dict(zip(keys, silent or [f"{key}{behind}" for key in keys], strict=True)),
+            "push": how or (f"{0:.{self.digits}f}" if plain else signed(push, self.digits)),
             "colour": colour,
             "ink": readable(self.tokens, colour),
             "away": push < 0 and not self.away and colour != self.tokens.paper,
-            "off": off,
-            "about": f"silence {name}, push {signed(push, 3)} towards {self.target}, against its mean "
-            f"{signed(part.mean, 3)}",
+            "off": bool(how),
+            "about": self._about(name, part, how),
         }
+
+    def _about(self, name: str, part: Part, how: str) -> str:
+        shown, target = self.shown, self.shown.parts.target
+        trained = _find(shown.before.parts, part.kind, **_place(part)) if shown.before else None
+        as_trained = f", as trained {signed(shown.push(trained), 3)}" if trained else ""
+        does = f"put {name} at its mean" if shown.mean else f"silence {name}"
+        if how:
+            return f"{does}, {'at its mean' if how == MEAN else how} now{as_trained}"
+        push = f"{does}, push {signed(shown.push(part), 3)} towards {target}{as_trained}"
+        if shown.mean:
+            return f"{push}, against nothing {signed(part.zero, 3)}"
+        return f"{push}, against its mean {signed(part.mean, 3)}"
+
+
+def _place(part: Part) -> dict[str, int | None]:
+    return {name: getattr(part, name) for name in ("layer", "head", "component", "token")}
+
+
+def _how(place: Any, off: Container[Any], level: Container[Any]) -> str:
+    """What is written in place of the push of a silent part; empty: it speaks."""
+    return "off" if place in off else MEAN if place in level else ""
 
 
 def _draw(shown: Levers, look: Look) -> Component:
     found, t = shown.parts.parts, look.tokens
-    top = full_colour(part.zero for part in found)
+    top = full_colour(shown.push(part) for part in found)
     towards, away = sides(shown.record, shown.parts.target, t)
-    paint = _Painter(towards, away, top, t, shown.parts.target, 2 if shown.allowed.heads <= LONG - 2 else 1)
+    paint = _Painter(shown, towards, away, top, t, 2 if shown.allowed.heads <= LONG - 2 else 1)
     drag = ", drag a λ along its P" if shown.allowed.components > 1 else ""
     data = {
         "grids": [grid for grid in (_grid(shown, paint), _gates(shown, paint)) if grid],
-        "alone": [*([_factor(shown)] if shown.curves else []), *([_strength(shown)] if shown.allowed.lexical else [])],
+        "alone": [
+            *([sliders.of_factor(shown)] if shown.curves else []),
+            *([sliders.of_strength(shown)] if shown.allowed.lexical == "add" else []),
+        ],
         "layer": shown.layer + 1,
         "changed": shown.edits.words(),
+        "note": "as edited" if shown.edits else "",
         "said": difference(shown.trained, shown.view, _what(shown.record)) if shown.edits else "",
-        "hint": f"push of each part; press one to silence it{drag}",
+        "hint": f"push of each part; press one to {'leave its mean' if shown.mean else 'silence it'}{drag}",
+        "silent": {"now": MEAN if shown.mean else ZERO, "ways": WAYS},
         "full": _legend(shown, top),
         "brief": look.projector,
         "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "accent")},
@@ -132,22 +127,16 @@ def _key(shown: Levers) -> str:
 
 
 def _legend(shown: Levers, top: float) -> str:
-    scale = f"log-odds of {shown.parts.target} lost without the part, full colour {number(top, 1)}{_key(shown)}"
-    return ". ".join(filter(None, (scale, _lexical(shown), shown.parts.note)))
-
-
-def _lexical(shown: Levers) -> str:
-    """What the term of a lexicon pushes in each layer that has one; its lever is one for all of them."""
-    terms = [part for part in shown.parts.parts if part.kind == "lexical"]
-    pushes = ", ".join(f"layer {part.layer + 1} {signed(part.zero)}" for part in terms)
-    return f"Push of the lexicon’s term: {pushes}" if pushes else ""
+    lost = "when the part says at every word the mean of what it says" if shown.mean else "without the part"
+    scale = f"log-odds of {shown.parts.target} lost {lost}, full colour {number(top, 1)}{_key(shown)}"
+    return ". ".join(filter(None, (scale, shown.parts.note)))
 
 
 def _what(record: RunRecord) -> str:
     return "answer" if record.task == "single" else "most probable label"
 
 
-def _find(parts: Iterable[Part], kind: str, **place: int) -> Part | None:
+def _find(parts: Iterable[Part], kind: str, **place: int | None) -> Part | None:
     """The one at a place; None where the core has not asked for it."""
     return next(
         (part for part in parts if part.kind == kind and all(getattr(part, at) == i for at, i in place.items())), None
@@ -158,13 +147,12 @@ def _grid(shown: Levers, paint: _Painter) -> Cells:
     """Heads below each other, components beside each other; of one component layers and heads."""
     can = shown.allowed
     if can.components == 1:
-        rows = [{"label": f"layer {at + 1}", "cells": list(_heads(shown, paint, at))} for at in range(can.layers)]
-        return {
-            "title": "",
-            "columns": [*(str(head + 1) for head in range(can.heads)), "all"],
-            "corner": "head",
-            "rows": rows,
-        }
+        rows = [
+            {"label": f"layer {at + 1}", "cells": [*_heads(shown, paint, at), *_lexicon(shown, paint, at)]}
+            for at in range(can.layers)
+        ]
+        columns = [*(str(head + 1) for head in range(can.heads)), "all", *(["lexicon"] if _has_lexicon(shown) else [])]
+        return {"title": "", "columns": columns, "corner": "head", "rows": rows}
     names = [
         f"A{subscript(0)}",
         *(f"{name}A{subscript(i)}" for i, name in enumerate(coefficient_names(can.components, shown.minus), start=1)),
@@ -174,21 +162,31 @@ def _grid(shown: Levers, paint: _Painter) -> Cells:
 
 
 def _heads(shown: Levers, paint: _Painter, at: int) -> Iterator[Cells]:
-    off, parts = shown.edits.heads_off, shown.parts.parts
-    for head in range(shown.allowed.heads):
+    edits, parts, heads = shown.edits, shown.parts.parts, range(shown.allowed.heads)
+    keys = [f"h{at + 1}.{head + 1}" for head in heads]
+    hows = [_how((at, head), edits.heads_off, edits.heads_mean) for head in heads]
+    for head in heads:
         if part := _find(parts, "head", layer=at, head=head):
-            key = f"h{at + 1}.{head + 1}"
-            yield paint.cell([key], f"head {head + 1} of layer {at + 1}", part, (at, head) in off)
+            yield paint.cell([keys[head]], f"head {head + 1} of layer {at + 1}", part, hows[head])
     if part := _find(parts, "layer", layer=at):
-        keys = [f"h{at + 1}.{head + 1}" for head in range(shown.allowed.heads)]
-        silent = all((at, head) in off for head in range(shown.allowed.heads))
-        yield paint.cell(keys, f"all heads of layer {at + 1}", part, silent)
+        yield paint.cell(keys, f"all heads of layer {at + 1}", part, hows[0] if all(hows) else "")
+
+
+def _has_lexicon(shown: Levers) -> bool:
+    return _find(shown.parts.parts, "lexical") is not None
+
+
+def _lexicon(shown: Levers, paint: _Painter, at: int) -> Iterator[Cells]:
+    """The lexical term of a layer, where it has one."""
+    if part := _find(shown.parts.parts, "lexical", layer=at):
+        how = _how(at, shown.edits.lexical_off, shown.edits.lexical_mean)
+        yield paint.cell([f"s{at + 1}"], f"the lexicon’s term of layer {at + 1}", part, how)
 
 
 def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Iterator[Cells]:
     can, edits, parts = shown.allowed, shown.edits, shown.parts.parts
-    sliders = [_lambda(shown, at, component) for component in range(1, can.components)]
-    yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": ["weight 1", *sliders, None]}
+    above = [sliders.of_lambda(shown, at, component) for component in range(1, can.components)]
+    yield {"label": f"layer {at + 1}", "layer": at + 1, "sliders": ["weight 1", *above, None]}
     whole = list(_heads(shown, paint, at))
     for head in range(can.heads):
         cells = [
@@ -196,70 +194,25 @@ def _layer(shown: Levers, paint: _Painter, at: int, names: Sequence[str]) -> Ite
                 [f"m{at + 1}.{head + 1}.{i}"],
                 f"{name} of head {head + 1} of layer {at + 1}",
                 part,
-                (at, head, i) in edits.maps_off,
+                _how((at, head, i), edits.maps_off, edits.maps_mean),
             )
             for i, name in enumerate(names)
             if (part := _find(parts, "map", layer=at, head=head, component=i))
         ]
         yield {"label": f"head {head + 1}", "of": at + 1, "cells": [*cells, whole[head]]}
     cells = [
-        paint.cell([f"c{at + 1}.{i}"], f"{name} of layer {at + 1}", part, (at, i) in edits.components_off)
+        paint.cell(
+            [f"c{at + 1}.{i}"],
+            f"{name} of layer {at + 1}",
+            part,
+            _how((at, i), edits.components_off, edits.components_mean),
+        )
         for i, name in enumerate(names)
         if (part := _find(parts, "component", layer=at, component=i))
     ]
     yield {"label": "all heads", "all": at + 1, "cells": [*cells, whole[-1]]}
-
-
-def _lambda(shown: Levers, at: int, component: int) -> Cells:
-    own, now = shown.learned.values[at][component - 1], shown.edits.value(at, component)
-    mean = " on average" if shown.learned.varies else ""
-    found = shown.curves.curves if shown.curves else ()
-    curve = next((each for each in found if (each.layer, each.component) == (at, component)), None)
-    return {
-        "part": f"l{at + 1}c{component}",
-        "label": f"λ{subscript(component)}",
-        "about": f"λ{subscript(component)} of layer {at + 1}, learned {number(own, 2)}{mean}",
-        **{"low": shown.allowed.low, "high": shown.allowed.high, "step": STEP},
-        "learned": round(own, 2),
-        "value": round(own * shown.edits.factor if now is None else now, 2),
-        "moved": now is not None,
-        "curve": curve and _curve(shown, curve),
-    }
-
-
-def _factor(shown: Levers) -> Cells:
-    curve = shown.curves and shown.curves.curves[-1]
-    return {
-        "part": "l",
-        "label": "all λ ×",
-        "about": "factor on every λ that is not set by hand, trained at 1",
-        **{"low": 0.0, "high": LARGEST, "step": STEP, "learned": 1.0},
-        "value": shown.edits.factor,
-        "moved": shown.edits.factor != 1,
-        "curve": curve and _curve(shown, curve),
-    }
-
-
-def _curve(shown: Levers, curve: LambdaCurve) -> Cells:
-    """The curve under a slider: probability of the target wherever it is put."""
-    return {
-        "values": [round(value, 4) for value in curve.values],
-        "chances": [round(chance, 4) for chance in curve.probabilities],
-        "start": curve.start,
-        "half": len(shown.record.classes) == 2 and shown.record.task == "single",
-        "what": f"P({shown.parts.target})",
-    }
-
-
-def _strength(shown: Levers) -> Cells:
-    return {
-        "part": "s",
-        "label": "lexicon ×",
-        "about": "strength of the lexicon’s term, trained at 1",
-        **{"low": 0.0, "high": STRONGEST, "step": STEP, "learned": 1.0},
-        "value": shown.edits.lexical,
-        "moved": shown.edits.lexical != 1,
-    }
+    if lexicon := list(_lexicon(shown, paint, at)):
+        yield {"label": "lexicon", "all": at + 1, "cells": lexicon, "span": len(names) + 1}
 
 
 def _gates(shown: Levers, paint: _Painter) -> Cells:
@@ -271,32 +224,30 @@ def _gates(shown: Levers, paint: _Painter) -> Cells:
     paint = replace(paint, digits=paint.digits if len(tokens) <= LONG else 1)
     rows = []
     for at in range(shown.allowed.layers):
-        cells = []
+        cells, silent = [], _silent_gate(shown, at, tokens[0])
         for token, word in zip(tokens, words, strict=True):
             if part := _find(gates, "gate", layer=at, token=token):
-                key = f"g{at + 1}.{token + 1}"
-                closed = shown.edits.gate(at, token) == 0
-                cells.append(paint.cell([key], f"the gate of {word} in layer {at + 1}", part, closed, [f"{key}:0"]))
+                key, name = f"g{at + 1}.{token + 1}", f"the gate of {word} in layer {at + 1}"
+                by_hand = shown.edits.gate(at, token)
+                how = "" if by_hand is None else "off" if by_hand == 0 else number(by_hand, paint.digits) * shown.mean
+                cells.append(paint.cell([key], name, part, how, [f"{key}:{silent:g}"]))
         rows.append({"label": f"layer {at + 1}", "of": at + 1, "cells": cells})
         if at == shown.layer:
-            rows.append({"label": "gate", "gates": [_gate(shown, *each) for each in zip(tokens, words, strict=True)]})
+            rows.append(
+                {"label": "gate", "gates": [sliders.of_gate(shown, *each) for each in zip(tokens, words, strict=True)]}
+            )
     short = [word if len(word) <= LONG else f"{word[: LONG - 1]}…" for word in words]
-    about = {"title": "Through each gate", "hint": "press to close it, drag to open it", "corner": "", "slant": True}
+    press = "press for the mean" if shown.mean else "press to close it"
+    about = {"title": "Through each gate", "hint": f"{press}, drag to open it", "corner": "", "slant": True}
     return {**about, "columns": short, "rows": rows}
 
 
-def _gate(shown: Levers, token: int, word: str) -> Cells:
-    at = shown.layer
-    own, now = (view.layers[at].gates for view in (shown.trained, shown.view))
-    assert own is not None and now is not None
-    trained = float(own[token])
-    return {
-        "part": f"g{at + 1}.{token + 1}",
-        "about": f"gate of {word} in layer {at + 1}, trained {number(trained, 2)}",
-        **{"low": 0.0, "high": 1.0, "step": STEP, "learned": round(trained, 2)},
-        "value": round(float(now[token]), 2),
-        "moved": shown.edits.gate(at, token) is not None,
-    }
+def _silent_gate(shown: Levers, at: int, first: int) -> float:
+    """Where a gate stands that does not speak: closed, or as open as those of its layer in the mean."""
+    gates = shown.view.layers[at].gates
+    if not shown.mean or gates is None:
+        return 0.0
+    return round(float(gates[first : len(shown.parts.tokens)].mean()), 4)
 
 
 def part_table(shown: Levers) -> pd.DataFrame:
@@ -305,6 +256,7 @@ def part_table(shown: Levers) -> pd.DataFrame:
     def place(value: int | None, first: int = 1) -> int | None:
         return None if value is None else value + first
 
+    trained = shown.before.parts if shown.before else (None,) * len(shown.parts.parts)
     rows = [
         {
             "part": part.kind,
@@ -316,8 +268,9 @@ def part_table(shown: Levers) -> pd.DataFrame:
             "towards": shown.parts.target,
             "push": part.zero,
             "push_against_mean": part.mean,
+            **({} if before is None else {"as_trained": before.zero, "as_trained_against_mean": before.mean}),
         }
-        for part in shown.parts.parts
+        for part, before in zip(shown.parts.parts, trained, strict=True)
     ]
     return pd.DataFrame(rows).astype({name: "Int64" for name in ("head", "component", "token")})
 
@@ -329,17 +282,21 @@ LEVERS = Figure(
     levers,
     _draw,
     note=lambda shown: (
-        f"towards {shown.parts.target}, pushes as trained" + (", curves as edited" if shown.edits else "")
+        f"towards {shown.parts.target}"
+        + (", against their mean" if shown.mean else "")
+        + (", as edited" if shown.edits else "")
     ),
     reading=lambda shown: (
-        f"The number is what the log-odds of {shown.parts.target} lose when this part alone falls silent, in the "
-        "model as trained."
+        f"The number is what the log-odds of {shown.parts.target} lose when this part alone "
+        + ("says at every word the mean of what it says" if shown.mean else "falls silent")
+        + f", in the model as {'edited' if shown.edits else 'trained'}."
     ),
     how=(
-        "A part that is silent gives 0, all else stays as it is; later layers read what the changed one gives. Pushes "
-        "need not add up: where one part falls silent, another may speak for it."
+        "A part that is silent gives 0, or at every token the mean of what it gives; all else stays as it is, and "
+        "later layers read what the changed one gives. Pushes need not add up: where one part falls silent, another "
+        "may speak for it."
     ),
     needs="maps",
-    options=(TOWARDS, LAYER),
+    options=(TOWARDS, LAYER, SILENT),
     tables=lambda shown: {"Parts": part_table(shown)},
 )

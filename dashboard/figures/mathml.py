@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from html import escape
 
 _PIECES = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\s+|.")
-GREEK = dict(zip("alpha beta gamma lambda mu rho sigma tau".split(), "αβγλμρστ", strict=True))
+GREEK = dict(zip("alpha beta gamma lambda mu pi rho sigma tau".split(), "αβγλμπρστ", strict=True))
 SIGNS = {
     **{"cdot": "·", "odot": "⊙", "in": "∈", "le": "≤", "cup": "∪", "to": "→", "leftarrow": "←"},
     **{"infty": "∞", "lVert": "‖", "rVert": "‖", "dots": "…", "sum": "Σ", "{": "{", "}": "}"},

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from core.numbers import MINUS, count, signed
+from core.numbers import count, number, signed, subscript
 
 __all__ = ["count", "duration", "number", "plus_minus", "signed", "subscript"]
-
-
-def number(value: float, digits: int = 3) -> str:
-    """`−0.843`."""
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", MINUS)  # + 0.0: no negative zero
 
 
 def plus_minus(value: float, low: float, high: float) -> str:
@@ -28,8 +23,3 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def subscript(index: int) -> str:
-    """`₁₂`."""
-    return "".join(chr(0x2080 + int(digit)) for digit in str(index))

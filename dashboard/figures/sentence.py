@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.interpret.edits import UNCHANGED, Edits
 from core.interpret.received import received as received_by
 from core.runs.record import RunRecord
 from dashboard.figures.attention import MapRow, component_rows
-from dashboard.figures.edits import UNCHANGED, Edits
 from dashboard.figures.numbers import count, number, signed
 
 if TYPE_CHECKING:
@@ -29,19 +29,19 @@ WINDOW = 40
 
 def subtracts(record: RunRecord) -> bool:
     """Whether this model takes its second map away."""
-    return record.config.model.attention.mixing.startswith("differential")
+    return record.config.model.attention.subtracts
 
 
 def map_rows(view: SentenceView, layer: int, minus: bool, edits: Edits = UNCHANGED) -> list[MapRow]:
     """The contributions of the components in one layer (0-based), and their sum where there are several.
 
-    What is switched off contributes nothing: its maps are 0 and its heads are named in `off`.
+    What is off or at its mean reads no single word: its maps are 0 and its heads are named in `off`.
     """
     found = view.layers[layer]
     heads = range(len(found.combined))
-    silent = frozenset(head for at, head in edits.heads_off if at == layer)
-    away = {component for at, component in edits.components_off if at == layer}
-    alone = {(head, component) for at, head, component in edits.maps_off if at == layer}
+    silent = frozenset(head for at, head in edits.heads_off + edits.heads_mean if at == layer)
+    away = {component for at, component in edits.components_off + edits.components_mean if at == layer}
+    alone = {(head, component) for at, head, component in edits.maps_off + edits.maps_mean if at == layer}
     rows = component_rows(found.components, found.coefficients, found.combined, minus)
     loud = np.array([head not in silent for head in heads], np.float32)[:, None, None]
     return [

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from core.exceptions import InputError, NotAvailable
+from core.interpret.edits import UNCHANGED, Edits
 from core.runs.record import RunRecord
-from dashboard.figures.edits import UNCHANGED, Edits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from core.runs.efficiency import Efficiency
     from core.runs.projections import MapFiles
     from core.runs.sides import Sides
+    from dashboard.figures.analysis import Analysis
     from dashboard.figures.curves import Curves, Line, NumberLine, Place
     from dashboard.figures.decisions import Report
     from dashboard.figures.pushed import Pushed
@@ -152,6 +153,15 @@ class Reader(Protocol):
     def points(self, record: RunRecord, split: str) -> pd.DataFrame:
         """What is known of each text of a split."""
 
+    def analysis(self, record: RunRecord, split: str, select: str) -> Analysis:
+        """The rows of a split that a selection has."""
+
+    def slices(self, record: RunRecord, split: str) -> list[dict[str, Any]]:
+        """The saved slices of its data, with what they come to on a split."""
+
+    def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
+        """The labels that are likely wrong; None: nobody has looked."""
+
     def map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
         """Where a map is kept, or will be."""
 
@@ -176,8 +186,8 @@ class Reader(Protocol):
     def patches(self, run: str, text: str, donor: str, target: str, edits: Edits) -> Patches:
         """What the inside of a donor in the text does to them, one place at a time."""
 
-    def parts(self, run: str, text: str, target: str) -> Parts:
-        """What each part of the model does to them, as the run was trained."""
+    def parts(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> Parts:
+        """What each part of the model does to them, as the run was trained or besides changes."""
 
     def belief(self, record: RunRecord) -> Belief | None:
         """How far the explanations of a run can be believed; None: it was not measured."""
@@ -191,7 +201,15 @@ class Reader(Protocol):
     def lambdas(self, run: str, text: str, target: str, edits: Edits = UNCHANGED) -> LambdaCurves:
         """What each λ does to them, all else as trained or as changed."""
 
-    def steps(self, run: str, text: str, layer: int | None, head: int | None, component: int | None) -> Steps:
+    def steps(
+        self,
+        run: str,
+        text: str,
+        layer: int | None,
+        head: int | None,
+        component: int | None,
+        edits: Edits = UNCHANGED,
+    ) -> Steps:
         """The forward pass of a text as stages; layer and head from 1, component from 0."""
 
     def sides(self, runs: Sequence[str], split: str) -> Sides:

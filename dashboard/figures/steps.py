@@ -65,10 +65,9 @@ def found(source: Source) -> Steps:
 
 def _found(source: Source) -> Steps:
     source.view  # says why there is no text  # noqa: B018
-    place = [int(source.chosen(each)) if each.counts(source) else None for each in (LAYER, HEAD, COMPONENT)]
-    if not _attends(source):
-        place = [None, None, None]
-    return source.reader.steps(source.record.run, source.text, *place)
+    places = (int(source.chosen(each)) if each.counts(source) else None for each in (LAYER, HEAD, COMPONENT))
+    layer, head, component = places if _attends(source) else (None, None, None)
+    return source.reader.steps(source.record.run, source.text, layer, head, component, source.edits)
 
 
 STAGE = Option(

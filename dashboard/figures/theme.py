@@ -119,9 +119,18 @@ def contrast(first: str, second: str) -> float:
     return high / low
 
 
+LEGIBLE = 4.5
+"""Contrast of text that WCAG 2 asks for (AA)."""
+
+
 def readable(tokens: Tokens, background: str) -> str:
-    """Ink or paper, whichever stands out more on `background`."""
-    return max((tokens.ink, tokens.paper), key=lambda colour: contrast(colour, background))
+    """Ink or paper, whichever stands out more on `background`; black or white on a grey that is too near both."""
+
+    def stands_out(colour: str) -> float:
+        return contrast(colour, background)
+
+    best = max((tokens.ink, tokens.paper), key=stands_out)
+    return best if stands_out(best) >= LEGIBLE else max(("#000000", "#FFFFFF"), key=stands_out)
 
 
 def blend(first: str, second: str, share: float) -> str:

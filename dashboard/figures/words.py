@@ -24,8 +24,8 @@ from dashboard.figures.theme import LIGHT, Look, Tokens, blend, class_colours, r
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
-SHOWN = 60
-"""Words of a long text that are shown: those that push most."""
+SHOWN, BRIEFLY = 60, 24
+"""Words of a long text that are shown, on a projector fewer: those that push most."""
 NAMED = 6
 """Unknown words that are named."""
 STEPS = 5
@@ -202,7 +202,7 @@ def _draw(shown: Words, look: Look) -> Component:
     read = shown.read if shown.read is not None and np.abs(shown.read).max(initial=0) > 0 else None
     others = f"towards {_other(shown)}" if not _middle(shown.record) else f"away from {found.target}"
     data = {
-        "items": list(_items(shown, read, top, (towards, away), t)),
+        "items": list(_items(shown, read, top, (towards, away), t, BRIEFLY if look.projector else SHOWN)),
         "reads": read is not None,
         "cause": cause(shown),
         "legend": {
@@ -231,10 +231,11 @@ def _items(
     top: float,
     ramps: tuple[Sequence[str], Sequence[str]],
     t: Tokens,
+    most_words: int,
 ) -> Iterator[dict[str, Any]]:
-    """Each word, or how many are folded between two of them."""
+    """Each word of those that push most, or how many are folded between two of them."""
     found, pushes, belongs = shown.pushed.found, shown.pushes, shown.pushed.belongs
-    kept = set(np.argsort(-np.abs(pushes), kind="stable")[:SHOWN].tolist())
+    kept = set(np.argsort(-np.abs(pushes), kind="stable")[:most_words].tolist())
     most, deepest = int(np.abs(pushes).argmax()) if len(pushes) else -1, np.abs(read).max() if read is not None else 1.0
     folded = 0
     for place, word in enumerate(found.words):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -13,8 +14,9 @@ from core.exceptions import SentiscopeError
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.behaviour import RATES, Behaved, consistent, finding, rates_marks
+from dashboard.figures.failing import failing
 from dashboard.figures.numbers import count
-from dashboard.screens.behave_failing import failing_of
+from dashboard.screens.behave_failing import failing_of, take_failing
 from dashboard.screens.behave_suite import can_be_asked, chosen_suite, silent, suite_picker
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, show
@@ -71,7 +73,7 @@ def _show(behaved: Behaved) -> None:
         RATES,
         replace(behaved, picked=begun),
         default={"picked": begun},
-        on_picked_change=_told,
+        on_picked_change=partial(_take, behaved),
         on_unfolded_change=_told,
     )
     picked = found.get("picked") if found.get("picked") in rows else begun
@@ -80,6 +82,13 @@ def _show(behaved: Behaved) -> None:
         caption(sets)
     tables = RATES.numbers(behaved) | failing_of(behaved, picked)
     export_bar("behave", tables, figures=False)
+
+
+def _take(behaved: Behaved) -> None:
+    """What fails of the picked row is selected on all pages."""
+    if picked := state.picked(RATES.name):
+        run = state.asked(state.FAILS)
+        take_failing(failing(behaved, picked, run if run in behaved.runs else behaved.run))
 
 
 def _told() -> None:

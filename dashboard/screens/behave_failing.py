@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from dashboard import state
+from dashboard import selection, state
 from dashboard.figures.behaviour import Behaved
-from dashboard.figures.failing import FAILING, failing, failing_table
+from dashboard.figures.failing import FAILING, Failing, failing
 from dashboard.widgets.figure import caption, heading, place
+from dashboard.widgets.runs import chosen_record
+from dashboard.widgets.selected import inside_button
 from dashboard.widgets.style import look
 
 if TYPE_CHECKING:
@@ -41,12 +44,30 @@ def failing_of(behaved: Behaved, picked: str) -> dict[str, pd.DataFrame]:
         caption(f"{run} passes all of it." if found.asked else f"{run} has no class that could be right.")
         return {}
     name = f"{FAILING.name}-{picked}-{run}"
+    key = f"fig-{name}"
+
+    def look_at() -> None:
+        take_failing(found, state.draft(state.current(key), {}).get("selection", {}).get("rows", []), key)
+
     event = place(
-        FAILING.draw(found, look()), name, f"Failing: {found.name}", on_select="rerun", selection_mode="single-row"
+        FAILING.draw(found, look()), name, f"Failing: {found.name}", on_select=look_at, selection_mode="single-row"
     )
     caption(FAILING.say(FAILING.reading, found))
     rows = event["selection"]["rows"]
-    if rows and st.button("Look inside this sentence", icon=":material/notes:", key="open-failing"):
+    record = chosen_record()
+    if rows and record is not None and inside_button(record):
         state.choose_run(run)
-        state.go("sentence", **{state.TEXT: failing_table(found)["text"][rows[0]]})
+        selection.look_inside()
     return FAILING.numbers(found)
+
+
+def take_failing(found: Failing, rows: Sequence[int] = (), by: str = "") -> None:
+    """All cases that fail are selected on all pages; the chosen one of them is looked at."""
+    record = chosen_record()
+    if not found.cases or record is None:
+        return
+    texts = [case.texts[-1] for _, case in found.cases]
+    labels = [case.expected[0] if len(case.expected) == 1 else "" for _, case in found.cases]
+    known = [label if label in record.classes else "" for label in labels]
+    about = f"fails {found.name}"
+    selection.choose_sentences(record, texts, known, about, at=rows[0] if rows else None, by=by)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -25,7 +26,7 @@ from dashboard.figures.numbers import count
 from dashboard.figures.offer import SENTENCE
 from dashboard.figures.results import headline
 from dashboard.figures.source import Source
-from dashboard.screens.compare_cells import cell_sentences
+from dashboard.screens.compare_cells import cell_sentences, take_cell
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.figure import heading, show, show_of, show_others
 from dashboard.widgets.header import header
@@ -168,10 +169,11 @@ def _pair(source: Source) -> dict[str, Table]:
         left, right = st.columns([1, 1.3], gap="large")
     tables: dict[str, Table] = {}
     with left:
-        shape = show_of(source, MATRIX, more="Click a cell to read it.", on_select="rerun", selection_mode="points")
+        taken = {"on_select": partial(take_cell, source), "selection_mode": "points"}
+        shape = show_of(source, MATRIX, more="Click a cell to read it.", **taken)
         choose(CELLS, source)
         tables |= MATRIX.numbers(shape)
-        cell_sentences(shape)
+        cell_sentences(source, shape)
     with right, contextlib.suppress(NotAvailable):
         tables |= WHERE.numbers(show_of(source, WHERE))
     return tables

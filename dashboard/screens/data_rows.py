@@ -11,11 +11,12 @@ import streamlit as st
 
 from core.data.table import Dataset
 from core.text.tokenizer import Tokenizer
-from dashboard import state
+from dashboard import selection, state
 from dashboard.figures.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
 from dashboard.figures.numbers import count
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import finding
+from dashboard.widgets.runs import chosen_record
 from dashboard.widgets.style import row_height
 
 HEIGHT_ROWS = 8
@@ -98,7 +99,7 @@ def opened_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
     with st.container(key="selection", horizontal=True, vertical_alignment="center"):
         heading("From text to tokens", "steps", note=f"{count(len(pieces))} tokens")
         if st.button("Try it on the Sentence page", icon=":material/notes:", type="tertiary", key="try-sentence"):
-            state.look_inside("data", rows, place)
+            _look_inside(rows, place)
     steps = [("as it stands", text), *changes]
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(after)}</dd>" for name, after in steps)
     st.html(f'<dl class="s-steps">{listed}</dl>')
@@ -110,6 +111,16 @@ def opened_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
         st.html(KEY[0].format(unknown=KEY[1] if unknown else "", cut=KEY[2] if cut else ""))
     beyond = f" The first {SHOWN_TOKENS} of {count(len(pieces))} are drawn." if len(pieces) > SHOWN_TOKENS else ""
     caption(STEPS + beyond)
+
+
+def _look_inside(rows: pd.DataFrame, place: int) -> None:
+    """These rows are selected, and the opened one is read by the chosen run."""
+    texts, labels = (list(map(str, rows[name])) for name in ("text", "label"))
+    if record := chosen_record():
+        splits = set(rows["split"])
+        split = splits.pop() if len(splits) == 1 else ""
+        selection.choose_sentences(record, texts, labels, "texts of the data", split=split, at=place)
+    state.go(selection.SENTENCE, **{state.TEXT: texts[place]})
 
 
 def _chip(piece: Piece, ids: bool) -> str:

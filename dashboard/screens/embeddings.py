@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -13,7 +14,7 @@ from core.exceptions import NotAvailable, RunDamaged
 from core.models.provides import provides
 from core.runs.projections import MapFiles
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import data, selection, state
 from dashboard.figures import embeddings
 from dashboard.figures.baselines import reads_without
 from dashboard.figures.embeddings import (
@@ -32,13 +33,13 @@ from dashboard.figures.numbers import count
 from dashboard.figures.silhouettes import SILHOUETTES
 from dashboard.figures.source import Source
 from dashboard.screens.embeddings_progress import not_yet
-from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, show, show_of, show_others
 from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, finding, selection_note
+from dashboard.widgets.messages import empty, finding
 from dashboard.widgets.options import choose, pick
 from dashboard.widgets.runs import chosen_run, ended, facts
+from dashboard.widgets.selected import selected_here
 from dashboard.widgets.stats import stats
 from dashboard.widgets.style import look
 
@@ -130,15 +131,24 @@ def _map(source: Source, shown: Mapped, points: pd.DataFrame) -> None:
     shown = replace(shown, typed=_typed(source.record, shown.files, shown.made))
     name = f"map-{source.record.run}-{source.split}-{config.method}-{config.dimensions}"
     flat = config.dimensions == 2
-    options: dict[str, Any] = {"on_select": "rerun", "selection_mode": ("points", "box", "lasso")} if flat else {}
-    chart = None if shown.typed else data.drawn(MAP, source, look())[1]
+    key, options = f"fig-{name}", dict[str, Any]()
+    if flat:
+        options = {
+            "on_select": partial(_take, source, key, len(points)),
+            "selection_mode": ("points", "box", "lasso"),
+        }
+    now = selection.chosen_of(source.record, source.split)
+    if state.draft(state.SELECTOR, "") != key:  # what was drawn around on it the browser marks itself
+        state.put(state.MARKED, () if now is None else tuple(now.places.tolist()))
+    shown = replace(shown, marked=state.draft(state.MARKED, ()))
+    chart = None if shown.typed or shown.marked else data.drawn(MAP, source, look())[1]
     with drawing:
-        event = show(
+        show(
             MAP, shown, drawing=chart, more=SELECT[config.dimensions], name=name, tools=TOOLS if flat else (), **options
         )
-    if flat:
+    if now is not None:
         with chosen:
-            _selection(f"fig-{name}", event, points, len(shown.made.rows))
+            selected_here(source.record, now, (key,))
     tables = MAP.numbers(shown) | _silhouettes(source)
     export_bar("map", tables | show_others(source, "embeddings", (MAP, SILHOUETTES)))
 
@@ -168,16 +178,10 @@ def _typed(record: RunRecord, files: MapFiles, made: Projection) -> Placed | Non
     return Placed(data.place(record, files, made, text), text)
 
 
-def _selection(key: str, event: state.Selection, points: pd.DataFrame, shown: int) -> None:
-    """The sentences of the chosen points."""
-    rows = state.selected_rows(event, len(points))
-    if not rows:
-        return
-    in_sight(f"{key} {rows}")
-    with st.container(key="selection", horizontal=True, vertical_alignment="center", wrap=False):
-        selection_note(f"{count(len(rows))} of {count(shown)} sentences", "chosen on the map")
-        st.button("Clear", type="tertiary", icon=":material/close:", on_click=state.clear, args=(key,))
-    example_table(points.iloc[rows], "Sentences chosen on the map", "embeddings")
+def _take(source: Source, key: str, rows: int) -> None:
+    """The points that were drawn around, or clicked."""
+    chosen = state.selected_rows(key, rows)
+    selection.choose_rows(source.record, source.split, chosen, "chosen on the map", by=key)
 
 
 def _silhouettes(source: Source) -> dict[str, pd.DataFrame]:

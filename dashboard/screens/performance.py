@@ -12,13 +12,13 @@ import streamlit as st
 
 from core.exceptions import NotAvailable
 from core.runs.record import RunRecord
-from dashboard import data, state
-from dashboard.figures import answers, decisions
+from dashboard import data, selection, state
+from dashboard.figures import answers
 from dashboard.figures.calibration import CALIBRATION, PROBABILITIES
 from dashboard.figures.classes import CLASSES
 from dashboard.figures.confusion import CELLS, CONFIDENCE, CONFUSION
 from dashboard.figures.costs import COSTS
-from dashboard.figures.decisions import FEW, Decision, Report
+from dashboard.figures.decisions import FEW, Decision
 from dashboard.figures.figure import Figure
 from dashboard.figures.labels import LABELS
 from dashboard.figures.metrics import METRICS
@@ -27,18 +27,20 @@ from dashboard.figures.parts import NUMBERS_OF
 from dashboard.figures.phenomena import PHENOMENA
 from dashboard.figures.ranking import PR, ROC
 from dashboard.figures.results import metric_stats
+from dashboard.figures.saved import SAVED
 from dashboard.figures.source import Source
 from dashboard.screens.performance_elsewhere import elsewhere
 from dashboard.screens.performance_labels import multi_label
 from dashboard.screens.performance_metrics import every_metric
+from dashboard.screens.performance_selection import pick_outcome, take_bar, take_cell, take_phenomenon, take_slice
 from dashboard.screens.performance_threshold import threshold_bar
-from dashboard.widgets.examples import example_table, in_sight
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, show_of, show_others
+from dashboard.widgets.figure import caption, show, show_of, show_others
 from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, finding, selection_note
+from dashboard.widgets.messages import empty, finding
 from dashboard.widgets.options import asked, choose
 from dashboard.widgets.runs import chosen_run, ended, facts
+from dashboard.widgets.selected import selected_here
 from dashboard.widgets.stats import stats
 from dashboard.widgets.style import row_height
 
@@ -53,6 +55,7 @@ PLACED: tuple[Figure[Any], ...] = (
     PR,
     CALIBRATION,
     PHENOMENA,
+    SAVED,
 )
 QUESTION = "How good is the model, and what does it get wrong?"
 INTERVALS = (
@@ -100,13 +103,23 @@ def page() -> None:
         threshold_bar(source)
         decision = source.once(answers.decision)
     _counted(decision)
-    tables |= _answers(source, report, decision)
+    pick_outcome(source, decision)
+    tables |= _answers(source, decision)
     tables |= _curves(source)
-    tables |= _details(source) | show_others(source, "performance", PLACED)
+    tables |= _details(source) | _slices(source) | show_others(source, "performance", PLACED)
     with contextlib.suppress(NotAvailable):
         tables |= NUMBERS_OF.numbers(show_of(source, NUMBERS_OF))
     tables |= elsewhere(record)
     export_bar("performance", {**tables, "Sentences": report.examples})
+
+
+def _slices(source: Source) -> dict[str, pd.DataFrame]:
+    """Selections with a name, where there are some; a picked one is selected."""
+    with contextlib.suppress(NotAvailable):
+        shape = SAVED.shape(source)
+        show(SAVED, shape, on_picked_change=partial(take_slice, source, shape))
+        return SAVED.numbers(shape)
+    return {}
 
 
 def _not_yet(record: RunRecord) -> tuple[str, str, str]:
@@ -129,9 +142,9 @@ def _counted(decision: Decision) -> None:
     )
 
 
-def _answers(source: Source, report: Report, decision: Decision) -> dict[str, pd.DataFrame]:
+def _answers(source: Source, decision: Decision) -> dict[str, pd.DataFrame]:
     """What is confused with what; beside it the sentences of the clicked cell, before that how sure each answer was."""
-    cell = state.selected_cell(decision.classes)
+    now = selection.chosen_of(source.record, source.split)
     with st.container(key="pair-main"):
         left, right = st.columns(2, gap="large")
     with left:
@@ -140,7 +153,7 @@ def _answers(source: Source, report: Report, decision: Decision) -> dict[str, pd
             source,
             CONFUSION,
             more="Click a cell to read its sentences.",
-            on_select=partial(state.clear, state.CELLS),
+            on_select=partial(take_cell, source, decision, state.CELL),
             selection_mode="points",
         )
         choose(CELLS, source)
@@ -152,16 +165,22 @@ def _answers(source: Source, report: Report, decision: Decision) -> dict[str, pd
                 row_height=row_height(),
                 alt="Confusion matrix, counts",
                 key=state.current(state.CELLS),
-                on_select=partial(state.clear, state.CELL),
+                on_select=partial(take_cell, source, decision, state.CELLS),
                 selection_mode="single-cell",
             )
-    if cell is not None:
+    if now is not None:
         with right:
-            _selection(report, decision, *cell)
+            selected_here(source.record, now, (state.CELL, state.CELLS))
         with st.container(key="pair-outcomes"):
             left, right = st.columns(2, gap="large")
-    with left if cell is not None else right:
-        show_of(source, CONFIDENCE)
+    with left if now is not None else right:
+        show_of(
+            source,
+            CONFIDENCE,
+            more="Click a bar to read its sentences.",
+            on_select=partial(take_bar, source, decision),
+            selection_mode="points",
+        )
     with right:
         tables |= CLASSES.numbers(show_of(source, CLASSES))
     return tables
@@ -193,25 +212,10 @@ def _details(source: Source) -> dict[str, pd.DataFrame]:
         with contextlib.suppress(NotAvailable), column:
             if figure is CALIBRATION:
                 choose(PROBABILITIES, source)
-            tables |= figure.numbers(show_of(source, figure))
+            taken: dict[str, Any] = {"on_select": partial(take_phenomenon, source), "selection_mode": "points"}
+            tables |= figure.numbers(show_of(source, figure, **(taken if figure is PHENOMENA else {})))
             column = next(free)
     return tables
-
-
-def _selection(report: Report, decision: Decision, true: int, predicted: int) -> None:
-    """The sentences of the clicked cell."""
-    in_sight(f"{true} {predicted}")
-    rows = decisions.cell_rows(decision, report.examples, true, predicted)
-    with st.container(key="selection", horizontal=True, vertical_alignment="center", wrap=False):
-        selection_note(
-            f"{count(len(rows))} of {count(len(decision.rows))} sentences",
-            f"true {decision.classes[true]}, predicted {decision.classes[predicted]}",
-        )
-        st.button(
-            "Clear", type="tertiary", icon=":material/close:", on_click=state.clear, args=(state.CELL, state.CELLS)
-        )
-    name = f"Sentences that are {decision.classes[true]} and were predicted as {decision.classes[predicted]}"
-    example_table(rows, name, "performance")
 
 
 page()

@@ -7,27 +7,29 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from core.exceptions import RunDamaged, SentiscopeError
+from core.exceptions import SentiscopeError
 from core.interpret.unknown import unknown_note
-from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.offer import SENTENCE
 from dashboard.figures.source import Source
 from dashboard.screens.sentence_below import below_the_bench, has_maps
-from dashboard.screens.sentence_edits import asked, lever_board
+from dashboard.screens.sentence_edits import lever_board
+from dashboard.screens.sentence_label import looked_at, true_label
 from dashboard.screens.sentence_maps import bench
 from dashboard.screens.sentence_pinned import pin_button, pinned_line
-from dashboard.screens.sentence_rows import chosen_rows, true_label
 from dashboard.screens.sentence_second import other_runs
 from dashboard.screens.sentence_tried import remember, undo_and_redo
+from dashboard.screens.sentence_waiting import bench_asked
 from dashboard.screens.sentence_words import choose_target, word_strip
 from dashboard.widgets.answer import answer
+from dashboard.widgets.edits import asked
 from dashboard.widgets.export import Table
 from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, finding, problem
-from dashboard.widgets.runs import chosen_run, facts
+from dashboard.widgets.messages import empty, finding, stopped
+from dashboard.widgets.runs import attends, chosen_run, facts
 from dashboard.widgets.style import look
+from dashboard.widgets.typed import sentence_field
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -35,9 +37,6 @@ if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
 
 QUESTION = "Which word decides, and through which part?"
-STOPPED = "This page cannot continue"
-LONGEST = 20_000
-"""Characters: a text of 2,000 words has about 12,000."""
 
 
 def page() -> None:
@@ -49,11 +48,8 @@ def page() -> None:
         header("Sentence", QUESTION, facts(record))
         empty(*_no_weights(record), "train")
         return
-    attention, shape = record.config.model.attention, record.config.model
-    attends = "maps" in provides(shape)
-    about = (f"{shape.layers} layers", f"of {attention.heads} heads") if attends else ("no attention", "")
-    header("Sentence", QUESTION, facts(record, about), low=True)
-    state.initial(state.TEXT, SENTENCE)
+    header("Sentence", QUESTION, facts(record, attends(record)), low=True)
+    state.restate(state.TEXT, looked_at(record)[0] or SENTENCE)
     _below(record, other_runs(record))
 
 
@@ -63,22 +59,11 @@ def _below(record: RunRecord, others: Mapping[str, RunRecord]) -> None:
     with st.container(key="bench", gap="xsmall"):
         line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
         with line:
-            text = st.text_input(
-                "Sentence",
-                key=state.TEXT,
-                bind="query-params",
-                live=True,
-                max_chars=LONGEST,
-                label_visibility="collapsed",
-                placeholder="Type a sentence",
-            )
-            chosen_rows(text or "")
+            text = sentence_field()
         try:
-            _reading(record, others, text or "", line)
-        except RunDamaged as error:
-            problem(STOPPED, f"{error}\nBring the file back, or choose another run in the sidebar.")
+            _reading(record, others, text, line)
         except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
-            problem(STOPPED, str(error))
+            stopped(error)
 
 
 def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line: DeltaGenerator) -> None:
@@ -97,6 +82,8 @@ def _reading(record: RunRecord, others: Mapping[str, RunRecord], text: str, line
         pin_button(source)
     with answered:
         pin = pinned_line(source, others)
+    if trained.tokens and not bench_asked(source, deep=has_maps(trained)):
+        return
     if has_maps(trained):
         found, levers = bench(source)
         tables |= found

@@ -17,6 +17,7 @@ from dashboard.widgets.errand import watch
 from dashboard.widgets.figure import caption, heading, show, show_of
 from dashboard.widgets.messages import problem
 from dashboard.widgets.options import choose
+from dashboard.widgets.waiting import waited
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,6 +99,8 @@ def _alone(source: Source) -> dict[str, pd.DataFrame]:
             args=(state.TESTED, asked),
             help="Its own numbers by every method, without a verdict; some seconds, more for a long one",
         )
+        return {}
+    if not waited(data.asking(("own", *asked)), "own", "This sentence was not tested by every method.").whole:
         return {}
     try:
         return OF_SENTENCE.numbers(show_of(source, OF_SENTENCE))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from functools import partial
 from html import escape
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
     from core.interpret.sentence import SentenceView
 
+BREATH = 0.2
+"""Seconds in which nothing is sent: the browser shows the bench before it begins to draw charts, and whoever goes on
+typing waits for none."""
 NOTHING_KNOWN = 2
 """Columns of a table of tokens that says nothing but the tokens."""
 
@@ -62,6 +66,7 @@ def below_the_bench(
         pin: The reading that is pinned.
         tables: What stands above, for the export.
     """
+    time.sleep(BREATH)
     deep, tables = has_maps(trained), dict(tables)
     view = source.view if source.text.strip() else trained
     with st.container(key="below"):
@@ -70,7 +75,8 @@ def below_the_bench(
         slow = []
         if trained.tokens:
             tables |= what_would_change(source)
-            slow = [(st.container(), each) for each in (side_by_side, may_i_believe_it)]
+            tables |= side_by_side(source)
+            slow = [(st.container(), may_i_believe_it)]
         if deep:
             tables |= _maps(source, trained)
         else:
@@ -78,22 +84,24 @@ def below_the_bench(
         if trained.tokens:
             tables |= other_parts(source)
         reached = reach_of_negation(source.record, others, source.text)
-        beside, differences = _beside(source, others, pin)
+        pinned, second = beside_the_pin(source, pin), second_run(source, others)
         tried = tried_sentences()
-        tables |= reached | differences | _tokens(trained) | tried
+        tables |= reached | pinned.tables | second.tables | _tokens(trained) | tried
         with links:
-            _contents(_sections(source.record, bool(trained.tokens), deep, reached, tried))
+            _contents(_sections(source.record, bool(trained.tokens), deep, reached, tried, pin))
         end = st.container()
-    for place, draw in slow:  # they ask the model many times: all else is there by then
+    for place, draw in (*slow, *pinned.late, *second.late):  # they ask the model many times: all else is there by then
         with place:
             tables |= draw(source)
-    answers = prediction_table(_answers(view, trained if source.edits else None, beside))
+    answers = prediction_table(_answers(view, trained if source.edits else None, pinned.views | second.views))
     drawn = deep or bool(reached) or any(figure.there(source) for figure in PLACED if figure not in OF_WORDS)
     with end:
         export_bar("sentence", {"Prediction": answers, **tables}, figures=drawn)
 
 
-def _sections(record: RunRecord, words: bool, deep: bool, reached: object, tried: object) -> dict[str, str]:
+def _sections(
+    record: RunRecord, words: bool, deep: bool, reached: object, tried: object, pin: object
+) -> dict[str, str]:
     """What stands below the bench, by the names of the headings."""
     provided = provides(record.config.model)
     sections = {
@@ -104,6 +112,7 @@ def _sections(record: RunRecord, words: bool, deep: bool, reached: object, tried
         "grid": ("Heads side by side", deep),
         "patching": ("From another sentence", deep),
         "distance": ("How far a negation reaches", reached),
+        "pinned": ("Beside what is pinned", pin),
         "beside": ("Two runs side by side", True),
         "tried": ("Tried sentences", tried),
     }
@@ -123,15 +132,6 @@ def _maps(source: Source, trained: SentenceView) -> dict[str, Table]:
     tables |= from_another(source)
     table = partial(attention_table, source.view, subtracts(source.record), source.edits, trained)
     return tables | {"Attention": table}
-
-
-def _beside(
-    source: Source, others: Mapping[str, RunRecord], pin: Source | None
-) -> tuple[dict[str, SentenceView], dict[str, pd.DataFrame]]:
-    """This reading beside the pinned one and beside a second run's: these by name, and the tables of differences."""
-    pinned, gaps = beside_the_pin(source, pin)
-    second, more = second_run(source, others)
-    return pinned | second, gaps | more
 
 
 def _answers(

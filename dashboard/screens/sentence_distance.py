@@ -11,11 +11,12 @@ from core.exceptions import InputError, NotAvailable
 from core.interpret.templates import FILLER, LONGEST, PLACE, TEMPLATES
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.figures.distance import DISTANCE, OF, distance
+from dashboard.figures.distance import DISTANCE, OF, asked, distance
 from dashboard.figures.source import Source
 from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.messages import problem
 from dashboard.widgets.options import choose
+from dashboard.widgets.waiting import waited
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,6 +62,11 @@ def reach_of_negation(record: RunRecord, others: Mapping[str, RunRecord], text: 
                 choose(OF, source)
         with place:
             try:
+                runs, filled, towards = asked(source, insert or FILLER)
+                wanted = [("reach", each.run, filled, towards) for each in runs]
+                if not waited(data.asking(*wanted), "distance", "Not every run has read every step.").whole:
+                    heading("How far a negation reaches", "distance")
+                    return {}
                 shape = distance(source, insert or FILLER)
             except (InputError, NotAvailable) as error:
                 heading("How far a negation reaches", "distance")

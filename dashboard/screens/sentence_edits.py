@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.interpret.editable import Editable
+from core.interpret.edits import UNCHANGED, Edits
 from core.models.provides import provides
-from core.runs.record import RunRecord
-from dashboard import data, state
-from dashboard.figures.edits import NOTHING, UNCHANGED, Editable, Edits, allowed
+from dashboard import state
 from dashboard.figures.lambda_bench import LAMBDA_BENCH
 from dashboard.figures.levers import LEVERS
-from dashboard.figures.numbers import number
-from dashboard.figures.sentence import subtracts
+from dashboard.figures.silencing import MEAN, SILENT
 from dashboard.figures.source import Source
 from dashboard.widgets.figure import caption, show_bare, show_of
-from dashboard.widgets.messages import finding
 from dashboard.widgets.tokens import literal
 
 if TYPE_CHECKING:
@@ -33,29 +30,11 @@ MOST_WORDS = 6
 RESET = "reset"
 
 
-def asked(record: RunRecord, text: str, trained: SentenceView) -> tuple[Edits, Editable, SentenceView]:
-    """What the link changes in this model, what could be changed, and the reading that follows."""
-    edits, parts, left_out = made(record, trained, state.carried(state.EDIT))
-    if left_out and trained.layers and trained.tokens and not trained.too_long:
-        many = "One change" if left_out == 1 else f"{left_out} changes"
-        has = f"{parts.layers} layers, {parts.heads} heads and {parts.components} component(s)"
-        bounds = f"; λ may be {number(parts.low, 1)} to {number(parts.high, 1)}" if parts.components > 1 else ""
-        finding(f"{many} of the link cannot be made here", f"This model has {has}{bounds}.")
-    return edits, parts, data.sentence(record.run, text, edits)
-
-
-def made(record: RunRecord, trained: SentenceView, said: str) -> tuple[Edits, Editable, int]:
-    """What a link's words change in this model, what could be changed, and how many changes cannot be made."""
-    inside = bool(trained.layers and trained.tokens and not trained.too_long)
-    mixed = trained.mix is not None
-    parts = allowed(record, trained, subtracts(record)) if inside else replace(NOTHING, mixed=mixed)
-    edits, left_out = parts.read(said)
-    return edits, parts, left_out
-
-
 def lever_board(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
     """The parts of the model with their pushes, each a lever; gives their table."""
     key = state.current(f"fig-{LEVERS.name}")
+    if state.carried(state.SILENT) == MEAN:
+        source.choices[SILENT.name] = MEAN
     return LEVERS.numbers(show_bare(source, LEVERS, on_moved_change=lambda: _moved(key, parts)))
 
 
@@ -69,7 +48,9 @@ def lambda_bench(source: Source) -> dict[str, pd.DataFrame]:
 def _moved(key: str, parts: Editable) -> None:
     """Levers were moved: a callback, before anything is drawn."""
     levers = (st.session_state.get(key) or {}).get("moved") or {}
-    if RESET in levers:
+    if way := levers.get(state.SILENT):
+        state.carry(state.SILENT, MEAN if way == MEAN else "")
+    elif RESET in levers:
         state.carry(state.EDIT, UNCHANGED.encode())
     else:
         state.carry(state.EDIT, parts.moved(state.carried(state.EDIT), levers).encode())

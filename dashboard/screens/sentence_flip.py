@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import SentiscopeError
+from core.interpret.edits import Edits
 from dashboard import data, state
 from dashboard.figures.flips import (
     Searching,
@@ -23,8 +24,9 @@ from dashboard.figures.source import Source
 from dashboard.figures.words import TOWARDS
 from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, heading
-from dashboard.widgets.messages import finding, notes, problem, progress
+from dashboard.widgets.messages import finding, notes, problem
 from dashboard.widgets.style import look
+from dashboard.widgets.waiting import stoppable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,18 +37,19 @@ TITLE = "What would change it"
 ABOUT = (
     "A word is deleted, or replaced by one of at most 8 others: words of the opposite sign in the lexicon, and "
     "neighbours among the model’s vectors of words. Up to two words are deleted or replaced, up to three deleted, and "
-    "at most 4 000 texts are read, the small changes first. The model reads each text as it was trained."
+    "at most 4 000 texts are read, the small changes first. Each text is read with what is changed inside."
 )
 OFFER = "The fewest words to delete or replace until the answer is another. It can be stopped at any time."
-Asked = tuple[str, str, str, str]
-"""Run, weights, text and target."""
+Asked = tuple[str, str, str, str, Edits]
+"""Run, weights, text, target and what is changed inside."""
 SLICE, TICK = 0.3, 0.1
 """Seconds of searching between two looks at what a person wants, and of rest."""
 
 
 def what_would_change(source: Source) -> dict[str, pd.DataFrame]:
     """The section, of a text with a word; gives the table of what was found."""
-    asked = (source.record.run, data.weights_fingerprint(source.record.run), source.text, _target(source))
+    run = source.record.run
+    asked = (run, data.weights_fingerprint(run), source.text, _target(source), source.edits)
     search = _search(asked)
     ticking = search is not None and search.running
     with st.container(key="flip"):
@@ -65,7 +68,7 @@ def _phase(search: Searching | None) -> str:
 
 def _section(source: Source, asked: Asked, before: str) -> None:
     """Drawn again and again by itself while the search goes on, and the page with it when `before` is over."""
-    heading(TITLE, "flip", note="as trained" if source.edits else "", about=ABOUT)
+    heading(TITLE, "flip", note="as edited" if source.edits else "", about=ABOUT)
     search = _search(asked)
     if search is None:
         _offer(asked)
@@ -90,21 +93,17 @@ def _target(source: Source) -> str:
 
 
 def _begin(asked: Asked) -> None:
-    run, _, text, target = asked
+    run, _, text, target, edits = asked
     try:
-        state.put(state.FLIP, Searching(asked, data.flips(run, text, target)))
+        state.put(state.FLIP, Searching(asked, data.flips(run, text, target, edits)))
     except SentiscopeError as error:
         state.put(state.FLIP_PROBLEM, str(error))
 
 
 def _progress(search: Searching) -> None:
     found = search.found
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        with st.container():
-            progress("Looking for the smallest change", progress_line(search), found.readings / found.allowed.readings)
-        st.button(
-            "Stop", icon=":material/stop:", key="flip-stop", on_click=search.stop, help="What was found so far stays"
-        )
+    what, share = "Looking for the smallest change", found.readings / found.allowed.readings
+    stoppable(what, progress_line(search), share, "flip-stop", search.stop, (), "What was found so far stays")
     if found.flip:
         st.html(marked(found.text, found.flip.moves))
 

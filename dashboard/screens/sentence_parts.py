@@ -10,6 +10,9 @@ import streamlit as st
 from dashboard.figures import parts
 from dashboard.figures.belief import ALONG, BELIEF, OF_SENTENCE
 from dashboard.figures.differing import DIFFERENCE
+from dashboard.figures.differing_lambdas import LAMBDA_DIFFERENCE
+from dashboard.figures.differing_methods import METHODS_DIFFERENCE
+from dashboard.figures.differing_parts import PARTS_DIFFERENCE
 from dashboard.figures.distance import DISTANCE
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
@@ -51,7 +54,7 @@ OF_WORDS: tuple[Figure[Any], ...] = (WORDS, METHODS, AGREEMENT, READ_NEEDED, OF_
 """Where there are no others, there is no picture to take away."""
 PLACED: tuple[Figure[Any], ...] = (
     *(*OF_WORDS, BELIEF, ALONG, DIFFERENCE, DISTANCE, HEAD_VIEW, LEVERS, LAMBDA_BENCH, HEADS, COEFFICIENTS, PATCHING),
-    COMBINED,
+    *(COMBINED, PARTS_DIFFERENCE, LAMBDA_DIFFERENCE, METHODS_DIFFERENCE),
     *(figure for row in ROWS.values() for figure in row),
 )
 

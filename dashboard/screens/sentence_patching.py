@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import InputError
-from dashboard import state
+from dashboard import data, state
 from dashboard.figures.patching import DONOR, PATCHING
 from dashboard.figures.source import Source
+from dashboard.figures.words import target
 from dashboard.widgets.figure import caption, heading, show_bare
 from dashboard.widgets.messages import finding
+from dashboard.widgets.waiting import waited
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +41,10 @@ def from_another(source: Source) -> dict[str, pd.DataFrame]:
         source.choices[DONOR.name] = donor or ""
         shape, said = None, ("", OFFER)
         if (donor or "").strip():
+            about = source.record.run, source.text, donor, target(source), source.edits
             try:
-                shape = show_bare(source, PATCHING)
+                if waited(data.asking(("patches", *about)), "patches", "Not every place was put in.").whole:
+                    shape = show_bare(source, PATCHING)
             except InputError as error:
                 said = "These two cannot be put together", f"{str(error)[:1].upper()}{str(error)[1:]}."
         with place:

@@ -5,23 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.figures.differing import answers_differ, reading_of
+from dashboard.figures.differing import answers_differ
 from dashboard.figures.source import Source
-from dashboard.screens.sentence_edits import made
-from dashboard.screens.sentence_second import towards, two_readings
+from dashboard.screens.sentence_second import Beside, towards, two_readings
+from dashboard.widgets.edits import made
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import problem
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.interpret.sentence import SentenceView
 
 KEYS = (state.PINNED_RUN, state.PINNED, state.PINNED_EDIT)
 QUOTED = 90
@@ -92,16 +86,16 @@ def _same(source: Source, pin: Source) -> bool:
     return (source.record.run, source.text, source.edits) == (pin.record.run, pin.text, pin.edits)
 
 
-def beside_the_pin(source: Source, pin: Source | None) -> tuple[dict[str, SentenceView], dict[str, pd.DataFrame]]:
-    """The section; gives the pinned reading for the table of answers, and the tables of the differences."""
+def beside_the_pin(source: Source, pin: Source | None) -> Beside:
+    """The section; gives the pinned reading for the table of answers, and what differs."""
     asked = pinned()
     if asked is None:
-        return {}, {}
+        return Beside()
     heading("Beside what is pinned", "pinned", note="this reading, and the pinned one")
     if pin is None:
         problem(f"There is no run “{asked.run}” to compare with", "It was renamed or removed. Unpin it.")
-        return {}, {}
+        return Beside()
     if _same(source, pin):
         caption("This is what is pinned. Change the sentence, the run or a lever: both stand here then.")
-        return {}, {}
-    return {"pinned": reading_of(pin)}, two_readings(source, pin, "pinned")
+        return Beside()
+    return two_readings(source, pin, "pinned", "pinned")

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.exceptions import NotAvailable
+from core.interpret.edits import Edits
 from core.interpret.unknown import unknown_note
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.attention import MapRow, full_colour
 from dashboard.figures.differing import DIFFERENCE, answers_differ, differ, differing_table, reading_of
-from dashboard.figures.edits import Edits
 from dashboard.figures.heads import COMBINED, Combined
 from dashboard.figures.naming import data_name
 from dashboard.figures.sentence import combined_rows, comparison, subtracts
 from dashboard.figures.source import Source
 from dashboard.figures.words import TOWARDS
+from dashboard.screens.sentence_doubled import doubled
+from dashboard.screens.sentence_waiting import words_asked
 from dashboard.screens.sentence_words import word_strip
 from dashboard.widgets.answer import answer
 from dashboard.widgets.figure import caption, heading, show
@@ -29,6 +31,7 @@ from dashboard.widgets.style import look
 
 if TYPE_CHECKING:
     import pandas as pd
+    from streamlit.delta_generator import DeltaGenerator
 
     from core.interpret.sentence import SentenceView
 
@@ -40,9 +43,18 @@ def other_runs(record: RunRecord) -> dict[str, RunRecord]:
     return {each.run: each for each in data.runs_with_weights() if each.run != record.run}
 
 
-def second_run(
-    source: Source, others: Mapping[str, RunRecord]
-) -> tuple[dict[str, SentenceView], dict[str, pd.DataFrame]]:
+@dataclass
+class Beside:
+    """A reading that stands beside this one."""
+
+    views: dict[str, SentenceView] = field(default_factory=dict)
+    """By what it is called in the table of answers."""
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    late: list[tuple[DeltaGenerator, Callable[[Source], dict[str, pd.DataFrame]]]] = field(default_factory=list)
+    """What asks the models many times: its place, and what draws it when all else is there; gives its tables."""
+
+
+def second_run(source: Source, others: Mapping[str, RunRecord]) -> Beside:
     """The picker and, once a run is chosen, both readings.
 
     Args:
@@ -50,7 +62,7 @@ def second_run(
         others: What there is to choose from.
 
     Returns:
-        The second reading by its run's name for the table of answers, and the table of the differences.
+        The second reading by its run's name, and what differs.
     """
     asked = state.asked_beside()
     heading("Two runs side by side", "beside", note="the same text, another model")
@@ -73,9 +85,9 @@ def second_run(
         width=360,
     )
     if name is None:
-        return {}, {}
+        return Beside()
     second = Source(others[name], data, text=source.text, choices=towards(source, others[name]))
-    return {name: reading_of(second)}, two_readings(source, second, "second")
+    return two_readings(source, second, "second", name)
 
 
 def towards(source: Source, record: RunRecord) -> dict[str, str]:
@@ -84,18 +96,22 @@ def towards(source: Source, record: RunRecord) -> dict[str, str]:
     return {TOWARDS.name: chosen} if chosen in record.classes else {}
 
 
-def two_readings(first: Source, second: Source, place: str) -> dict[str, pd.DataFrame]:
-    """Answers, words and combined maps side by side, the maps on one scale; gives the tables of their differences.
+def two_readings(first: Source, second: Source, place: str, called: str) -> Beside:
+    """Answers, words and combined maps side by side, the maps on one scale, and what differs.
 
     Args:
         first: This one.
         second: What it is compared with.
         place: A name for the figures of the second one.
+        called: What the second is called in the table of answers.
     """
+    found = Beside({called: reading_of(second)})
     if first.text == second.text and first.record.run != second.record.run:
         title, said = comparison(*map(reading_of, (first, second)))
         (finding(title, said) if title else caption(said))
     caption(answers_differ(first, second))
+    if reading_of(second).tokens and not words_asked(second, place):
+        return found
     mine, theirs = (_rows(reading_of(each), each.record, each.edits) for each in (first, second))
     top = full_colour([*mine, *theirs])
     with st.container(key=f"pair-beside-{place}"):
@@ -108,7 +124,7 @@ def two_readings(first: Source, second: Source, place: str) -> dict[str, pd.Data
         shape = differ(first, second)
     except NotAvailable as error:
         caption(f"The pushes have no difference: {error}.")
-        return {}
+        return found
     show(DIFFERENCE, shape, name=f"difference-{place}")
     if reading_of(first).tokens == reading_of(second).tokens and [row.weights.shape for row in mine] == [
         row.weights.shape for row in theirs
@@ -117,7 +133,9 @@ def two_readings(first: Source, second: Source, place: str) -> dict[str, pd.Data
         if gaps:
             shown = Combined(reading_of(first), gaps, full_colour(gaps), "the first minus the second")
             show(COMBINED, shown, name=f"combined-{place}-difference", more="A scale of their own.")
-    return {f"Difference {place}": differing_table(shape)}
+    found.tables[f"Difference {place}"] = differing_table(shape)
+    found.late.append((st.container(), lambda source: doubled(source, second, place)))
+    return found
 
 
 def _rows(view: SentenceView, record: RunRecord, edits: Edits) -> list[MapRow]:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.interpret.edits import Edits
 from core.runs.record import RunRecord
 from dashboard import state
-from dashboard.figures.edits import Edits
 from dashboard.figures.numbers import number
 from dashboard.past import Past, Tried
 from dashboard.widgets.figure import caption, heading

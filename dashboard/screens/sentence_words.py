@@ -21,7 +21,8 @@ def choose_target(source: Source) -> None:
     if TOWARDS.counts(source):
         first = str(TOWARDS.first(source))
         state.follow(TOWARDS.name, first, first)
-        st.html('<span class="s-note">push towards</span>', width="content")
+        if not state.projector():  # there the sentence needs the room
+            st.html('<span class="s-note">push towards</span>', width="content")
         choose(TOWARDS, source, plain=True)
 
 

@@ -7,8 +7,8 @@ from functools import partial
 
 import streamlit as st
 
-from core.exceptions import NotAvailable, RunDamaged, SentiscopeError
-from core.models.provides import provides
+from core.exceptions import NotAvailable, SentiscopeError
+from core.interpret.edits import UNCHANGED, Edits
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.heads import LAYER
@@ -16,19 +16,18 @@ from dashboard.figures.offer import SENTENCE
 from dashboard.figures.source import Option, Source
 from dashboard.figures.steps import COMPONENT, HEAD, STAGE, STEPS, found, step_table
 from dashboard.widgets.answer import answer
+from dashboard.widgets.edits import asked
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, show_bare, show_others
 from dashboard.widgets.header import header
-from dashboard.widgets.messages import empty, finding, problem
+from dashboard.widgets.messages import empty, finding, stopped
 from dashboard.widgets.options import choose
-from dashboard.widgets.runs import chosen_run, ended, facts
+from dashboard.widgets.runs import attends, chosen_run, ended, facts
 from dashboard.widgets.style import look
+from dashboard.widgets.typed import sentence_field
 
 QUESTION = "What happens between the words and the answer?"
-STOPPED = "This page cannot continue"
 NOTHING = "There are no steps to show"
-LONGEST = 20_000
-"""Characters."""
 
 
 def page() -> None:
@@ -40,10 +39,7 @@ def page() -> None:
         header("Steps", QUESTION, facts(record))
         empty("This run has no weights", f"Without them no sentence goes through it. {ended(record)}", "Train", "train")
         return
-    shape = record.config.model
-    attends = "maps" in provides(shape)
-    about = (f"{shape.layers} layers", f"of {shape.attention.heads} heads") if attends else ("no attention", "")
-    header("Steps", QUESTION, facts(record, about), low=True)
+    header("Steps", QUESTION, facts(record, attends(record)), low=True)
     state.restate(state.TEXT, SENTENCE)
     _begin_anew()
     _below(record)
@@ -53,30 +49,24 @@ def page() -> None:
 def _below(record: RunRecord) -> None:
     """All below the head: a new text or another head reruns this and not the app around it."""
     with st.container(key="bench", gap="xsmall"):
-        text = st.text_input(
-            "Sentence",
-            key=state.TEXT,
-            bind="query-params",
-            live=True,
-            max_chars=LONGEST,
-            label_visibility="collapsed",
-            placeholder="Type a sentence",
-        )
+        text = sentence_field()
         try:
-            _stages(record, text or "")
-        except RunDamaged as error:
-            problem(STOPPED, f"{error}\nBring the file back, or choose another run in the sidebar.")
+            _stages(record, text)
         except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net
-            problem(STOPPED, str(error))
+            stopped(error)
 
 
 def _stages(record: RunRecord, text: str) -> None:
-    view, source = data.sentence(record.run, text), Source(record, data, text=text)
+    trained = data.sentence(record.run, text)
+    edits, _, view = asked(record, text, trained)
+    source = Source(record, data, text=text, edits=edits)
     with st.container(key="steps-bar", horizontal=True, vertical_alignment="center", gap="medium"):
         with st.container(key="answer"):
-            answer(record, view, look())
+            answer(record, view, look(), before=trained if edits else None)
         if view.tokens:
             _choices(source)
+    if edits:
+        _edited(edits)
     if not view.tokens:
         _begin_anew()
         finding(NOTHING, "There is no word here. Type a sentence above: its steps stand here at once.")
@@ -87,9 +77,9 @@ def _stages(record: RunRecord, text: str) -> None:
         _begin_anew()
         finding(NOTHING, f"{str(error)[0].upper()}{str(error)[1:]}. Type a shorter one above.")
         return
-    asked = state.draft(state.BEGUN_AT, "")  # not where it is now: all matrices would be sent anew at every step
-    if asked in [stage.key for stage in steps.stages]:
-        source.choices[STAGE.name] = asked
+    begun = state.draft(state.BEGUN_AT, "")  # not where it is now: all matrices would be sent anew at every step
+    if begun in [stage.key for stage in steps.stages]:
+        source.choices[STAGE.name] = begun
     key = state.current(f"fig-{STEPS.name}")
     shown = show_bare(source, STEPS, on_stage_change=lambda: _opened(key))
     if not state.projector():
@@ -98,6 +88,13 @@ def _stages(record: RunRecord, text: str) -> None:
         finding("How this text is read", note)
     tables = show_others(source, "steps", [STEPS])
     export_bar("steps", {"Steps": partial(step_table, steps), **tables}, figures=False)
+
+
+def _edited(edits: Edits) -> None:
+    """What the link changes inside the model, and the way back."""
+    with st.container(key="steps-edited", horizontal=True, vertical_alignment="center", gap="small"):
+        caption(f"As edited: {edits.words()}.")
+        st.button("As trained", key="steps-as-trained", on_click=state.carry, args=(state.EDIT, UNCHANGED.encode()))
 
 
 def _choices(source: Source) -> None:

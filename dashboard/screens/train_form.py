@@ -9,7 +9,9 @@ from typing import Any
 import streamlit as st
 
 from core.config import RunConfig, compose, inputs
+from core.data.kept_examples import NAME
 from core.exceptions import SentiscopeError
+from core.failures.counter_examples import planned
 from core.models.presets import PRESETS
 from core.recipes import Applied
 from core.runs import jobs
@@ -106,6 +108,8 @@ def _draft() -> Draft:
     chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
     typed = state.typed(state.SETTING)
     access.refuse_foreign(typed)
+    if typed.get("data.examples") == NAME:
+        typed["data.examples"] = planned(data.store().folder)
     settings = {**_given(chosen["data.name"]), **chosen, **typed}
     along = inputs(model, settings)
     settings |= along

@@ -7,7 +7,7 @@ import streamlit as st
 from core.runs import errands
 from core.runs.errands import Files, Job
 from dashboard.figures.numbers import duration
-from dashboard.widgets.messages import progress
+from dashboard.widgets.waiting import stoppable
 
 
 def watch(files: Files, title: str, key: str) -> None:
@@ -25,17 +25,8 @@ def _watch(files: Files, title: str, key: str) -> None:
     job = errands.job(files)
     if job.status != "running":
         st.rerun()
-    with st.container(horizontal=True, vertical_alignment="center", gap="large"):
-        with st.container():
-            progress(title, f"{_detail(job)} · you may close this tab", job.share or 0.0)
-        st.button(
-            "Stop",
-            icon=":material/stop:",
-            key=f"stop-{key}",
-            on_click=errands.cancel,
-            args=(files,),
-            help="Nothing half done is kept",
-        )
+    detail = f"{_detail(job)} · you may close this tab"
+    stoppable(title, detail, job.share or 0.0, f"stop-{key}", errands.cancel, (files,), "Nothing half done is kept")
 
 
 def _detail(job: Job) -> str:

@@ -8,6 +8,7 @@ from html import escape
 
 import streamlit as st
 
+from core.exceptions import RunDamaged, SentiscopeError
 from dashboard import state
 
 
@@ -22,6 +23,12 @@ def empty(title: str, text: str, button: str, page: str) -> None:
 def problem(title: str, text: str) -> None:
     """What is wrong, where, and what to do."""
     _message(title, text, "var(--wrong)")
+
+
+def stopped(error: SentiscopeError) -> None:
+    """A page, or a part of one, that cannot be drawn: why, and what to do."""
+    more = "\nBring the file back, or choose another run in the sidebar." if isinstance(error, RunDamaged) else ""
+    problem("This page cannot continue", f"{error}{more}")
 
 
 def finding(title: str, text: str) -> None:

@@ -7,6 +7,7 @@ from html import escape
 
 import streamlit as st
 
+from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.naming import data_name
@@ -57,6 +58,12 @@ def _first(records: Sequence[RunRecord]) -> str:
     return (offered(records) or records[0]).run
 
 
+def chosen_record() -> RunRecord | None:
+    """The chosen run's record; None where none is chosen, or it is not there or damaged."""
+    found = next((record for record in data.runs() if record.run == state.run()), None)
+    return None if found is None or found.status == "damaged" else found
+
+
 def chosen_run(title: str, question: str, *, purpose: str) -> RunRecord | None:
     """The chosen run's record, or None after the page has said why there is nothing to show.
 
@@ -97,6 +104,14 @@ def ended(record: RunRecord) -> str:
     words = {"failed": "It failed", "cancelled": "It was stopped", "done": "It is finished"}
     how = words.get(record.status, "It waits")
     return f"{how}: {record.reason.rstrip('.')}." if record.reason else f"{how}."
+
+
+def attends(record: RunRecord) -> tuple[str, str]:
+    """How much attention a model has, for `facts`."""
+    model = record.config.model
+    if "maps" not in provides(model):
+        return "no attention", ""
+    return f"{model.layers} layers", f"of {model.attention.heads} heads"
 
 
 def facts(record: RunRecord, *more: tuple[str, str]) -> list[tuple[str, str]]:

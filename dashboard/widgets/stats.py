@@ -7,7 +7,8 @@ from html import escape
 
 import streamlit as st
 
-from dashboard.figures.numbers import MINUS, count, number, plus_minus
+from core.numbers import MINUS
+from dashboard.figures.numbers import count, number, plus_minus
 from dashboard.figures.results import Stat
 
 

@@ -4,7 +4,7 @@
 
 Medians. Everything is measured inside the browser, from the key, click or request to the frame that shows the answer;
 on a machine with other work the times are those of the load printed with each. Training uses the page's own defaults:
-into an empty folder, on the built-in corpus, which is made on the way.
+into an empty folder, on the built-in corpus, which is made on the way. Sentences have `sentences.py`.
 """
 
 from __future__ import annotations
@@ -38,11 +38,6 @@ WATCH = """([event, seen, name]) => {
     }, { once: true, capture: true }));
 }"""
 """From an event to the first frame in which something is on the page; looking again and again costs no frames."""
-WORD = (
-    "[...document.querySelectorAll('.st-key-fig-head-view, [data-testid=stBidiComponentRegular]')]"
-    ".flatMap((at) => [at, ...at.querySelectorAll('*')])"
-    ".some((at) => at.shadowRoot?.querySelector('[aria-label=\"what is read by {}\"]'))"
-)
 CURVE = "document.querySelector('.st-key-fig-learning .scatterlayer .trace path')"
 METRICS = "[...document.querySelectorAll('.s-cap')].some((line) => line.textContent.includes('Test accuracy'))"
 CHOSEN = "/[0-9].* of 25/.test(document.querySelector('.st-key-selection')?.innerText ?? '')"
@@ -111,25 +106,6 @@ def training(browser: Browser, folder: Path) -> tuple[float, float]:
     return curve, metrics
 
 
-def sentences(browser: Browser, address: str, run: str, repeats: int) -> None:
-    """Enter to the head view of the new sentence."""
-    page, _ = visit(browser, address)
-    page.goto(f"{address}/sentence?run={run}")
-    page.get_by_role("button", name="head 1").wait_for(timeout=60_000)
-    settle(page)
-    field, times = page.get_by_role("textbox", name="Sentence", exact=True), []
-    for number in range(repeats + 1):
-        word = f"ending{number}"
-        watch(page, "keydown", WORD.format(word))
-        field.evaluate("(it) => it.select()")
-        page.keyboard.insert_text(f"not a bad film at all, but it never comes to its {word}")
-        page.keyboard.press("Enter")
-        times.append(answered(page))
-        settle(page)
-    page.context.close()
-    report("Enter to the head view of the new sentence", times[1:], 0.3)
-
-
 def large_run(runs: Path, source: str, name: str) -> None:
     """A copy of a run whose test split has POINTS sentences, evenly spread over a square of its space."""
     shutil.copytree(runs / source, runs / name)
@@ -171,7 +147,7 @@ def lassos(browser: Browser, address: str, run: str, repeats: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=10, help="sentences, lassos")
+    parser.add_argument("--repeats", type=int, default=10, help="lassos")
     parser.add_argument("--loads", type=int, default=3, help="fresh servers for the first page")
     parser.add_argument("--trainings", type=int, default=1)
     args = parser.parse_args()
@@ -187,7 +163,6 @@ def main() -> None:
         large_run(folders[0], run, "large")
         first_pages(browser, folders[0], args.loads)
         with dashboard(folders[0]) as address:
-            sentences(browser, address, run, args.repeats)
             lassos(browser, address, "large", args.repeats)
 
 

@@ -73,6 +73,7 @@ def test_a_length_is_settings_that_others_override(table):
     assert made.config.data.limit == 40
 
 
+@pytest.mark.slow
 def test_an_explanation_is_that_of_the_command(chosen):
     found = chosen.explain(TEXT, method="gradient", target="negative")
     assert found == verbs.explain(chosen.name, TEXT, method="gradient", target="negative", store=chosen.store)

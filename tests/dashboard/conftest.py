@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsing import MISSING, chromium, dashboard, opened_browser
+from browsing import MISSING, ROOT, chromium, dashboard, opened_browser, served
 from playwright.sync_api import Browser
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
@@ -46,6 +46,15 @@ def _pages_compiled_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         compiled = ScriptCache()
         patch.setattr(local_script_runner, "ScriptCache", lambda: compiled)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_to_wait_for() -> Iterator[None]:
+    """No browser draws what an `AppTest` is sent, and none looks again: the first look waits for the end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dashboard.widgets.waiting.PATIENCE", 60.0)
+        patch.setattr("dashboard.screens.sentence_below.BREATH", 0.0)
         yield
 
 
@@ -129,4 +138,14 @@ def server(trained) -> Iterator[str]:
 def empty_server(tmp_path) -> Iterator[str]:
     """The app on a free port, without a run."""
     with dashboard(tmp_path / "none") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def starters(tmp_path_factory) -> Iterator[str]:
+    """The app with the starters and nothing else."""
+    folders = {name: str(tmp_path_factory.mktemp(name)) for name in ("runs", "cache")}
+    own = {"SENTISCOPE_RUNS": folders["runs"], "SENTISCOPE_CACHE": folders["cache"]}
+    own["SENTISCOPE_STARTERS"] = str(ROOT / "trained")
+    with served("dashboard/server.py", "dashboard.warm", **own) as address:
         yield address

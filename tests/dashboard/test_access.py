@@ -43,7 +43,9 @@ def test_a_typed_setting_names_no_file_of_a_machine_that_is_not_the_visitors(mon
     monkeypatch.setattr(access, "local", lambda: False)
     with pytest.raises(DataError, match=r"data\.name: no data set, file or folder here is called"):
         access.refuse_foreign({"data.name": typed})
-    access.refuse_foreign({"data.name": "built-in", "training.lr": "/etc"})
+    with pytest.raises(DataError, match=r"data\.examples=.*; write counter-examples"):
+        access.refuse_foreign({"data.examples": typed})
+    access.refuse_foreign({"data.name": "built-in", "training.lr": "/etc", "data.examples": "counter-examples"})
 
 
 def test_a_link_to_the_data_folder_leads_nowhere_else(monkeypatch, tmp_path):

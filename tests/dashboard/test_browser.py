@@ -101,7 +101,7 @@ def test_a_click_on_a_cell_opens_its_sentences(browser, server):
     bar = page.locator(".st-key-fig-confusion .bars .point").first
     bar.click(timeout=60_000, force=True)  # Plotly lays its own surface over the bars
     expect(page.get_by_text("of 16 sentences")).to_be_visible(timeout=30_000)
-    page.get_by_role("button", name="Clear").click()
+    page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.get_by_text("of 16 sentences")).to_be_hidden(timeout=30_000)
     assert complaints == []
 

@@ -35,4 +35,5 @@ def test_a_picked_pair_and_a_clicked_cell_show_their_sentences(address, browser)
     page.locator(".st-key-fig-compare-matrix g.point path").nth(2).click(force=True)  # the second row, the first column
     count = int((~RIGHT["b"] & RIGHT["c"]).sum())
     expect(page.get_by_text(f"{count} sentences")).to_be_visible(timeout=30_000)
-    expect(page.get_by_text("B wrong, C right", exact=True)).to_be_visible()
+    expect(page.locator(".s-sel", has_text="B wrong, C right")).to_be_visible()
+    expect(page.locator(".s-now", has_text="B wrong, C right")).to_be_visible()

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from browsing import ROOT, served, settle, visit
+from browsing import settle, visit
 from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TEXT = "Although+the+paperback+had+splendid+essays,+it+repelled+me."
 HEIGHTS = """board => [board.getBoundingClientRect().bottom,
   Math.min(...[...board.querySelectorAll("td button")].filter(e => e.offsetHeight).map(e => e.offsetHeight))]"""
-
-
-@pytest.fixture(scope="module")
-def starters(tmp_path_factory) -> Iterator[str]:
-    """The app with the starters and nothing else."""
-    folders = {name: str(tmp_path_factory.mktemp(name)) for name in ("runs", "cache")}
-    own = {"SENTISCOPE_RUNS": folders["runs"], "SENTISCOPE_CACHE": folders["cache"]}
-    own["SENTISCOPE_STARTERS"] = str(ROOT / "trained")
-    with served("dashboard/server.py", "dashboard.warm", **own) as address:
-        yield address
 
 
 def opened(page: Page, address: str, link: str) -> None:
@@ -100,4 +89,27 @@ def test_a_gate_is_opened_as_far_as_one_likes_by_keys(browser, starters):
     settle(page)
     assert f"g2.2:{value:g}" in page.evaluate("decodeURIComponent(location.search)")
     expect(page.get_by_role("slider", name="gate of although in layer 2")).to_be_focused()
+    assert complaints == []
+
+
+def test_a_switch_puts_parts_at_their_mean_and_the_pushes_are_of_the_model_as_edited(browser, starters):
+    page, complaints = visit(browser, starters, width=1440)
+    opened(page, starters, "run=starter-vanilla")
+    board = page.locator(".levers")
+    board.get_by_role("button", name="mean", exact=True).click()
+    expect(page).to_have_url(re.compile(r"[?&]silent=mean"))
+    settle(page)
+    head = board.get_by_role("button", name=re.compile("^put head 2 of layer 1 at its mean"))
+    other = board.get_by_role("button", name=re.compile("^put head 1 of layer 1 at its mean"))
+    before = other.get_attribute("aria-label")
+    head.press("Enter")
+    expect(page).to_have_url(re.compile(r"[?&]edit=h1\.2(:|%3A)mean"))
+    back = board.get_by_role("button", name=re.compile("^put head 2 of layer 1 at its mean, at its mean now"))
+    expect(back).to_have_text("mean")
+    expect(board.get_by_text("as edited", exact=True)).to_be_visible()
+    settle(page)
+    assert other.get_attribute("aria-label") != before and ", as trained " in other.get_attribute("aria-label")
+    board.get_by_role("button", name="zero", exact=True).click()
+    expect(page).not_to_have_url(re.compile("silent="))
+    expect(board.get_by_role("button", name=re.compile("^silence head 1 of layer 1, push"))).to_be_visible()
     assert complaints == []

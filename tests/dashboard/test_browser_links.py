@@ -77,7 +77,7 @@ def test_a_sentence_of_a_cell_leads_to_its_inside(browser, server):
     page.locator(".st-key-fig-confusion .bars .point").first.click(timeout=60_000, force=True)
     expect(page.get_by_text("of 16 sentences")).to_be_visible(timeout=30_000)
     settle(page)
-    first_row(page, "Sentences that are negative and were predicted as negative")
+    first_row(page, "Selected sentences: true negative, predicted negative at 1.00")
     page.get_by_role("button", name="Look inside this sentence").click(timeout=30_000)
     assert "film number" in read_on_the_sentence_page(page)
     assert complaints == []
@@ -89,21 +89,21 @@ def test_points_of_the_map_lead_to_a_sentence_and_clear_takes_the_outline_away(b
     expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible(timeout=60_000)
     settle(page)
     draw(page)
-    expect(page.get_by_text("chosen on the map")).to_be_visible(timeout=30_000)
+    expect(page.locator(".s-now", has_text="chosen on the map")).to_be_visible(timeout=30_000)
     assert outlines(page) > 0
-    page.get_by_role("button", name="Clear").click()
-    expect(page.get_by_text("chosen on the map")).to_be_hidden(timeout=30_000)
+    page.get_by_role("button", name="Clear", exact=True).click()
+    expect(page.locator(".s-now", has_text="chosen on the map")).to_be_hidden(timeout=30_000)
     settle(page)
     page.wait_for_function("document.querySelectorAll('[class*=st-key-fig-map] .selectionlayer path').length === 0")
     page.get_by_role("textbox", name="Your sentence on this map").fill("a good film")
     page.keyboard.press("Enter")
     expect(page.get_by_text("The diamond is your sentence")).to_be_visible(timeout=60_000)
     settle(page)
-    assert page.get_by_text("chosen on the map").count() == 0  # the browser does not bring it back
+    assert page.locator(".s-now", has_text="chosen on the map").count() == 0  # the browser does not bring it back
     draw(page)
-    expect(page.get_by_text("chosen on the map")).to_be_visible(timeout=30_000)
+    expect(page.locator(".s-now", has_text="chosen on the map")).to_be_visible(timeout=30_000)
     settle(page)
-    first_row(page, "Sentences chosen on the map")
+    first_row(page, "Selected sentences: chosen on the map")
     page.get_by_role("button", name="Look inside this sentence").click(timeout=30_000)
     assert "film number" in read_on_the_sentence_page(page)
     assert complaints == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pages
 import pandas as pd
@@ -112,15 +114,15 @@ def test_a_damaged_map_is_told_and_can_be_made_again(app, runs):
     assert "Compute the map again" in [button.label for button in app.button]
 
 
-def test_chosen_points_list_their_sentences(app, runs):
-    opened(app, run="finished")
-    points = [{"customdata": 3}, {"customdata": 5}, {"customdata": 99}, {"x": 1.0}]
-    app.session_state["fig-map-finished-test-pca-2"] = {"selection": {"points": points}}
-    app.run()
-    assert not app.exception
-    assert "2 of 16 sentences" in words(app)
+def test_a_selection_is_marked_on_the_map_and_listed_below(app, runs):
     saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
-    assert sorted(app.dataframe[0].value["text"]) == sorted(saved["text"].iloc[[3, 5]])
+    shown = opened(app, run="finished", select="text~number 1")
+    chosen = saved.index[saved["text"].str.contains("number 1")].tolist()
+    assert f"{len(chosen)} of 16 sentences" in words(shown)
+    assert sorted(app.dataframe[0].value["text"]) == sorted(saved["text"].loc[chosen])
+    [figure] = [json.loads(each.proto.spec) for each in app.get("plotly_chart")][:1]
+    marked = [trace["customdata"][place] for trace in figure["data"] for place in trace["selectedpoints"]]
+    assert sorted(marked) == chosen
 
 
 @pytest.mark.parametrize(("method", "how"), [("PCA", "exactly where PCA puts"), ("t-SNE", "10 nearest neighbours")])

@@ -6,21 +6,15 @@ import pages
 import pytest
 from pages import words as markup
 
+from core.interpret.edits import UNCHANGED
 from core.models.trace import Intervention
 from core.numbers import signed
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from dashboard import data, state
-from dashboard.figures.edits import UNCHANGED
 from dashboard.figures.methods import NAMES, QUICK_METHODS
 
 TEXT = "good film, dull and slow"
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """Nobody looks again by himself here, so the first look waits for the end."""
-    monkeypatch.setattr("dashboard.screens.sentence_methods.PATIENCE", 60.0)
 
 
 def opened(app, **parameters: str):
@@ -77,6 +71,7 @@ def test_shapley_values_are_asked_for_by_name_in_the_link(app, runs):
     assert about.startswith(f"good, Shapley: {signed(word.push, 3)} ±")
 
 
+@pytest.mark.slow
 def test_they_are_those_of_the_edited_model(app, runs):
     opened(app, edit="h1.1")
     (words, _), loaded = pages.drawn(app, "cells"), load_run(RunStore(runs), "finished")
@@ -87,13 +82,18 @@ def test_they_are_those_of_the_edited_model(app, runs):
     assert "as edited" in markup(app)
 
 
+def asked(text: str) -> data.Asking:
+    return data.asking(("methods", "finished", text, "positive", UNCHANGED, QUICK_METHODS))
+
+
 def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatch):
     text = "slow film, good and dull"
     monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
-    known = data.explained("finished", text, "positive", UNCHANGED, QUICK_METHODS)
-    known.found = list(load_run(RunStore(runs), "finished").side_by_side(text, "positive", named=QUICK_METHODS))[1]
-    known.stop()
-    app.session_state[state.ENOUGH] = ("finished", text, "positive", UNCHANGED, QUICK_METHODS)
+    asking = asked(text)
+    steps = load_run(RunStore(runs), "finished").side_by_side(text, "positive", named=QUICK_METHODS)
+    asking.known.found = list(steps)[1]
+    asking.known.stop()
+    app.session_state[f"{state.ENOUGH}methods"] = asking.wanted
     opened(app, text=text)
     (words,) = (each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
     assert names(words) == ["deletion", "attention"] and "Not every method was asked" in markup(app)
@@ -102,31 +102,14 @@ def test_what_was_stopped_shows_what_was_found_and_goes_on(app, runs, monkeypatc
     assert names(words) == [NAMES[name] for name in QUICK_METHODS]
 
 
+@pytest.mark.slow
 def test_what_somebody_else_stopped_is_asked_to_the_end(app, runs, monkeypatch):
     text = "good and slow, dull film"
     monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
-    data.explained("finished", text, "positive", UNCHANGED, QUICK_METHODS).stop()
+    asked(text).known.stop()
     opened(app, text=text)
     words = next(each for each in pages.drawn(app, "cells") if each["label"].startswith("words by method"))
     assert names(words) == [NAMES[name] for name in QUICK_METHODS]
-
-
-def test_a_thread_asks_until_somebody_has_enough_and_others_wait_for_it(runs):
-    known, told = data.Explained(), []
-
-    def steps(tell):
-        for method in ("deletion", "attention", "gradient"):
-            tell(method, None)
-            told.append(method)
-            if method == "attention":
-                known.stop()
-            yield method
-
-    known.fill(steps)
-    assert told == ["deletion", "attention"] and known.found == "attention" and not known.whole
-    known.go_on()
-    known.fill(lambda tell: iter(["deletion"]))
-    assert known.whole and known.found == "deletion" and not known.running
 
 
 def test_a_text_of_one_word_has_no_agreement_to_show(app, runs):

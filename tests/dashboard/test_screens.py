@@ -29,6 +29,7 @@ SAID = {
     "train": ("Which model shall learn", "finished after", DAMAGED, "solved in one go"),
     "sweeps": ("No sweep has been planned here yet",) * 4,
     "performance": (EMPTY, "n = 16", DAMAGED, "n = 16"),
+    "errors": (EMPTY, "n = 16", DAMAGED, "n = 16"),
     "behave": (EMPTY, "passes", DAMAGED, "passes"),
     "compare": ("There is no finished run yet", *("the same test sentences",) * 3),
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to put on a map"),
@@ -132,6 +133,7 @@ def test_a_typed_text_is_shown_as_text_only(app, runs):
     assert not [element for element in app.markdown if "onerror" in element.value]
 
 
+@pytest.mark.slow
 def test_an_empty_text_has_an_answer_and_no_map(app, runs):
     opened(app, "sentence", run="finished")
     app.text_input(key=state.TEXT).set_value("").run()
@@ -147,19 +149,12 @@ def test_other_attentions_have_their_maps(app, runs, table, tiny, preset):
     assert "Heads side by side" in shown
 
 
+@pytest.mark.slow
 def test_switching_runs_keeps_the_page_whole(app, runs):
     opened(app, "sentence", run="finished", map="λ₁A₁")
     for name in ("baseline", "damaged", "finished"):
         app.selectbox(key=state.RUN).set_value(name).run()
         assert not app.exception
-
-
-def test_a_clicked_cell_lists_its_sentences(app, runs):
-    opened(app, "performance", run="finished")
-    app.session_state[state.CELL] = {"selection": {"points": [{"customdata": [0, 0]}]}}
-    app.run()
-    assert not app.exception
-    assert "of 16 sentences" in text_of(app)
 
 
 @pytest.mark.slow
@@ -260,14 +255,6 @@ def test_a_link_restores_threshold_and_cells(app, runs):
     matrix = next(chart.proto for chart in app.get("plotly_chart"))
     assert "1.000</b>" in json.loads(matrix.spec)["data"][0]["text"][0]
     assert "validation sentences" in text_of(app)
-
-
-def test_a_cell_of_the_table_opens_its_sentences_as_a_click_does(app, runs):
-    opened(app, "performance", run="finished", threshold="0.0")
-    app.session_state[state.CELLS] = {"selection": {"cells": [[1, "predicted positive"]]}}
-    app.run()
-    assert not app.exception
-    assert "8 of 16 sentences" in text_of(app)
 
 
 def test_a_stopped_run_offers_to_go_on(app, runs, monkeypatch):
@@ -371,35 +358,6 @@ def test_a_chosen_row_can_be_exported(app, runs):
     app.run()
     assert not app.exception
     assert "Export · zip" in [button.label for button in app.get("download_button")]
-
-
-def table_named(app, name: str):
-    """The table of that alternative text."""
-    return next(frame for frame in app.dataframe if frame.proto.alt == name) if app.dataframe else None
-
-
-def test_the_sentences_of_a_cell_are_named_after_it(app, runs):
-    opened(app, "performance", run="finished", threshold="0.0")
-    app.session_state[state.CELLS] = {"selection": {"cells": [[0, "predicted positive"]]}}
-    app.run()
-    assert len(table_named(app, "Sentences that are negative and were predicted as positive").value) == 8
-
-
-@pytest.mark.slow
-def test_clear_forgets_a_selection_that_the_browser_still_sends(app, runs):
-    chosen = {"selection": {"points": [{"customdata": [0, 0]}]}}
-    opened(app, "performance", run="finished", threshold="1.0")
-    app.session_state[state.CELL] = chosen
-    app.run()
-    assert "8 of 16 sentences" in text_of(app)
-    next(button for button in app.button if button.label == "Clear").click().run()
-    app.session_state[state.CELL] = chosen
-    app.slider(key=state.THRESHOLD).set_value(0.9).run()
-    assert not app.exception
-    assert "8 of 16 sentences" not in text_of(app)
-    app.session_state[f"{state.CELL}-1"] = chosen
-    app.run()
-    assert "of 16 sentences" in text_of(app)
 
 
 def test_calibration_shows_both_where_a_run_has_a_temperature(app, runs):

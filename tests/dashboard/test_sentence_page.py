@@ -10,6 +10,7 @@ import pytest
 from pages import words as markup
 
 from core import verbs
+from core.failures.table import read_table
 from core.interpret.sentence import inspect_text
 from core.models.trace import Intervention
 from core.numbers import signed
@@ -79,26 +80,43 @@ def test_a_lambda_of_the_link_changes_the_answer_as_the_core_says(app, runs):
 
 
 def test_every_lever_has_the_push_of_its_part_and_knows_whether_it_is_silent(app, runs):
-    found = load_run(RunStore(runs), "finished").parts(TEXT, "positive")
-    told = {
-        (
-            part.kind,
-            part.layer,
-            part.head,
-            part.component,
-        ): f"push {signed(part.zero, 3)} towards positive, against its mean {signed(part.mean, 3)}"
-        for part in found.parts
-    }
+    off = {"heads_off": {(0, 1)}, "components_off": {(1, 1)}, "maps_off": {(0, 0, 2)}}
+    change = Intervention(**{kind: frozenset(places) for kind, places in off.items()})
+    loaded = load_run(RunStore(runs), "finished")
+    trained, edited = (
+        {(part.kind, part.layer, part.head, part.component): part for part in found.parts}
+        for found in (loaded.parts(TEXT, "positive"), loaded.parts(TEXT, "positive", change))
+    )
+
+    def told(*place):
+        push = f"push {signed(edited[place].zero, 3)} towards positive, as trained {signed(trained[place].zero, 3)}"
+        return f"{push}, against its mean {signed(edited[place].mean, 3)}"
+
     board = levers(opened(app, edit="h1.2,c2.1,m1.1.2"))
     own = cells(board)
-    assert own["h1.2"]["about"] == f"silence head 2 of layer 1, {told['head', 0, 1, None]}"
-    assert own["m2.1.1"]["about"].endswith(told["map", 1, 0, 1])
-    assert own["c1.0"]["about"].endswith(told["component", 0, None, 0])
-    assert own["h2.1,h2.2"]["about"].endswith(told["layer", 1, None, None])
+    assert own["h1.2"]["push"] == own["m1.1.2"]["push"] == "off"
+    assert own["h1.2"]["about"] == (
+        f"silence head 2 of layer 1, off now, as trained {signed(trained['head', 0, 1, None].zero, 3)}"
+    )
+    assert own["m2.1.1"]["about"].endswith(told("map", 1, 0, 1))
+    assert own["c1.0"]["about"].endswith(told("component", 0, None, 0))
+    assert own["h2.1,h2.2"]["about"].endswith(told("layer", 1, None, None)) and board["note"] == "as edited"
     assert {key for key, cell in own.items() if cell["off"]} == {"h1.2", "c2.1", "m1.1.2"}
-    off = {"heads_off": {(0, 1)}, "components_off": {(1, 1)}, "maps_off": {(0, 0, 2)}}
     changed = said(asked(runs, **{kind: frozenset(places) for kind, places in off.items()}))
     assert shown(app)[0] == f"{changed}; as trained {said(asked(runs))}"
+
+
+def test_a_link_says_that_silent_parts_say_their_mean(app, runs):
+    found = {
+        (part.kind, part.layer, part.head): part
+        for part in load_run(RunStore(runs), "finished").parts(TEXT, "positive").parts
+    }
+    own = cells(levers(opened(app, silent="mean")))
+    assert own["h1.2"]["parts"] == {"h1.2": "h1.2:mean"}
+    assert f"push {signed(found['head', 0, 1].mean, 3)} towards positive" in own["h1.2"]["about"]
+    changed = asked(runs, heads_mean=frozenset({(0, 1)}))
+    opened(app, silent="mean", edit="h1.2:mean")
+    assert shown(app)[0].startswith(said(changed)) and cells(levers(app))["h1.2"]["push"] == "mean"
 
 
 def test_a_slider_is_its_own_curve_of_the_model_as_the_link_changed_it(app, runs):
@@ -156,6 +174,7 @@ def test_a_baseline_has_nothing_to_change_and_can_stand_beside_another(app, runs
     assert "Only one of the two has attention" in markup(app)
 
 
+@pytest.mark.slow
 def test_two_runs_answer_the_same_text(app, runs, table, tiny):
     verbs.train(str(table), "differential", tiny, name="second", store=RunStore(runs))
     opened(app, beside="second", edit="h1.1")
@@ -171,6 +190,7 @@ def test_a_second_run_that_is_not_here_is_told(app, runs):
     assert "There is no run “gone” to compare with" in markup(opened(app, beside="gone"))
 
 
+@pytest.mark.slow
 def test_an_empty_text_keeps_the_changes_for_the_next_one(app, runs):
     opened(app, edit="h1.1")
     app.text_input(key=state.TEXT).set_value("").run()
@@ -298,36 +318,42 @@ def test_a_link_that_silences_pieces_is_answered_where_a_run_reads_none(app, run
     assert not [each for each in app.get("button_group") if each.key == "edit-n1"]
 
 
-def chosen(app, place: int, **parameters: str):
-    """The page as a table of sentences on Performance opens it."""
-    texts = ("good film", "dull film", "slow film")
-    app.session_state[state.SERIES] = state.Series("performance", texts, ("positive", "positive", "negative"), place)
-    return opened(app, text=texts[place], **parameters)
+def selected(app, **parameters: str):
+    """All sentences of the test split, as a link selects them."""
+    return pages.opened(app, "sentence", run="finished", select="all", **parameters)
 
 
-def test_a_sentence_of_a_data_set_has_its_true_label_and_the_others_before_and_behind_it(app, runs):
-    chosen(app, 1)
-    assert "<b>2</b> of 3" in markup(app)
-    for _ in range(2):
-        place = app.session_state[state.SERIES].place
-        said, label = asked(runs, app.text_input(key=state.TEXT).value), ("positive", "positive", "negative")[place]
+def test_a_selected_sentence_has_its_true_label_and_the_others_before_and_behind_it(app, runs):
+    frame = read_table(RunStore(runs), "finished").frame.sort_values("p_said", ascending=False, kind="stable")
+    selected(app, at=frame["key"].iloc[1])
+    for place in (1, 2):
+        text, label = frame["text"].iloc[place], frame["truth"].iloc[place]
+        assert app.text_input(key=state.TEXT).value == text and f"{place + 1}<i> / 16</i>" in markup(app)
+        said = asked(runs, text)
         verdict = "✓ right" if max(said, key=said.get) == label else "✕ wrong"
         assert f"true label <b>{label}</b>" in markup(app) and verdict in markup(app)
-        app.button(key="rows-Next sentence").click().run() if place == 1 else None
-    assert app.text_input(key=state.TEXT).value == "slow film" and "<b>3</b> of 3" in markup(app)
-    assert app.button(key="rows-Next sentence").disabled and not app.button(key="rows-Sentence before").disabled
+        app.button(key="selected-Next").click().run() if place == 1 else None
+    assert app.query_params["at"] == frame["key"].iloc[2] and "text" in app.query_params
 
 
-def test_the_way_back_leads_to_the_page_where_it_was_chosen(app, runs):
-    chosen(app, 0)
-    app.button(key="rows-back").click().run()
+def test_the_last_selected_sentence_has_none_behind_it(app, runs):
+    frame = read_table(RunStore(runs), "finished").frame.sort_values("p_said", ascending=False, kind="stable")
+    selected(app, at=frame["key"].iloc[-1])
+    assert app.button(key="selected-Next").disabled and not app.button(key="selected-Previous").disabled
+
+
+def test_the_way_back_leads_to_the_page_where_it_was_selected(app, runs):
+    selected(app, back="performance")
+    app.button(key="selected-back").click().run()
     assert not app.exception and "<h1>Performance</h1>" in markup(app)
 
 
 def test_a_sentence_of_ones_own_has_no_true_label(app, runs):
-    chosen(app, 0)
+    frame = read_table(RunStore(runs), "finished").frame
+    selected(app, at=frame["key"].iloc[0])
+    assert "true label" in markup(app)
     app.text_input(key=state.TEXT).set_value("good film indeed").run()
-    assert "true label" not in markup(app) and not [each for each in app.button if each.key == "rows-back"]
+    assert "true label" not in markup(app)
 
 
 @pytest.mark.parametrize("text", [TEXT, ""])

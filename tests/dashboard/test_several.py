@@ -100,14 +100,10 @@ def test_tuned_figures_on_the_split_of_the_tuning_are_warned_about(app, runs):
 
 
 def test_a_cell_opens_its_sentences_with_all_their_labels(app, runs):
-    opened(app, "performance", rule="loud", split="test")
-    key = state.current(state.CELLS) if hasattr(state, "current") else state.CELLS
-    with_loud = {"selection": {"rows": [], "columns": [], "cells": [[1, "predicted loud"]]}}
-    app.session_state[key] = with_loud
-    app.run()
-    assert "true loud, predicted loud" in words(app)
-    table = next(frame.value for frame in app.dataframe if "probability" in frame.value)
-    assert all("loud" in label.split(", ") for label in table["label"])
+    opened(app, "performance", rule="loud", split="test", select="truth=loud;said=loud")
+    assert "true loud, said loud" in words(app)
+    table = next(frame.value for frame in app.dataframe if "p_said" in frame.value)
+    assert len(table) and all("loud" in label.split(", ") for label in table["truth"])
 
 
 def test_a_sentence_shows_each_label_with_its_threshold(app, runs):

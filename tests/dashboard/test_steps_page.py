@@ -67,3 +67,18 @@ def test_a_run_with_several_labels_ends_in_a_sigmoid_of_each(app, runs, tmp_path
     verbs.train(str(several_labels_file(tmp_path / "many.csv")), "vanilla", tiny, name="many", store=RunStore(runs))
     data = shown(app, run="many", text="warm late word2", stage="probabilities")
     assert "sigmoid" in data["stages"][-1]["formulas"][-1]
+
+
+def test_what_the_link_changes_inside_is_changed_in_the_steps_too_and_can_be_taken_back(app, runs):
+    link = {"run": "finished", "text": "a good film"}
+    data = shown(app, **link, stage="probabilities", edit="h1.2,l2c1:0.5")
+    found = verbs.steps("finished", "a good film", edit="h1.2,l2c1:0.5", store=RunStore(runs))
+    cells = data["stages"][-1]["matrices"][-1]["cells"]
+    assert cells[0] == pytest.approx(found["stages"][-1]["matrices"][-1]["values"][0], abs=1e-3)
+    assert "As edited: head 2 of layer 1 off, λ₁ of layer 2 = 0.50." in words(app)
+    app.button(key="steps-as-trained").click().run()
+    assert "As edited" not in words(app) and state.EDIT not in app.query_params
+    trained = verbs.steps("finished", "a good film", store=RunStore(runs))
+    (data,) = drawn(app, "steps")
+    cells = data["stages"][-1]["matrices"][-1]["cells"]
+    assert cells[0] == pytest.approx(trained["stages"][-1]["matrices"][-1]["values"][0], abs=1e-3)

@@ -14,6 +14,7 @@ from core.models.build import build
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
+from core.training.scaling import UNSCALED
 
 TEXT = "very very good , but never bad"
 CLASSES = ("bad", "good")
@@ -34,6 +35,6 @@ def reader(preset, change=UNCHANGED, *, max_length=12, buckets=0, **other) -> Re
         tokenizer=tokenizer,
         classes=CLASSES,
         task="single",
-        temperature=1.0,
+        scaling=UNSCALED,
         change=change,
     )

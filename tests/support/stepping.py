@@ -8,18 +8,19 @@ import torch
 from small_models import make, small
 
 from core.evaluation.predict import predict_texts
-from core.interpret.reader import Reader
+from core.interpret.reader import UNCHANGED, Reader
 from core.interpret.sentence import inspect_text
 from core.models.presets import PRESETS
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
 from core.text.tokenizers import fit_tokenizer
+from core.training.scaling import UNSCALED
 
 TEXT = "Not bad at all, but the ending never works and the film drags on"
 CLASSES = ("bad", "fair", "good")
 
 
-def reader(preset, *, task="single", temperature=1.0, text=TEXT, spoilt=(), **change):
+def reader(preset, *, task="single", scaling=UNSCALED, text=TEXT, spoilt=(), edited=UNCHANGED, **change):
     config = PRESETS[preset].model
     if config.family == "encoder":
         config = dataclasses.replace(small(dataclasses.replace(config, **change)), layers=change.get("layers", 2))
@@ -36,12 +37,13 @@ def reader(preset, *, task="single", temperature=1.0, text=TEXT, spoilt=(), **ch
         if isinstance(module, torch.nn.BatchNorm1d):
             module.running_mean += 0.1
             module.running_var *= 1.7
-    given = {"task": task, "temperature": temperature}
+    given = {"task": task, "scaling": scaling}
     return Reader(
-        predict=lambda texts: predict_texts(model, tokenizer, texts, **given),
+        predict=lambda texts, intervene=None: predict_texts(model, tokenizer, texts, intervene=intervene, **given),
         inspect=lambda text: inspect_text(model, tokenizer, CLASSES, text, **given),
         model=model,
         tokenizer=tokenizer,
         classes=CLASSES,
+        change=edited,
         **given,
     )

@@ -14,6 +14,7 @@ from core.interpret.reader import Reader
 from core.models.trace import Batch, Output
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
+from core.training.scaling import UNSCALED
 
 WORDS = tuple(f"{a}{b}{c}" for a in "bdfklmnprst" for b in "aeiou" for c in "bdgk")
 EVERY = 6
@@ -68,7 +69,7 @@ def toy(weights: np.ndarray) -> Reader:
         tokenizer=tokenizer,
         classes=("bad", "good"),
         task="single",
-        temperature=1.0,
+        scaling=UNSCALED,
     )
 
 

@@ -122,6 +122,7 @@ def test_evaluate_gives_what_predictions_say(cli, trained):
     assert np.sum(shown["confusion"]) == shown["n"] == 12
 
 
+@pytest.mark.slow
 def test_evaluate_chooses_a_threshold_at_a_cost_ratio(cli, trained):
     found = load(cli("evaluate", "first", "--cost", "positive=5", "--json"))["costs"]["positive"]
     assert found["ratio"] == 5 and found["validation"]["cost"] <= found["validation"]["cost_at_half"]
@@ -162,6 +163,7 @@ def test_evaluate_says_what_was_seen_and_compares_with_another_run(cli, trained,
     assert limited["n"] == 10 and [sum(row) for row in limited["confusion"]] == [5, 5]
 
 
+@pytest.mark.slow
 def test_evaluate_matches_labels_by_name_and_takes_a_map(cli, trained, place):
     (place / "other.csv").write_text("text,label\n" + "word1 good,1\nword2 bad,0\n" * 12)
     code, _, err = cli("evaluate", "first", "--data", "other.csv", "--json")
@@ -209,10 +211,12 @@ def test_predict_guesses_the_column_of_texts_and_joins_its_answers_to_the_file(c
     assert listed["text"] == "review" and [each["text"] for each in listed["predictions"]] == [
         r["review"] for r in rows
     ]
+    code, out, _ = cli("predict", "first", "--file", "mine.csv", "--to", "said.csv")
+    assert code == 0 and "6 texts of the column 'review' classified into said.csv" in out
     for name in ("out.csv", "out.jsonl", "out.parquet"):
         code, out, err = cli("predict", "first", "--file", "mine.csv", "--to", name, "--json")
         assert code == 0, err
-        told = {"run": "first", "task": "single", "text": "review", "rows": 6, "to": name}
+        told = {"run": "first", "task": "single", "edit": "", "text": "review", "rows": 6, "to": name}
         assert json.loads(out) == told and "predicting: 100 %" in err.replace("\u202f", " ").replace("\xa0", " ")
         read = {"csv": functools.partial(pd.read_csv, dtype={"id": str}), "jsonl": jsonl, "parquet": pd.read_parquet}
         frame = read[name.split(".")[1]](place / name)
@@ -349,6 +353,7 @@ def test_explain_says_what_each_word_does_to_the_answer(cli, trained):
     assert lines[5].startswith("attention agrees with deletion: ρ = ") and lines[5].endswith("(3 words)")
 
 
+@pytest.mark.slow
 def test_explain_by_a_method_that_adds_up_tells_its_error(cli, trained):
     asked = "explain", "first", "word1 is good", "--target", "negative", "--method"
     shown = load(cli(*asked, "integrated", "--json"))
@@ -392,9 +397,10 @@ def test_explain_shows_every_method_side_by_side_with_their_agreement(cli, train
         assert code == 2 and why in err
 
 
+@pytest.mark.slow
 def test_explain_and_its_parts_are_of_what_is_left_when_something_is_silenced(cli, stirred):
     for more in ((), ("--method", "gradient"), ("--parts",), ("--methods",)):
-        alone = load(cli("explain", "stirred", "so good", *more, "--without", "mix", "--json"))
+        alone = load(cli("explain", "stirred", "so good", *more, "--edit", "mix.0", "--json"))
         plain = load(cli("explain", "first", "so good", *more, "--json"))
         assert alone["log_odds"] == pytest.approx(plain["log_odds"], abs=1e-5) and alone["note"] == plain["note"]
     whole = load(cli("explain", "stirred", "so good", "--methods", "--json"))
@@ -435,6 +441,7 @@ def test_steps_lead_from_the_tokens_to_the_probabilities(cli, trained):
     assert code == 1 and "knows no word" in err
 
 
+@pytest.mark.slow
 def test_believe_measures_once_and_says_what_each_test_came_to(cli, trained):
     asked = "believe", "first", "--method", "deletion", "--limit", 12
     code, out, err = cli(*asked)
@@ -445,6 +452,7 @@ def test_believe_measures_once_and_says_what_each_test_came_to(cli, trained):
     assert "(was there)" in cli(*asked)[1]
 
 
+@pytest.mark.slow
 def test_believe_of_a_text_gives_its_numbers_and_refuses_what_cannot_be(cli, trained):
     found = load(cli("believe", "first", "word1 is so good", "--method", "gradient", "--json"))
     assert found["methods"][0]["words"] == 4 and "verdict" not in found["methods"][0]
@@ -455,6 +463,7 @@ def test_believe_of_a_text_gives_its_numbers_and_refuses_what_cannot_be(cli, tra
         assert (code, out) == (2, "") and str(wrong[1]) in err
 
 
+@pytest.mark.slow
 def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, trained, place):
     asked = "agreement", "first", "--limit", "4"
     shown = load(cli(*asked, "--json"))
@@ -591,25 +600,26 @@ def test_inspect_shows_the_pieces_of_unknown_words_and_silences_some(cli, traine
     shown = load(cli(*asked, "--json"))
     assert shown["pieces"][1] == ["<qq", "qqz", "qzz", "zz>", "<qqz", "qqzz", "qzz>", "<qqzz", "qqzz>"]
     assert "qqzz is not in the vocabulary, its pieces: <qq qqz qzz" in cli(*asked)[1]
-    silent = load(cli(*asked, "--without", "qqzz=<qq", "--json"))
+    silent = load(cli(*asked, "--edit", "qqzz=<qq", "--json"))
     assert silent["prediction"]["probabilities"] != shown["prediction"]["probabilities"]
-    assert load(cli(*asked, "--without", "so=<so", "--json"))["prediction"] != shown["prediction"]
-    for without, why in (("qqzz=abc", "has no piece 'abc'"), ("film=<fi", "no word 'film' in the text")):
-        code, _, told = cli(*asked, "--without", without)
+    assert load(cli(*asked, "--edit", "so=<so", "--json"))["prediction"] != shown["prediction"]
+    assert load(cli(*asked, "--edit", "n2.1", "--json"))["prediction"] == silent["prediction"]
+    for edit, why in (("qqzz=abc", "has no piece 'abc'"), ("film=<fi", "no word 'film' in the text: so qqzz")):
+        code, _, told = cli(*asked, "--edit", edit)
         assert code == 2 and why in told
-    code, _, told = cli("inspect", "first", "so qqzz", "--without", "qqzz=<qq")
-    assert code == 2 and "reads no pieces of words" in told
+    code, _, told = cli("inspect", "first", "so qqzz", "--edit", "qqzz=<qq")
+    assert code == 2 and "--edit qqzz=<qq: this run has layers 1 to" in told and "pieces" not in told
 
 
 def test_inspect_shows_what_is_mixed_into_an_answer_and_takes_it_out(cli, stirred, place):
     out = cli("inspect", "stirred", "so good")[1]
     assert "Network alone, counts 0.25: negative" in out and "TF-IDF alone, counts 0.75: negative" in out
-    alone = load(cli("inspect", "stirred", "so good", "--without", "mix", "--json"))
+    alone = load(cli("inspect", "stirred", "so good", "--edit", "mix.0", "--json"))
     plain = load(cli("inspect", "first", "so good", "--json"))
     assert alone["prediction"]["probabilities"] == pytest.approx(plain["prediction"]["probabilities"])
     assert alone["mix"]["weight"] == 1 and plain["mix"] is None
-    code, _, told = cli("inspect", "first", "so good", "--without", "mix")
-    assert code == 2 and "nothing is mixed into the answers of run 'first'" in told
+    code, _, told = cli("inspect", "first", "so good", "--edit", "mix.0")
+    assert code == 2 and "--edit mix.0: this run has layers 1 to" in told and "TF-IDF" not in told
     page = place / "stirred.html"
     assert cli("inspect", "stirred", "so good", "--html", page)[0] == 0
     assert "TF-IDF alone, counts 0.75: P(negative)" in page.read_text()

@@ -159,3 +159,47 @@ def test_a_starter_run_keeps_the_own_columns_of_the_corpus(cli, monkeypatch):
     found = json.loads(out)
     assert code == 0 and {"phenomenon", "domain"} <= set(found["own"])
     assert {row["phenomenon"] for row in found["rows"]} == {"irony"} and found["selected"]["n"] == len(found["rows"])
+
+
+def test_slices_are_saved_listed_asked_and_removed(cli, place):
+    assert cli("slices", "three")[1] == "No slice of built-in yet; --save NAME --where CLAUSE keeps one.\n"
+    code, out, _ = cli("slices", "three", "--save", "bad ones", "--where", "truth=bad", "--json")
+    found = json.loads(out)
+    assert code == 0 and found == Run("three", RunStore(place / "runs")).slices()
+    [one] = found["slices"]
+    assert (one["n"], one["wrong"], one["share"], one["where"], one["said"]) == (20, 2, 0.5, ["truth=bad"], "true bad")
+    assert one["rate"] == 0.1 and one["interval"] == pytest.approx([0.0279, 0.3010], abs=1e-4)
+    [of_none] = json.loads(cli("slices", "none", "--json")[1])["slices"]
+    assert of_none["wrong"] == 0 and of_none["name"] == "bad ones"
+    inside = json.loads(cli("errors", "three", "--slice", "bad ones", "--where", "wrong", "--json")[1])
+    assert inside["where"] == ["truth=bad", "wrong"] and [row["truth"] for row in inside["rows"]] == ["bad", "bad"]
+    assert json.loads(cli("errors", "three", "--slice", "bad ones", "--json")[1])["selected"]["n"] == 20
+    assert "20 10.0 % 2.8 to 30.1 true bad" in " ".join(cli("slices", "three")[1].split())
+    assert cli("slices", "three", "--rm", "bad ones")[0] == 0
+    assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--where", "wrong"), "name it with --save NAME"),
+        (("--save", "x", "--where", "truth=none"), "no class 'none'"),
+        (("--save", " "), "is no name for a slice"),
+        (("--rm", "nobody"), "no slice nobody of the data of run 'three'"),
+        (("--save", "x", "--where", "ids:0123456789abcdef"), "are not kept here"),
+    ],
+)
+def test_slices_that_cannot_be_are_refused_and_nothing_is_kept(cli, place, arguments, said):
+    code, _, err = cli("slices", "three", *arguments)
+    assert code == 2 and said in " ".join(err.split())
+    assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
+
+
+def test_a_slice_that_a_run_does_not_have_is_said(cli, place):
+    cli("slices", "three", "--save", "thirds", "--where", "note==1+1")
+    one = Run("none", RunStore(place / "runs")).slices(save="gone", where="text~no. 7")["slices"]
+    assert [each["n"] for each in one] == [0, 40]
+    found = json.loads(cli("slices", "tagged", "--json")[1])["slices"]
+    assert found == []  # other data
+    for name in ("thirds", "gone"):
+        cli("slices", "three", "--rm", name)

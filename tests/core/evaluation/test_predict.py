@@ -7,10 +7,11 @@ import pytest
 import torch
 from torch import nn
 
-from core.evaluation.predict import predict_texts, probabilities
+from core.evaluation.predict import predict_texts, probabilities, scaled
 from core.models.trace import Batch, Intervention, Output
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
+from core.training.scaling import Scaling
 
 TEXTS = ["b a a", "", "a", "b b b b b", "a b"]
 TOKENIZER = fit_tokenizer(["a a b"], TextConfig(min_freq=1))
@@ -78,8 +79,37 @@ def test_a_plain_function_is_a_model():
     np.testing.assert_array_equal(predict_texts(silent, TOKENIZER, TEXTS).probabilities, np.full((5, 2), 0.5))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_scaled_logits_are_between_the_prior_and_the_logits(dtype):
+    logits = torch.tensor([[1.0, -2.0, 0.5], [3.0, 3.0, -1.0]], dtype=dtype)
+    prior, temperature, exact = (0.6, 0.1, 0.3), 1.8, logits.double().numpy()
+    given = Scaling(temperature, prior)
+    naive = np.array(prior) ** (1 - 1 / temperature) * np.exp(exact) ** (1 / temperature)
+    found = probabilities(logits, "single", given)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(found, naive / naive.sum(1, keepdims=True), rtol=1e-5)
+    odds = (np.array(prior) / (1 - np.array(prior))) ** (1 - 1 / temperature) * np.exp(exact) ** (1 / temperature)
+    np.testing.assert_allclose(probabilities(logits, "multi", given), odds / (1 + odds), rtol=1e-5)
+
+
+@pytest.mark.parametrize("task", ["single", "multi"])
+def test_a_temperature_of_one_and_a_run_without_a_prior_keep_every_bit(task):
+    logits = 4 * torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(scaled(logits, task, Scaling(1.0, (0.6, 0.1, 0.3))), logits)
+    assert torch.equal(scaled(logits, task, Scaling(1.7)), logits / 1.7)
+
+
+@pytest.mark.parametrize("task", ["single", "multi"])
+def test_what_says_nothing_but_the_prior_says_it_at_every_temperature(task):
+    prior = torch.tensor([0.5, 0.1, 0.4], dtype=torch.float64)
+    logits = prior.log() if task == "single" else prior.logit()
+    for temperature in (0.3, 2.0, 50.0):
+        found = probabilities(logits[None], task, Scaling(temperature, tuple(prior.tolist())))
+        np.testing.assert_allclose(found[0], prior, atol=1e-12)
+
+
 def test_probabilities_are_of_classes_together_or_of_each_label():
     logits = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
-    assert probabilities(logits, "multi", 4.0)[0, 0].item() == pytest.approx(1 / (1 + math.exp(-0.5)))
+    assert probabilities(logits, "multi", Scaling(4.0))[0, 0].item() == pytest.approx(1 / (1 + math.exp(-0.5)))
     assert probabilities(logits, "single").sum(-1).tolist() == pytest.approx([1, 1])
     assert probabilities(logits, "multi")[0, 0].item() == pytest.approx(1 / (1 + math.exp(-2)))

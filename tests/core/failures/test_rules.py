@@ -91,9 +91,9 @@ def test_a_clause_is_written_as_it_is_read(table, clause):
 @pytest.mark.parametrize(
     ("clause", "said"),
     [
-        ("", "write wrong, right or all, or a name, a sign and a value"),
+        ("", "write wrong, right, all, coded or uncoded, or a name, a sign and a value"),
         ("truth", "Names: truth, said, margin"),
-        ("origin=web", "text, key, tag, source, year"),
+        ("origin=web", "text, key, tag, code, source, year"),
         ("truth=god", "no class 'god'; the classes are bad, good, so so"),
         ("truth<2", "of truth there is truth!=, truth="),
         ("margin=low", "'low' is no number; write margin<0.2, or margin=0.1..0.2"),

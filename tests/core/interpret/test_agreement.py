@@ -31,7 +31,7 @@ def test_it_is_what_each_text_says_for_itself():
 def test_few_texts_are_read_at_once_or_many(monkeypatch):
     own = reader("sentiformer")
     whole = agreement(own, TEXTS)
-    monkeypatch.setattr("core.interpret.agreement.AT_ONCE", 3)
+    monkeypatch.setattr("core.interpret.several.AT_ONCE", 3)
     for one, other in zip(whole, agreement(own, TEXTS), strict=True):
         assert (one.method, one.texts, one.same, one.ranked) == (other.method, other.texts, other.same, other.ranked)
         assert one.rho == pytest.approx(other.rho, abs=1e-5)

@@ -22,6 +22,7 @@ from core.models.presets import PRESETS
 from core.models.shuffled import shuffled
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
+from core.training.scaling import UNSCALED
 
 EXACT = ("deletion", "shapley", "gradient", "integrated")
 
@@ -68,6 +69,7 @@ def test_exact_pushes_are_never_slower_than_a_random_order(three, method):
     assert along.tests["insertion"][0] >= 0.5
 
 
+@pytest.mark.slow
 def test_shuffled_pushes_are_as_fast_as_random_orders():
     own = toy(opinions(0))
     cases = [Case.of(text, 1) for text in sentences(150, 0)]
@@ -133,7 +135,7 @@ def drawn(preset, classes, task):
     model = build(small(config) if config.family == "encoder" else config, **sizes).eval()
     if config.family == "tfidf-logreg":
         model.weight.data = torch.randn(model.weight.shape)
-    about = {"task": task, "temperature": 1.0}
+    about = {"task": task, "scaling": UNSCALED}
 
     def of(model):
         return Reader(
@@ -177,6 +179,7 @@ def test_the_control_has_the_same_numbers_elsewhere_and_the_model_its_own():
     assert torch.equal(shuffled(model, 3).vectors.weight, other.vectors.weight)
 
 
+@pytest.mark.slow
 def test_kappa_of_right_answers_counts_from_chance():
     own = toy(opinions(0))
     said = labelled(own, sentences(60, 1))

@@ -19,6 +19,7 @@ from core.text.config import TextConfig
 from core.text.ids import FIRST
 from core.text.lexicon import Lexicon
 from core.text.tokenizers import fit_tokenizer
+from core.training.scaling import UNSCALED
 
 TEXT = "a good great fine happy film and bad awful sad plot the ending never works but xxlong 7 , not at all"
 
@@ -39,7 +40,7 @@ def reader(preset="vanilla", lexicon=None, text=None, **change):
         tokenizer=tokenizer,
         classes=("bad", "good"),
         task="single",
-        temperature=1.0,
+        scaling=UNSCALED,
     )
 
 

@@ -113,8 +113,9 @@ def test_gradients_are_those_of_the_edited_model_and_add_up(kind):
     np.testing.assert_allclose(pushes(explain(own, TEXT, "gradient", "good")), by_hand, atol=1e-5)
 
 
-def test_a_head_that_is_off_reads_nothing():
-    change = Intervention(heads_off=frozenset({(1, 0)}), lambdas=((1, 1, 0.75),))
+@pytest.mark.parametrize("silent", ["heads_off", "heads_mean"])
+def test_a_head_that_is_off_or_at_its_mean_reads_no_word(silent):
+    change = Intervention(lambdas=((1, 1, 0.75),), **{silent: frozenset({(1, 0)})})
     own = reader("ndt-pm1-n3", change)
     view = own.inspect(TEXT)
     heads = len(view.layers[1].combined)

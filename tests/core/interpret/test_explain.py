@@ -28,14 +28,15 @@ from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
 from core.text.tokenizers import fit_tokenizer
+from core.training.scaling import UNSCALED, Scaling
 
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
 STARTERS = [f"starter-{name}" for name in ("inceptive-16", "ndt-01-n3", "sentiformer", "tweet-v1-p2")]
 TEXT = "Not bad at all, but the ending never works"
 
 
-def reader(model, tokenizer, classes=("bad", "good"), task="single", temperature=1.0):
-    about = {"task": task, "temperature": temperature}
+def reader(model, tokenizer, classes=("bad", "good"), task="single", scaling=UNSCALED):
+    about = {"task": task, "scaling": scaling}
     return Reader(
         predict=lambda texts: predict_texts(model, tokenizer, texts, **about),
         inspect=lambda text: inspect_text(model, tokenizer, classes, text, **about),
@@ -43,21 +44,21 @@ def reader(model, tokenizer, classes=("bad", "good"), task="single", temperature
         tokenizer=tokenizer,
         classes=classes,
         task=task,
-        temperature=temperature,
+        scaling=scaling,
     )
 
 
 WEIGHTS = {"good": 2.0, "bad": -3.0, "film": 0.25, "not": -0.5, "not bad": 4.0}
 
 
-def bag(temperature=1.0, task="single"):
+def bag(scaling=UNSCALED, task="single"):
     """TF-IDF with a weight each for `good`; the idf of all is 1."""
     tokenizer = NGramTokenizer(list(WEIGHTS), TextConfig())
     model = BagOfNgrams(vocabulary=tokenizer.size, classes=2)
     with torch.no_grad():
         model.weight[2:, 1] = torch.tensor(list(WEIGHTS.values()))
         model.bias[1] = 0.5
-    return reader(model.eval(), tokenizer, task=task, temperature=temperature)
+    return reader(model.eval(), tokenizer, task=task, scaling=scaling)
 
 
 def by_hand(*grams):
@@ -65,14 +66,16 @@ def by_hand(*grams):
     return 0.5 + sum(WEIGHTS[gram] for gram in grams) / math.sqrt(max(1, len(grams)))
 
 
-@pytest.mark.parametrize("temperature", [1.0, 2.0])
+@pytest.mark.parametrize("scaling", [UNSCALED, Scaling(2.0), Scaling(2.0, (0.1, 0.9))])
 @pytest.mark.parametrize("task", ["single", "multi"])
-def test_a_word_pushes_by_what_the_log_odds_lose_without_it(temperature, task):
-    found = explain(bag(temperature, task), "A not  BAD film", target="good")
+def test_a_word_pushes_by_what_the_log_odds_lose_without_it(scaling, task):
+    temperature = scaling.temperature
+    found = explain(bag(scaling, task), "A not  BAD film", target="good")
     whole = by_hand("not", "bad", "film", "not bad")
     left = by_hand("not", "bad", "film", "not bad"), by_hand("bad", "film"), by_hand("not", "film")
     last = by_hand("not", "bad", "not bad")
-    assert found.log_odds == pytest.approx(whole / temperature, abs=1e-5)
+    prior = np.log(9) / 2 if scaling.prior else 0  # half of the log-odds of 0.9, the same with and without a word
+    assert found.log_odds == pytest.approx(whole / temperature + prior, abs=1e-5)
     assert [(word.word, word.start, word.end) for word in found.words] == [
         ("A", 0, 1),
         ("not", 2, 5),

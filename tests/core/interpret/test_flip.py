@@ -13,10 +13,11 @@ from small_models import small
 from core.evaluation.predict import predict_texts
 from core.exceptions import InputError
 from core.interpret import flip as flipping
-from core.interpret.flip import ALSO, AT_ONCE, MOST_READINGS, Move, best_first, moved, search
+from core.interpret.flip import ALSO, MOST_READINGS, Move, best_first, moved, search
 from core.interpret.push import log_odds
 from core.interpret.reader import Reader
 from core.interpret.sentence import inspect_text
+from core.interpret.watched import MOST_AT_ONCE as AT_ONCE
 from core.models.build import build
 from core.models.linear import BagOfNgrams
 from core.models.presets import PRESETS
@@ -24,6 +25,7 @@ from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
 from core.text.tokenizers import fit_tokenizer
 from core.text.typed import typed_words
+from core.training.scaling import UNSCALED
 
 WEIGHTS = {"good": 1.5, "great": 1.0, "fine": 0.7, "film": 0.2, "bad": -1.0, "awful": -1.5, "not": -0.4, "not bad": 2.0}
 SIXTY = " ".join(["good", "great", "fine", "film"] * 15)
@@ -44,7 +46,7 @@ def reader(model, tokenizer, classes, task="single", **more):
         tokenizer=tokenizer,
         classes=classes,
         task=task,
-        temperature=1.0,
+        scaling=UNSCALED,
         **more,
     )
     return own, asked

@@ -15,8 +15,9 @@ from core.interpret.gradients import Target, gradient_times_input, integrated_gr
 from core.models.build import build
 from core.models.presets import PRESETS
 from core.models.trace import Output
+from core.training.scaling import UNSCALED, Scaling
 
-FIRST = Target(0, "single", 1.0)
+FIRST = Target(0, "single", UNSCALED)
 
 
 class Toy(nn.Module):
@@ -46,12 +47,14 @@ def parts(model):
 
 
 @pytest.mark.parametrize("temperature", [1.0, 2.5])
-def test_both_are_exact_for_a_linear_model(temperature):
-    model, target = Toy(lambda s: 3 * s + 1), Target(0, "single", temperature)
+@pytest.mark.parametrize("prior", [(), (0.8, 0.2)])
+def test_both_are_exact_for_a_linear_model(temperature, prior):
+    model, target = Toy(lambda s: 3 * s + 1), Target(0, "single", Scaling(temperature, prior))
     np.testing.assert_allclose(gradient_times_input(model, TEXT, target), 3 * parts(model) / temperature, rtol=1e-5)
     found = integrated_gradients(model, TEXT, target)
     np.testing.assert_allclose(found.pushes, 3 * parts(model) / temperature, rtol=1e-5)
-    assert found.at_reference == pytest.approx(1 / temperature) and abs(found.error) < 1e-5
+    doubt = (1 - 1 / temperature) * np.log(4) if prior else 0
+    assert found.at_reference == pytest.approx(1 / temperature + doubt) and abs(found.error) < 1e-5
     assert found.steps == gradients.STEPS
 
 
@@ -65,9 +68,9 @@ def test_they_are_those_of_a_square():
 def test_the_target_is_any_class_against_the_others_or_one_of_several_labels():
     logits = torch.tensor([[1.0, 2.0, 4.0]])
     p = (logits / 2).softmax(-1)[0]
-    assert Target(1, "single", 2.0)(logits).item() == pytest.approx((p[1] / (1 - p[1])).log().item(), abs=1e-6)
+    assert Target(1, "single", Scaling(2.0))(logits).item() == pytest.approx((p[1] / (1 - p[1])).log().item(), abs=1e-6)
     q = (logits / 2).sigmoid()[0]
-    assert Target(1, "multi", 2.0)(logits).item() == pytest.approx((q[1] / (1 - q[1])).log().item(), abs=1e-6)
+    assert Target(1, "multi", Scaling(2.0))(logits).item() == pytest.approx((q[1] / (1 - q[1])).log().item(), abs=1e-6)
 
 
 def test_what_computes_the_same_otherwise_is_explained_the_same():
@@ -103,7 +106,11 @@ def family(name):
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_integrated_gradients_are_those_of_a_plain_loop(name):
-    model, batch, target = family(name), rows(example(), slice(0, 1), 9), Target(1, "single", 1.3)
+    model, batch, target = (
+        family(name),
+        rows(example(), slice(0, 1), 9),
+        Target(1, "single", Scaling(1.3, (0.3, 0.2, 0.5))),
+    )
     found = integrated_gradients(model, batch, target)
     embedded = model.embed(batch).detach()
     total, count = torch.zeros_like(embedded), 800

@@ -23,11 +23,12 @@ from core.runs.load import load_run
 from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
+from core.training.scaling import Scaling
 
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
 TEXT = "Not bad at all, but the ending never works"
 CLASSES = ("bad", "good")
-TEMPERATURE = 1.7
+SCALING = Scaling(1.7, (0.2, 0.8))
 
 
 class Own:
@@ -43,17 +44,17 @@ class Own:
             for each in self.model.parameters():
                 each.add_(0.2 * torch.randn_like(each))
         self.reader = Reader(
-            predict=lambda texts: predict_texts(self.model, self.tokenizer, texts).at(TEMPERATURE, "single"),
+            predict=lambda texts: predict_texts(self.model, self.tokenizer, texts).at(SCALING, "single"),
             inspect=self.inspect,
             model=self.model,
             tokenizer=self.tokenizer,
             classes=CLASSES,
             task="single",
-            temperature=TEMPERATURE,
+            scaling=SCALING,
         )
 
     def inspect(self, text, intervene=None):
-        return inspect_text(self.model, self.tokenizer, CLASSES, text, intervene=intervene, temperature=TEMPERATURE)
+        return inspect_text(self.model, self.tokenizer, CLASSES, text, intervene=intervene, scaling=SCALING)
 
     def curves(self, target="good", **asked):
         return lambda_curves(self.reader, TEXT, self.config.attention, target, **asked)

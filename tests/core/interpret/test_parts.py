@@ -18,6 +18,7 @@ from core.interpret.parts import MOST_TOKENS, parts
 from core.interpret.push import log_odds
 from core.interpret.reader import Reader
 from core.interpret.sentence import CLASS_TOKEN, inspect_text
+from core.interpret.steps import steps
 from core.models.build import build
 from core.models.linear import BagOfNgrams
 from core.models.presets import PRESETS
@@ -27,6 +28,7 @@ from core.runs.store import RunStore
 from core.text.config import TextConfig
 from core.text.token_table import one_text
 from core.text.tokenizers import fit_tokenizer
+from core.training.scaling import UNSCALED
 
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
 TEXT = "Not bad at all, but the ending never works"
@@ -45,7 +47,7 @@ def reader(preset, *, max_length=12, lexicon="", model=None, **change):
         tokenizer=tokenizer,
         classes=CLASSES,
         task="single",
-        temperature=1.0,
+        scaling=UNSCALED,
     )
 
 
@@ -132,6 +134,24 @@ def test_a_push_is_what_the_log_odds_lose_under_the_same_intervention(preset):
             == part.mean
             == pytest.approx(found.log_odds - odds(lexical_off=frozenset({part.layer})), abs=1e-4)
         )
+
+
+def test_a_silenced_factor_is_a_part_that_pushes_as_its_equation_says():
+    own = reader("lexical-hadamard", lexicon="vader")
+    found = by_place(parts(own, TEXT, "good"))
+    own = dataclasses.replace(
+        own, predict=lambda texts, intervene=None: predict_texts(own.model, own.tokenizer, texts, intervene=intervene)
+    )
+
+    def odds(**change):  # of the pass that is computed anew from the weights, in float64
+        stages = steps(dataclasses.replace(own, change=Intervention(**change)), TEXT).stages
+        return float(np.log(stages[-1].made[0, 1] / stages[-1].made[0, 0]))
+
+    for layer in (0, 1):
+        part = found["lexical", layer, None, None, None]
+        assert part.zero == pytest.approx(odds() - odds(lexical_off=frozenset({layer})), abs=1e-5)
+        assert part.mean == pytest.approx(odds() - odds(lexical_mean=frozenset({layer})), abs=1e-5)
+        assert abs(part.zero) > 1e-4 and abs(part.zero - part.mean) > 1e-5
 
 
 def test_of_one_component_nothing_is_said_twice():

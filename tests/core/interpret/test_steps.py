@@ -18,10 +18,11 @@ from core.interpret import steps as making
 from core.interpret.rules import Dot, Hidden, Norm, Softmax, Sum, short
 from core.interpret.steps import steps
 from core.models.presets import PRESETS
-from core.models.trace import Batch
+from core.models.trace import Batch, Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore
 from core.text.token_table import one_text
+from core.training.scaling import Scaling
 
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
@@ -49,7 +50,8 @@ def check(own, text=TEXT, **place):
                 matrix.values, matrix.rule.values(), **CLOSE, err_msg=f"{stage.key} {matrix.name}"
             )
             matrix.filled(0, 0)
-    np.testing.assert_allclose(found.stages[-1].made[0], own.predict([text]).probabilities[0], **CLOSE)
+    said = own.say([text], own.intervene).probabilities[0]
+    np.testing.assert_allclose(found.stages[-1].made[0], said, **CLOSE)
     return found
 
 
@@ -160,20 +162,40 @@ def test_other_parts_follow_their_formulas_too(change):
 
 
 def test_one_logit_temperature_and_several_labels_are_in_the_last_stages():
-    check(reader("vanilla", temperature=1.7))
-    found = check(reader("vanilla", temperature=0.6, task="multi"))
+    check(reader("vanilla", scaling=Scaling(1.7)))
+    found = check(reader("vanilla", scaling=Scaling(0.6), task="multi"))
     assert "sigmoid" in found.stages[-1].formulas[-1]
 
 
+@pytest.mark.parametrize("temperature", [0.6, 1.7])
+@pytest.mark.parametrize(
+    ("task", "doubt"), [("single", r"\ln \pi"), ("multi", r"\ln\tfrac{\pi}{1-\pi}")], ids=["single", "multi"]
+)
+def test_a_temperature_towards_the_prior_shows_the_prior_and_its_formula(task, doubt, temperature):
+    prior = (0.7, 0.2, 0.1)
+    last = check(reader("vanilla", scaling=Scaling(temperature, prior), task=task)).stages[-1]
+    shown = {each.name: each for each in last.matrices}
+    assert list(shown) == ["l", r"\pi", "z", "P"] and shown[r"\pi"].values.tolist() == [list(prior)]
+    assert last.formulas == (
+        rf"z = l/T + (1 - 1/T)\,{doubt}",
+        rf"P = \operatorname{{{'softmax' if task == 'single' else 'sigmoid'}}}(z)",
+    )
+    assert f"moves the logits {'towards' if temperature > 1 else 'away from'} π" in last.reading
+    odds = np.log(prior) - (np.log1p(-np.array(prior)) if task == "multi" else 0)
+    by_hand = shown["l"].values / temperature + (1 - 1 / temperature) * odds
+    np.testing.assert_allclose(shown["z"].values, by_hand)
+
+
+@pytest.mark.parametrize("scaling", [Scaling(1.4), Scaling(1.4, (0.5, 0.3, 0.2))])
 @pytest.mark.parametrize("task", ["single", "multi"])
-def test_tfidf_that_is_mixed_in_is_in_the_last_stage(task):
+def test_tfidf_that_is_mixed_in_is_in_the_last_stage(task, scaling):
     network, yardstick = reader("vanilla", task=task), reader("tfidf-logreg", task=task)
     mix = Mix(yardstick.model, yardstick.tokenizer, 0.7)
 
     def predict(texts):
-        return mix.into(network.predict(texts), texts, task).at(1.4, task)
+        return mix.into(network.predict(texts), texts, task).at(scaling, task)
 
-    own = dataclasses.replace(network, predict=predict, mix_weight=0.7, temperature=1.4)
+    own = dataclasses.replace(network, predict=predict, mix_weight=0.7, scaling=scaling)
     found = check(own)
     assert found.stages[-1].formulas[0] == "m = 0.70\\,n + 0.30\\,k"
 
@@ -265,3 +287,54 @@ def test_every_starter_run_ends_at_what_it_predicts(run):
     np.testing.assert_allclose(found.stages[-1].made[0], loaded.predict([found.text]).probabilities[0], **CLOSE)
     for stage in found.stages:
         assert stage.reading.endswith(".") and not re.search(r"\s\s", stage.reading)
+
+
+EDITED = {
+    "a head off": ("vanilla", Intervention(heads_off=frozenset({(0, 0), (1, 1)}))),
+    "a head at its mean": ("differential", Intervention(heads_mean=frozenset({(0, 1), (1, 0)}))),
+    "components": ("ndt-01-n3", Intervention(components_off=frozenset({(0, 0)}), components_mean=frozenset({(1, 1)}))),
+    "one in one head": ("tweet-v1-p2", Intervention(heads_mean=frozenset({(0, 0)}))),
+    "maps": ("ndt-pm1-n2", Intervention(maps_off=frozenset({(0, 0, 1)}), maps_mean=frozenset({(1, 1, 0)}))),
+    "lambdas": ("ndt-pm1-n3", Intervention(lambdas=((0, 1, 0.9), (1, 2, -0.5)), lambda_scale=0.5)),
+    "gates": ("sentiformer", Intervention(gates=((0, 2, 0.0), (1, 1, 0.25), (1, 3, 1.0)))),
+    "all gates closed": ("sentiformer", Intervention(gates=tuple((0, at, 0.0) for at in range(12)))),
+    "an added term": ("lexical-all-scaled", Intervention(lexical_scale=0.5, lexical_off=frozenset({1}))),
+    "a factor": ("lexical-hadamard", Intervention(lexical_off=frozenset({0}))),
+    "a factor at its mean": ("lexical-hadamard", Intervention(lexical_mean=frozenset({0, 1}))),
+    "pieces": ("vanilla", Intervention(pieces_off=frozenset({(0, 0), (2, 1), (2, 2)}))),
+}
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+@pytest.mark.parametrize("name", EDITED)
+def test_edited_it_follows_its_formulas_and_ends_at_what_the_edited_model_says(name, layer):
+    preset, change = EDITED[name]
+    own = reader(preset, edited=change, **({"ngram_buckets": 64} if name == "pieces" else {}))
+    batch = Batch.of(one_text(own.tokenizer.encode(TEXT)))
+    with evaluating(own.model):
+        output, plain = (own.model(batch, trace=True, intervene=each) for each in (change, None))
+    found = check(own, layer=layer)
+    assert not torch.allclose(output.logits, plain.logits, rtol=1e-6)
+    seen = output.trace.layers[layer - 1]
+    np.testing.assert_allclose(found.stage("feedforward").made, seen.hidden[0], **CLOSE)
+    np.testing.assert_allclose(found.stage("mix").matrices[0].values, seen.combined[0, 0], **CLOSE)
+    last = [each for each in found.stage("heads").matrices if each.name != "y"][-1]
+    np.testing.assert_allclose(last.values, seen.head_outputs[0, 0], **CLOSE)
+
+
+def test_a_stage_says_what_is_edited_in_it():
+    def reading(name, stage, **place):
+        preset, change = EDITED[name]
+        return steps(reader(preset, edited=change), TEXT, **place).stage(stage).reading
+
+    assert reading("a head off", "heads", layer=1).endswith("As edited, head 1 is off.")
+    assert reading("a head at its mean", "heads", layer=2).endswith("As edited, head 1 is at its mean.")
+    assert reading("components", "combine", layer=1).endswith("As edited, A₀ is off.")
+    assert "at its mean, so that it weighs nothing here" in reading("components", "combine", layer=2)
+    assert "What is at its mean gives every token the same." in reading("components", "mix", layer=2)
+    assert "as edited, it is off" in reading("a factor", "terms", layer=1)
+    assert "multiplied by the mean of σ" in reading("a factor at its mean", "terms", layer=1)
+    assert "whose gate is closed is hidden from all" in reading("gates", "mask", layer=1)
+    assert "is 0.25" in reading("gates", "terms", layer=2)
+    with pytest.raises(InputError, match="head 9"):
+        steps(reader("vanilla", edited=Intervention(heads_off=frozenset({(0, 9)}))), TEXT)

@@ -38,11 +38,13 @@ def known():
     return weights, own, control, labelled(own, sentences(SENTENCES, 0))
 
 
+@pytest.mark.slow
 def test_faithful_methods_of_a_model_that_knows_are_evidence(known):
     _, own, control, said = known
     assert verdicts(measure(own, control, said, FAITHFUL)) == dict.fromkeys(FAITHFUL, "evidence")
 
 
+@pytest.mark.slow
 def test_shuffled_pushes_are_neither(known, monkeypatch):
     _, own, control, said = known
     random, real = np.random.default_rng(0), Trials.pushes
@@ -52,12 +54,14 @@ def test_shuffled_pushes_are_neither(known, monkeypatch):
     assert verdicts(measure(own, control, said, TWO)) == dict.fromkeys(TWO, "neither")
 
 
+@pytest.mark.slow
 def test_nothing_that_is_said_of_random_weights_is_evidence(known):
     weights, _, random, said = known
     found = measure(random, toy(mixed_up(weights, 7)), said, TWO)
     assert set(verdicts(found).values()) == {"illustration"}, "faithful to a model that knows nothing"
 
 
+@pytest.mark.slow
 def test_pushes_half_of_which_are_noise_are_an_illustration(known, monkeypatch):
     _, own, control, said = known
     random, real = np.random.default_rng(0), Trials.pushes
@@ -69,6 +73,7 @@ def test_pushes_half_of_which_are_noise_are_an_illustration(known, monkeypatch):
     assert verdicts(measure(own, control, said, ["gradient"])) == {"gradient": "illustration"}
 
 
+@pytest.mark.slow
 def test_a_method_that_does_not_look_at_the_weights_is_neither(known, monkeypatch):
     _, own, control, said = known
 

@@ -278,8 +278,10 @@ def test_the_lexical_term_of_one_layer_may_be_off(batch):
     none = model(batch, intervene=Intervention(lexical_scale=0.0)).logits
     assert torch.equal(model(batch, intervene=every).logits, none)
     assert not torch.allclose(model(batch, intervene=one).logits[:3], none[:3])
-    with pytest.raises(InputError, match="adds none to its scores"):
+    with pytest.raises(InputError, match="on the lexical term: this model has none"):
         make(small(PRESETS["vanilla"].model))(batch, intervene=one)
+    with pytest.raises(InputError, match="on the strength of the lexical term: this model adds none"):
+        make(small(PRESETS["lexical-hadamard"].model))(batch, intervene=Intervention(lexical_scale=0.5))
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,14 @@ def log_gate(attention, b: int, j: int) -> torch.Tensor:
     return logit.sigmoid().log()
 
 
-def score(attention, part: AttentionConfig, reached: bool, at: tuple[int, int, int], q, k) -> torch.Tensor:
-    """Of query i and key j of text b, from their content q and k."""
+def factor(attention, b: int, i: int, j: int, silent: str) -> torch.Tensor:
+    """What the lexicon says of query i and key j of text b; its mean is over the tokens that are read."""
+    there = KEEP[b].nonzero().flatten().tolist() if silent == "mean" else [j]
+    return attention.terms.lexical.strength[0] * sum(POLARITY[b, i] @ POLARITY[b, each] for each in there) / len(there)
+
+
+def score(attention, part: AttentionConfig, reached: bool, at: tuple[int, int, int], q, k, silent="") -> torch.Tensor:
+    """Of query i and key j of text b, from their content q and k; the lexicon's factor may be off or at its mean."""
     b, i, j = at
     root = math.sqrt(len(q))
     if part.qk_norm:
@@ -86,8 +92,8 @@ def score(attention, part: AttentionConfig, reached: bool, at: tuple[int, int, i
     if part.rotary:
         q, k = turned(q, i), turned(k, j)
     content = q @ k * attention.temperature[0] if part.qk_norm else q @ k / root
-    if reached and part.lexical != "none":
-        sigma = attention.terms.lexical.strength[0] * (POLARITY[b, i] @ POLARITY[b, j])
+    if reached and part.lexical != "none" and silent != "off":
+        sigma = factor(attention, b, i, j, silent)
         content = (
             content * sigma if part.lexical == "hadamard" else content + sigma / (root if part.lexical_scaled else 1)
         )
@@ -101,7 +107,7 @@ def support(part: AttentionConfig, b: int) -> torch.Tensor:
     return support_mask(KEEP, places, part.window)[b]
 
 
-def naive(attention, part: AttentionConfig, b: int) -> tuple[torch.Tensor, torch.Tensor]:
+def naive(attention, part: AttentionConfig, b: int, silent: str = "") -> tuple[torch.Tensor, torch.Tensor]:
     """One text: maps (N, H, L, L) and output (L, d), a number at a time."""
     N, H = part.components, part.heads
     q_all, k_all, v_all = attention.query(X[b]), attention.key(X[b]), attention.value(X[b])
@@ -111,7 +117,7 @@ def naive(attention, part: AttentionConfig, b: int) -> tuple[torch.Tensor, torch
         cut = slice((n * H + h) * e, (n * H + h + 1) * e)
         reached = (part.lexical_heads == "all" or h == H - 1) and part.lexical_component in (-1, n)
         keys = seen[i].nonzero().flatten().tolist()
-        scores = [score(attention, part, reached, (b, i, j), q_all[i, cut], k_all[j, cut]) for j in keys]
+        scores = [score(attention, part, reached, (b, i, j), q_all[i, cut], k_all[j, cut], silent) for j in keys]
         if keys:
             maps[n, h, i, keys] = torch.stack(scores).softmax(0)
     c = attention.mixing(X)
@@ -247,6 +253,53 @@ def test_the_lexical_term_can_be_scaled_from_outside_and_off_is_the_plain_model(
     torch.testing.assert_close(shown[:, 0], 2 * POLARITY @ POLARITY.transpose(1, 2))
 
 
+SILENT = {"off": Intervention(lexical_off=frozenset({1})), "mean": Intervention(lexical_mean=frozenset({1}))}
+MULTIPLIED = [name for name, part in PARTS.items() if part.get("lexical") == "hadamard"]
+
+
+@pytest.mark.parametrize("silent", SILENT)
+@pytest.mark.parametrize("name", MULTIPLIED)
+def test_a_silenced_factor_is_left_out_of_the_equation_or_its_mean_stands_there(name, silent):
+    part, attention = PARTS[name], layer(**PARTS[name])
+    with torch.no_grad():
+        fast, (traced, seen) = (run(attention, trace=each, intervene=SILENT[silent]) for each in (False, True))
+        plain = run(attention)[0]
+        for b in range(B):
+            maps, out = naive(attention, AttentionConfig(**part), b, silent)
+            torch.testing.assert_close(seen.maps[b], maps)
+            for found in (fast[0], traced):
+                torch.testing.assert_close(found[b, KEEP[b]], out[KEEP[b]])
+    assert (fast[0] - plain)[KEEP].abs().max() > 1e-5
+    shown = seen.terms["lexical_factor"][0, -1]
+    cells = itertools.product(range(L), repeat=2)
+    expected = [1.0 if silent == "off" else float(factor(attention, 0, i, j, silent)) for i, j in cells]
+    torch.testing.assert_close(shown.flatten(), torch.tensor(expected, dtype=torch.float64))
+
+
+def test_a_factor_that_is_off_and_at_its_mean_is_off_and_each_text_has_its_own():
+    attention = layer(lexical="hadamard")
+    both = Intervention(lexical_off=frozenset({1}), lexical_mean=frozenset({1}))
+    with torch.no_grad():
+        torch.testing.assert_close(run(attention, intervene=both)[0], run(attention, intervene=SILENT["off"])[0])
+        each = (SILENT["off"], SILENT["mean"], Intervention())
+        found = attention(X, Reading(KEEP, POLARITY, False), trace=False, intervene=each)[0]
+        for b, change in enumerate(each):
+            torch.testing.assert_close(found[b], run(attention, intervene=change)[0][b])
+        elsewhere = Intervention(lexical_off=frozenset({0}))
+        torch.testing.assert_close(run(attention, intervene=elsewhere)[0], run(attention)[0])
+
+
+def test_the_mean_of_an_added_term_is_one_number_for_all_keys_which_a_softmax_does_not_see():
+    attention = layer(lexical="add")
+    with torch.no_grad():
+        off, level = (run(attention, trace=True, intervene=SILENT[name])[1] for name in ("off", "mean"))
+    torch.testing.assert_close(off.maps, level.maps)
+    q, k = (each(X[0]) for each in (attention.query, attention.key))
+    mean = (POLARITY[0] @ POLARITY[0].T).mean(1, keepdim=True)
+    by_hand = (q[:, :4] @ k[:, :4].T / math.sqrt(4) + mean).softmax(-1)
+    torch.testing.assert_close(level.maps[0, 0, 0], by_hand)
+
+
 def test_scaled_sigma_is_divided_by_the_root_of_the_head_width_also_under_qk_norm():
     for part in ({}, {"qk_norm": True}):
         terms = run(layer(lexical="add", lexical_scaled=True, **part), trace=True)[1].terms
@@ -259,7 +312,7 @@ def test_the_flaw_of_the_hadamard_baseline_more_similarity_lowers_a_negative_sco
     ).double()
     q, k = torch.tensor([[[[[1.0]] * 2]]]).double(), torch.tensor([[[[[-2.0]] * 2]]]).double()
     polarity = torch.tensor([[[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]], dtype=torch.float64)
-    turned_q, turned_k = term.multiply(q, k, polarity)
+    turned_q, turned_k = term.multiply(q, k, polarity, torch.ones(1, 2, dtype=torch.bool), None)
     alike, unlike = (turned_q @ turned_k.transpose(-1, -2))[0, 0, 0, 0]
     assert alike == pytest.approx(-2 * 0.66) and unlike == pytest.approx(-2 * 0.17)
     assert alike < unlike

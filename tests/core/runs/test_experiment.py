@@ -86,21 +86,31 @@ def test_what_was_written_is_what_the_loaded_run_says(store, tiny):
 
 
 @pytest.mark.slow
-def test_a_temperature_is_in_everything_that_a_run_says(store, tiny, monkeypatch):
-    """Files, metrics, a loaded run: all at the temperature that is best for its own validation logits."""
+@pytest.mark.parametrize(("taught", "weights"), [(0.0, "none"), (0.1, "none"), (0.1, "balanced")])
+def test_a_temperature_is_in_everything_that_a_run_says(store, tiny, monkeypatch, taught, weights):
+    """Files, metrics, a loaded run: all at the temperature that is best for its own validation logits.
+
+    It moves them towards the class prior where that is what was taught of made-up texts.
+    """
     monkeypatch.setattr(temperature, "LEAST", 12)
-    run = store.create(tiny(), "ndt-01-n3").run
+    settings = {"training.nonsense": taught, "training.class_weights": weights}
+    run = store.create(tiny(**settings), "ndt-01-n3").run
     record = execute(store, run)
     loaded, told = load_run(store, run), record.results["temperature"]
     held = load(record.config.data).splits["validation"]
     plain = predict_texts(loaded.model, loaded.tokenizer, held["text"].tolist())
-    best = temperature.best_temperature(plain.logits, held["label"].to_numpy())
+    prior = ()
+    if taught and weights == "none":
+        prior = temperature.class_prior(load(record.config.data).targets("train"), 2)
+    assert tuple(told.get("prior", {}).values()) == record.scaling.prior == prior
+    best = temperature.best_temperature(plain.logits, held["label"].to_numpy(), prior)
     assert record.temperature == told["value"] == pytest.approx(best, rel=1e-4) != 1 and told["rows"] == 12
     for split in ("validation", "test"):
         written = pd.read_parquet(store.path(run) / f"evaluation/{split}/predictions.parquet")
         said = loaded.predict(written["text"].tolist())
         np.testing.assert_allclose(written["probability:positive"], said.probabilities[:, 1], atol=1e-6)
         trained = torch.from_numpy(said.logits).softmax(1).numpy()
+        # The classes are equally frequent, so towards their prior no answer changes.
         assert (said.probabilities.argmax(1) == trained.argmax(1)).all()
         labels = (written["label"] == "positive").to_numpy(int)
         before = evaluate(labels, trained)

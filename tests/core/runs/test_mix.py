@@ -10,7 +10,7 @@ from several import indicator_file
 from core import verbs
 from core.config import compose
 from core.data.load import load
-from core.data.table import VALIDATION
+from core.data.table import TRAIN, VALIDATION
 from core.evaluation.metrics import evaluate
 from core.evaluation.mix import mixed
 from core.evaluation.predict import predict_texts
@@ -25,7 +25,7 @@ from core.runs.record import MIX, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore
 from core.runs.worker import execute
 from core.training import stage
-from core.training.temperature import LEAST, best_temperature
+from core.training.temperature import LEAST, best_temperature, class_prior
 
 TEXT = "word1 word2 word20 unheard"
 MIXED = {
@@ -37,6 +37,7 @@ MIXED = {
     "training.threads": 1,
     "text.min_freq": 1,
     "training.mix": "tfidf",
+    "training.nonsense": 0.05,
     "data.split": "0.3/0.5/0.2",
 }
 
@@ -91,8 +92,9 @@ def test_weight_and_temperature_are_those_that_suit_validation_one_after_the_oth
     assert 0.05 < loaded.mix.weight < 0.95, "a case in which both count"
     assert loaded.mix.weight == pytest.approx(min(losses, key=losses.get), abs=0.005)
     assert loaded.record.mix_weight == loaded.mix.weight
-    expected = best_temperature(mixed(parts, loaded.mix.weight, "single"), labels)
-    assert loaded.record.temperature == pytest.approx(expected, rel=1e-4)
+    prior = class_prior(load(loaded.record.config.data).targets(TRAIN), 2)  # it was taught doubt
+    expected = best_temperature(mixed(parts, loaded.mix.weight, "single"), labels, prior)
+    assert loaded.record.scaling == (pytest.approx(expected, rel=1e-4), prior)
 
 
 def test_the_parts_are_the_network_and_the_second_yardstick(trained, loaded):
@@ -128,7 +130,8 @@ def test_a_sentence_says_what_predictions_say_and_what_that_is_made_of(loaded):
     for name in loaded.record.classes:
         together = mix.weight * mix.network[name] + (1 - mix.weight) * mix.tfidf[name]
         assert mix.mixture[name] == pytest.approx(together, abs=1e-12)
-    cooled = {name: p ** (1 / loaded.record.temperature) for name, p in mix.mixture.items()}
+    share, priors = 1 / loaded.record.temperature, loaded.record.results["temperature"]["prior"]
+    cooled = {name: priors[name] ** (1 - share) * p**share for name, p in mix.mixture.items()}
     assert view.probabilities == pytest.approx({name: p / sum(cooled.values()) for name, p in cooled.items()})
 
 
@@ -151,12 +154,12 @@ def test_randomised_neither_part_knows_anything_and_the_run_keeps_both(trained, 
 def test_taken_out_it_leaves_the_network_at_the_same_temperature(trained, loaded):
     view = loaded.inspect(TEXT, unmixed=True)
     assert (view.mix.weight, view.mix.mixture) == (1.0, pytest.approx(view.mix.network))
-    plain = predict_texts(loaded.model, loaded.tokenizer, [TEXT], temperature=loaded.record.temperature)
+    plain = predict_texts(loaded.model, loaded.tokenizer, [TEXT], scaling=loaded.record.scaling)
     assert list(view.probabilities.values()) == pytest.approx(plain.probabilities[0].tolist(), abs=1e-6)
-    assert verbs.inspect("mixed", TEXT, without=["mix"], store=trained)["mix"]["weight"] == 1
-    assert Run("mixed", trained).sentence(TEXT, without=["mix"]).mix == view.mix
-    with pytest.raises(InputError, match=r"--without mixture: write word=piece, or mix"):
-        verbs.inspect("mixed", TEXT, without=["mixture"], store=trained)
+    assert verbs.inspect("mixed", TEXT, edit="mix.0", store=trained)["mix"]["weight"] == 1
+    assert Run("mixed", trained).sentence(TEXT, edit="mix.0").mix == view.mix
+    with pytest.raises(InputError, match=r"--edit mixture: this run has layers 1 to 2 .* TF-IDF mixed in \(mix.0\)"):
+        verbs.inspect("mixed", TEXT, edit="mixture", store=trained)
 
 
 def test_wherever_it_is_named_it_says_so(trained, loaded):

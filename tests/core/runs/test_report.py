@@ -55,6 +55,23 @@ def test_both_calibration_errors_are_told(loaded):
     assert before["calibration"]["note"].endswith("a temperature takes 100 rows of validation, and there are 12.")
     assert told["as_trained"]["ece"] != pytest.approx(told["calibrated"]["ece"], abs=1e-2)
     assert found["metrics"]["accuracy"] == before["metrics"]["accuracy"] and found["confusion"] == before["confusion"]
+    assert (told["prior"], told["changed"]) == (None, 0)
+
+
+def test_towards_a_prior_answers_that_change_are_counted(loaded):
+    prior = {"negative": 0.05, "positive": 0.95}
+    sure = {**loaded.record.results, "temperature": {"value": 8.0, "rows": 500, "prior": prior}}
+    cold = dataclasses.replace(loaded, record=dataclasses.replace(loaded.record, results=sure))
+    wanted = Wanted(loaded.record.config.data.name)
+    rows = judged(loaded.record, wanted).rows["text"].tolist()
+    before, after = (each.predict(rows).probabilities for each in (loaded, cold))
+    odds = np.log(before[:, 1] / before[:, 0]) / 8 + 7 / 8 * np.log(19)
+    np.testing.assert_allclose(np.log(after[:, 1] / after[:, 0]), odds, atol=1e-4)
+    told = report(cold, judged(cold.record, wanted))["calibration"]
+    count = int(((odds > 0) != (before[:, 1] > 0.5)).sum())
+    assert (told["prior"], told["changed"]) == (prior, count) and count > 5
+    said = "Temperature 8.00 towards the class prior, fitted on 500 validation rows: calibration error "
+    assert told["note"].startswith(said) and told["note"].endswith(f"; {count} answers are another one.")
 
 
 def test_texts_with_half_their_words_unknown_are_counted(loaded, tmp_path):

@@ -100,6 +100,10 @@ def rewritten(change):
     return damage
 
 
+def toward(**prior):
+    return {"temperature": {"value": 1.5, "prior": prior}}
+
+
 DAMAGES = {
     "missing": lambda file: file.unlink(),
     "empty": lambda file: file.write_bytes(b""),
@@ -127,6 +131,8 @@ DAMAGES = {
     "an interval is a number": rewritten(lambda tree: tree.update(results={"intervals": {"test": {"loss": 1}}})),
     "lambda is a number": rewritten(lambda tree: tree.update(results={"lambda": 0.2})),
     "the yardstick is a list": rewritten(lambda tree: tree.update(results={"yardstick": [1]})),
+    "a prior of all": rewritten(lambda tree: tree.update(classes=["a", "b"], results=toward(a=1.0, b=0.5))),
+    "a prior without a class": rewritten(lambda tree: tree.update(classes=["a", "b"], results=toward(a=0.5))),
     "progress is a text": rewritten(lambda tree: tree.update(progress={"step": "far"})),
     "created is a number": rewritten(lambda tree: tree.update(created=5)),
 }

@@ -78,6 +78,7 @@ def driving(store, saved, **options):
         assert not thread.is_alive()
 
 
+@pytest.mark.slow
 def test_all_members_are_trained_in_order_as_runs_of_the_sweep(store):
     saved, told = plan(store, seeds=(0, 1)), []
     found = sweep_drive.drive(store, saved, tell=told.append)

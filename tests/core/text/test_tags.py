@@ -53,6 +53,10 @@ def test_words_get_universal_tags():
     assert named("The film was really great , and 2 of us did not leave !") == [
         "DET", "NOUN", "VERB", "ADV", "ADJ", "PUNCT", "CONJ", "NUM", "ADP", "PRON", "VERB", "ADV", "VERB", "PUNCT",
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_words_of_other_languages_get_the_same_tags():
     assert named("Der Film war nicht gut .", "de") == ["DET", "NOUN", "VERB", "PRT", "ADJ", "PUNCT"]
     assert named("De film was goed .", "nl") == ["DET", "NOUN", "VERB", "ADJ", "PUNCT"]
 

@@ -49,6 +49,7 @@ def rows_without_time(job):
     return [{**row, "seconds": 0} for row in read_history(job.history).rows]
 
 
+@pytest.mark.slow
 def test_a_small_task_is_learned(make):
     job = make(epochs=12)
     outcome = job.run()
@@ -86,6 +87,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_others(make):
     assert not same(weights(first), weights(other))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("updates", [0, 1, 4, 7, 8, 20])
 def test_a_cancelled_training_resumes_to_the_bit(make, updates):
     whole = make("whole")

@@ -5,7 +5,16 @@ import pytest
 from scipy.special import expit, log_expit, log_softmax, softmax
 
 from core.exceptions import DataError
-from core.training.temperature import ABSENT, LARGEST, LEAST, as_trained, best_temperature, validation_temperature
+from core.training.scaling import UNSCALED, Scaling
+from core.training.temperature import (
+    ABSENT,
+    LARGEST,
+    LEAST,
+    as_trained,
+    best_temperature,
+    class_prior,
+    validation_scaling,
+)
 
 GRID = np.exp(np.linspace(-1.5, 1.5, 601))
 """Half a hundredth apart."""
@@ -25,9 +34,12 @@ def several(rows, too_sure, seed=0):
     return too_sure * logits, (random.random((rows, 3)) < expit(logits)).astype(float)
 
 
-def cross_entropy(logits, labels, temperature):
+def cross_entropy(logits, labels, temperature, prior=None):
     """Mean over rows, or over rows and labels, of targets as Platt has them: certainty (n + 1) / (n + C)."""
     n, cooled = len(labels), logits / temperature
+    if prior is not None:
+        odds = prior if labels.ndim == 1 else prior / (1 - prior)
+        cooled = cooled + (1 - 1 / temperature) * np.log(odds)
     if labels.ndim == 2:
         target = (n * labels + 1) / (n + 2)
         return -(target * log_expit(cooled) + (1 - target) * log_expit(-cooled)).mean()
@@ -35,15 +47,56 @@ def cross_entropy(logits, labels, temperature):
     return -(target * log_softmax(cooled, 1)).sum(1).mean()
 
 
-@pytest.mark.parametrize("too_sure", [0.4, 1.0, 3.0])
-@pytest.mark.parametrize("kind", ["two classes", "five classes", "several labels"])
-def test_it_is_the_best_of_a_fine_grid_and_undoes_what_was_too_sure(kind, too_sure):
+KINDS = ["two classes", "five classes", "several labels"]
+
+
+def a_kind(kind, too_sure):
     made = {"two classes": lambda: said(900, 2, too_sure=too_sure), "several labels": lambda: several(600, too_sure)}
-    logits, labels = made.get(kind, lambda: said(900, 5, too_sure=too_sure))()
+    return made.get(kind, lambda: said(900, 5, too_sure=too_sure))()
+
+
+@pytest.mark.parametrize("too_sure", [0.4, 1.0, 3.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_is_the_best_of_a_fine_grid_and_undoes_what_was_too_sure(kind, too_sure):
+    logits, labels = a_kind(kind, too_sure)
     found = best_temperature(logits, labels)
     best = GRID[np.argmin([cross_entropy(logits, labels, each) for each in GRID])]
     assert found == pytest.approx(best, rel=5e-3)
     assert found == pytest.approx(too_sure, rel=0.15)
+
+
+@pytest.mark.parametrize("too_sure", [0.4, 1.0, 3.0])
+@pytest.mark.parametrize("kind", KINDS)
+def test_towards_a_prior_it_is_the_best_of_a_grid_and_undoes_what_was_too_sure_beside_it(kind, too_sure):
+    """The evidence of a text, its logits less those of the prior, is `too_sure` times as large as it should be."""
+    random, several_labels = np.random.default_rng(3), kind == "several labels"
+    classes = {"two classes": 2, "five classes": 5}.get(kind, 3)
+    prior = np.array([0.9, 0.3, 0.05]) if several_labels else np.arange(1, classes + 1) ** 2 / 5.0
+    prior = prior if several_labels else prior / prior.sum()
+    odds = np.log(prior / (1 - prior) if several_labels else prior)
+    evidence, draws = 1.5 * random.standard_normal((2000, classes)), random.random((2000, classes))
+    if several_labels:
+        labels = (draws < expit(odds + evidence)).astype(float)
+    else:
+        labels = (softmax(odds + evidence, 1).cumsum(1) < draws[:, :1]).sum(1).clip(max=classes - 1)
+    logits = odds + too_sure * evidence
+    found = best_temperature(logits, labels, prior)
+    best = GRID[np.argmin([cross_entropy(logits, labels, each, prior) for each in GRID])]
+    assert found == pytest.approx(best, rel=5e-3)
+    assert found == pytest.approx(too_sure, rel=0.15)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_prior_in_which_all_are_alike_is_none(kind):
+    logits, labels = a_kind(kind, 2.0)
+    alike = np.full(logits.shape[1], 0.5 if labels.ndim == 2 else 1 / logits.shape[1])
+    assert best_temperature(logits, labels, alike) == pytest.approx(best_temperature(logits, labels), rel=1e-4)
+
+
+def test_the_class_prior_counts_each_class_once_more_so_that_none_is_nothing_or_all():
+    assert class_prior(np.array([0, 2, 2, 2, 2]), 4) == pytest.approx((2 / 9, 1 / 9, 5 / 9, 1 / 9))
+    assert class_prior(np.array([[1, 0, 0], [1, 0, 1]]), 3) == pytest.approx((3 / 4, 1 / 4, 2 / 4))
+    assert class_prior(np.zeros(0, int), 2) == (0.5, 0.5)
 
 
 def test_where_every_answer_is_right_it_stays_above_nothing():
@@ -60,7 +113,7 @@ def test_of_guesses_it_is_as_large_as_it_may_be():
     assert best_temperature(logits, wrong) == pytest.approx(LARGEST, rel=1e-3)
 
 
-def test_it_changes_no_answer():
+def test_without_a_prior_it_changes_no_answer():
     random = np.random.default_rng(1)
     logits = 5 * random.standard_normal((500, 4))
     for temperature in (0.05, 0.7, 13.0):
@@ -75,14 +128,19 @@ def test_a_class_without_training_rows_has_no_part_in_it():
     assert best_temperature(more, rows) == pytest.approx(best_temperature(logits[30:], labels[30:]), rel=1e-6)
     with pytest.raises(DataError, match="no class of the training split"):
         best_temperature(more, np.full(600, 3))
-    assert validation_temperature(more, np.full(600, 3)) == 1
+    assert validation_scaling(more, np.full(600, 3)) == UNSCALED
+    prior = class_prior(rows[rows < 3], 4)
+    ours = np.array(prior[:3])
+    assert best_temperature(more, rows, prior) == pytest.approx(
+        best_temperature(logits[30:], labels[30:], ours), rel=1e-6
+    )
 
 
 def test_too_few_rows_leave_it_at_one():
     logits, labels = said(LEAST, 2, too_sure=3.0)
-    assert validation_temperature(logits[1:], labels[1:]) == 1
-    assert validation_temperature(logits, labels) == best_temperature(logits, labels) > 1.5
-    assert validation_temperature(np.zeros((0, 2)), np.zeros(0, int)) == 1
+    assert validation_scaling(logits[1:], labels[1:], (0.3, 0.7)) == Scaling(1.0, (0.3, 0.7))
+    assert validation_scaling(logits, labels).temperature == best_temperature(logits, labels) > 1.5
+    assert validation_scaling(np.zeros((0, 2)), np.zeros(0, int)) == UNSCALED
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 4.0])
@@ -90,4 +148,10 @@ def test_probabilities_as_trained_come_back_from_calibrated_ones_as_a_file_holds
     logits = np.random.default_rng(2).standard_normal((300, 3)) * 3
     for task, of, apart in (("single", lambda x: softmax(x, 1), 1e-6), ("multi", expit, 6e-3)):
         kept = of(logits / temperature).astype(np.float32)
-        np.testing.assert_allclose(as_trained(kept, temperature, task), of(logits), atol=apart)
+        np.testing.assert_allclose(as_trained(kept, Scaling(temperature), task), of(logits), atol=apart)
+        prior = np.array([0.2, 0.3, 0.5])
+        odds = np.log(prior / (1 - prior) if task == "multi" else prior)
+        kept = of(logits / temperature + (1 - 1 / temperature) * odds).astype(np.float32)
+        found = as_trained(kept, Scaling(temperature, tuple(prior)), task)
+        # A file's float32 near 1 hides as much as the temperature is below 1 and the prior above a half.
+        np.testing.assert_allclose(found, of(logits), atol=max(apart, 2e-2 if task == "multi" else 0))

@@ -10,6 +10,7 @@ import pytest
 from scipy.special import softmax
 
 from core.evaluation.metrics import evaluate
+from core.training.scaling import Scaling
 from dashboard.figures.calibration import CALIBRATION, PROBABILITIES, Bin, draw_calibration, reliability
 from dashboard.figures.confusion import outcomes
 from dashboard.figures.decisions import Report, decide
@@ -51,12 +52,13 @@ def test_a_bin_of_few_is_pale():
     assert contrast(strong, LIGHT.paper) > contrast(pale, LIGHT.paper)
 
 
-def source(temperature, task="single", **choices):
+def source(temperature, task="single", prior=(), **choices):
     random = np.random.default_rng(0)
     labels, logits = random.integers(0, 2, 200), 3 * random.standard_normal((200, 2))
-    report = Report(TWO, pd.DataFrame(), labels, softmax(logits / temperature, 1))
+    centre = (1 - 1 / temperature) * np.log(prior) if prior else 0
+    report = Report(TWO, pd.DataFrame(), labels, softmax(logits / temperature + centre, 1))
     reader = SimpleNamespace(evaluated_splits=lambda run: ["test"], report=lambda record, split: report)
-    record = SimpleNamespace(run="one", task=task, temperature=temperature)
+    record = SimpleNamespace(run="one", task=task, scaling=Scaling(temperature, prior), temperature=temperature)
     return Source(record, reader, choices=choices), labels, softmax(logits, 1)
 
 
@@ -70,6 +72,20 @@ def test_a_run_with_a_temperature_is_shown_with_it_and_as_trained():
     there = CALIBRATION.shape(source(5.0, probabilities="as trained")[0])
     np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
     assert there.bins != shown.bins
+
+
+def test_towards_a_prior_both_are_shown_and_the_answers_that_change_are_counted():
+    here, labels, trained = source(3.0, prior=(0.9, 0.1))
+    shown = CALIBRATION.shape(here)
+    now, before = (evaluate(labels, each)["ece"] for each in (here.report.probabilities, trained))
+    few = int((here.report.probabilities.argmax(1) != trained.argmax(1)).sum())
+    errors = f"calibration error {now:.3f}, as trained {before:.3f}"
+    assert few > 10
+    assert shown.temperature == f"temperature 3.00 towards the class prior: {errors}; {few} answers are another one"
+    assert "below 1 away from it" in CALIBRATION.say(CALIBRATION.how, shown)
+    assert "which changes no answer" in CALIBRATION.say(CALIBRATION.how, CALIBRATION.shape(source(3.0)[0]))
+    there = CALIBRATION.shape(source(3.0, prior=(0.9, 0.1), probabilities="as trained")[0])
+    np.testing.assert_allclose(there.decision.probabilities, trained, atol=1e-9)
 
 
 def test_a_run_without_one_offers_no_switch_and_says_nothing_of_it():

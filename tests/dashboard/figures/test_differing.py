@@ -9,10 +9,10 @@ import pytest
 
 from core import verbs
 from core.exceptions import InputError, NotAvailable
+from core.interpret.edits import Edits
 from core.numbers import signed
 from core.runs.store import RunStore
 from dashboard.figures.differing import answers_differ, differ, differing_table, paired
-from dashboard.figures.edits import Edits
 from dashboard.figures.files import Files
 from dashboard.figures.source import Source
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from core.interpret.edits import Edits
 from core.interpret.lambdas import LambdaCurve, LambdaCurves
-from dashboard.figures.edits import Edits
 from dashboard.figures.lambda_bench import LAMBDA_BENCH, LambdaBench, curve_table
 from dashboard.figures.theme import Look
 

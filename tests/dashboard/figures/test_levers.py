@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from core.interpret.editable import Editable
+from core.interpret.edits import Edits
 from core.interpret.lambdas import LambdaCurve, LambdaCurves
 from core.interpret.learned import Learned
 from core.interpret.parts import Part, Parts
-from dashboard.figures.edits import Editable, Edits
-from dashboard.figures.levers import Levers, _draw, part_table
+from dashboard.figures.levers import LEVERS, _draw, part_table
+from dashboard.figures.silencing import Levers
 from dashboard.figures.theme import LIGHT, Look
 
 
-def shown(parts, can: Editable, *, edits=None, own=(), mixing="additive", tokens=(), curves=None, gates=()) -> Levers:
-    attention = SimpleNamespace(mixing=mixing)
+def shown(
+    parts,
+    can: Editable,
+    *,
+    edits=None,
+    own=(),
+    mixing="additive",
+    tokens=(),
+    curves=None,
+    gates=(),
+    before=None,
+    mean=False,
+) -> Levers:
+    attention = SimpleNamespace(subtracts=mixing == "differential")
     config = SimpleNamespace(model=SimpleNamespace(attention=attention))
     record = SimpleNamespace(classes=("negative", "positive"), task="single", ordered=False, config=config)
     layers = tuple(SimpleNamespace(gates=np.array(each)) for each in gates)
     view = SimpleNamespace(probabilities={"negative": 0.25, "positive": 0.75}, label="positive", layers=layers)
     found = Parts("a b", "positive", {}, 0.0, tokens, tuple(parts), "")
-    return Levers(record, view, view, found, curves, can, Learned(own, False), edits or Edits(), 0)
+    trained = before and replace(found, parts=tuple(before))
+    return Levers(record, view, view, found, trained, curves, can, Learned(own, False), edits or Edits(), 0, mean)
 
 
 PLAIN = [Part("layer", 0, zero=2.0), Part("head", 0, head=0, zero=-1.0), Part("head", 0, head=1, zero=0.004)]
@@ -37,7 +53,7 @@ def test_of_one_component_layers_stand_below_each_other_and_heads_beside_each_ot
     (grid,) = _draw(shown(PLAIN, Editable(1, 2, 1, 0, 1), edits=Edits(heads_off=((0, 1),))), Look()).data["grids"]
     assert grid["columns"] == ["1", "2", "all"] and [row["label"] for row in grid["rows"]] == ["layer 1"]
     first, second, every = grid["rows"][0]["cells"]
-    assert [cell["push"] for cell in (first, second, every)] == ["−1.00", "0.00", "+2.00"]
+    assert [cell["push"] for cell in (first, second, every)] == ["−1.00", "off", "+2.00"]
     assert (first["colour"], second["colour"], every["colour"]) == (
         LIGHT.minus_scale[2],
         LIGHT.paper,
@@ -65,7 +81,7 @@ def test_of_several_components_each_head_has_its_maps_and_each_lambda_its_slider
 
 def test_a_gate_is_closed_by_its_cell_and_a_lexicon_has_a_slider():
     parts = [*PLAIN, Part("gate", 0, token=1, zero=0.3, mean=-0.2), Part("lexical", 0, zero=0.1)]
-    can = Editable(1, 2, 1, 0, 1, gated=2, lexical=True)
+    can = Editable(1, 2, 1, 0, 1, gated=2, lexical="add")
     tokens, edits = ("[CLS]", "<b>outstanding"), Edits(gates=((0, 1, 0.0),), lexical=0.5)
     closed = shown(parts, can, edits=edits, tokens=tokens, gates=[[1.0, 0.625]])
     data = _draw(closed, Look()).data
@@ -76,10 +92,66 @@ def test_a_gate_is_closed_by_its_cell_and_a_lexicon_has_a_slider():
     assert (gate["part"], gate["low"], gate["high"], gate["moved"]) == ("g1.2", 0.0, 1.0, True)
     assert gate["learned"] == gate["value"] == 0.62 and "<b>outstanding in layer 1" in gate["about"]
     assert cell["parts"] == {"g1.2": "g1.2:0"} and cell["off"]
-    assert cell["about"].endswith("push +0.300 towards positive, against its mean −0.200")
-    assert "Push of the lexicon’s term: layer 1 +0.10" in data["full"]
+    assert cell["push"] == "off" and cell["about"] == "silence the gate of <b>outstanding in layer 1, off now"
+    grid = data["grids"][0]
+    assert grid["columns"] == ["1", "2", "all", "lexicon"]
+    lexicon = grid["rows"][0]["cells"][3]
+    assert (lexicon["parts"], lexicon["push"], lexicon["off"]) == ({"s1": "s1"}, "+0.10", False)
     (strength,) = data["alone"]
     assert (strength["part"], strength["value"], strength["learned"], strength["moved"]) == ("s", 0.5, 1.0, True)
+
+
+def test_pushes_are_of_the_model_as_edited_and_say_what_they_were():
+    trained = [Part("layer", 0, zero=2.0, mean=0.5), Part("head", 0, head=0, zero=-1.0, mean=0.25)]
+    edited = [Part("layer", 0, zero=1.5, mean=0.75), Part("head", 0, head=0, zero=0.0, mean=-0.5)]
+    can, edits = Editable(1, 1, 1, 0, 1), Edits(gates=((0, 0, 0.5),))
+    for mean, pushes, was in ((False, ["0.00", "+1.50"], "as trained −1.000"), (True, ["−0.50", "+0.75"], "+0.250")):
+        shape = shown(edited, can, edits=edits, before=trained, mean=mean)
+        data = _draw(shape, Look()).data
+        head, every = data["grids"][0]["rows"][0]["cells"]
+        assert [head["push"], every["push"]] == pushes and was in head["about"]
+        assert data["note"] == "as edited"
+        assert LEVERS.say(LEVERS.note, shape).endswith("as edited") and "as edited" in LEVERS.say(LEVERS.reading, shape)
+    row = part_table(shape).iloc[1]
+    assert (row["push"], row["push_against_mean"]) == (0.0, -0.5)
+    assert (row["as_trained"], row["as_trained_against_mean"]) == (-1.0, 0.25)
+
+
+def test_a_switch_says_how_a_part_falls_silent_and_a_lever_says_it_in_the_link():
+    parts = [replace(part, mean=0.25 - part.zero) for part in TWO]
+    can, edits = Editable(1, 2, 2, -1.0, 1.0), Edits(heads_mean=((0, 0),), maps_off=((0, 1, 0),))
+    data = _draw(shown(parts, can, edits=edits, own=((0.2,),), mean=True), Look()).data
+    assert data["silent"]["now"] == "mean" and [way for way, _ in data["silent"]["ways"]] == ["zero", "mean"]
+    _, first, second, every = data["grids"][0]["rows"]
+    assert [cell["parts"] for cell in first["cells"]][::2] == [{"m1.1.0": "m1.1.0:mean"}, {"h1.1": "h1.1:mean"}]
+    assert [cell["push"] for cell in first["cells"]] == ["+0.25", "+0.15", "mean"]
+    assert [cell["push"] for cell in second["cells"]] == ["off", "−0.85", "+0.25"]
+    assert every["cells"][2]["parts"] == {"h1.1": "h1.1:mean", "h1.2": "h1.2:mean"} and not every["cells"][2]["off"]
+    assert second["cells"][1]["about"] == (
+        "put −λ₁A₁ of head 2 of layer 1 at its mean, push −0.850 towards positive, against nothing +1.100"
+    ).replace("−λ₁A₁", "λ₁A₁")
+    assert "says at every word the mean of what it says" in data["full"]
+
+
+def test_a_gate_goes_to_the_mean_of_its_layer_and_a_lexicon_of_several_maps_has_its_row():
+    gate = Part("gate", 0, token=1, zero=0.3, mean=-0.2)
+    lexical = Part("lexical", 0, zero=0.5, mean=0.125)
+    can = Editable(1, 2, 2, 0.0, 1.0, gated=3, lexical="hadamard")
+    tokens, own = ("[CLS]", "fine", "film"), ((0.25,),)
+    data = _draw(
+        shown([*TWO, gate, lexical], can, tokens=tokens, gates=[[1, 0.5, 0.25]], own=own, mean=True), Look()
+    ).data
+    (cell,) = data["grids"][1]["rows"][0]["cells"]
+    assert cell["parts"] == {"g1.2": "g1.2:0.375"} and cell["push"] == "−0.20"
+    row = data["grids"][0]["rows"][-1]
+    assert (row["label"], row["span"], row["cells"][0]["parts"]) == ("lexicon", 3, {"s1": "s1:mean"})
+    assert row["cells"][0]["push"] == "+0.12" and data["alone"] == []
+    edits = Edits(gates=((0, 1, 0.375),), lexical_off=(0,))
+    data = _draw(
+        shown([*TWO, gate, lexical], can, tokens=tokens, gates=[[1, 0.5, 0.25]], own=own, edits=edits), Look()
+    ).data
+    assert data["grids"][1]["rows"][0]["cells"][0]["off"] is False, "half open is not closed"
+    assert data["grids"][0]["rows"][-1]["cells"][0]["push"] == "off"
 
 
 def along(layer, component, **named):

@@ -9,6 +9,7 @@ from stepping import TEXT, reader
 
 from core.interpret.steps import steps
 from core.models.presets import PRESETS
+from core.training.scaling import Scaling
 from dashboard.figures.mathml import mathml
 
 
@@ -57,13 +58,19 @@ def test_every_formula_of_the_stages_is_known(preset):
     check(preset)
 
 
+@pytest.mark.parametrize("task", ["single", "multi"])
+@pytest.mark.parametrize("prior", [(), (0.7, 0.2, 0.1)])
+def test_every_formula_of_a_temperature_is_known(task, prior):
+    check("vanilla", task=task, scaling=Scaling(1.7, prior))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 def test_every_formula_of_every_preset_is_known(preset):
     check(preset)
 
 
-def check(preset):
-    for stage in steps(reader(preset), TEXT).stages:
+def check(preset, **given):
+    for stage in steps(reader(preset, **given), TEXT).stages:
         for formula in (*stage.formulas, *(matrix.name for matrix in stage.matrices)):
             ElementTree.fromstring(mathml(formula))

@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from core.interpret.edits import Edits
 from core.interpret.sentence import CLASS_TOKEN as CORE_CLASS_TOKEN
 from core.interpret.sentence import LayerView, SentenceView, padding_name
 from dashboard.figures.attention import scaled
-from dashboard.figures.edits import Edits
 from dashboard.figures.heads import HEAD_VIEW, Lines, of_layer
 from dashboard.figures.sentence import (
     CLASS_TOKEN,

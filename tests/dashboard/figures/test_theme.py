@@ -60,6 +60,13 @@ def test_text_has_enough_contrast(name, tokens):
         assert contrast(readable(tokens, colour), colour) >= 4.5
 
 
+@pytest.mark.parametrize("tokens", [LIGHT, DARK])
+def test_text_on_every_grey_has_enough_contrast(tokens):
+    greys = [tokens.right, tokens.muted, *(f"#{level:02X}{level:02X}{level:02X}" for level in range(256))]
+    assert min(contrast(readable(tokens, grey), grey) for grey in greys) >= 4.5
+    assert readable(tokens, tokens.paper) == tokens.ink and readable(tokens, tokens.ink) == tokens.paper
+
+
 def test_contrast_of_black_and_white_is_21():
     assert contrast("#000000", "#FFFFFF") == pytest.approx(21)
 

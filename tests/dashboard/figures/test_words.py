@@ -12,7 +12,7 @@ from core.interpret.explain import Explanation, Word
 from dashboard.figures import words
 from dashboard.figures.pushed import Pushed
 from dashboard.figures.theme import DARK, LIGHT, Look, blend
-from dashboard.figures.words import SHOWN, Words, cause, positive, push_table, sides
+from dashboard.figures.words import BRIEFLY, SHOWN, Words, cause, positive, push_table, sides
 
 
 def record(classes=("negative", "positive"), *, task="single", ordered=False, family="encoder"):
@@ -114,6 +114,8 @@ def test_of_a_long_text_those_that_push_most_are_shown_in_their_order():
     words_kept = [item["word"] for item in kept]
     assert len(kept) == SHOWN and words_kept == [word for word in pushes if word in words_kept]
     assert sum(item["folded"] for item in items if "folded" in item) == 140 - SHOWN
+    fewer = words._draw(shown(pushes), Look(projector=True)).data["items"]
+    assert sum("word" in item for item in fewer) == BRIEFLY  # the picture below has to stay on the screen
 
 
 def test_the_table_has_every_word_with_its_place_in_the_text_as_typed():

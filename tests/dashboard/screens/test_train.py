@@ -10,6 +10,7 @@ from pages import words
 
 from core import verbs
 from core.config import parse_settings
+from core.failures.counter_examples import keep_example
 from core.models.presets import PRESETS
 from core.runs.store import RunStore
 from dashboard import access, state
@@ -147,7 +148,7 @@ def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs
     app = choose(app, training__lr="0.002")
     shown = words(app)
     assert "The recipe sets text.min_freq = 2, model.ngram_buckets = 20000, model.dropout = 0.3" in shown
-    assert "training.word_dropout = 0.05, training.nonsense = 0.02, training.batch_size = 128." in shown
+    assert "training.word_dropout = 0.05, training.nonsense = 0.1, training.batch_size = 128." in shown
     assert "Your own value stands: training.lr." in shown
     assert app.text_input(key=f"{state.SETTING}model.ngram_buckets").placeholder == "20000"
     assert "--recipe=strong" in command(app) and "--set=training.lr=0.002" in command(app)
@@ -159,3 +160,12 @@ def test_the_recipe_says_what_it_sets_and_goes_into_command_and_run(opened, runs
 def test_what_a_preset_does_not_take_of_the_recipe_is_said(opened):
     app = opened(model="tweet-v1-p1", recipe="true")
     assert "Without model.ngram_buckets: " in words(app) and "byte pairs are pieces of words already" in words(app)
+
+
+def test_counter_examples_are_taken_along_as_the_list_is_now(opened, runs):
+    app = choose(opened(model="vanilla"), data__examples="counter-examples")
+    assert "no counter-examples are kept yet" in words(app)
+    keep_example(runs, "not bad", "positive")
+    app.run()
+    [file] = (runs / ".counter-examples").glob("*.json")
+    assert not app.exception and f"--set=data.examples={file}" in command(app)

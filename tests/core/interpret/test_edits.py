@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from core.exceptions import InputError
+from core.interpret.editable import LONGEST, NOTHING, Editable, editable
+from core.interpret.edits import UNCHANGED, Edits
 from core.interpret.learned import Learned, learned
 from core.models.config import AttentionConfig, ModelConfig
 from core.models.presets import PRESETS
-from dashboard.figures.edits import LONGEST, UNCHANGED, Editable, Edits, editable
+from core.models.trace import Intervention
 
 PARTS = Editable(layers=2, heads=2, components=3, low=0.0, high=1.0)
 SOME = Edits(lambdas=((1, 1, 0.5),), heads_off=((0, 1),), components_off=((1, 0), (1, 2)))
@@ -59,6 +63,95 @@ def test_a_gate_may_stand_anywhere_between_closed_and_open():
     assert edits.words() == "gate of token 3 in layer 2 = 0.35"
     assert parts.moved("g2.3:0.35", {"g2.3": "g2.3:0"}) == UNCHANGED.with_gate(1, 2, 0)
     assert parts.read("g2.3:1.01,g2.4:0.5,g3.1:0.5") == (UNCHANGED, 3)
+
+
+def test_a_part_says_its_mean_in_place_of_nothing_and_never_both():
+    line = "h1.1:mean,h2.2:mean,c1.2:mean,m2.1.0:mean"
+    edits = PARTS.asked(line)
+    assert edits == Edits(heads_mean=((0, 0), (1, 1)), components_mean=((0, 2),), maps_mean=((1, 0, 0),))
+    assert edits.encode() == line
+    assert edits.words() == (
+        "head 1 of layer 1 at its mean, head 2 of layer 2 at its mean, A₂ of layer 1 at its mean, "
+        "A₀ of head 1 of layer 2 at its mean"
+    )
+    assert PARTS.asked("h1.1,h1.1:mean,c1.0:mean,c1.0") == Edits(heads_mean=((0, 0),), components_off=((0, 0),))
+    assert PARTS.moved(line, {"h1.1": "h1.1", "c1.2": None}).encode() == "h1.1,h2.2:mean,m2.1.0:mean"
+    assert PARTS.read("h1.1:0,h1.1:mean:mean,l1c1:mean") == (UNCHANGED, 3)
+
+
+RICH = dataclasses.replace(
+    PARTS, low=-1.0, tokens=("a", "b"), pieces=(("<a", "a>"), ("<b", "b>")), mixed=True, gated=2, lexical="add"
+)
+CHANGES = {
+    "l1c1:-0.25,l2c2:1": {"lambdas": ((0, 1, -0.25), (1, 2, 1.0))},
+    "l:0.5": {"lambda_scale": 0.5},
+    "h1.2,h2.1:mean": {"heads_off": frozenset({(0, 1)}), "heads_mean": frozenset({(1, 0)})},
+    "c2.1,c1.0:mean": {"components_off": frozenset({(1, 1)}), "components_mean": frozenset({(0, 0)})},
+    "m1.2.0,m2.1.2:mean": {"maps_off": frozenset({(0, 1, 0)}), "maps_mean": frozenset({(1, 0, 2)})},
+    "g1.2:0,g2.1:0.5": {"gates": ((0, 1, 0.0), (1, 0, 0.5))},
+    "s:2.5": {"lexical_scale": 2.5},
+    "s2,s1:mean": {"lexical_off": frozenset({1}), "lexical_mean": frozenset({0})},
+    "n1.2,n2.1": {"pieces_off": frozenset({(0, 1), (1, 0)})},
+}
+
+
+@pytest.mark.parametrize("line", CHANGES)
+def test_a_line_becomes_an_intervention_and_the_same_line_again(line):
+    edits = RICH.asked(line)
+    assert edits.intervention() == Intervention(**CHANGES[line])
+    assert edits.encode() == line and RICH.read(line) == (edits, 0)
+
+
+def test_all_of_it_at_once_comes_back_in_whatever_order_it_is_written():
+    line = ",".join([*CHANGES, "mix.0"])
+    edits = RICH.asked(" , ".join(reversed(line.split(","))))
+    assert edits.encode() == line and edits.unmixed
+    whole = {name: value for change in CHANGES.values() for name, value in change.items()}
+    assert edits.intervention() == Intervention(**whole)
+    assert RICH.asked("mix.0").intervention() is UNCHANGED.intervention() is None
+
+
+@pytest.mark.parametrize(
+    ("part", "why"),
+    [
+        ("h3.1", "layers 1 to 2 with heads 1 to 2 (h1.1), components 0 to 2 (c1.0, m1.1.0)"),
+        ("l1c1:2", "λ from −1.0 to 1.0 (l1c1:1, all: l:0.5)"),
+        ("g1.3:0", "gates of tokens 1 to 2 from 0 to 1 (g1.1:0)"),
+        ("s:4", "a lexical term (s:0 to s:3, of a layer: s1)"),
+        ("n1.3", "pieces of words (n1.1, or word=piece)"),
+        ("mix", "TF-IDF mixed in (mix.0)"),
+    ],
+)
+def test_what_cannot_be_done_is_answered_with_what_can(part, why):
+    with pytest.raises(InputError, match=re.escape(f"--edit {part}: this run has ")) as error:
+        RICH.asked(f"h1.1,{part}")
+    assert why in str(error.value)
+    with pytest.raises(InputError, match=f"--edit {part}: this run has nothing that can be changed"):
+        NOTHING.asked(part)
+    with pytest.raises(InputError, match="4000 characters at most"):
+        RICH.asked("h1.1," * 1000)
+
+
+def test_a_lexicon_that_multiplies_has_no_strength_and_is_off_or_at_its_mean_by_layer():
+    can = dataclasses.replace(PARTS, lexical="hadamard")
+    assert can.asked("s1,s2:mean").words() == "lexical term of layer 1 off, lexical term of layer 2 at its mean"
+    assert can.asked("s1:mean,s1") == Edits(lexical_off=(0,))
+    assert can.read("s:0.5,s3,s0,s1:0") == (UNCHANGED, 4) and PARTS.read("s1,s1:mean") == (UNCHANGED, 2)
+    with pytest.raises(InputError, match=re.escape("a lexical term in each layer (s1, s1:mean)")):
+        can.asked("s:0.5")
+
+
+def test_pieces_are_named_wherever_their_word_stands():
+    twice = dataclasses.replace(RICH, tokens=("a", "b", "a"), pieces=(("<a", "a>"), ("b",), ("<a", "a>")))
+    assert twice.asked("a=a>").encode() == "n1.2,n3.2"
+    assert twice.asked("n1.1, a = a> ,a=<a") == twice.asked("n1.1,n1.2,n3.1,n3.2")
+    assert twice.read("c=<c,a=b") == (UNCHANGED, 2)
+    with pytest.raises(InputError, match="--edit c=<c: no word 'c' in the text: a b a"):
+        twice.asked("c=<c")
+    with pytest.raises(InputError, match="'a' has no piece 'b>'; it has <a a>"):
+        twice.asked("a=b>")
+    with pytest.raises(InputError, match="--edit a=<a: this run has layers"):
+        PARTS.asked("a=<a")
 
 
 def test_negative_lambdas_come_back_too():
@@ -122,7 +215,7 @@ def test_a_lever_replaces_its_own_part_of_the_link_and_none_other():
 
 def test_one_component_of_one_head_a_gate_and_the_lexicon_have_their_parts():
     edits = Edits(maps_off=((0, 1, 2),), gates=((1, 2, 0.25),), lexical=0.5)
-    parts = dataclasses.replace(PARTS, gated=3, lexical=True)
+    parts = dataclasses.replace(PARTS, gated=3, lexical="add")
     assert edits.encode() == "m1.2.2,g2.3:0.25,s:0.5"
     assert parts.read(edits.encode()) == (edits, 0)
     assert parts.read("s:1") == (UNCHANGED, 0)
@@ -174,7 +267,7 @@ def test_plain_attention_has_heads_and_one_component():
 
 
 def test_pieces_are_silenced_by_their_place_in_the_text_and_only_where_there_are_any():
-    parts = dataclasses.replace(PARTS, pieces=(0, 6, 9))
+    parts = dataclasses.replace(PARTS, pieces=((), tuple("abcdef"), tuple("abcdefghi")))
     edits = UNCHANGED.with_pieces(1, [5, 0]).with_pieces(2, [3])
     assert edits.encode() == "n2.1,n2.6,n3.4"
     assert parts.read(edits.encode()) == (edits, 0)

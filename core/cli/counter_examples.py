@@ -1,0 +1,64 @@
+"""`sentiscope counter-examples …`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from core import verbs
+from core.cli.printing import Json, emit, say, tabulate
+from core.data.findings import plural
+
+app = typer.Typer(no_args_is_help=True, help="Sentences that a model gets wrong: list, keep, rm, export.")
+Author = Annotated[str, typer.Option(help="Who does so; default: nobody's name.")]
+
+
+@app.command("list")
+def counter_examples_list(as_json: Json = False) -> None:
+    """All that are kept, the last first."""
+    emit(verbs.counter_examples_list(), as_json, _show)
+
+
+@app.command("keep")
+def counter_examples_keep(
+    text: Annotated[str, typer.Argument(help="The sentence.")],
+    label: Annotated[str, typer.Option(help="The class that it ought to have.")],
+    note: Annotated[str, typer.Option(help="What is wrong.")] = "",
+    author: Author = "",
+    link: Annotated[str, typer.Option(help="Where it was found.")] = "",
+    run: Annotated[str, typer.Option(help="A run that has the class.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Keep a sentence with the label that it ought to have."""
+    given: dict[str, Any] = {"note": note, "author": author, "link": link, "run": run}
+    emit(verbs.counter_examples_keep(text, label, **given), as_json, lambda r: say(f"{r['label']}: {r['text']}"))
+
+
+@app.command("rm")
+def counter_examples_remove(
+    id: Annotated[str, typer.Argument(metavar="ID", help="As `list` shows it.")],
+    author: Author = "",
+    as_json: Json = False,
+) -> None:
+    """Take one out of the list."""
+    emit(verbs.counter_examples_remove(id, author=author), as_json, lambda r: say(f"{r['id']} is gone."))
+
+
+@app.command("export")
+def counter_examples_export(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV.")], as_json: Json = False
+) -> None:
+    """Write all to a file that can be trained on."""
+    result = verbs.counter_examples_export(file)
+    emit(result, as_json, lambda r: say(f"{plural(r['rows'], 'counter-example')} in {r['file']}."))
+
+
+def _show(result: dict[str, Any]) -> None:
+    rows = result["counter_examples"]
+    if not rows:
+        say("None are kept yet: `sentiscope counter-examples keep TEXT --label CLASS`.")
+        return
+    tabulate(rows, ("id", "label", "text", "note", "author"), "id")
+    say(f"{plural(len(rows), 'counter-example')}; `sentiscope train --add counter-examples` trains with them.")

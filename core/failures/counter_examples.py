@@ -1,0 +1,96 @@
+"""Counter-examples: sentences that somebody found out about a model, with what they ought to be; a class's list.
+
+They lie in the file of `core.failures.ledger`, beside the runs. A training that takes them along gets a copy of the
+list as it is then (`planned`), so that it can be resumed and repeated when the list has grown.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from core.atomic import storage_errors, write_text
+from core.data.kept_examples import NAME
+from core.exceptions import InputError
+from core.failures.codes import author_name, code_name, sound_text
+from core.failures.ledger import Ledger, now
+from core.fingerprint import fingerprint
+
+FOLDER = ".counter-examples"
+"""Beside the runs: copies that trainings took along."""
+MOST = 20_000
+
+
+@dataclass(frozen=True)
+class CounterExample:
+    """One of them."""
+
+    id: str
+    text: str
+    label: str
+    """What it ought to be."""
+    note: str
+    author: str
+    link: str
+    """Where it was found, such as a page with run and sentence."""
+    time: str
+
+
+def keep_example(
+    folder: Path, text: str, label: str, note: str = "", author: str = "", link: str = ""
+) -> CounterExample:
+    """Keep one; the same text with the same label again takes the new note and link.
+
+    Raises:
+        InputError: text or label are empty or too long, or there are too many.
+    """
+    text, label, author = sound_text(text), code_name(label, "label"), author_name(author)
+    if not text:
+        raise InputError("a counter-example needs a text")
+    name = fingerprint([text, label])[:12]
+    row = CounterExample(name, text, label, sound_text(note), author, sound_text(link), now())
+    ledger = Ledger(folder)
+    with ledger.changing(NAME, author, f"{label}: {text[:60]}") as change:
+        if not change.rows("examples", id=name) and len(change.rows("examples")) >= MOST:
+            raise InputError(f"there are {MOST} counter-examples, and no more are kept; remove some")
+        change.put("examples", asdict(row))
+    return row
+
+
+def counter_examples(folder: Path) -> list[CounterExample]:
+    """All of them, the last first."""
+    found = [CounterExample(**row) for row in Ledger(folder).rows("examples")]
+    return sorted(found, key=lambda each: (each.time, each.id), reverse=True)
+
+
+def remove_example(folder: Path, name: str, author: str = "") -> None:
+    """Take one out.
+
+    Raises:
+        InputError: there is none of this id.
+    """
+    ledger = Ledger(folder)
+    with ledger.changing(NAME, author_name(author), f"{name} removed") as change:
+        if not change.rows("examples", id=name):
+            raise InputError(f"no counter-example {name!r:.40}; `sentiscope counter-examples list` shows all")
+        change.drop("examples", {"id": name})
+
+
+def planned(folder: Path) -> str:
+    """Lay a copy of the list as it is under its digest; the path of that file.
+
+    Raises:
+        InputError: the list is empty.
+        StorageError: it cannot be written.
+    """
+    rows = sorted((each.text, each.label) for each in counter_examples(folder))
+    if not rows:
+        raise InputError(f"no {NAME} are kept yet: `sentiscope counter-examples keep TEXT --label CLASS` keeps one")
+    content = [{"text": text, "label": label} for text, label in rows]
+    path = folder / FOLDER / f"{fingerprint(content)[:16]}.json"
+    if not path.is_file():
+        with storage_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(content, ensure_ascii=False, indent=1))
+    return str(path.absolute())

@@ -1,0 +1,108 @@
+"""Random draws of a selection, kept, so that what is read of them speaks for all of it.
+
+A row's place in a draw is that of a digest of the seed and its key: the same seed draws the same rows whatever order
+they stand in, a larger draw holds a smaller one, and the part of a draw in some part of the selection is random too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.data.findings import plural
+from core.exceptions import InputError
+from core.failures.codes import Codes, author_name
+from core.failures.ledger import now
+from core.fingerprint import fingerprint
+from core.numbers import count
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Rows drawn at random from a selection."""
+
+    id: str
+    keys: tuple[str, ...]
+    """Drawn, in the order of the draw."""
+    population: frozenset[str]
+    """From which."""
+    seed: int
+    said: str
+    """The selection in words."""
+    run: str
+    author: str
+    time: str
+
+
+def drawn(keys: Collection[str], n: int, seed: int) -> tuple[str, ...]:
+    """`n` of these keys, without replacement, in the order of the draw."""
+
+    def place(key: str) -> bytes:
+        return hashlib.blake2b(f"{seed} {key}".encode(), digest_size=16).digest()
+
+    return tuple(sorted(keys, key=place)[:n])
+
+
+def draw(codes: Codes, keys: Sequence[str], n: int, seed: int, said: str, *, run: str = "", author: str = "") -> Draw:
+    """Draw rows of a selection and keep the draw; the same one again is the one that is kept.
+
+    Raises:
+        InputError: more than there are, or none.
+    """
+    if not 0 < n <= len(keys):
+        raise InputError(f"{count(n)} at random of {plural(len(keys), 'row')}: draw 1 to {count(max(1, len(keys)))}")
+    found = draws(codes)
+    name = fingerprint({"keys": sorted(keys), "n": n, "seed": seed})[:16]
+    if kept := next((each for each in found if each.id == name), None):
+        return kept
+    author = author_name(author)
+    row: dict[str, Any] = {
+        "data": codes.data,
+        "id": name,
+        "keys": " ".join(drawn(keys, n, seed)),
+        "population": " ".join(keys),
+    }
+    row |= {"seed": seed, "said": said, "run": run, "author": author, "time": now()}
+    with codes.ledger.changing(codes.data, author, f"{count(n)} drawn at random: {said}") as change:
+        change.put("draws", row)
+    return _draw(row)
+
+
+def draws(codes: Codes) -> list[Draw]:
+    """Every draw of a data set, the last first."""
+    found = [_draw(row) for row in codes.ledger.rows("draws", data=codes.data)]
+    return sorted(found, key=lambda each: (each.time, each.id), reverse=True)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The rows of a selection that have to be coded before a rate can be told of it."""
+
+    keys: tuple[str, ...]
+    of: int
+    """Rows that they speak for."""
+    draw: Draw | None
+    """None: they are all of the selection."""
+
+
+def samples(keys: Sequence[str], known: Sequence[Draw]) -> list[Sample]:
+    """What may speak for a selection: its rows that a draw from it, or from more than it, has; and all of it.
+
+    A selection that is a draw itself speaks for what was drawn from. The smallest come first, then those that speak
+    for the fewest.
+    """
+    chosen, found = set(keys), []
+    for each in known:
+        if chosen == set(each.keys):
+            found.append(Sample(tuple(keys), len(each.population), each))
+        elif chosen <= each.population and (own := tuple(key for key in each.keys if key in chosen)):
+            found.append(Sample(own, len(keys), each))
+    found.append(Sample(tuple(keys), len(keys), None))
+    return sorted(found, key=lambda sample: (len(sample.keys), sample.of))
+
+
+def _draw(row: dict[str, Any]) -> Draw:
+    keys, population = tuple(row["keys"].split()), frozenset(row["population"].split())
+    return Draw(row["id"], keys, population, row["seed"], row["said"], row["run"], row["author"], row["time"])

@@ -1,0 +1,213 @@
+"""What people write beside runs: one SQLite file in the folder of the runs, whose every change can be taken back.
+
+Thirty may write at once, from threads, processes and terminals: each change is one transaction that waits for its turn
+(`BEGIN IMMEDIATE`, a busy timeout, a write-ahead log that readers do not wait for) and is on the disk when it returns.
+A change is a list of rows before and after; `history` holds it, so that undoing is putting the rows before back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import sqlite3
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.exceptions import InputError, StorageError
+
+FILE = "codes.sqlite"
+BUSY_S = 30.0
+SCHEMA = 1
+TABLES = {
+    "codes": (("data", "name"), ("place", "definition", "example")),
+    "codings": (("data", "key", "author", "code"), ("run", "time")),
+    "notes": (("data", "key", "author"), ("text", "run", "time")),
+    "draws": (("data", "id"), ("keys", "population", "seed", "said", "run", "author", "time")),
+    "examples": (("id",), ("text", "label", "note", "author", "link", "time")),
+}
+"""By table what names a row, and its other columns."""
+_WHOLE = frozenset(("place", "seed"))
+_HISTORY = (
+    "CREATE TABLE IF NOT EXISTS history (id INTEGER PRIMARY KEY, about TEXT NOT NULL, author TEXT NOT NULL, "
+    "time TEXT NOT NULL, said TEXT NOT NULL, changes TEXT NOT NULL, undone INTEGER NOT NULL DEFAULT 0)"
+)
+Row = dict[str, Any]
+
+
+class Ledger:
+    """The file, opened anew for every look and every change: any thread and process may hold one of these."""
+
+    def __init__(self, folder: Path) -> None:
+        """Of a folder of runs; nothing is made before something is written."""
+        self.path = folder / FILE
+
+    def rows(self, table: str, **where: Any) -> list[Row]:
+        """Rows of a table whose columns have these values, in the order of what names them; none without a file.
+
+        Raises:
+            StorageError: the file is there and cannot be read.
+        """
+        if not self.path.is_file():
+            return []
+        with self._opened() as connection:
+            return _rows(connection, table, where)
+
+    def history(self, about: str, most: int = 50) -> list[Row]:
+        """The last changes of one matter, the newest first: `id`, `author`, `time`, `said`, `undone`."""
+        if not self.path.is_file():
+            return []
+        with self._opened() as connection:
+            asked = "SELECT id, author, time, said, undone FROM history WHERE about = ? ORDER BY id DESC LIMIT ?"
+            return [
+                {**row, "undone": bool(row["undone"])} for row in map(dict, connection.execute(asked, (about, most)))
+            ]
+
+    @contextlib.contextmanager
+    def changing(self, about: str, author: str, said: str) -> Iterator[Change]:
+        """A change of one matter by one person: all of it or, after an error, nothing.
+
+        Args:
+            about: what is changed: the name of a data set.
+            author: who changes it.
+            said: what is done, for the list of changes.
+
+        Raises:
+            StorageError: it cannot be written.
+        """
+        with self._opened(write=True) as connection:
+            change = Change(connection)
+            yield change
+            if change.made:
+                entry = (about, author, now(), said, json.dumps(change.made))
+                connection.execute("INSERT INTO history (about, author, time, said, changes) VALUES (?,?,?,?,?)", entry)
+
+    def undo(self, about: str, author: str) -> Row:
+        """Take back the last change of a person that is not taken back yet: its `said`, and `rows`, those put back.
+
+        Raises:
+            InputError: there is none, or somebody has changed the same rows since.
+        """
+        with self._opened(write=True) as connection:
+            asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
+            last = connection.execute(asked, (about, author)).fetchone()
+            if last is None:
+                raise InputError(f"nothing to undo: {author or 'whoever gives no name'} has changed nothing here")
+            made = json.loads(last["changes"])
+            for table, before, after in reversed(made):
+                if _rows(connection, table, _named(table, after or before)) != ([after] if after else []):
+                    raise InputError(f"{last['said']!r:.80} cannot be undone: somebody has changed it since")
+                _replace(connection, table, before, after)
+            connection.execute("UPDATE history SET undone = 1 WHERE id = ?", (last["id"],))
+            return {"said": last["said"], "rows": [before for _, before, _ in made if before]}
+
+    @contextlib.contextmanager
+    def _opened(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+        """A connection, to write one in a transaction of its own."""
+        try:
+            if write:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.closing(sqlite3.connect(self.path, timeout=BUSY_S, isolation_level=None)) as connection:
+                connection.row_factory = sqlite3.Row
+                _check(connection, self.path)
+                if not write:
+                    yield connection
+                    return
+                _prepare(connection)
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                except BaseException:
+                    connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            raise StorageError(f"{self.path}: codes cannot be read or written there: {error}") from error
+
+
+class Change:
+    """Rows that are written in one transaction; what they were and are is in `made`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.made: list[tuple[str, Row | None, Row | None]] = []
+
+    def rows(self, table: str, **where: Any) -> list[Row]:
+        """As of `Ledger`, as they are within the transaction."""
+        return _rows(self._connection, table, where)
+
+    def put(self, table: str, row: Row) -> None:
+        """Write a row, in the place of the one that has its name."""
+        before = next(iter(self.rows(table, **_named(table, row))), None)
+        if before != row:
+            self._note(table, before, row)
+
+    def drop(self, table: str, row: Row) -> None:
+        """Take a row out, if there is one of this name."""
+        if found := self.rows(table, **_named(table, row)):
+            self._note(table, found[0], None)
+
+    def _note(self, table: str, before: Row | None, after: Row | None) -> None:
+        _replace(self._connection, table, after, before)
+        self.made.append((table, before, after))
+
+
+def now() -> str:
+    """The time as it is kept: UTC, ISO 8601, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Refuse the file of a newer version."""
+    found = connection.execute("PRAGMA user_version").fetchone()[0]
+    if found > SCHEMA:
+        raise StorageError(f"{path}: a newer Sentiscope has written it; open it with that one")
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """The tables, if this is the first to write. The switch to a write-ahead log does not wait its turn by itself."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA:
+        return
+    end = time.monotonic() + BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            break
+        except sqlite3.OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
+    connection.execute("BEGIN IMMEDIATE")
+    for table, (names, others) in TABLES.items():
+        kinds = (f"{column} {'INTEGER' if column in _WHOLE else 'TEXT'} NOT NULL" for column in (*names, *others))
+        key = f"PRIMARY KEY ({', '.join(names)})"
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({', '.join(kinds)}, {key}) WITHOUT ROWID")
+    connection.execute(_HISTORY)
+    connection.execute(f"PRAGMA user_version = {SCHEMA}")
+    connection.execute("COMMIT")
+
+
+def _named(table: str, row: Row) -> Row:
+    """The part of a row that names it."""
+    return {column: row[column] for column in TABLES[table][0]}
+
+
+def _rows(connection: sqlite3.Connection, table: str, where: Row) -> list[Row]:
+    names, others = TABLES[table]
+    asked = " AND ".join(f"{column} = ?" for column in where) or "1"
+    order = f"SELECT {', '.join((*names, *others))} FROM {table} WHERE {asked} ORDER BY {', '.join(names)}"
+    return [dict(row) for row in connection.execute(order, tuple(where.values()))]
+
+
+def _replace(connection: sqlite3.Connection, table: str, new: Row | None, old: Row | None) -> None:
+    """Of two rows of one name the new one in the place of the old one; None: there is or was none."""
+    named = _named(table, new or old or {})
+    asked = " AND ".join(f"{column} = ?" for column in named)
+    connection.execute(f"DELETE FROM {table} WHERE {asked}", tuple(named.values()))
+    if new is not None:
+        columns: Sequence[str] = (*TABLES[table][0], *TABLES[table][1])
+        marks = ", ".join("?" * len(columns))
+        values = tuple(new[column] for column in columns)
+        connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", values)

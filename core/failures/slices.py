@@ -1,0 +1,118 @@
+"""Slices: selections with a name, kept for a data set, so that every run on it has them."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from core import stored
+from core.atomic import storage_errors, write_text
+from core.data.findings import shown
+from core.exceptions import InputError
+from core.failures.chosen import Group, keep, recall
+from core.failures.selection import Selection, parse
+from core.fingerprint import file_version
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+
+FOLDER = ".slices"
+"""Beside the runs."""
+MOST = 200
+"""Of a data set."""
+LONGEST = 60
+"""Characters of a name."""
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A selection by its name."""
+
+    name: str
+    select: str
+    """As a link has it."""
+    created: str
+    group: Group | None = None
+    """Its sentences, where they were chosen one by one."""
+
+
+def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selection) -> Slice:
+    """Keep a selection under a name, for the data of a run.
+
+    Raises:
+        InputError: the name is empty, too long or taken by another selection, or there are too many slices.
+        StorageError: the disk is full or read-only.
+    """
+    name = " ".join(name.split())
+    if not name or len(name) > LONGEST or not name.isprintable():
+        raise InputError(f"{shown(name)} is no name for a slice: write 1 to {LONGEST} characters")
+    before = slices(store, record)
+    if same := next((each for each in before if each.name == name), None):
+        if same.select == str(selection):
+            return same
+        raise InputError(f"there is a slice {shown(name)} already, of {same.select}; take another name, or remove it")
+    if len(before) >= MOST:
+        raise InputError(f"there are {MOST} slices of these data, and no more are kept; remove one")
+    group = recall(store, selection.digest) if selection.digest else None
+    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    made, path = Slice(name, str(selection), now, group), _path(store, record, name)
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(dataclasses.asdict(made), ensure_ascii=False, indent=1))
+    return made
+
+
+def slices(store: RunStore, record: RunRecord) -> list[Slice]:
+    """The slices of the data of a run, by name.
+
+    Raises:
+        RunDamaged: one cannot be read; the message names the file.
+    """
+    found = [stored.read(path, Slice) for path in _folder(store, record).glob("*.json")]
+    return sorted(found, key=lambda each: each.name.casefold())
+
+
+def version(store: RunStore, record: RunRecord) -> str:
+    """A text that changes when a slice of the data of a run does."""
+    return " ".join(f"{path.name} {file_version(path)}" for path in sorted(_folder(store, record).glob("*.json")))
+
+
+def find_slice(store: RunStore, record: RunRecord, name: str) -> Selection:
+    """The selection of a name, its sentences kept for links.
+
+    Raises:
+        InputError: there is none; the message says what there is.
+        RunDamaged: it cannot be read.
+    """
+    found = slices(store, record)
+    one = next((each for each in found if each.name == name), None)
+    if one is None:
+        there = f"there are {', '.join(shown(each.name) for each in found)}" if found else "there are none yet"
+        raise InputError(f"no slice {shown(name)} of the data of run '{record.run}'; {there}")
+    if one.group is not None:
+        keep(store, one.group)
+    return parse(one.select)
+
+
+def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
+    """Forget a slice; its sentences stay.
+
+    Raises:
+        InputError: there is none.
+        StorageError: the folder is read-only.
+    """
+    find_slice(store, record, name)
+    path = _path(store, record, name)
+    with storage_errors(path):
+        path.unlink(missing_ok=True)
+
+
+def _folder(store: RunStore, record: RunRecord) -> Path:
+    return store.folder / FOLDER / hashlib.sha256(record.data_fingerprint.encode()).hexdigest()[:16]
+
+
+def _path(store: RunStore, record: RunRecord, name: str) -> Path:
+    return _folder(store, record) / f"{hashlib.sha256(name.encode()).hexdigest()[:16]}.json"

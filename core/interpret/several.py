@@ -1,0 +1,80 @@
+"""Many texts of which it is asked what their words do: all of them, without each of their words, read at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.interpret.reader import Reader
+from core.interpret.reading import Reading, leaving_out, shown_words
+from core.text.ids import UNKNOWN
+from core.text.typed import shares, without
+
+AT_ONCE = 2048
+"""Texts, those without a word among them, that are read before the words of the next are counted."""
+
+
+@dataclass(frozen=True)
+class Pushed:
+    """The words of one text, as they were typed."""
+
+    target: str
+    """The class whose log-odds are pushed."""
+    words: tuple[str, ...]
+    pushes: tuple[float, ...]
+    """What the log-odds lose without each."""
+    unknown: tuple[bool, ...]
+    """Not in the vocabulary, in whole or in part."""
+
+
+def pushed(reader: Reader, texts: Sequence[str], targets: Sequence[str]) -> list[Pushed]:
+    """What each word of many texts pushes the log-odds of a class by, as `core.interpret.explain` says by deletion.
+
+    Args:
+        reader: of a run, as trained.
+        texts: n of them.
+        targets: n classes; an empty one is the answer.
+
+    Raises:
+        InputError: no such class.
+    """
+    return [_pushed(reading) for reading in readings(reader, texts, targets)]
+
+
+def readings(reader: Reader, texts: Sequence[str], targets: Sequence[str] = ()) -> Iterator[Reading]:
+    """Each text with what is said of it without each of its words; arguments as those of `pushed`."""
+    wanted = iter(targets or [""] * len(texts))
+    for part in _parts(texts):
+        left = [[without(text, gone) for gone in leaving_out(shown_words(text))] for text in part]
+        said, start = reader.predict([each for one in left for each in one]), 0
+        for text, one in zip(part, left, strict=True):
+            yield Reading(reader, text, next(wanted), said=said.part(slice(start, start + len(one))))
+            start += len(one)
+
+
+def _parts(texts: Sequence[str]) -> Iterator[list[str]]:
+    part, number = list[str](), 0
+    for text in texts:
+        part.append(text)
+        number += 1 + len(shown_words(text))
+        if number >= AT_ONCE:
+            yield part
+            part, number = [], 0
+    if part:
+        yield part
+
+
+def _pushed(reading: Reading) -> Pushed:
+    encoding = reading.encoding
+    belongs = shares(reading.text, reading.words, encoding.offsets, reading.reader.tokenizer.config)
+    strange = np.array([token == UNKNOWN for token in encoding.ids], bool)
+    bare = "embedding" not in reading.reader.model.provides  # counts have no token for what they do not know
+    unknown = [bool(row[strange].any()) or (bare and not row.any()) for row in belongs]
+    return Pushed(
+        reading.reader.classes[reading.target],
+        tuple(reading.text[start:end] for start, end in reading.words),
+        tuple(map(float, reading.by("deletion").pushes)),
+        tuple(unknown),
+    )

@@ -1,0 +1,99 @@
+// A filter that reads as a sentence: each word opens its options with how many rows every one would leave, and a field takes
+// what the texts are to contain. What is chosen goes to the page. Words arrive as data and become text nodes only.
+const make = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) if (value !== "" && value !== null && value !== undefined) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+};
+const MANY = 10; // options from which on they can be searched
+const EDGE = 12; // pixels that stay free at the edges of the window
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".filter");
+  for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
+  const kept = (root.kept ??= {});
+  const focused = root.getRootNode().activeElement?.dataset?.id;
+  const send = (word, value) => setTriggerValue("chosen", { word, value });
+
+  const word = (given) => {
+    const id = `word-${given.name}`, many = given.options.length > MANY;
+    const open = make("button", { type: "button", class: given.set ? "word set" : "word", "aria-haspopup": "listbox", "aria-expanded": "false", "data-id": id }, given.shown);
+    const field = make("input", { type: "search", placeholder: "Search", "aria-label": `Search ${given.about}`, "data-id": `search-${given.name}` });
+    const most = Math.max(1, ...given.options.map((option) => option.n));
+    const items = given.options.map((option, i) => {
+      const item = make("li", { role: "option", id: `${id}-${i}`, "aria-selected": String(option.value === given.value), class: option.n ? "" : "none", title: option.label },
+        make("span", {}, option.label), make("span", { class: "n" }, option.said), make("i", { style: `--share:${(100 * option.n) / most}%` }));
+      item.onclick = () => take(option);
+      return item;
+    });
+    const list = make("ul", { role: "listbox", tabindex: "0", "aria-label": given.about, "data-id": `list-${given.name}` }, ...items);
+    const head = make("div", { class: "top", "aria-hidden": "true" }, make("span", {}, given.about), make("span", { class: "n" }, "rows"));
+    const box = make("div", { class: "box", popover: "auto" }, ...(many ? [field] : []), head, list);
+    let at = Math.max(0, given.options.findIndex((option) => option.value === given.value));
+    const there = () => items.filter((item) => !item.hidden);
+    const mark = (item) => {
+      if (!item) return;
+      at = items.indexOf(item);
+      items.forEach((each) => each.classList.toggle("at", each === item));
+      list.setAttribute("aria-activedescendant", item.id);
+      item.scrollIntoView({ block: "nearest" });
+    };
+    const take = (option) => { box.hidePopover(); open.focus(); send(given.name, option.value); };
+    const put = () => {
+      const place = open.getBoundingClientRect(), wide = box.offsetWidth;
+      box.style.left = `${Math.max(EDGE, Math.min(place.left, innerWidth - wide - EDGE))}px`;
+      box.style.top = `${place.bottom + 6}px`;
+      box.style.maxHeight = `${Math.max(160, innerHeight - place.bottom - 6 - EDGE)}px`;
+    };
+    open.onclick = () => box.togglePopover({ source: open });
+    box.addEventListener("toggle", (event) => {
+      const shown = event.newState === "open";
+      open.setAttribute("aria-expanded", String(shown));
+      if (!shown) return;
+      put();
+      field.value = "";
+      items.forEach((item) => { item.hidden = false; });
+      mark(items[at]);
+      (many ? field : list).focus();
+    });
+    field.oninput = () => {
+      const part = field.value.toLowerCase();
+      given.options.forEach((option, i) => { items[i].hidden = !option.label.toLowerCase().includes(part); });
+      mark(there()[0]);
+    };
+    box.onkeydown = (event) => {
+      event.stopPropagation(); // the keys of the page rest while options are open
+      const shown = there(), now = shown.indexOf(items[at]);
+      const to = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: shown.length - 1 }[event.key];
+      if (to !== undefined && !(event.target === field && ["Home", "End"].includes(event.key))) {
+        event.preventDefault();
+        mark(shown[Math.max(0, Math.min(shown.length - 1, to))]);
+      } else if (event.key === "Enter" || (event.key === " " && event.target === list)) {
+        event.preventDefault();
+        if (shown.includes(items[at])) take(given.options[at]);
+      }
+    };
+    return make("span", { class: "part" }, ...(given.lead ? [make("span", { class: "lead" }, given.lead)] : []), open, box);
+  };
+  const further = (given) => {
+    const out = make("button", { type: "button", class: "word set", "aria-label": `Take out: ${given.shown}`, title: "Take this out", "data-id": `out-${given.value}` }, given.shown, make("s", { "aria-hidden": "true" }, "\u00d7"));
+    out.onclick = () => send("further", given.value);
+    return make("span", { class: "part" }, make("span", { class: "lead" }, "and"), out);
+  };
+
+  const field = make("input", { type: "search", placeholder: "any words", "aria-label": "Texts containing", maxlength: 200, "data-id": "containing" });
+  const typing = kept.typed !== undefined && focused === "containing";
+  field.value = typing ? kept.typed : data.contains;
+  const say = () => { if (field.value.trim() !== data.contains) send("text", field.value.trim()); };
+  field.oninput = () => { kept.typed = field.value; if (!field.value && data.contains) say(); };
+  field.onkeydown = (event) => { event.stopPropagation(); if (event.key === "Enter") say(); if (event.key === "Escape") field.blur(); };
+  field.onblur = () => { delete kept.typed; };
+  field.onchange = say;
+
+  root.replaceChildren(
+    ...data.words.map(word), ...data.further.map(further),
+    make("span", { class: "part" }, make("span", { class: "lead" }, "containing"), field),
+  );
+  if (focused) root.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+}

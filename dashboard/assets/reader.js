@@ -1,0 +1,212 @@
+// The selected sentences as a list, and beside it the one that is read. j and k move here, without asking the page; what is
+// read rests for a moment before the page hears of it. Texts arrive as data and become text nodes only.
+const make = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) if (value !== "" && value !== null && value !== undefined) node.setAttribute(name, value);
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+};
+const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
+const REST = 350; // milliseconds after the last move: a key that is held down is one visit
+const BEFORE = 2, AHEAD = 12, NEAR = 4; // rows of which words and neighbours are asked for, and how near an unknown one may come
+const KEEP = 10000; // milliseconds: a page that is drawn anew while keys are pressed may make this component anew
+const memory = { time: -KEEP };
+const NARROW = 1100; // pixels of a window in which the list has room for texts only
+const KEYS = [["j", "next"], ["k", "previous"]], MORE = [["s", "open on Sentence"], ["?", "all keys"]];
+const CODING = [["1\u20139", "code"], ["n", "note, Esc back"], ["u", "undo"]];
+const NAME = "sentiscope-author"; // in the browser: who codes here, after a reload too
+const FIELDS = "input, textarea, select, [contenteditable=''], [contenteditable=true]";
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".reader");
+  for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
+  if (!root.kept) root.kept = memory.stamp === data.stamp && performance.now() - memory.time < KEEP ? memory.kept : {};
+  const kept = root.kept;
+  Object.assign(memory, { stamp: data.stamp, kept });
+  if (kept.stamp !== data.stamp) Object.assign(kept, { stamp: data.stamp, at: data.at, given: data.at, details: new Map(), asked: new Set() });
+  // What comes back of our own reports is where the reader was; anything else is the page moving on, as a click on Next.
+  const reported = (kept.reports ??= []).indexOf(data.at);
+  if (reported >= 0) Object.assign(kept, { given: data.at, reports: kept.reports.slice(reported + 1) });
+  else if (kept.given !== data.at) Object.assign(kept, { given: data.at, at: data.at });
+  if (kept.whole !== data.whole) Object.assign(kept, { whole: data.whole, asked: new Set() }); // what was to come later can be had
+  for (const [key, detail] of Object.entries(data.details)) kept.details.set(key, detail);
+
+  const rows = data.rows, coding = data.coding;
+  // What was said here and not written down yet stands above what the page knows.
+  kept.count ??= coding?.handled ?? 0;
+  if (!kept.said || (coding && kept.author !== coding.author)) Object.assign(kept, { said: new Map(), author: coding?.author });
+  if (coding) for (const [key, said] of kept.said) if (said.count <= coding.handled) kept.said.delete(key);
+  if (coding?.author) localStorage.setItem(NAME, coding.author);
+  else if (coding && !kept.named && localStorage.getItem(NAME)) setTriggerValue("named", localStorage.getItem(NAME));
+  kept.named = true;
+  const own = (key) => kept.said.get(key) ?? coding.own[key] ?? { codes: [], note: "" };
+  clearTimeout(kept.waiting);
+  if (!rows.length) {
+    root.replaceChildren(make("div", { class: "empty" }, make("b", {}, data.empty[0]), make("span", {}, data.empty[1])));
+    return undefined;
+  }
+  let place = Math.max(0, rows.findIndex((row) => row.key === kept.at));
+  const classed = (name, text = name) => make("span", { class: "class", style: data.shades[name] ? `color:${data.shades[name]}` : "" }, text);
+
+  // What is the same in all rows is left out, and both where there is no room.
+  const varies = (name) => new Set(rows.map((row) => row[name])).size > 1;
+  const both = innerWidth < NARROW ? [] : ["true", "said"].filter(varies);
+  const longest = Math.max(...both.flatMap((name) => rows.map((row) => row[name].length)), 4);
+  root.style.setProperty("--columns", `minmax(0,1fr) ${both.map(() => `${Math.min(6.5, 0.5 * longest + 0.4)}rem`).join(" ")} 2.4rem ${coding ? "3.2rem" : ""}`);
+  const heads = [[data.heading, ""], ...both.map((name) => [name, ""]), ["P", "n"], ...(coding ? [["code", "n"]] : [])];
+  const head = make("div", { class: "head", "aria-hidden": "true" }, ...heads.map(([text, kind]) => make("span", { class: kind }, text)));
+  const items = rows.map((row, i) => {
+    const cells = both.map((name) => classed(row[name]));
+    const item = make("li", { role: "option", id: `row-${i}`, title: row.text }, make("span", { class: "text" }, row.text), ...cells, make("span", { class: "n" }, write(row.p)), coding ? make("span", { class: "n soft" }) : null);
+    item.onclick = () => go(i);
+    return item;
+  });
+  const list = make("ul", { class: "list", role: "listbox", tabindex: "0", "aria-label": data.heading }, ...items);
+  const pane = make("div", { class: "pane", role: "region", "aria-label": "The sentence that is read" });
+  const keys = [...KEYS, ...(coding ? CODING : []), ...MORE];
+  const help = make("dl", { class: "keys", hidden: "hidden" }, ...keys.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)]),
+    make("dd", { class: "soft" }, "Keys rest while a field has the focus."));
+  const foot = make("div", { class: "foot" }, ...keys.map(([key, text]) => make("span", {}, make("kbd", {}, key), text)));
+  // A note that is being written outlives what the page sends meanwhile.
+  const before = root.querySelector("textarea");
+  const writing = before && before === before.getRootNode().activeElement ? { key: kept.at, text: before.value, range: [before.selectionStart, before.selectionEnd] } : null;
+  if (before) before.onblur = null;
+  root.replaceChildren(make("div", { class: "left" }, head, list), pane, foot, help);
+
+  const words = (row, detail) => {
+    const shown = detail?.words ?? row.text.split(/\s+/).filter(Boolean).map((word) => ({ word }));
+    return make("ul", { class: "words", "aria-label": "the words, with their push" }, ...shown.map((item) => {
+      const style = item.colour ? `background-color:${item.colour};color:${item.ink}` : "";
+      const kinds = [item.unknown ? "unknown" : "", item.away ? "away" : ""].join(" ").trim();
+      return make("li", { class: kinds, style, title: item.about ?? "" }, item.word, item.about ? make("span", { class: "sr" }, `, ${item.about}`) : null);
+    }));
+  };
+  const legend = (detail) => {
+    if (!detail?.words) return make("div", { class: "legend" }, data.without || (detail ? "" : "reading \u2026"));
+    const [from, to] = detail.ends, stops = detail.ramp.map((colour, i) => `${colour} ${(100 * i) / detail.ramp.length}% ${(100 * (i + 1)) / detail.ramp.length}%`);
+    return make("div", { class: "legend", title: detail.full }, `pushes ${from}`, make("i", { style: `background:linear-gradient(90deg,${stops.join(",")})` }), to,
+      detail.unknown ? make("span", { class: "frame" }, "not in the vocabulary") : null);
+  };
+  const answer = (row) => {
+    const said = data.several
+      ? make("span", {}, ...(row.missed ? ["missed ", make("b", {}, row.missed)] : []), row.missed && row.invented ? ", " : "", ...(row.invented ? ["invented ", make("b", {}, row.invented)] : []),
+          row.missed || row.invented ? "" : "every label is right")
+      : make("span", {}, "is ", make("b", {}, classed(row.true)), row.wrong ? ", said " : ", and said to be ", make("b", {}, classed(row.said)));
+    const bar = make("div", { class: data.several ? "bars" : "bar", role: "img", "aria-label": row.chances.map(([name, p]) => `${name} ${write(p)}`).join(", ") });
+    for (const [name, p] of row.chances) {
+      const fill = data.fills[name] ?? data.fills[""];
+      if (data.several) bar.append(make("span", {}, name), make("i", { style: `--p:${100 * p}%` }), make("span", { class: "n" }, write(p)));
+      else bar.append(make("span", { style: `width:${100 * p}%;background:${fill[0]};color:${fill[1]}`, title: `${name} ${write(p)}` }, p > 0.2 ? `${name} ${write(p)}` : ""));
+    }
+    return make("div", { class: "answer" }, said, bar);
+  };
+  const nearest = (detail) => {
+    if (!detail || detail.later) return null;
+    const lines = (detail.near ?? []).map(([text, label, by, likeness]) => make("li", { title: text }, classed(label), make("span", {}, text), make("span", { class: "soft n" }, `${by} ${write(likeness)}`)));
+    const title = make("div", { class: "top" }, make("span", {}, lines.length ? "Nearest training sentences" : detail.lone ?? ""), make("span", {}, lines.length ? "cosine by" : ""));
+    return make("div", { class: "near" }, detail.double ? make("p", { class: "double" }, detail.double) : null, title, make("ul", { "aria-label": "nearest training sentences" }, ...lines));
+  };
+  // Codes stay where they are whatever the sentence: below the answer, above what may be absent.
+  const short = (codes) => codes.map((code) => coding.digits[code] ?? code).join(" ");
+  const mark = (i) => {
+    if (!coding) return;
+    const { codes, note } = own(rows[i].key), others = (coding.others[rows[i].key] ?? []).map((each) => short(each.codes)).filter(Boolean);
+    items[i].lastChild.textContent = [short(codes), note ? "\u270e" : "", others.length ? `(${others.join(" | ")})` : ""].filter(Boolean).join(" ");
+  };
+  const say = (key, change) => {
+    kept.said.set(key, { ...own(key), ...change, count: ++kept.count });
+    memory.time = performance.now();
+    mark(rows.findIndex((row) => row.key === key));
+    setTriggerValue("coded", { count: kept.count, rows: Object.fromEntries([...kept.said].map(([name, { codes, note }]) => [name, { codes, note }])) });
+  };
+  const toggle = (name) => {
+    const key = rows[place].key, { codes } = own(key);
+    say(key, { codes: codes.includes(name) ? codes.filter((each) => each !== name) : [...codes, name] });
+    show();
+  };
+  const codes = (row) => {
+    if (!coding) return "";
+    const given = own(row.key);
+    const buttons = coding.book.map(({ name, key, about }) => {
+      const button = make("button", { type: "button", "aria-pressed": String(given.codes.includes(name)), title: about || name }, key ? make("kbd", {}, key) : null, name);
+      button.onclick = () => toggle(name);
+      return button;
+    });
+    const note = make("textarea", { "aria-label": "Note", placeholder: "Note (n)", rows: 1 });
+    note.value = given.note;
+    note.onblur = () => { if (note.value !== own(row.key).note) say(row.key, { note: note.value }); };
+    note.onkeydown = (event) => { if (event.key === "Escape") { note.blur(); list.focus(); } };
+    const others = (coding.others[row.key] ?? []).map(({ author, codes: theirs, note: wrote }) => make("li", {}, make("b", {}, author), ` ${theirs.join(", ") || "no code"}${wrote ? `: ${wrote}` : ""}`));
+    return make("div", { class: "coding" }, make("div", { class: "codes", role: "group", "aria-label": "codes" }, ...buttons),
+      coding.book.length ? null : make("p", { class: "soft" }, "No codes yet: read, write notes, and make codes of them below."),
+      note, others.length ? make("ul", { class: "others", "aria-label": "codes of others" }, ...others) : null);
+  };
+  const show = () => {
+    const row = rows[place], detail = kept.details.get(row.key);
+    items.forEach((item, i) => { if ((item.getAttribute("aria-selected") === "true") !== (i === place)) item.setAttribute("aria-selected", String(i === place)); });
+    list.setAttribute("aria-activedescendant", `row-${place}`);
+    const own = make("span", { class: "own", title: row.own }, row.own);
+    pane.replaceChildren(
+      make("div", { class: "top" }, make("b", {}, `${data.start + place + 1} of ${data.many}`), own),
+      words(row, detail), legend(detail), answer(row), codes(row),
+      make("ul", { class: "tags", "aria-label": "tags" }, ...row.tags.map((tag) => make("li", {}, tag))),
+      nearest(detail) ?? "",
+    );
+    const top = items[place].offsetTop - list.offsetTop;
+    if (top < list.scrollTop || top > list.scrollTop + list.clientHeight - items[place].offsetHeight) list.scrollTop = top - list.clientHeight / 2;
+  };
+  // One report for all moves: where the reader rests, and which rows are not known yet.
+  const report = (pause) => {
+    clearTimeout(kept.waiting);
+    kept.waiting = setTimeout(() => {
+      const unknown = ({ key }) => !kept.asked.has(key) && (!kept.details.has(key) || (data.whole && kept.details.get(key).later));
+      const soon = rows.slice(place, place + NEAR).some(unknown);
+      const want = soon ? rows.slice(Math.max(0, place - BEFORE), place + AHEAD).filter(unknown).map((row) => row.key) : [];
+      want.forEach((key) => kept.asked.add(key));
+      if (kept.told !== rows[place].key) kept.reports.push(rows[place].key);
+      if (want.length || kept.told !== rows[place].key) setTriggerValue("rest", { at: rows[place].key, want });
+      kept.told = rows[place].key;
+    }, pause);
+  };
+  const go = (to) => {
+    place = Math.min(rows.length - 1, Math.max(0, to));
+    kept.at = rows[place].key;
+    memory.time = performance.now();
+    show();
+    report(REST);
+  };
+  const press = {
+    j: () => go(place + 1),
+    k: () => go(place - 1),
+    s: () => setTriggerValue("open", rows[place].key),
+    ...(coding ? { n: () => pane.querySelector("textarea").focus(), u: () => setTriggerValue("undo", ++kept.count) } : {}),
+    "?": () => { help.hidden = !help.hidden; },
+    Escape: () => { help.hidden = true; },
+  };
+  const walk = { ArrowDown: () => go(place + 1), ArrowUp: () => go(place - 1), Home: () => go(0), End: () => go(rows.length - 1), Enter: press.s };
+  const heard = (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !root.isConnected) return;
+    const inside = event.composedPath()[0];
+    if (inside.matches?.(FIELDS)) return;
+    const code = coding?.book.find(({ key }) => key && String(key) === event.key);
+    const act = code ? () => toggle(code.name) : press[event.key] ?? (inside === list ? walk[event.key] : undefined);
+    if (!act) return;
+    if (event.key !== "Escape") event.preventDefault();
+    act();
+  };
+  rows.forEach((_, i) => mark(i));
+  show();
+  if (writing && writing.key === rows[place].key) {
+    const note = pane.querySelector("textarea");
+    note.value = writing.text;
+    note.focus();
+    note.setSelectionRange(...writing.range);
+  }
+  kept.told ??= rows[place].key;
+  report(0);
+  // Drawn anew, the one before is not always taken away first, and it would hear the key with its old rows.
+  document.removeEventListener("keydown", root.heard);
+  root.heard = heard;
+  document.addEventListener("keydown", heard);
+  return () => document.removeEventListener("keydown", heard);
+}

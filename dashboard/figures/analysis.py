@@ -1,0 +1,173 @@
+"""The selected rows of a split, from which every figure of Errors is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from core.evaluation.groups import Groups
+from core.exceptions import NotAvailable
+from core.failures import rules
+from core.failures.codes import Coded, Codes, data_of
+from core.failures.facets import Facet, Facets, of_codes
+from core.failures.marking import grouped_columns
+from core.failures.nearest import Nearest
+from core.failures.phrases import Phrases
+from core.failures.rules import Clause
+from core.failures.selection import Selected, in_words, parse, select
+from core.failures.table import Table, read_table
+from core.failures.tags import Tagged
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+
+Found = TypeVar("Found")
+
+
+class Known:
+    """What is known of the rows of a split, whatever is selected; shared, nobody changes it."""
+
+    def __init__(self, table: Table, tagged: Tagged, nearest: Nearest) -> None:
+        self.table, self.tagged, self.nearest = table, tagged, nearest
+        self.whole = False
+        """Whether all tags have been found, so that asking for them takes no time."""
+        self._once: dict[str, Any] = {}
+
+    def once(self, name: str, make: Callable[[], Found]) -> Found:
+        """What does not depend on the selection, found when it is first wanted."""
+        if name not in self._once:
+            self._once[name] = make()
+        found: Found = self._once[name]
+        return found
+
+    @cached_property
+    def keys(self) -> list[str]:
+        """Of the rows."""
+        found: list[str] = self.table.frame["key"].tolist()
+        return found
+
+    @cached_property
+    def bare(self) -> Facets:
+        """The words that need no tags."""
+        return Facets(self.table)
+
+    @property
+    def there(self) -> Mapping[str, np.ndarray]:
+        """By name the rows of every tag that has been found; empty while they are being found."""
+        return self.tagged.there if self.whole else {}
+
+    @cached_property
+    def facets(self) -> list[Facet]:
+        """The words of the filter; only once all tags have been found."""
+        return self.bare.with_tags(self.tagged.there)
+
+    @property
+    def phrases(self) -> Phrases:
+        """All words and short phrases of the texts."""
+        return self.once("phrases", lambda: Phrases(self.table.texts))
+
+    @property
+    def groups(self) -> dict[str, Groups]:
+        """The rows by the value of each own column."""
+        return self.once("groups", lambda: grouped_columns(self.table))
+
+    def find(self, prepare: Callable[[], None] = lambda: None) -> None:
+        """Find all tags, and `prepare` what else is to be there: seconds where this machine has never seen the run."""
+        _ = self.tagged.there, self.facets
+        prepare()
+        self.whole = True
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Some of the rows."""
+
+    known: Known
+    select: str
+    """As a link has it."""
+    selected: Selected
+    coded: Coded
+    """What was said of the rows, as far as whoever looks may see it."""
+
+    @property
+    def table(self) -> Table:
+        """All rows."""
+        return self.known.table
+
+    @property
+    def places(self) -> np.ndarray:
+        """(k,) of the selected rows, in the order in which they are read."""
+        return self.selected.places
+
+    @property
+    def clauses(self) -> tuple[Clause, ...]:
+        """The rules."""
+        return self.selected.clauses
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """(n,) bool."""
+        found = np.zeros(len(self.table), bool)
+        found[self.places] = True
+        return found
+
+    @property
+    def facets(self) -> list[Facet]:
+        """The words of the filter, as far as they are known."""
+        found = self.known.facets if self.known.whole else self.known.bare.with_tags({})
+        return [*found, of_codes(self.coded, self.known.keys)]
+
+    @cached_property
+    def masks(self) -> list[np.ndarray]:
+        """Of each rule the rows, (n,) bool."""
+        known = {option.clause: option.has for facet in self.facets for option in facet.options}
+        group = self.selected.group.keys if self.selected.group else ()
+        asked = self.table, self.known.tagged, lambda digest: group, self.coded
+        return [known[each] if each in known else rules.rows([each], *asked) for each in self.clauses]
+
+    @property
+    def said(self) -> str:
+        """In words."""
+        return in_words(self.clauses, self.selected.group)
+
+    @property
+    def tags(self) -> Mapping[str, np.ndarray]:
+        """By name the rows of every tag.
+
+        Raises:
+            NotAvailable: they are being found.
+        """
+        if not self.known.whole:
+            raise NotAvailable("the tags of its texts are being found")
+        return self.known.there
+
+
+def make_known(store: RunStore, record: RunRecord, split: str) -> Known:
+    """What is known of a split that a run was evaluated on; tags are found when they are asked for.
+
+    Raises:
+        RunDamaged: the predictions cannot be read.
+    """
+    table = read_table(store, record.run, split)
+    tagged = Tagged(store, table)
+    return Known(table, tagged, Nearest(table, tagged.training))
+
+
+def analyse(known: Known, text: str, store: RunStore, coded: Coded | None = None) -> Analysis:
+    """The rows of a selection as a link has it.
+
+    Args:
+        known: of the split.
+        text: the selection.
+        store: where runs live.
+        coded: what is to be seen of what was said of the rows; None: all of it.
+
+    Raises:
+        InputError: a rule is not understood, or the sentences are not kept any more.
+        RunDamaged: what was kept cannot be read.
+    """
+    coded = Codes(store.folder, data_of(known.table.record)).coded() if coded is None else coded
+    return Analysis(known, text, select(parse(text), known.table, known.tagged, store, coded), coded)

@@ -1,0 +1,280 @@
+"""The selected sentences, surest first, and the one that is read: words, answer, tags, nearest training texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from core.evaluation.multilabel import NOTHING
+from core.failures.nearest import Neighbour
+from core.failures.table import SEVERAL
+from core.numbers import signed
+from dashboard.figures.analysis import Analysis
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.numbers import count, number
+from dashboard.figures.pushed import full_colour
+from dashboard.figures.selecting import SELECT, analysis
+from dashboard.figures.theme import Look, Tokens, class_colours, readable
+from dashboard.figures.words import STEPS, positive, sides
+
+if TYPE_CHECKING:
+    from core.failures.codes import Code, Coded
+    from core.interpret.several import Pushed
+    from core.runs.record import RunRecord
+
+SENT = 300
+"""Rows that the list holds."""
+LIKELIEST = 3
+"""Classes that the bar names where there are more than one more."""
+NEAREST = 2
+"""Training texts that are shown, by words and by the model each."""
+
+
+@dataclass(frozen=True)
+class Detail:
+    """What is known of a row that is read."""
+
+    pushed: Pushed | None
+    near: Sequence[Neighbour] = ()
+    same: Mapping[str, int] = field(default_factory=dict)
+    """Labels of training texts that are the same to the run, with how many."""
+    lone: str = ""
+    """Why there are no neighbours."""
+    later: bool = False
+    """The training texts are still being read."""
+
+
+@dataclass(frozen=True)
+class Coding:
+    """What an author says of the rows with keys."""
+
+    coded: Coded
+    """That of others too, as far as it may be seen."""
+    author: str
+    handled: int = 0
+    """The last of the reader's reports that was written down: of what came later it knows better."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """The list, and the row that is read."""
+
+    analysis: Analysis
+    at: str = ""
+    """Its key; empty: the first."""
+    details: Mapping[str, Detail] = field(default_factory=dict)
+    """By key, of rows that the reader has come near to."""
+    without: str = ""
+    """Why no word has a push; empty: it will have."""
+    coding: Coding | None = None
+    """What can be said of the rows; None: nothing, as in a file."""
+
+    @property
+    def start(self) -> int:
+        """How many of the selected come before the first that is sent."""
+        places = self.analysis.places
+        if not self.at or len(places) <= SENT:
+            return 0
+        found = np.flatnonzero(self.analysis.table.frame["key"].to_numpy()[places] == self.at)
+        if not len(found) or found[0] < SENT:
+            return 0
+        return min(int(found[0]) - SENT // 2, len(places) - SENT)
+
+    @property
+    def shown(self) -> np.ndarray:
+        """(m,) places of the rows that are sent; the one that is read is among them."""
+        return self.analysis.places[self.start : self.start + SENT]
+
+
+def target(record: RunRecord, said: str, missed: str = "", invented: str = "") -> str:
+    """The class whose log-odds are pushed in a row: of two the positive one, of more what is said.
+
+    Of several labels the first one that is missed, else the first that is invented; empty: the likeliest.
+    """
+    if record.task == "multi":
+        return next((name for name in record.classes for wrong in (missed, invented) if name in wrong.split(", ")), "")
+    return positive(record) if len(record.classes) == 2 else said
+
+
+def targets(shown: Analysis, places: Sequence[int]) -> list[str]:
+    """`target` of each of these rows."""
+    record, frame = shown.table.record, shown.table.frame
+    said: list[str] = frame["said"].tolist()
+    wrong: list[list[str]] = [frame[name].tolist() if name in frame else [""] * len(frame) for name in SEVERAL]
+    return [target(record, said[at], *(each[at] for each in wrong)) for at in places]
+
+
+def _draw(reading: Reading, look: Look) -> Component:
+    t, shown, table = look.tokens, reading.analysis, reading.analysis.table
+    places, many = reading.shown, len(reading.analysis.places)
+    colours = dict(zip(table.classes, class_colours(t, table.classes, ordered=table.record.ordered), strict=True))
+    last = reading.start + len(places)
+    part = f"first {count(last)}" if not reading.start else f"{count(reading.start + 1)} to {count(last)}"
+    data = {
+        "stamp": f"{table.record.run} {table.split} {shown.select}",
+        "at": reading.at,
+        "heading": ("sentence" if shown.selected.group else "sentence, surest first")
+        + (f", {part} of {count(many)}" if many > len(places) else ""),
+        "start": reading.start,
+        "many": count(many),
+        "rows": _rows(shown, places),
+        "details": {key: _detail(each, table.record, t) for key, each in reading.details.items()},
+        "several": table.task == "multi",
+        "whole": shown.known.whole,
+        "shades": {name: _side(colour, t) for name, colour in colours.items()},
+        "fills": {name: _fill(colour, t) for name, colour in colours.items()} | {"": (t.muted, t.paper)},
+        "without": reading.without,
+        "coding": _coding(reading.coding, table.frame["key"].to_numpy()[places].tolist()) if reading.coding else None,
+        "empty": nothing(shown),
+        "colours": {
+            name: getattr(t, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent", "wrong", "right")
+        },
+    }
+    return Component("reader", data, look)
+
+
+def _coding(coding: Coding, keys: Sequence[str]) -> dict[str, Any]:
+    """Of the rows that are sent: own codes and note, and those of others."""
+    coded, author = coding.coded, coding.author
+    digits = {code.name: str(code.place) if code.place else code.name for code in coded.book}
+    own, others = {}, {}
+    for key in keys:
+        given, notes = coded.given.get(key, {}), coded.notes.get(key, {})
+        if author in given or author in notes:
+            own[key] = {"codes": list(given.get(author, ())), "note": notes.get(author, "")}
+        if further := [
+            {"author": who or "(no name)", "codes": list(given.get(who, ())), "note": notes.get(who, "")}
+            for who in sorted({*given, *notes} - {author})
+        ]:
+            others[key] = further
+    book = [{"name": code.name, "key": code.place, "about": _about(code)} for code in coded.book]
+    return {
+        "book": book,
+        "digits": digits,
+        "own": own,
+        "others": others,
+        "author": author,
+        "handled": coding.handled,
+    }
+
+
+def _about(code: Code) -> str:
+    example = f"Such as: {code.example}" if code.example else ""
+    return "\n".join(filter(None, (code.definition, example)))
+
+
+def nothing(shown: Analysis) -> tuple[str, str]:
+    """What is said where no row is left."""
+    rows = len(shown.table)
+    if not shown.table.wrong.any() and any(str(clause) == "wrong" for clause in shown.clauses):
+        return (
+            f"All {count(rows)} are right",
+            "There is no error to read; the sentences of the lowest margin come next to one.",
+        )
+    return "No sentence is left", "Take the last word out of the sentence above."
+
+
+def _written(column: pd.Series) -> list[str]:
+    """As a person reads it; empty where it is missing."""
+    return [
+        "" if missing else f"{value:g}" if isinstance(value, float) else str(value)
+        for value, missing in zip(column.tolist(), column.isna(), strict=True)
+    ]
+
+
+def _rows(shown: Analysis, places: np.ndarray) -> list[dict[str, Any]]:
+    table = shown.table
+    frame = table.frame.iloc[places]
+    own = {name: _written(frame[name]) for name in table.own}
+    tags = {name: has[places] for name, has in shown.known.there.items()}
+    chances = np.round(table.probabilities[places], 3)
+    rows = []
+    for at, (key, text, true, said, p, wrong) in enumerate(
+        zip(*(frame[name].tolist() for name in ("key", "text", "truth", "said", "p_said", "wrong")), strict=True)
+    ):
+        row = {"key": key, "text": text, "true": true, "said": said, "p": round(p, 3), "wrong": wrong}
+        row["own"] = " \u00b7 ".join(f"{name} {values[at]}" for name, values in own.items() if values[at])
+        row["tags"] = [name for name, has in tags.items() if has[at]]
+        row["chances"] = _chances(chances[at], table.classes, (true, said), several=table.task == "multi")
+        if table.task == "multi":
+            row |= {name: frame[name].iat[at] if frame[name].iat[at] != NOTHING else "" for name in SEVERAL}
+        rows.append(row)
+    return rows
+
+
+def _chances(
+    chances: np.ndarray, classes: Sequence[str], pair: Sequence[str], *, several: bool
+) -> list[tuple[str, float]]:
+    """The classes that the bar names with their probabilities, in their order, and what all others have."""
+    order = np.argsort(-chances, kind="stable")
+    if several:
+        return [(classes[at], float(chances[at])) for at in order[: 2 * LIKELIEST]]
+    if len(classes) <= LIKELIEST + 1:
+        return [(name, float(p)) for name, p in zip(classes, chances, strict=True)]
+    named = sorted({*order[:LIKELIEST].tolist(), *(classes.index(name) for name in pair)})
+    rest = 1.0 - float(chances[named].sum())
+    others = [(f"{len(classes) - len(named)} others", round(max(0.0, rest), 3))]
+    return [*((classes[at], float(chances[at])) for at in named), *others]
+
+
+def _side(colour: str, t: Tokens) -> str:
+    """The colour of a name: of a side only, and always readable."""
+    return t.plus if colour in t.plus_scale else t.minus if colour in t.minus_scale else ""
+
+
+def _fill(colour: str, t: Tokens) -> tuple[str, str]:
+    """Of a part of the bar, and what is written on it."""
+    side = _side(colour, t)
+    return (colour, readable(t, colour)) if side else (t.muted, t.paper)
+
+
+def _detail(detail: Detail, record: RunRecord, t: Tokens) -> dict[str, Any]:
+    labels = [f"{name} ({count(number)})" for name, number in detail.same.items()]
+    double = f"The same text stands in training as {' and '.join(labels)}." if labels else ""
+    found: dict[str, Any] = {"near": [[*each[:3], round(each.likeness, 3)] for each in detail.near]}
+    found |= {"double": double, "lone": detail.lone, "later": detail.later}
+    return found | (_words(detail.pushed, record, t) if detail.pushed is not None else {})
+
+
+def _words(pushed: Pushed, record: RunRecord, t: Tokens) -> dict[str, Any]:
+    towards, away = sides(record, pushed.target, t)
+    top, words = full_colour(pushed.pushes), []
+    for word, push, unknown in zip(pushed.words, pushed.pushes, pushed.unknown, strict=True):
+        colour = (towards if push >= 0 else away or towards)[min(STEPS, round(STEPS * abs(push) / top))]
+        about = f"push {signed(push)} towards {pushed.target}" + (", not in the vocabulary" if unknown else "")
+        drawn = {"word": word, "about": about, "unknown": unknown, "colour": colour, "ink": readable(t, colour)}
+        words.append(drawn | {"away": push < 0 and not away and colour != t.paper})
+    other = next((name for name in record.classes if name != pushed.target), "")
+    two = record.task == "single" and len(record.classes) == 2
+    ends = [f"towards {other}" if two else "away" if away else "away (hatched), towards", pushed.target]
+    ramp = [*reversed(away[1:]), *towards] if away else list(towards)
+    full = f"Full colour: a push of {number(top, 1)}"
+    return {"words": words, "full": full, "ends": ends, "ramp": ramp, "unknown": any(pushed.unknown)}
+
+
+def sentences_table(reading: Reading) -> pd.DataFrame:
+    """Every selected row in the order of the list: own columns too and, once they are found, 0/1 for each tag."""
+    shown = reading.analysis
+    tags = {f"tag:{name}": has[shown.places].astype(int) for name, has in shown.known.there.items()}
+    return shown.table.frame.iloc[shown.places].assign(**tags)
+
+
+ERRORS = Figure(
+    "errors",
+    "errors",
+    "Sentences",
+    lambda source: Reading(analysis(source)),
+    _draw,
+    note=lambda reading: (
+        f"{count(len(reading.analysis.places))} of {count(len(reading.analysis.table))}, {reading.analysis.said}"
+    ),
+    reading="Colour: what the log-odds lose without the word. Dashed: a word that the model does not know.",
+    options=(SELECT,),
+    tables=lambda reading: {"Sentences": sentences_table(reading)},
+)
+"""On its page with words, neighbours and keys; alone it is the list, and the sentence as it was written."""

@@ -1,0 +1,186 @@
+"""Where errors gather: tags and values of own columns by their excess errors, as a table of marks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.failures import risk
+from core.failures.facets import OUTCOME, TAG, Facet
+from core.failures.risk import LEAST
+from core.failures.table import SEVERAL
+from core.failures.tags import ABOUT, BY_DEFINITION, CONSEQUENCES
+from core.numbers import signed
+from dashboard.figures.analysis import Analysis
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Row, Words
+from dashboard.figures.marks_drawing import component
+from dashboard.figures.numbers import count, number
+from dashboard.figures.selecting import analysis
+from dashboard.figures.theme import Look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = 20
+"""Rows of the table, those with the most excess errors."""
+FARTHEST = 16.0
+"""Risk ratio at which the axis ends at the latest; it begins at its reciprocal at the earliest."""
+_FRACTIONS = {-4: "1/16", -3: "⅛", -2: "¼", -1: "½", 0: "1", 1: "2", 2: "4", 3: "8", 4: "16"}
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """Every property with the errors among its rows."""
+
+    analysis: Analysis
+    rows: Sequence[Mapping[str, Any]]
+    """As `core.failures.risk.table` gives them; `tag` is the rule that selects the rows."""
+    picked: str = ""
+    """The rule that is a word of the selection; empty: none is."""
+
+    @property
+    def shown(self) -> Sequence[Mapping[str, Any]]:
+        """Those with the most excess errors, and the one that is picked; last those that no error comes from."""
+        first = [row for row in self.rows if row["n"] and not _apart(row)]
+        causes = [row for place, row in enumerate(first) if place < SHOWN or row["tag"] == self.picked]
+        return [*causes, *(row for row in self.rows if row["n"] and _apart(row))]
+
+    @property
+    def few(self) -> bool:
+        """Whether there are counts only."""
+        return all(row["ratio"] is None for row in self.rows)
+
+
+def gathered(of: Analysis) -> Gathered:
+    """Of all rows of the split, whatever is selected of them.
+
+    Raises:
+        NotAvailable: its tags are still being found.
+    """
+    _ = of.tags
+    rules = {str(clause) for clause in of.clauses}
+    rows = of.known.once("risks", lambda: _risks(of.known.facets, of.table.wrong))
+    return Gathered(of, rows, next((row["tag"] for row in rows if row["tag"] in rules), ""))
+
+
+def _apart(row: Mapping[str, Any]) -> bool:
+    """Whether an error brings it about, or it is one by definition."""
+    return row["tag"].removeprefix(f"{TAG}=") in BY_DEFINITION | CONSEQUENCES
+
+
+def _risks(facets: Sequence[Facet], wrong: Any) -> list[dict[str, Any]]:
+    own = [facet for facet in facets if facet.name not in (OUTCOME, "truth", "said", *SEVERAL)]
+    has = {str(option.clause): option.has for facet in own for option in facet.options}
+    return risk.table(has, wrong, frozenset(f"{TAG}={name}" for name in BY_DEFINITION))
+
+
+def log_axis(rows: Iterable[Mapping[str, Any]]) -> Axis:
+    """Of risk ratios: doublings to both sides of 1, as far as intervals reach."""
+    most = math.log2(FARTHEST)
+    ends = [_log(end, most) for row in rows for end in row["ratio_interval"] or ()]
+    low, high = math.floor(min([-1.0, *ends])), math.ceil(max([1.0, *ends]))
+    ticks = tuple(float(tick) for tick in range(low, high + 1))
+    return Axis(low - 0.15, high + 0.15, ticks, tuple(_FRACTIONS[int(tick)] for tick in ticks), 0.0)
+
+
+def ratio_mark(row: Mapping[str, Any]) -> Mark:
+    """A risk ratio with its interval on that axis."""
+    if row["ratio_interval"] is None:
+        return Mark()
+    most = math.log2(FARTHEST)
+    low, high = row["ratio_interval"]
+    value = "no errors elsewhere" if row["ratio"] is None else number(row["ratio"], 2)
+    to = "and more" if high is None else f"to {number(high, 2)}"
+    p = "< 0.001" if row["p_holm"] < 0.001 else f"= {number(row['p_holm'])}"
+    said = f"{value} ({number(low, 2)} {to}), p after Holm {p}"
+    return Mark(_log(row["ratio"], most), _log(low, most), _log(high, most), not row["differs"], said=said)
+
+
+def _log(ratio: float | None, most: float) -> float:
+    if ratio is None:
+        return most
+    return max(-most, min(most, math.log2(ratio))) if ratio > 0 else -most
+
+
+def name_of(rule: str) -> str:
+    """A rule as the name of what it selects: `negation`, `source web`."""
+    name, _, value = rule.partition("=")
+    return value if name == TAG else f"{name} {value or 'missing'}"
+
+
+def gathered_marks(found: Gathered) -> Marks:
+    """A row for each property."""
+    shown = found.shown
+    columns = [
+        Column("name", "Tag or column", "14rem"),
+        Column("n", "n", "4rem", number=True),
+        Column("rate", "wrong", "4rem", number=True, soft=True),
+    ]
+    if not found.few:
+        columns.append(Column("ratio", "risk ratio", axis=log_axis(row for row in shown if not _apart(row))))
+    columns.append(Column("excess", "excess" if not found.few else "wrong", "4.5rem", number=True))
+    rows = list[Row]()
+    for row in shown:
+        about = ABOUT.get(row["tag"].removeprefix(f"{TAG}="), "")
+        small = "no cause" if _apart(row) else ""
+        cells: dict[str, Cell] = {"name": Words(name_of(row["tag"]), small=small, title=about), "n": count(row["n"])}
+        cells["rate"] = number(row["rate"], 2)
+        if not _apart(row):
+            cells["ratio"] = ratio_mark(row)
+            cells["excess"] = "" if row["excess"] is None else signed(row["excess"], 0)
+        if found.few:
+            cells["excess"] = count(row["wrong"])
+        rows.append(Row(row["tag"], cells, apart=_apart(row) and not any(each.apart for each in rows)))
+    return Marks("Tags and values of columns, with the risk of an error", tuple(columns), tuple(rows), height=1.8)
+
+
+def gathered_table(found: Gathered) -> pd.DataFrame:
+    """Every property with all numbers."""
+    import pandas as pd
+
+    rows = []
+    for row in found.rows:
+        low, high = row["interval"]
+        least, most = row["ratio_interval"] or (None, None)
+        rows.append(
+            {"rule": row["tag"], **{name: row[name] for name in ("n", "wrong", "rate")}, "low": low, "high": high}
+            | {"rest_n": row["rest"]["n"], "rest_wrong": row["rest"]["wrong"], "excess": row["excess"]}
+            | {"ratio": row["ratio"], "ratio_low": least, "ratio_high": most}
+            | {name: row[name] for name in ("p", "p_holm", "differs")}
+        )
+    return pd.DataFrame(rows)
+
+
+def _note(found: Gathered) -> str:
+    every = [row for row in found.rows if row["n"]]
+    some = f"{len(found.shown)} of {len(every)}" if len(found.shown) < len(every) else str(len(every))
+    return f"{some} tags and values of columns, most excess errors first"
+
+
+def _draw(found: Gathered, look: Look) -> Component:
+    return component(gathered_marks(found), look, picked=found.picked, picks=True)
+
+
+GATHERED: Figure[Gathered] = Figure(
+    "error-tags",
+    "errors",
+    "Where errors gather",
+    lambda source: gathered(analysis(source)),
+    _draw,
+    note=_note,
+    reading=lambda found: (
+        f"Fewer than {LEAST} sentences with and without each: counts only, no ratio."
+        if found.few
+        else "Bar: interval of the risk ratio at the level of its Holm step. A ring: it does not survive correction."
+    ),
+    how="*Excess*: errors beyond those that these sentences would have at the error rate of all others. *Risk ratio*: "
+    "the error rate with it over the one without, with Koopman's score interval at the level of its step in Holm's "
+    f"correction over all that are tested, so that it leaves out 1 exactly where that holds; none below {LEAST} "
+    "sentences on either side. *No cause*: what errors have by definition, or because they are errors.",
+    tables=lambda found: {"Tags": gathered_table(found)},
+)
+"""Of the whole split: what is selected does not change it."""

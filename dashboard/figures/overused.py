@@ -1,0 +1,97 @@
+"""Words and short phrases that a selection has more often than the other sentences, as a table of marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.failures.phrases import Overused
+from core.numbers import signed
+from dashboard.figures.analysis import Analysis
+from dashboard.figures.drawing import Component
+from dashboard.figures.figure import Figure
+from dashboard.figures.marks import Cell, Column, Mark, Marks, Row, axis
+from dashboard.figures.marks_drawing import component
+from dashboard.figures.numbers import count, number
+from dashboard.figures.selecting import SELECT, analysis
+from dashboard.figures.theme import Look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = 12
+"""Phrases of the table; its CSV has all that are listed."""
+HALF = 1.96
+"""Standard errors to either end of a 95 % interval."""
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """What a selection says more often."""
+
+    analysis: Analysis
+    found: Sequence[Overused]
+    picked: str = ""
+    """The one that the texts are to contain; empty: none."""
+
+
+def overused(of: Analysis) -> Words:
+    """Of the selected rows against all others."""
+    contains = {clause.value for clause in of.clauses if clause.name == "text" and clause.sign == "~"}
+    found = of.known.phrases.overused(of.rows)
+    return Words(of, found, next((each.words for each in found if each.words in contains), ""))
+
+
+def words_marks(shown: Words) -> Marks:
+    """A row for each phrase."""
+    rows, marks = [], []
+    for each in shown.found[:SHOWN]:
+        half = HALF * each.log_odds / each.z
+        ends = each.log_odds - half, each.log_odds + half
+        said = f"log-odds {signed(each.log_odds)} ({number(ends[0], 2)} to {number(ends[1], 2)}), z {number(each.z, 1)}"
+        marks.append(Mark(each.log_odds, *ends, said=said))
+        cells: dict[str, Cell] = {"words": each.words, "selected": count(each.selected), "rest": count(each.rest)}
+        rows.append(Row(each.words, cells | {"odds": marks[-1]}))
+    columns = (
+        Column("words", "Words", "13rem"),
+        Column("selected", "here", "3.8rem", number=True),
+        Column("rest", "elsewhere", "5.4rem", number=True, soft=True),
+        Column("odds", "log-odds", axis=axis(marks, zero=0.0, signed=True)),
+    )
+    return Marks("Words and phrases that the selection has more often", columns, tuple(rows), height=1.8)
+
+
+def words_table(shown: Words) -> pd.DataFrame:
+    """All that are listed."""
+    import pandas as pd
+
+    return pd.DataFrame(shown.found, columns=Overused._fields)
+
+
+def _draw(shown: Words, look: Look) -> Component:
+    return component(words_marks(shown), look, picked=shown.picked, picks=True)
+
+
+OVERUSED: Figure[Words] = Figure(
+    "error-words",
+    "errors",
+    "What they say more often",
+    lambda source: overused(analysis(source)),
+    _draw,
+    note=lambda shown: f"{count(len(shown.analysis.places))} selected against {count(_others(shown))} others",
+    reading=lambda shown: (
+        "Bar: 95 % interval of how much likelier the words are here, in log-odds."
+        if shown.found
+        else "No word or short phrase stands out: too few sentences, or all."
+    ),
+    how="Log-odds of each word, pair and triple in the selection against all other sentences, with a prior of all "
+    "sentences (Monroe, Colaresi and Quinn 2008), so that rare words do not win by chance. Listed from z = 1.96 and "
+    "three occurrences on, the largest z first. The words are ranked, not tested: read them before you believe them.",
+    options=(SELECT,),
+    tables=lambda shown: {"Words": words_table(shown)},
+)
+
+
+def _others(shown: Words) -> int:
+    return len(shown.analysis.table) - len(shown.analysis.places)

@@ -1,0 +1,29 @@
+"""Which sentences figures of Errors are about, as an option of theirs and as a parameter of links."""
+
+from __future__ import annotations
+
+from core.exceptions import NotAvailable
+from dashboard.figures.analysis import Analysis
+from dashboard.figures.source import FREE, Option, Source
+
+WRONG = "wrong"
+"""What is shown where nothing is selected."""
+SELECT = Option(
+    "select",
+    "Selection",
+    lambda source: FREE,
+    "Rules that select sentences, as a link has them: wrong;truth=negative",
+    usual=lambda source: WRONG,
+)
+
+
+def analysis(source: Source) -> Analysis:
+    """The selected rows of a source.
+
+    Raises:
+        NotAvailable: no split has been evaluated.
+        InputError: the selection is not understood.
+    """
+    if not source.split:
+        raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
+    return source.reader.analysis(source.record, source.split, str(source.chosen(SELECT)) or WRONG)

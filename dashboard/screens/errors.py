@@ -1,0 +1,97 @@
+"""Errors: the sentences that go wrong, one after the other, and what they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core.exceptions import InputError, SentiscopeError
+from core.failures.selection import parse
+from core.runs.record import RunRecord
+from dashboard import data, state
+from dashboard.figures.analysis import Analysis
+from dashboard.figures.errors import Reading, sentences_table
+from dashboard.figures.numbers import count
+from dashboard.figures.selecting import SELECT, WRONG
+from dashboard.figures.source import Source
+from dashboard.screens.errors_below import below
+from dashboard.screens.errors_coding import author
+from dashboard.screens.errors_filter import filter_bar
+from dashboard.screens.errors_reader import reader
+from dashboard.widgets.export import Table, export_bar
+from dashboard.widgets.header import header
+from dashboard.widgets.messages import empty, finding, problem
+from dashboard.widgets.runs import chosen_run, ended, facts
+
+QUESTION = "Which sentences go wrong, and what do they have in common?"
+PATIENCE = 0.4
+"""Seconds that a page waits for tags before it shows the sentences without them."""
+
+
+def page() -> None:
+    """One run on one split."""
+    record = chosen_run("Errors", QUESTION, purpose="The sentences that it gets wrong stand here")
+    if record is None:
+        return
+    splits = data.evaluated_splits(record.run)
+    if not splits:
+        header("Errors", QUESTION, facts(record))
+        empty("This run has not been evaluated", ended(record), "Train a model", "train")
+        return
+    split = _split(splits)
+    table = data.known(record, split).table
+    wrong = f"{split} · {count(int(table.wrong.sum()))} wrong"
+    header("Errors", QUESTION, facts(record, (f"n = {count(len(table))}", wrong)), low=True)
+    if why := data.lacks_texts(record):
+        finding("There are no texts to read", f"{why}.")
+    waits = data.find_tags(record, split, PATIENCE)
+    shown = _selected(record, split)
+    if shown is None:
+        return
+    filter_bar(shown, splits)
+    reader(shown)
+    source = Source(record, data, split=split, choices={SELECT.name: shown.select})
+    tables: dict[str, Table] = {"Sentences": lambda: sentences_table(Reading(shown))}
+    if waits is not None:
+        _until_found(record, split)
+    else:
+        tables |= below(source, shown)
+    export_bar("errors", tables, figures=False)
+
+
+def _split(splits: Sequence[str]) -> str:
+    """That of the selection, where there is one; else the one that was looked at last."""
+    usual, chosen = "test" if "test" in splits else splits[-1], parse(state.carried(state.SELECT))
+    if chosen.rules:
+        state.carry(state.SPLIT, chosen.split if chosen.split in splits else usual)
+    state.settle(state.SPLIT, splits, usual)
+    return state.asked(state.SPLIT)
+
+
+def _selected(record: RunRecord, split: str) -> Analysis | None:
+    """The rows of the link's selection; None after the page has said why there is none."""
+    asked = state.carried(state.SELECT) or WRONG
+    try:
+        return data.analysis(record, split, asked, author())
+    except InputError as error:
+        problem("This selection cannot be made here", str(error))
+        st.button("Show what is wrong", key="select-wrong", on_click=state.carry, args=(state.SELECT, ""))
+        return None
+
+
+def _until_found(record: RunRecord, split: str) -> None:
+    st.fragment(_look_again, run_every=1.0)(record, split)
+
+
+def _look_again(record: RunRecord, split: str) -> None:
+    try:
+        if data.find_tags(record, split, 0) is None:
+            st.rerun()
+    except SentiscopeError as error:
+        problem("There are no tags", str(error))
+        return
+    st.html('<p class="s-cap">The tags of these texts are being found; the list is whole.</p>')
+
+
+page()

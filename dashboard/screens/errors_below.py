@@ -1,0 +1,97 @@
+"""Below the reader: where errors gather, and what the selected sentences have in common; what is picked filters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from dashboard import state
+from dashboard.figures.analysis import Analysis
+from dashboard.figures.figure import Figure
+from dashboard.figures.finding import SLICED, Sliced, sliced
+from dashboard.figures.gathering import GATHERED, Gathered, gathered
+from dashboard.figures.marking import MARKED, marked
+from dashboard.figures.next_steps import next_steps
+from dashboard.figures.outcomes import OF_CLASS, WORDS_OF, Outcomes, outcomes
+from dashboard.figures.overused import OVERUSED, overused
+from dashboard.figures.selecting import WRONG
+from dashboard.figures.source import Source
+from dashboard.screens.errors_filter import pick, select
+from dashboard.screens.errors_labels import likely_label_errors
+from dashboard.widgets.figure import caption, heading, show
+from dashboard.widgets.options import pick as choose_one
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def below(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
+    """All of it; gives its tables."""
+    tables: dict[str, pd.DataFrame] = {}
+    found, words, parts = gathered(shown), overused(shown), sliced(shown)
+    with st.container(key="pair-gathered"):
+        left, right = st.columns([6, 5], gap="large")
+    with left:
+        tables |= _picks(GATHERED, found, found.picked, lambda: pick(shown, GATHERED.name, found.picked))
+    with right:
+        tables |= _picks(OVERUSED, words, words.picked, lambda: pick(shown, OVERUSED.name, words.picked))
+    with st.container(key="pair-marked"):
+        left, right = st.columns([6, 5], gap="large")
+    with left:
+        tables |= _picks(SLICED, parts, parts.picked, lambda: _slice(shown))
+    with right:
+        tables |= _picks(MARKED, marked(shown), "", lambda: pick(shown, MARKED.name, ""))
+    _next(shown, found, parts)
+    return tables | _words(source, shown) | likely_label_errors(source)
+
+
+def _picks(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
+    """A table of which a row can be picked; without a row only what its caption says. Gives its numbers."""
+    numbers = figure.numbers(shape)
+    if all(table.empty for table in numbers.values()):
+        heading(str(figure.title), figure.name, note=figure.say(figure.note, shape), about=str(figure.how))
+        caption(figure.say(figure.reading, shape))
+    else:
+        show(figure, shape, default={"picked": picked}, on_picked_change=told)
+    return numbers
+
+
+def _slice(shown: Analysis) -> None:
+    """A slice was picked: its errors are the selection; picked again, all errors are."""
+    rules = state.picked(SLICED.name)
+    select(shown, [WRONG, *(rules.split(", ") if rules else [])])
+
+
+def _next(shown: Analysis, found: Gathered, parts: Sliced) -> None:
+    """What to do next, each with the sentences that it is about."""
+    steps = next_steps(shown, found, parts)
+    heading("What to do next", "next-steps", note="as far as these numbers bear it out")
+    if not steps:
+        caption("Nothing stands out: no tag and no slice survives correction, and no error is very sure. Read on.")
+    for place, step in enumerate(steps):
+        with st.container(key=f"step-{place}", horizontal=True, vertical_alignment="center"):
+            words = f'<p class="s-step"><b>{escape(step.advice)}.</b> <span>{escape(step.evidence)}.</span></p>'
+            st.html(words, width="stretch")
+            st.button("Show them", key=f"show-step-{place}", on_click=select, args=(shown, step.rules))
+
+
+def _words(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
+    """Of each outcome of a class; a bar that is clicked filters."""
+    if len(source.record.classes) > 2 or source.record.task == "multi":
+        choose_one(OF_CLASS, source)
+    found = outcomes(shown, str(source.chosen(OF_CLASS)))
+    key = state.current(f"fig-{WORDS_OF.name}")
+    show(WORDS_OF, found, on_select=lambda: _bar(shown, found, key), selection_mode="points")
+    return WORDS_OF.numbers(found)
+
+
+def _bar(shown: Analysis, found: Outcomes, key: str) -> None:
+    """A word of an outcome was clicked: its sentences are the selection."""
+    points = (state.draft(key, None) or {}).get("selection", {}).get("points", [])
+    if points:
+        outcome, words, *_ = points[0]["customdata"]
+        select(shown, found.rules(str(outcome), str(words)))
+    state.clear(f"fig-{WORDS_OF.name}")

@@ -1,0 +1,167 @@
+"""Codes below the reader: who codes, how often each code stands, the codebook, draws, files."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import streamlit as st
+
+from core.exceptions import SentiscopeError
+from core.failures.chosen import Group, keep
+from core.failures.coded_csv import book_written, read_back, read_book, written
+from core.failures.codes import Coded, Codes
+from core.failures.draws import draw, draws
+from core.failures.selection import Selection, parse
+from dashboard import data, state
+from dashboard.figures.analysis import Analysis
+from dashboard.figures.codes import ABOUT, CodesShape, codes_marks, codes_shape, note
+from dashboard.figures.marks_drawing import component
+from dashboard.figures.numbers import count
+from dashboard.figures.selecting import WRONG
+from dashboard.screens.errors_book import codebook
+from dashboard.screens.errors_coding import author
+from dashboard.widgets.figure import caption, heading, place
+from dashboard.widgets.style import look
+
+MANY = 75
+"""Rows of a draw that is offered."""
+
+
+def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
+    """The panel.
+
+    Args:
+        shown: the selection.
+        coded: what the author may see.
+        everything: what was said by all.
+    """
+    codes = data.codes(shown.table.record)
+    keys = [shown.known.keys[at] for at in shown.places.tolist()]
+    shape = codes_shape(coded, author(), keys, draws(codes))
+    heading("Codes", "codes", note=note(shape), about=ABOUT)
+    with st.container(key="codes-by", horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.text_input(
+            "Author",
+            key=state.AUTHOR,
+            max_chars=60,
+            width=180,
+            placeholder="your name",
+            persist_state="session",
+            help="Codes are kept under it, and the last change under it is what u takes back",
+        )
+        _draw_button(codes, shown, keys)
+        codebook(codes, coded, keys)
+        _files(codes, shown)
+        _apart(shape)
+    if coded.book:
+        _table(shape)
+    if coded is not everything:
+        caption("Others have coded some of these sentences; you will see their codes when you have coded them too.")
+
+
+def _table(shape: CodesShape) -> None:
+    key = state.current("fig-codes")
+    place(
+        component(codes_marks(shape), look(), picks=True),
+        "codes",
+        "codes",
+        default={"picked": ""},
+        on_picked_change=lambda: None,
+        on_unfolded_change=lambda: None,
+    )
+    if picked := str(state.draft(key, {}).get("picked") or ""):
+        state.forget(key)
+        of_codes = ("code=", "code!=", "coded", "uncoded")
+        before = [rule for rule in _rules() if not rule.startswith(of_codes)]
+        _select(Selection((*before, f"code={picked}")))
+
+
+def _rules() -> tuple[str, ...]:
+    return parse(state.carried(state.SELECT) or WRONG).rules
+
+
+def _select(selection: Selection) -> None:
+    state.carry(state.SELECT, str(selection))
+    st.rerun()
+
+
+def _draw_button(codes: Codes, shown: Analysis, keys: list[str]) -> None:
+    n = min(MANY, len(keys))
+    st.button(
+        f"Code {count(n)} drawn at random",
+        key="codes-draw",
+        disabled=n == 0,
+        on_click=partial(_draw, codes, shown, keys, n),
+        help="Coded to its end, a random draw tells how often each code stands in all that is selected now",
+    )
+
+
+def _draw(codes: Codes, shown: Analysis, keys: list[str], n: int) -> None:
+    """A callback: the draw becomes the selection."""
+    try:
+        made = draw(codes, keys, n, 0, shown.said, run=shown.table.record.run, author=author())
+        about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.said}"
+        rule = keep(data.store(), Group(made.keys, about))
+    except SentiscopeError as error:
+        state.put(state.NOT_WRITTEN, str(error))
+        return
+    state.carry(state.SELECT, rule)
+    state.carry(state.AT, made.keys[0])
+    state.put(state.REDRAW, True)
+
+
+def _apart(shape: CodesShape) -> None:
+    """What two authors coded otherwise."""
+    pair = shape.pair
+    if pair and pair["apart"]:
+        label = f"The {count(len(pair['apart']))} coded otherwise"
+        st.button(label, key="codes-apart", type="tertiary", on_click=partial(_show_apart, pair))
+
+
+def _show_apart(pair: dict[str, object]) -> None:
+    rows = pair["apart"]
+    assert isinstance(rows, list)
+    about = f"coded otherwise by {pair['first'] or '(no name)'} and {pair['second'] or '(no name)'}"
+    state.carry(state.SELECT, keep(data.store(), Group(tuple(row["key"] for row in rows), about)))
+    state.put(state.REDRAW, True)
+
+
+def _files(codes: Codes, shown: Analysis) -> None:
+    """CSV out and in."""
+    with st.popover("Files", type="tertiary", key="codes-files"):
+        for label, name, make in (
+            ("Codes · CSV", "codes", partial(written, shown.table, shown.rows.tolist(), codes)),
+            ("Codebook · CSV", "codebook", partial(book_written, codes)),
+        ):
+            file = f"sentiscope-{name}.csv"
+            st.download_button(label, make, file, "text/csv", key=f"codes-{name}", type="tertiary", on_click="ignore")
+        key = state.current("codes-taken")
+        st.file_uploader(
+            "Take codes from a file",
+            type="csv",
+            key=key,
+            max_upload_size=20,
+            on_change=partial(_take, codes, shown, key),
+            help="As it went out: rows by their key, codes with a semicolon between; or a codebook",
+        )
+
+
+def _take(codes: Codes, shown: Analysis, key: str) -> None:
+    """A callback: a file of codings, or of a codebook."""
+    file = state.draft(key, None)
+    if file is None:
+        return
+    content = file.getvalue()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "codes.csv"
+        path.write_bytes(content)
+        try:
+            if content.lstrip(b'\xef\xbb\xbf"').startswith(b"code"):
+                read_book(codes, path, author())
+            else:
+                read_back(codes, shown.table, path, author=author())
+            state.put(state.REDRAW, True)
+        except SentiscopeError as error:
+            state.put(state.NOT_WRITTEN, str(error))

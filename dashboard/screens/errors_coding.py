@@ -1,0 +1,59 @@
+"""What the reader reports of codes and notes, written down; callbacks, before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.exceptions import SentiscopeError
+from dashboard import data, state
+from dashboard.figures.analysis import Analysis
+
+
+def author() -> str:
+    """Who codes; empty: whoever gives no name."""
+    return " ".join(str(state.draft(state.AUTHOR, "")).split())
+
+
+def handled() -> int:
+    """The last report that was written down."""
+    return int(state.draft(state.HANDLED, 0))
+
+
+def named(key: str) -> None:
+    """The browser knows who codes here."""
+    if not author():
+        state.put(state.AUTHOR, str(state.draft(key, {}).get("named") or "")[:60])
+
+
+def hear(key: str, shown: Analysis) -> None:
+    """Write down what the reader reports: codes and notes first, then what is taken back.
+
+    A report has all that the page has not confirmed yet, so one that is lost on the way loses nothing.
+    """
+    told: Mapping[str, Any] = state.draft(key, {})
+    said, undo = told.get("coded") or {}, told.get("undo")
+    try:
+        if said and int(said.get("count", 0)) > handled():
+            state.put(state.HANDLED, int(said["count"]))
+            _write(shown, said.get("rows") or {})
+        if undo and int(undo) > handled():
+            state.put(state.HANDLED, int(undo))
+            _undo(shown)
+    except SentiscopeError as error:
+        state.put(state.NOT_WRITTEN, str(error))
+
+
+def _write(shown: Analysis, rows: Mapping[str, Mapping[str, Any]]) -> None:
+    codes, run, known = data.codes(shown.table.record), shown.table.record.run, set(shown.known.keys)
+    for key, each in rows.items():
+        if key in known:
+            codes.code([key], [str(name) for name in each.get("codes", ())], author=author(), run=run)
+            codes.note(key, str(each.get("note", "")), author=author(), run=run)
+
+
+def _undo(shown: Analysis) -> None:
+    """The last change of the author, and the row that it was of is read."""
+    rows = data.codes(shown.table.record).undo(author())["rows"]
+    if key := next((row["key"] for row in rows if row.get("key") in set(shown.known.keys)), ""):
+        state.carry(state.AT, key)

@@ -1,0 +1,73 @@
+"""Labels that are likely wrong: looked for in a process of its own when somebody asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.exceptions import NotAvailable, SentiscopeError
+from core.failures import doubted
+from core.runs import errands
+from dashboard import data, state
+from dashboard.figures.doubted import DOUBTED
+from dashboard.figures.numbers import count
+from dashboard.figures.source import Source
+from dashboard.widgets.errand import watch
+from dashboard.widgets.figure import caption, heading, show
+from dashboard.widgets.messages import problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OFFER = (
+    "Every label is judged by models that were not fitted on its sentence: TF-IDF is fitted six times in a separate "
+    "process, which takes from seconds to minutes and is kept."
+)
+DOUBLES = 8
+"""Texts with two labels that are named."""
+
+
+def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
+    """The section; gives its tables."""
+    try:
+        found = DOUBTED.shape(source)
+    except NotAvailable:
+        heading("Likely label errors", DOUBTED.name, about=str(DOUBTED.how))
+        _offer(source)
+        return {}
+    show(DOUBTED, found)
+    if twice := found.found["conflicts"]:
+        named = "; ".join(
+            f"“{each['text'][:80]}” ({', '.join(f'{name} {n}' for name, n in each['labels'].items())})"
+            for each in twice[:DOUBLES]
+        )
+        more = f" and {count(len(twice) - DOUBLES)} more" if len(twice) > DOUBLES else ""
+        caption(f"The same text with several labels: {named}{more}.")
+    if not found.found["rows"]:
+        return {}
+    return DOUBTED.numbers(found)
+
+
+def _offer(source: Source) -> None:
+    """The job, while it runs; else the button that begins it."""
+    record, split = source.record, source.split
+    here = doubted.files(data.store(), record, split)
+    job = errands.job(here)
+    if job.status == "running":
+        watch(here, "Looking for label errors", "labels")
+        return
+    if job.status == "failed":
+        problem("The labels could not be judged", job.what)
+    if text := state.take(state.LABELS_PROBLEM):
+        problem("It was not begun", str(text))
+    st.button("Look for label errors", key="look-for-labels", on_click=_start, args=(source,))
+    caption(OFFER)
+
+
+def _start(source: Source) -> None:
+    errands.forget(doubted.files(data.store(), source.record, source.split))
+    try:
+        doubted.start(data.store(), source.record, source.split)
+    except SentiscopeError as error:
+        state.put(state.LABELS_PROBLEM, str(error))

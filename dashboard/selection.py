@@ -1,0 +1,294 @@
+"""The one selection of all pages: what is in it, which of its sentences is looked at, and how both are set.
+
+The link has it, so that it survives a reload and can be given away; whoever sets it does so in a callback, before the
+page is drawn, so that bar and page show it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.exceptions import InputError, SentiscopeError
+from core.failures.chosen import Group, keep, keys_of
+from core.failures.selection import Selected, Selection, in_words, parse
+from core.failures.slices import find_slice
+from core.runs.record import RunRecord
+from dashboard import data, state
+
+if TYPE_CHECKING:
+    from core.failures.table import Table
+
+TEST = "test"
+SENTENCE = "sentence"
+"""The page that shows one of them whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Some sentences, in the order in which they are to be read."""
+
+    selection: Selection
+    split: str = ""
+    """Whose rows they are; empty where they are of no split that the run was evaluated on."""
+    table: Table | None = None
+    """Of that split."""
+    selected: Selected | None = None
+    at: int | None = None
+    """Place among them of the one that is looked at; None: none is."""
+    problem: str = ""
+    """Why there is none of them, for people; empty otherwise."""
+
+    def __len__(self) -> int:
+        return len(self.places) if self.table is not None else len(self.keys)
+
+    @property
+    def places(self) -> np.ndarray:
+        """(k,) rows of the table, in their order; empty where they are of no split."""
+        return np.empty(0, np.int64) if self.table is None or self.selected is None else self.selected.places
+
+    @property
+    def rows(self) -> np.ndarray:
+        """(n,) bool: the same."""
+        found = np.zeros(0 if self.table is None else len(self.table), bool)
+        found[self.places] = True
+        return found
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """Their names, in their order."""
+        if self.selected is None:
+            return ()
+        if self.table is None:
+            return self.selected.group.keys if self.selected.group else ()
+        found: np.ndarray = self.table.frame["key"].to_numpy()
+        return found[self.places].tolist() if len(found) else ()
+
+    def key(self, place: int) -> str:
+        """The name of one of them."""
+        return self.keys[place] if self.table is None else str(self.table.frame["key"].iloc[self.places[place]])
+
+    def text(self, place: int) -> str:
+        """What one of them says."""
+        return self._of(place, "text")
+
+    def label(self, place: int) -> str:
+        """What one of them is; empty where nothing says so."""
+        return self._of(place, "truth")
+
+    @property
+    def words(self) -> str:
+        """What is selected, for people."""
+        if self.selected is None:
+            return ", ".join(self.selection.rules)
+        return in_words(self.selected.clauses, self.selected.group)
+
+    def found(self, key: str) -> int | None:
+        """The place of the sentence of a name."""
+        if not key:
+            return None
+        at = np.flatnonzero(np.asarray(self.keys, object) == key)
+        return int(at[0]) if len(at) else None
+
+    def _of(self, place: int, column: str) -> str:
+        if self.table is not None:
+            return str(self.table.frame[column].iloc[self.places[place]])
+        group = self.selected.group if self.selected else None
+        values = () if group is None else group.texts if column == "text" else group.labels
+        return values[place] if values else ""
+
+
+def chosen(record: RunRecord) -> Chosen | None:
+    """What is selected, as a run has it; None where nothing is."""
+    text = state.carried(state.SELECT)
+    at = state.carried(state.AT)
+    if not text:
+        return None
+    found = _read(record, parse(text))
+    place = found.found(at)
+    return found if place is None else replace(found, at=place)
+
+
+def chosen_of(record: RunRecord, split: str) -> Chosen | None:
+    """The same for a page that shows one split: None where nothing of it is selected."""
+    found = chosen(record)
+    return found if found is not None and found.split == split and len(found) else None
+
+
+def choose(record: RunRecord, selection: Selection, *, key: str = "", by: str = "") -> None:
+    """Select by rules on all pages; in a callback, or before a rerun.
+
+    Args:
+        record: the run whose rows they are.
+        selection: what; of no rule: nothing any more.
+        key: of the sentence that is looked at.
+        by: the key of the figure or table that was clicked; what another one has selected is undone there.
+    """
+    if before := state.draft(state.SELECTOR, ""):
+        if before != by:
+            state.clear(before)
+    state.put(state.SELECTOR, by)
+    if selection.split == _usual(data.evaluated_splits(record.run)):
+        selection = Selection(selection.rules)
+    state.carry(state.SELECT, str(selection) if selection.rules else "")
+    state.carry(state.AT, key)
+    state.carry(state.BACK, str(state.draft(state.HERE, "")) if selection.rules else "")
+    state.clear(state.EXAMPLES)
+
+
+def choose_rows(
+    record: RunRecord,
+    split: str,
+    rows: Sequence[int] | np.ndarray,
+    about: str,
+    *,
+    rules: Sequence[str] = (),
+    at: int | None = None,
+    by: str = "",
+) -> None:
+    """Select rows of a split: by rules where those come to exactly these rows, else one by one.
+
+    Args:
+        record: the run.
+        split: whose rows.
+        rows: their places in it.
+        about: what they were chosen by, in words.
+        rules: that may come to the same.
+        at: place among `rows` of the one that is looked at.
+        by: as of `choose`.
+    """
+    places, selection = np.asarray(rows, np.int64), Selection(tuple(rules), split)
+    with _told():
+        keys = data.known(record, split).table.frame["key"].to_numpy()[places].tolist()
+        if rules and len(keys) and _comes_to(record, selection, places):
+            choose(record, selection, key="" if at is None else keys[at], by=by)
+        else:
+            choose_keys(record, split, keys, about, at=at, by=by)
+
+
+def choose_keys(
+    record: RunRecord, split: str, keys: Sequence[str], about: str, *, at: int | None = None, by: str = ""
+) -> None:
+    """Select rows of a split one by one, by their names; without any, nothing. Arguments as of `choose_rows`."""
+    if not len(keys):
+        choose(record, Selection(()), by=by)
+        return
+    with _told():
+        selection = Selection((keep(data.store(), Group(tuple(keys), about)),), split)
+        choose(record, selection, key="" if at is None else keys[at], by=by)
+
+
+def choose_sentences(
+    record: RunRecord,
+    texts: Sequence[str],
+    labels: Sequence[str],
+    about: str,
+    *,
+    split: str = "",
+    at: int | None = None,
+    by: str = "",
+) -> None:
+    """Select sentences that need not be rows of a split, such as the cases of a test, or training texts.
+
+    Args:
+        record: the run.
+        texts: what they say,
+        labels: and what they are; empty where nothing says so.
+        about: what they were chosen by, in words.
+        split: of which they are rows, if they are, and if the run was evaluated on it.
+        at: place of the one that is looked at.
+        by: as of `choose`.
+    """
+    with _told():
+        keys = keys_of(texts)
+        known: set[str] = set()
+        if split in data.evaluated_splits(record.run):
+            known = set(data.known(record, split).table.frame["key"])
+        apart = not known.issuperset(keys)
+        group = Group(keys, about, tuple(texts) if apart else (), tuple(labels) if apart else ())
+        selection = Selection((keep(data.store(), group),), "" if apart else split)
+        choose(record, selection, key="" if at is None else keys[at], by=by)
+
+
+def choose_slice(record: RunRecord, split: str, name: str) -> None:
+    """Select what a saved slice has of a split; a callback."""
+    with _told():
+        found = find_slice(data.store(), record, name)
+        choose(record, Selection(found.rules, split))
+
+
+def look_at(record: RunRecord, place: int) -> None:
+    """Look at one of the selected sentences; a callback."""
+    now = chosen(record)
+    if now is None or not 0 <= place < len(now):
+        return
+    state.carry(state.AT, now.key(place))
+    if state.draft(state.HERE, "") == SENTENCE:
+        state.put(state.TEXT, now.text(place))
+
+
+def step(record: RunRecord, by: int) -> None:
+    """Go on to the next of them, or back; a callback."""
+    now = chosen(record)
+    if now is not None:
+        look_at(record, 0 if now.at is None else now.at + by)
+        state.clear(state.EXAMPLES)  # its table marks another row
+
+
+def clear(record: RunRecord) -> None:
+    """Select nothing any more; a callback."""
+    choose(record, Selection(()))
+
+
+def take_text(record: RunRecord) -> None:
+    """Make the sentence that is looked at, else the first, the text of Sentence; a callback, before `look_inside`.
+
+    The link of that page cannot have it: this page may draw a field that is bound to it.
+    """
+    now = chosen(record)
+    if now is not None and len(now):
+        place = now.at or 0
+        state.carry(state.AT, now.key(place))
+        state.put(state.TEXT, now.text(place))
+
+
+def look_inside(**values: str) -> None:
+    """Open Sentence with the text that `take_text` took; values as of `state.go`."""
+    state.go(SENTENCE, **values)
+
+
+def _usual(splits: Sequence[str]) -> str:
+    return TEST if TEST in splits else next(reversed(splits), "")
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong in a callback is said in the bar."""
+    try:
+        yield
+    except SentiscopeError as error:
+        state.put(state.SELECTION_PROBLEM, str(error))
+
+
+def _comes_to(record: RunRecord, selection: Selection, places: np.ndarray) -> bool:
+    """Whether rules select exactly these rows."""
+    try:
+        found = data.selected(record, selection, selection.split).places
+    except InputError:
+        return False
+    return np.array_equal(np.sort(found), np.sort(places))
+
+
+def _read(record: RunRecord, selection: Selection) -> Chosen:
+    try:
+        group = data.chosen_group(selection.digest) if selection.digest else None
+        if group is not None and group.texts:
+            return Chosen(selection, selected=Selected((), np.empty(0, np.int64), group))
+        split = selection.split or _usual(data.evaluated_splits(record.run))
+        return Chosen(selection, split, data.known(record, split).table, data.selected(record, selection, split))
+    except SentiscopeError as error:
+        return Chosen(selection, problem=str(error).removeprefix("--where "))

@@ -1,0 +1,196 @@
+"""What is selected: the slim bar on every page, and the sentences as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from html import escape
+
+import streamlit as st
+
+from core.exceptions import SentiscopeError
+from core.failures.slices import LONGEST, save_slice
+from core.fingerprint import fingerprint
+from core.numbers import count
+from core.runs.record import RunRecord
+from dashboard import data, selection, state
+from dashboard.figures.drawing import asset
+from dashboard.selection import SENTENCE, Chosen
+from dashboard.widgets.messages import problem, selection_note
+from dashboard.widgets.style import row_height
+
+SHOWN = 8
+ROOM = 440
+"""Pixels that a selection and its sentences take on a screen."""
+MOST = 500
+"""Rows that are sent to a browser."""
+LEADS = (("errors", "Errors"), ("embeddings", "Map"), (SENTENCE, "Sentence"))
+"""Pages that show a selection, with the words of their buttons."""
+
+
+_in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>", js=asset("in_sight.js"))
+
+
+def in_sight(what: str) -> None:
+    """Bring what stands below into the window whenever `what`, the selection, has changed."""
+    _in_sight(key="in-sight", data={"what": what, "room": ROOM})
+
+
+def selection_bar(record: RunRecord, pages: dict[str, str]) -> None:
+    """What is selected and how it goes on; nothing where nothing is.
+
+    Args:
+        record: the chosen run.
+        pages: title of each page by its file without ending.
+    """
+    if why := state.take(state.SELECTION_PROBLEM):
+        problem("Nothing was selected", str(why))
+    now = selection.chosen(record)
+    if now is None:
+        return
+    here = str(state.draft(state.HERE, ""))
+    with st.container(key="selected", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+        st.html(_said(now), width="stretch")
+        if len(now):
+            _steps(record, now)
+            for page, word in LEADS:
+                if page in pages and page != here:
+                    _lead(record, now, page, word)
+            back = state.carried(state.BACK)
+            if here == SENTENCE and back in pages and back != here:
+                if st.button(f"Back to {pages[back]}", type="tertiary", key="selected-back"):
+                    state.go(back)
+            _save(record, now)
+        st.button(
+            "Clear",
+            icon=":material/close:",
+            type="tertiary",
+            key="selected-clear",
+            on_click=selection.clear,
+            args=(record,),
+            help="Select nothing",
+        )
+
+
+def _said(now: Chosen) -> str:
+    """How many, by what, and the sentence that is looked at."""
+    if now.problem:
+        return f'<div class="s-now" role="status"><b>Nothing is selected</b> <span>{escape(now.problem)}</span></div>'
+    of = "" if now.table is None else f" of {count(len(now.table))}"
+    what = f"<b>{count(len(now))}{of}</b> <span>{escape(now.words)}</span>"
+    if not len(now):
+        what = f"<b>None{of}</b> <span>{escape(now.words)}</span>"
+    at = "" if now.at is None else f' <q title="{escape(now.text(now.at))}">{escape(now.text(now.at)[:200])}</q>'
+    return f'<div class="s-now" role="status">{what}{at}</div>'
+
+
+def _steps(record: RunRecord, now: Chosen) -> None:
+    """Previous, where it stands, next."""
+    place = now.at
+    for icon, name, by, able in (
+        ("left", "Previous", -1, place is not None and place > 0),
+        ("right", "Next", 1, place is None or place + 1 < len(now)),
+    ):
+        st.button(
+            name,
+            icon=f":material/chevron_{icon}:",
+            type="tertiary",
+            key=f"selected-{name}",
+            on_click=selection.step,
+            args=(record, by),
+            disabled=not able,
+        )
+        if by < 0:
+            at = "–" if place is None else count(place + 1)
+            st.html(f'<span class="s-at">{at}<i> / {count(len(now))}</i></span>', width="content")
+
+
+def _lead(record: RunRecord, now: Chosen, page: str, word: str) -> None:
+    """To another page that shows them; the map and the errors of the split that they are of."""
+    if page != SENTENCE and not now.split:
+        return
+    taking = partial(selection.take_text, record) if page == SENTENCE else None
+    if st.button(word, type="tertiary", key=f"selected-to-{page}", help=f"Open on {word}", on_click=taking):
+        if page == SENTENCE:
+            selection.look_inside()
+        else:
+            state.put(state.SPLIT, now.split)
+            state.go(page)
+
+
+def _save(record: RunRecord, now: Chosen) -> None:
+    """A name for them."""
+    with st.popover("Save as slice", type="tertiary", key="selected-save"):
+        st.text_input("Name", key=state.SLICE_NAME, max_chars=LONGEST, placeholder="such as: denied praise")
+        st.button("Save", type="primary", key="selected-keep", on_click=_keep, args=(record, now))
+        if said := state.take(state.SLICE_SAID):
+            st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
+
+
+def _keep(record: RunRecord, now: Chosen) -> None:
+    name = str(state.draft(state.SLICE_NAME, ""))
+    try:
+        made = save_slice(data.store(), record, name, now.selection)
+    except SentiscopeError as error:
+        state.put(state.SLICE_SAID, f"Not saved: {error}.")
+    else:
+        state.put(state.SLICE_SAID, f"Saved as “{made.name}”, for every run on these data.")
+
+
+def selected_here(record: RunRecord, now: Chosen, clicked: Sequence[str]) -> None:
+    """The selected sentences beside what was clicked, brought into the window if it was one of `clicked`.
+
+    Args:
+        record: the run.
+        now: what is selected of the split that the page shows.
+        clicked: the keys of the figures and tables beside.
+    """
+    if state.draft(state.SELECTOR, "") in clicked:
+        in_sight(str(now.selection))
+    with st.container(key="selection"):
+        selection_note(f"{count(len(now))} of {count(len(now.rows))} sentences", now.words)
+    _table(record, now)
+
+
+def _table(record: RunRecord, now: Chosen) -> None:
+    """The selected sentences of a split; choosing a row looks at it on all pages."""
+    assert now.table is not None
+    rows = now.table.frame.iloc[now.places[:MOST]]
+    marked = [now.at] if now.at is not None and now.at < len(rows) else []
+
+    def look_at() -> None:
+        found = state.draft(key, {}).get("selection", {}).get("rows", [])
+        if found:
+            selection.look_at(record, found[0])
+
+    key = f"{state.current(state.EXAMPLES)}-{fingerprint(str(now.selection))[:12]}"
+    st.dataframe(
+        rows,
+        hide_index=True,
+        row_height=row_height(),
+        height=min(len(rows) + 1, SHOWN) * row_height() + 2,
+        column_order=["text", "truth", "said", "p_said"],
+        column_config={
+            "text": st.column_config.TextColumn("Sentence", width="large"),
+            "truth": st.column_config.TextColumn("Is", width=90),
+            "said": st.column_config.TextColumn("Predicted", width=90),
+            "p_said": st.column_config.NumberColumn("P(predicted)", format="%.3f", width=96),
+        },
+        key=key,
+        on_select=look_at,
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": marked, "columns": [], "cells": []}} if marked else None,
+        alt=f"Selected sentences: {now.words}",
+    )
+    if len(now) > MOST:
+        st.html(f'<p class="s-cap">The first {count(MOST)} of {count(len(now))}; the page\'s tables have all.</p>')
+    if now.at is None:
+        return
+    if inside_button(record):
+        selection.look_inside()
+
+
+def inside_button(record: RunRecord, words: str = "Look inside this sentence") -> bool:
+    """Whether the sentence that is looked at is to be opened on Sentence (`selection.look_inside`)."""
+    taking = partial(selection.take_text, record)
+    return st.button(words, icon=":material/notes:", key="open-sentence", on_click=taking)

@@ -1,0 +1,129 @@
+"""Waiting times of Errors with many predictions, in Chromium against their goals.
+
+    python tests/benchmarks/errors.py [--rows 25000] [--repeats 5]
+
+Medians, each from the request, key or click to the frame that shows the answer; the tags have been found before, as
+after the first visit. On a machine with other work the times are those of the load printed with each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from playwright.sync_api import Page
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from browsing import MISSING, chromium, dashboard, opened_browser, settle, visit
+from pages import answered, report, watch
+
+from core import verbs
+from core.runs.store import RunStore
+
+WORDS = "film plot scene actor music story end joke light sound voice line set crew shot town day night".split()
+GOOD, BAD = ("warm", "wise", "funny", "rich"), ("dull", "flat", "slow", "cold")
+INSIDE = "[...document.querySelectorAll('*')].map((one) => one.shadowRoot).filter(Boolean)"
+"""Our components: each draws in a root of its own, into which `querySelector` does not look."""
+READ = f"{INSIDE}.map((root) => root.querySelector('.reader .list li')).find(Boolean)"
+FIRST = f"({INSIDE}.map((root) => root.querySelector('.reader')).find(Boolean)?.innerText ?? '').slice(0, 400)"
+AT = f"{INSIDE}.map((root) => root.querySelector('.reader .top b')).find(Boolean)?.innerText"
+
+
+def run(folder: Path, rows: int) -> None:
+    """A small model, with so many test sentences of our own making."""
+    random = np.random.default_rng(0)
+    labels = np.arange(rows + 2000) % 2
+    texts = []
+    for number, label in enumerate(labels):
+        mood = random.choice((BAD, GOOD)[label if random.random() > 0.15 else 1 - label])
+        texts.append(f"the {' '.join(random.choice(WORDS, 9))} was {'not ' * (number % 7 == 0)}{mood}, number {number}")
+    own = {"source": random.choice(["web", "phone", "post"], len(texts)), "likes": random.integers(0, 500, len(texts))}
+    frame = pd.DataFrame({"text": texts, "label": np.array(["bad", "good"])[labels], **own})
+    frame.to_csv(folder / "many.csv", index=False)
+    settings = {"model.width": 16, "model.ff_width": 16, "training.epochs": 1, "training.threads": 1}
+    split = {"data.split": f"{1500 / len(texts)}/{500 / len(texts)}/{rows / len(texts)}"}
+    verbs.train(str(folder / "many.csv"), "vanilla", settings | split, name="many", store=RunStore(folder / "runs"))
+
+
+def first(page: Page, address: str) -> float:
+    """From the request to the list."""
+    start = time.perf_counter()
+    page.goto(f"{address}/errors?run=many", wait_until="commit")
+    page.wait_for_function(READ, timeout=120_000)
+    seconds = time.perf_counter() - start
+    page.locator(".filter .word", has_text="any tag").wait_for(timeout=300_000)
+    settle(page)
+    return seconds
+
+
+def chosen(page: Page, value: str) -> float:
+    """From Enter in the field of words to the list of what is left."""
+    field = page.locator(".filter input[aria-label='Texts containing']")
+    field.fill(value)
+    before = page.evaluate(FIRST)
+    watch(page, "keydown", f"{FIRST} !== {json.dumps(before)}")
+    field.press("Enter")
+    seconds = answered(page)
+    settle(page)
+    return seconds
+
+
+def tag(page: Page, name: str) -> float:
+    """From a click on a tag below to its word in the filter."""
+    row = page.locator(f"tr[data-id='tag={name}']").first
+    words = f"{INSIDE}.flatMap((root) => [...root.querySelectorAll('.filter .word.set')])"
+    is_set = f"{words}.some((each) => each.textContent.includes('{name}'))"
+    watch(page, "click", is_set)
+    row.click()
+    seconds = answered(page)
+    settle(page)
+    watch(page, "click", f"!{is_set}")
+    row.click()
+    answered(page)
+    settle(page)
+    return seconds
+
+
+def next_one(page: Page) -> float:
+    """From j to the next sentence."""
+    now = page.locator(".reader .top b").first.inner_text()
+    watch(page, "keydown", f"{AT} !== {json.dumps(now)}")
+    page.keyboard.press("j")
+    return answered(page)
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=25_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    given = parser.parse_args()
+    program = chromium()
+    if program is None:
+        sys.exit(MISSING)
+    folder = Path(tempfile.mkdtemp(prefix="sentiscope-errors-"))
+    try:
+        run(folder, given.rows)
+        with dashboard(folder / "runs") as address, opened_browser(program) as browser:
+            page, _ = visit(browser, address)
+            first(page, address)  # finds the tags
+            report("list, warm", [first(visit(browser, address)[0], address) for _ in range(given.repeats)], 1.5)
+            report("j to the next sentence", [next_one(page) for _ in range(3 * given.repeats)], 0.05)
+            words = [f"{word} " for word in WORDS[: given.repeats]]
+            report("words searched to the list", [chosen(page, word) for word in words], 0.5)
+            chosen(page, "")
+            report("tag picked to the filter", [tag(page, "negation") for _ in range(given.repeats)], 0.5)
+    finally:
+        shutil.rmtree(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+"""The table of README on public data sets: trains what `real_data.csv` lacks, keeps what is measured, prints the table.
+
+    export SENTISCOPE_DATA=...  # a folder with the sets
+    python tests/benchmarks/real_data.py [--sets twitter_financial,tweeteval_emotion] [--models strong] [--print]
+
+One row of the file is one model on one set, with three seeds where it has any; it is written when all of them are done,
+so that whoever comes later goes on where the last one stopped (`--runs` keeps half of a row too). Each run is a process
+of its own; seconds are those of the processor, whatever else the machine does, without the two yardsticks beside it.
+
+`patterns` is what paired tests need and no text: how many test rows are right with the first model here, TF-IDF of
+words, and with each seed of this one. `10:31` says that of 31 rows TF-IDF has the answer and the seed has not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import datetime
+import os
+import statistics
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import core
+from core.data.load import load
+from core.evaluation.comparison import Step, Tested, holm, judge, rough
+from core.evaluation.scores import scored
+from core.evaluation.significance import ALPHA
+from core.evaluation.yardstick import YARDSTICKS, yardstick
+from core.metrics import METRICS
+from core.numbers import count
+from core.runs.answers import both
+from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
+from core.runs.store import RunStore
+from core.verbs.training import configure
+
+KEPT = Path(__file__).with_name("real_data.csv")
+WORDS = "tfidf-logreg"
+SETS = {
+    "twitter_financial": ("Twitter Financial", "twitter_financial", ()),
+    "tweeteval_emotion": ("TweetEval emotion", "tweeteval_emotion", ()),
+    "sst2-dev": ("SST-2, official dev", "sst2", ()),
+    "sst2-split": ("SST-2, 70/15/15 re-split", "sst2", ("data.split=0.7/0.15/0.15",)),
+    "tweet_sentiment": ("TweetEval sentiment", "tweet_sentiment", ()),
+    "sentiment140": ("Sentiment140", "sentiment140", ()),
+    "imdb": ("IMDB", "imdb", ()),
+    "yelp": ("Yelp sentences", "yelp_polarity_sentences", ()),
+    "nsmc": ("NSMC, Korean", "nsmc", ()),
+}
+"""Key → title, registered name, settings of every model."""
+MODELS = {
+    WORDS: ("TF-IDF, words", ("--model", WORDS)),
+    "tfidf-logreg-chars": ("TF-IDF, words and characters", ("--model", "tfidf-logreg-chars")),
+    "vanilla": ("vanilla", ("--model", "vanilla")),
+    "strong": ("vanilla, `strong`", ("--model", "vanilla", "--recipe", "strong")),
+    "mini-en": ("vanilla from mini-en", ("--model", "vanilla", "--from", "starter-vanilla")),
+}
+"""Key → title, arguments of `sentiscope train`; the first is what all others are compared with."""
+OURS = ("vanilla", "strong", "mini-en")
+"""Of which one is chosen on validation."""
+SEEDS = (0, 1, 2)
+FIELDS = (
+    *("set", "model", "arguments", "n", "validation", "accuracy", "f1_macro", "ece", "temperature"),
+    *("seconds", "megabytes", "parameters", "patterns", "version", "date"),
+)
+Rows = dict[tuple[str, str], dict[str, str]]
+"""By set and model."""
+
+
+class Cost(NamedTuple):
+    """Of one run, a process of its own."""
+
+    seconds: float
+    megabytes: float
+
+
+def kept() -> Rows:
+    """What is measured already."""
+    if not KEPT.is_file():
+        return {}
+    with KEPT.open(newline="", encoding="utf-8") as file:
+        return {(row["set"], row["model"]): row for row in csv.DictReader(file)}
+
+
+def keep(rows: Rows) -> None:
+    """All that is measured, in the order of the table."""
+    order = [(one, other) for one in SETS for other in MODELS if (one, other) in rows]
+    beside = KEPT.with_suffix(".part")
+    with beside.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows[each] for each in order)
+    beside.replace(KEPT)
+
+
+def trained(store: RunStore, key: str, model: str, seed: int) -> tuple[RunRecord, Cost]:
+    """A finished run, trained now unless it is there, and what it cost."""
+    name = f"{key}-{model}-{seed}"
+    told, (_, data, settings) = store.folder / f"{name}.cost", SETS[key]
+    if not told.is_file():
+        if (store.folder / name).is_dir():  # half of one
+            store.remove(name)
+        given = [*MODELS[model][1], "--data", data, "--name", name, "--seed", str(seed)]
+        given += [part for each in ("training.threads=1", *settings) for part in ("--set", each)]
+        with (store.folder / f"{name}.log").open("w") as log:
+            started = subprocess.Popen([sys.executable, "-m", "core.cli", "train", *given], stdout=log, stderr=log)
+            _, ended, used = os.wait4(started.pid, 0)
+        if ended:
+            sys.exit(f"{name} failed: see {log.name}")
+        told.write_text(f"{used.ru_utime + used.ru_stime:.1f} {used.ru_maxrss / 1024:.0f}\n")
+    return store.read(name), Cost(*map(float, told.read_text().split()))
+
+
+def right(store: RunStore, record: RunRecord) -> np.ndarray:
+    """(n,) bool of the test split."""
+    rows = pd.read_parquet(store.path(record.run) / EVALUATION / "test" / PREDICTIONS, columns=["label", "predicted"])
+    return (rows["label"] == rows["predicted"]).to_numpy()
+
+
+def measure(store: RunStore, key: str, model: str, words: np.ndarray) -> dict[str, str]:
+    """One row: all seeds of a model on a set."""
+    done = [trained(store, key, model, seed) for seed in (SEEDS if model not in YARDSTICKS else SEEDS[:1])]
+    records, costs = [record for record, _ in done], [cost for _, cost in done]
+    bits = np.stack([words, *(right(store, record) for record in records)], 1).astype(int)
+    patterns = Counter("".join(map(str, row)) for row in bits.tolist())
+    test = [record.results["metrics"]["test"] for record in records]
+
+    def listed(values: list[float]) -> str:
+        return " ".join(f"{value:.4f}" for value in values)
+
+    return {
+        "set": key,
+        "model": model,
+        "arguments": " ".join(MODELS[model][1]),
+        "n": str(len(words)),
+        "validation": listed([record.results["metrics"]["validation"]["accuracy"] for record in records]),
+        **{name: listed([each[name] for each in test]) for name in ("accuracy", "f1_macro", "ece")},
+        "temperature": listed([record.temperature for record in records]),
+        "seconds": f"{statistics.mean(cost.seconds for cost in costs):.0f}",
+        "megabytes": f"{max(cost.megabytes for cost in costs):.0f}",
+        "parameters": str(records[0].parameters),
+        "patterns": " ".join(f"{bits}:{number}" for bits, number in sorted(patterns.items())),
+        "version": core.__version__,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }
+
+
+def fill(store: RunStore, keys: list[str], models: list[str]) -> None:
+    """Measure what is missing, TF-IDF of words first: all others stand beside it."""
+    store.folder.mkdir(parents=True, exist_ok=True)
+    for key in keys:
+        _, data, settings = SETS[key]
+        wanted = [model for model in models if (key, model) not in kept()]
+        if not wanted:
+            continue
+        dataset = load(configure(data, WORDS, dict(each.split("=", 1) for each in settings)).data)
+        for each in YARDSTICKS:  # kept, so that no run pays for them
+            yardstick(dataset, each)
+        words = right(store, trained(store, key, WORDS, SEEDS[0])[0])
+        for model in wanted:
+            row = measure(store, key, model, words)
+            keep(kept() | {(key, model): row})
+            print(f"{key} {model}: {row['accuracy']}, {row['seconds']} s", flush=True)
+
+
+def tested(row: dict[str, str]) -> Tested:
+    """A model against TF-IDF of words, on the same rows, by example and seed."""
+    patterns = [
+        (list(map(int, bits)), int(number)) for bits, _, number in (p.partition(":") for p in row["patterns"].split())
+    ]
+    rows = np.repeat([bits for bits, _ in patterns], [number for _, number in patterns], 0)
+    labels = np.zeros(len(rows), int)
+    words, *seeds = (scored(labels, np.stack([each, 1 - each], 1).astype(float)) for each in rows.T)
+    return judge({(seed, -1): both(each, words, "accuracy") for seed, each in enumerate(seeds)}, METRICS["accuracy"])
+
+
+def numbers(text: str) -> list[float]:
+    return list(map(float, text.split()))
+
+
+def show(rows: Rows) -> None:
+    """As it stands in README: complete sets only."""
+    done = [key for key in SETS if all((key, model) in rows for model in MODELS)]
+    if not done:
+        sys.exit("no set is complete")
+    beside = [model for model in MODELS if model != WORDS]
+    tests = {(key, model): tested(rows[key, model]) for key in done for model in beside}
+    chosen = {
+        key: max(OURS, key=lambda model: statistics.mean(numbers(rows[key, model]["validation"]))) for key in done
+    }
+    steps: dict[tuple[str, str], Step] = {}
+    for model in (*beside, ""):  # a family for each column, and one of the models chosen on validation
+        family = [(key, model or chosen[key]) for key in done]
+        found = holm([tests[each].p for each in family])
+        steps |= {(key, model): step for key, step in zip(done, found, strict=True)}
+
+    def cell(key: str, model: str) -> str:
+        accuracy = [100 * each for each in numbers(rows[key, model]["accuracy"])]
+        said = f"{statistics.mean(accuracy):.1f}"
+        said += f" ± {statistics.stdev(accuracy):.1f}" if len(accuracy) > 1 else ""
+        said = f"**{said}**" if chosen[key] == model else said
+        if model == WORDS:
+            return said
+        test, step = tests[key, model], steps[key, model]
+        if step.p < ALPHA:
+            return f"{said} {'↑' if test.difference > 0 else '↓'}"
+        needed = test.rows_needed(step.alpha)
+        return f"{said} ({rough(needed) if needed else '–'})"
+
+    print(f"| data (n of test) | {' | '.join(title for title, _ in MODELS.values())} |")
+    print("|---|" + "---:|" * len(MODELS))
+    for key in done:
+        n = count(int(rows[key, WORDS]["n"]))
+        print(f"| {SETS[key][0]} ({n}) | {' | '.join(cell(key, model) for model in MODELS)} |")
+    for title, name in (("seconds", "seconds"), ("MB", "megabytes")):
+        spread = [sorted({int(rows[key, model][name]) for key in done}) for model in MODELS]
+        print(
+            f"| {title} | {' | '.join(' to '.join(map(str, dict.fromkeys((each[0], each[-1])))) for each in spread)} |"
+        )
+    for key in done:
+        test, step = tests[key, chosen[key]], steps[key, ""]
+        low, high = test.interval(step.alpha) or (float("nan"), float("nan"))
+        said = f"{100 * test.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), p = {step.p:.3g}"
+        print(f"{key}: {chosen[key]} {said}")
+    print(f"not complete: {', '.join(key for key in SETS if key not in done)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--models", default=",".join(MODELS))
+    parser.add_argument("--print", action="store_true", help="train nothing")
+    arguments = parser.parse_args()
+    if not arguments.print:
+        fill(RunStore(), arguments.sets.split(","), arguments.models.split(","))
+    show(kept())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""The codebook and its codings: names, digits, merge and split, and what rules see of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from answering import answering, right_where, texts
+
+from core.exceptions import InputError
+from core.failures import rules
+from core.failures.codes import Code, Codes, data_of
+from core.failures.selection import Selection, in_words, select
+from core.failures.table import read_table
+from core.runs.store import RunStore
+
+
+@pytest.fixture
+def codes(tmp_path):
+    found = Codes(tmp_path, "reviews")
+    for name in ("irony", "negation", "label"):
+        found.add(name)
+    return found
+
+
+def test_a_code_takes_the_first_free_digit_and_the_tenth_has_none(tmp_path):
+    codes = Codes(tmp_path, "d")
+    assert [codes.add(f"code {n}").place for n in range(10)] == [1, 2, 3, 4, 5, 6, 7, 8, 9, 0]
+    codes.edit("code 3", place=0)
+    assert codes.add("new").place == 4
+    assert [code.name for code in codes.book()][-2:] == ["code 3", "code 9"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda c: c.add(" Irony "), "there is a code 'Irony' already"),
+        (lambda c: c.add("a;b"), "without ';'"),
+        (lambda c: c.add(" \n "), "a name of one line"),
+        (lambda c: c.add("x" * 61), "at most 60 characters"),
+        (lambda c: c.add("new", place=2), "key 2 is that of the code 'negation'"),
+        (lambda c: c.add("new", place=10), "a digit from 1 to 9"),
+        (lambda c: c.edit("irony", to="LABEL"), "`codes merge` makes two codes one"),
+        (lambda c: c.code(["k"], ["nothing"]), "no code 'nothing' for reviews; the codes are: irony, label, negation"),
+        (lambda c: c.note("k", "x" * 4001), "at most 4000 characters, these are 4001"),
+        (lambda c: c.merge(["irony"], "irony"), "at least one other code"),
+        (lambda c: c.split("irony", "new", ["k"]), "no row of the selection has the code 'irony'"),
+        (lambda c: c.code(["k"], [], author="a" * 61), "author 'a"),
+    ],
+)
+def test_wrong_input_is_answered_and_changes_nothing(codes, wrong, said):
+    before = codes.ledger.history("reviews")
+    with pytest.raises(InputError, match=said):
+        wrong(codes)
+    assert codes.ledger.history("reviews") == before
+
+
+def test_two_data_sets_have_books_of_their_own(codes):
+    other = Codes(codes.ledger.path.parent, "tweets")
+    other.add("irony")
+    other.code(["k"], ["irony"])
+    assert codes.coded().given == {} and len(codes.book()) == 3
+
+
+def test_codes_are_those_of_each_author(codes):
+    codes.code(["a", "b"], ["irony"], author="ann", run="one")
+    codes.give(["b"], ["label"], author="ann")
+    codes.code(["b"], ["negation"], author="ben")
+    coded = codes.coded()
+    assert coded.given["b"] == {"ann": ("irony", "label"), "ben": ("negation",)} and coded.authors == ("ann", "ben")
+    assert coded.of("b") == ("irony", "label", "negation") and coded.by("ben").given == {"b": {"ben": ("negation",)}}
+    assert codes.coded("ann").given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony", "label")}}
+    np.testing.assert_array_equal(coded.rows(["a", "b", "c"]), [True, True, False])
+    np.testing.assert_array_equal(coded.rows(["a", "b", "c"], "label"), [False, True, False])
+    codes.give(["a", "b"], ["irony"], off=True, author="ann")
+    assert codes.coded("ann").given == {"b": {"ann": ("label",)}}
+    assert {row["run"] for row in codes.ledger.rows("codings", key="a")} == set()
+
+
+def test_a_new_name_is_on_every_row(codes):
+    codes.code(["a"], ["irony"], author="ann")
+    codes.edit("irony", to="sarcasm", definition="says the opposite")
+    assert codes.coded().of("a") == ("sarcasm",)
+    assert codes.book()[0] == Code("sarcasm", 1, "says the opposite", "")
+
+
+def test_merging_joins_rows_once_and_undoing_parts_them_again(codes):
+    codes.code(["a"], ["irony", "negation"], author="ann")
+    codes.code(["b"], ["negation"], author="ben")
+    before = codes.coded()
+    assert codes.merge(["negation"], "irony", author="ann") == 2
+    assert codes.coded().given == {"a": {"ann": ("irony",)}, "b": {"ben": ("irony",)}}
+    assert [code.name for code in codes.book()] == ["irony", "label"]
+    codes.undo("ann")
+    assert codes.coded() == before
+
+
+def test_splitting_moves_the_named_rows_of_all_authors(codes):
+    codes.code(["a", "b", "c"], ["irony"], author="ann")
+    codes.code(["a"], ["irony"], author="ben")
+    assert codes.split("irony", "sarcasm", ["a", "b", "z"]) == 3
+    assert {key: codes.coded().of(key) for key in "abc"} == {"a": ("sarcasm",), "b": ("sarcasm",), "c": ("irony",)}
+
+
+def test_a_code_in_use_stays(codes):
+    codes.code(["a"], ["irony"])
+    with pytest.raises(InputError, match="sentences have it"):
+        codes.remove("irony")
+    codes.remove("label")
+    assert [code.name for code in codes.book()] == ["irony", "negation"]
+
+
+def test_two_runs_on_the_same_sentences_share_codes_and_rules_see_them(tmp_path):
+    store, labels = RunStore(tmp_path / "runs"), np.arange(6) % 2
+    for name in ("one", "two"):
+        answering(store, name, right_where(labels > 0, labels), texts(labels), data__name="/somewhere/reviews.csv")
+    one, two = (read_table(store, name) for name in ("one", "two"))
+    assert data_of(one.record) == data_of(two.record) == "reviews.csv"
+    codes = Codes(store.folder, data_of(one.record))
+    codes.add("irony")
+    codes.code(one.frame["key"][[0, 4]], ["irony"], run="one")
+
+    def rows(clause):
+        return np.flatnonzero(rules.rows(rules.read([clause], two), two, codes=codes.coded())).tolist()
+
+    assert [rows(each) for each in ("coded", "uncoded", "code=irony", "code!=irony")] == [
+        [0, 4],
+        [1, 2, 3, 5],
+        [0, 4],
+        [1, 2, 3, 5],
+    ]
+    found = select(Selection(("coded", "code!=irony", "uncoded")), two, None, store)
+    assert found.places.tolist() == [] and in_words(found.clauses) == "coded, not coded irony, not coded"
+    with pytest.raises(InputError, match="no code 'sarcasm'; the codes are: irony"):
+        rows("code=sarcasm")
+    with pytest.raises(InputError, match="write a code, or coded or uncoded alone"):
+        rows("code=")

@@ -1,0 +1,58 @@
+"""A class's list of counter-examples, and the copy that a training takes along."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from core.exceptions import InputError
+from core.failures.counter_examples import counter_examples, keep_example, planned, remove_example
+
+
+def test_one_is_kept_once_and_taken_out(tmp_path):
+    first = keep_example(tmp_path, " not bad\u0000 ", "positive", "=note", "ann", "/sentence?run=one")
+    again = keep_example(tmp_path, "not bad", "positive", "another note", "ben")
+    other = keep_example(tmp_path, "not bad", "negative")
+    assert first.text == "not bad" and first.id == again.id != other.id
+    assert {each.id: each.note for each in counter_examples(tmp_path)} == {first.id: "another note", other.id: ""}
+    remove_example(tmp_path, first.id)
+    assert counter_examples(tmp_path) == [other]
+    with pytest.raises(InputError, match="no counter-example"):
+        remove_example(tmp_path, first.id)
+
+
+def test_a_class_of_thirty_keeps_all(tmp_path):
+    with ThreadPoolExecutor(30) as pool:
+        list(pool.map(lambda n: keep_example(tmp_path, f"text {n}", "positive", author=f"s{n}"), range(30)))
+    assert {each.text for each in counter_examples(tmp_path)} == {f"text {n}" for n in range(30)}
+
+
+def test_the_copy_of_a_training_stays_when_the_list_grows(tmp_path):
+    with pytest.raises(InputError, match="no counter-examples are kept yet"):
+        planned(tmp_path)
+    keep_example(tmp_path, "b", "positive")
+    keep_example(tmp_path, "a", "negative", "a note changes nothing")
+    first = planned(tmp_path)
+    keep_example(tmp_path, "a", "negative", "another note")
+    assert planned(tmp_path) == first
+    keep_example(tmp_path, "c", "positive")
+    assert planned(tmp_path) != first
+    rows = [{"text": "a", "label": "negative"}, {"text": "b", "label": "positive"}]
+    with open(first, encoding="utf-8") as file:
+        assert json.load(file) == rows
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((" ", "positive"), "needs a text"),
+        (("a", ""), "label ''"),
+        (("x" * 4001, "positive"), "at most 4000"),
+        (("a", "b" * 61), "label 'b"),
+    ],
+)
+def test_what_cannot_be_kept_is_said(tmp_path, given, said):
+    with pytest.raises(InputError, match=said):
+        keep_example(tmp_path, *given)

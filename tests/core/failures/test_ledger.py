@@ -1,0 +1,107 @@
+"""Changes that are kept whole, taken back exactly, and never lost, however many write."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from core.exceptions import InputError, StorageError
+from core.failures.codes import Codes
+from core.failures.ledger import FILE, Ledger
+
+WRITERS, EACH = 30, 2
+
+
+def test_reading_makes_no_file(tmp_path):
+    assert Ledger(tmp_path / "runs").rows("codes") == [] and Ledger(tmp_path).history("x") == []
+    assert not (tmp_path / "runs").exists() and not list(tmp_path.iterdir())
+
+
+def test_thirty_writers_lose_nothing(tmp_path):
+    Codes(tmp_path, "reviews").add("irony")
+
+    def write(number):
+        own = Codes(tmp_path, "reviews")
+        for row in range(EACH):
+            own.code([f"{number}-{row}"], ["irony"], author=f"writer {number}")
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        list(pool.map(write, range(WRITERS)))
+    codes = Codes(tmp_path, "reviews")
+    assert {(key, *authors) for key, authors in codes.coded().given.items()} == {
+        (f"{number}-{row}", f"writer {number}") for number in range(WRITERS) for row in range(EACH)
+    }
+    assert len(codes.ledger.history("reviews", 1000)) == WRITERS * EACH + 1
+
+
+@pytest.mark.slow
+def test_thirty_processes_lose_nothing_from_the_first_write_on(tmp_path):
+    code = (
+        "import sys; from pathlib import Path; from core.failures.codes import Codes\n"
+        "codes = Codes(Path(sys.argv[1]), 'reviews')\n"
+        f"for row in range({EACH}): codes.note(f'{{sys.argv[2]}}-{{row}}', 'seen', author='one')"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), str(number)], cwd=Path(__file__).parents[3])
+        for number in range(WRITERS)
+    ]
+    assert [each.wait(300) for each in started] == [0] * WRITERS
+    notes = Codes(tmp_path, "reviews").coded().notes
+    assert set(notes) == {f"{number}-{row}" for number in range(WRITERS) for row in range(EACH)}
+
+
+def test_a_change_that_fails_leaves_nothing(tmp_path):
+    ledger = Ledger(tmp_path)
+    row = {"data": "d", "name": "a", "place": 1, "definition": "", "example": ""}
+    with pytest.raises(ZeroDivisionError), ledger.changing("d", "me", "half") as change:
+        change.put("codes", row)
+        raise ZeroDivisionError
+    assert ledger.rows("codes") == [] and ledger.history("d") == []
+
+
+def test_a_change_that_changes_nothing_is_not_in_the_history(tmp_path):
+    codes = Codes(tmp_path, "d")
+    codes.add("irony")
+    codes.code(["k"], ["irony"])
+    codes.code(["k"], ["irony"])
+    assert [row["said"] for row in codes.ledger.history("d")] == ["irony: row k", "code irony added"]
+
+
+def test_each_takes_back_their_own_last_change(tmp_path):
+    codes = Codes(tmp_path, "d")
+    codes.add("irony", author="ann")
+    codes.code(["k"], ["irony"], author="ann")
+    codes.note("k", "hm", author="ben")
+    codes.note("k", "ha", author="ben")
+    assert codes.undo("ben")["said"] == "note: row k" and codes.coded().notes == {"k": {"ben": "hm"}}
+    assert codes.undo("ann")["said"] == "irony: row k" and codes.coded().given == {}
+    assert codes.undo("ann")["said"] == "code irony added" and codes.book() == []
+    with pytest.raises(InputError, match="nothing to undo: ann has changed nothing here"):
+        codes.undo("ann")
+    assert [row["undone"] for row in codes.ledger.history("d")] == [True, False, True, True]
+
+
+def test_what_somebody_has_changed_since_is_not_undone(tmp_path):
+    codes = Codes(tmp_path, "d")
+    codes.add("irony", author="ann")
+    codes.code(["k"], ["irony"], author="ben")
+    codes.merge(["irony"], "sarcasm", author="ann")
+    with pytest.raises(InputError, match="somebody has changed it since"):
+        codes.undo("ben")
+    codes.undo("ann")
+    assert codes.coded().of("k") == ("irony",)
+
+
+def test_a_file_of_a_newer_version_or_of_something_else_is_left_alone(tmp_path):
+    with sqlite3.connect(tmp_path / FILE) as made:
+        made.execute("PRAGMA user_version = 99")
+    with pytest.raises(StorageError, match="a newer Sentiscope has written it"):
+        Codes(tmp_path, "d").add("irony")
+    (tmp_path / FILE).write_text("no database, long enough to be taken for one " * 40)
+    with pytest.raises(StorageError, match=r"codes\.sqlite: codes cannot be read or written"):
+        Codes(tmp_path, "d").book()

@@ -1,0 +1,133 @@
+"""Selections: what a link carries and gives back, which rows they have and in which order, and what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+from answering import answering, texts
+
+from core.exceptions import InputError, RunDamaged
+from core.failures import chosen, rules
+from core.failures.chosen import Group, keep, recall
+from core.failures.selection import Selection, chosen_rows, in_words, parse, select
+from core.failures.table import read_table
+from core.runs.store import RunStore
+
+
+@pytest.fixture
+def store(tmp_path):
+    return RunStore(tmp_path / "runs")
+
+
+@pytest.fixture
+def table(store):
+    random = np.random.default_rng(2)
+    rows = texts(random.integers(0, 3, 60), source=["web", "paper"] * 30)
+    answering(store, "one", random.dirichlet(np.ones(3), 60), rows, classes=("bad", "so so", "good"))
+    return read_table(store, "one")
+
+
+@pytest.mark.parametrize(
+    "selection",
+    [
+        Selection(("wrong", "truth=bad", "said=good")),
+        Selection(("text~a;b", "text~c\\", "text~\\;;"), "validation"),
+        Selection(("ids:0123456789abcdef", "margin<0.2")),
+        Selection(()),
+        Selection(("text~two\nlines",)),
+    ],
+)
+def test_a_link_gives_back_what_was_selected(selection):
+    assert parse(str(selection)) == selection
+
+
+def test_a_link_reads_as_it_is_typed():
+    assert str(Selection(("wrong", "truth=bad"), "challenge")) == "split=challenge;wrong;truth=bad"
+    assert parse(" wrong ;; truth=bad; ") == Selection(("wrong", "truth=bad"))
+
+
+def test_rules_select_what_pandas_does_and_the_surest_answer_comes_first(store, table):
+    found = select(Selection(("wrong", "source=web")), table, None, store)
+    frame = table.frame
+    expected = frame[(frame["truth"] != frame["said"]) & (frame["source"] == "web")]
+    assert len(expected) > 5
+    assert found.places.tolist() == expected.sort_values("p_said", ascending=False, kind="stable").index.tolist()
+    clauses, has = chosen_rows(Selection(("wrong", "source=web")), table, None, store)
+    assert np.flatnonzero(has).tolist() == expected.index.tolist() and str(clauses[1]) == "source=web"
+
+
+def test_sentences_chosen_one_by_one_keep_their_order_and_may_be_narrowed(store, table):
+    keys = table.frame["key"].tolist()
+    rule = keep(store, Group((keys[9], keys[4], keys[30]), "drawn on the map"))
+    found = select(Selection((rule,)), table, None, store)
+    assert found.places.tolist() == [9, 4, 30]
+    assert in_words(found.clauses, found.group) == "drawn on the map"
+    narrowed = select(Selection((rule, "row=5..40")), table, None, store)
+    assert narrowed.places.tolist() == [9, 30]
+    assert in_words(narrowed.clauses, narrowed.group) == "drawn on the map, row 5 to 40"
+    assert keep(store, Group((keys[9], keys[4], keys[30]), "drawn on the map")) == rule
+    assert keep(store, Group((keys[9], keys[30], keys[4]), "drawn on the map")) != rule
+
+
+def test_sentences_of_no_table_come_back_with_what_they_say_and_are(store):
+    group = Group(chosen.keys_of(["not bad", "not bad"]), "fails", ("not bad", "not bad"), ("positive", "positive"))
+    rule = keep(store, group)
+    assert recall(store, rule.removeprefix("ids:")) == group and len(set(group.keys)) == 2
+
+
+def test_what_is_not_kept_is_said(store, table):
+    with pytest.raises(InputError, match=r"ids:0123456789abcdef are not kept here.*select them anew$"):
+        select(Selection(("ids:0123456789abcdef",)), table, None, store)
+    for rule in ("ids:../../etc/pass", "ids:", "ids:0123456789ABCDEF"):
+        with pytest.raises(InputError, match="behind ids: stand 16 digits"):
+            select(Selection((rule,)), table, None, store)
+    with pytest.raises(InputError, match="names no sentences"):
+        recall(store, "../one/record")
+    with pytest.raises(InputError, match="take 1 to"):
+        keep(store, Group(()))
+
+
+@pytest.mark.parametrize("harm", ["other", "cut", "uneven"])
+def test_a_file_that_was_changed_is_not_believed(store, harm):
+    digest = keep(store, Group(("a", "b"))).removeprefix("ids:")
+    path = store.folder / chosen.FOLDER / f"{digest}.json"
+    uneven = Group(("a", "b"), texts=("only one",))
+    if harm == "uneven":
+        path = path.with_stem(uneven.digest)
+        digest = uneven.digest
+        path.write_text(json.dumps({"keys": ["a", "b"], "about": "", "texts": ["only one"], "labels": []}))
+    else:
+        path.write_text(path.read_text().replace('"b"', '"c"') if harm == "other" else path.read_text()[:9])
+    with pytest.raises(RunDamaged, match=f"{digest}.json"):
+        recall(store, digest)
+
+
+def test_what_was_not_used_for_longest_goes_first(store, monkeypatch):
+    monkeypatch.setattr(chosen, "MOST_KEPT", 3)
+    kept = [keep(store, Group((name,))) for name in "abc"]
+    for number, rule in enumerate(kept):
+        path = store.folder / chosen.FOLDER / f"{rule.removeprefix('ids:')}.json"
+        os.utime(path, (number, number))
+    keep(store, Group(("a",)))  # used again
+    keep(store, Group(("d",)))
+    assert recall(store, kept[0].removeprefix("ids:")).keys == ("a",)
+    with pytest.raises(InputError, match="not kept here"):
+        recall(store, kept[1].removeprefix("ids:"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["wrong", "truth=bad", "said=so so"], "wrong, true bad, said so so"),
+        (["said!=good", "margin<0.2", "p_said=0.5..0.9"], "said not good, margin < 0.2, P(said class) 0.5 to 0.9"),
+        (["text~not", "text!~a b"], "with “not”, without “a b”"),
+        (["source=web", "source!=", "source~ap"], "source web, source not missing, source with “ap”"),
+        (["tag=negation", "tag!=question"], "negation, no question"),
+        ([], "all"),
+    ],
+)
+def test_a_selection_in_words(table, typed, said):
+    assert in_words(rules.read(typed, table)) == said

@@ -1,0 +1,54 @@
+"""The panel of codes: whose are counted, shares only where they can be told, κ with whom most rows are shared."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.evaluation.intervals import wilson
+from core.failures.codes import Codes
+from core.failures.draws import draw, draws
+from dashboard.figures.codes import codes_marks, codes_shape, note
+
+KEYS = [f"k{n:02}" for n in range(20)]
+
+
+@pytest.fixture
+def codes(tmp_path):
+    found = Codes(tmp_path, "reviews")
+    for name in ("irony", "label"):
+        found.add(name, f"what {name} is")
+    return found
+
+
+def shape(codes, author, keys=KEYS):
+    return codes_shape(codes.coded().seen_by(author), author, keys, draws(codes))
+
+
+def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
+    made = draw(codes, KEYS, 8, 0, "wrong")
+    codes.code(made.keys[:6], ["irony"], author="ann")
+    half = shape(codes, "ann")
+    assert note(half).startswith("6 of 8 coded, drawn at random from 20")
+    assert [column.key for column in codes_marks(half).columns] == ["code", "n"]
+    codes.code(made.keys[6:], ["label"], author="ann")
+    table = codes_marks(shape(codes, "ann"))
+    first = table.rows[0].cells
+    assert [row.id for row in table.rows] == ["irony", "label"] and first["share"] == "0.75"
+    assert (first["mark"].low, first["mark"].high) == wilson(6, 8) and first["code"].title == "what irony is"
+
+
+def test_who_codes_sees_others_when_done_and_who_reads_sees_all(codes):
+    codes.code(KEYS[:4], ["irony"], author="ann")
+    codes.code(KEYS[:2], ["label"], author="ben")
+    assert shape(codes, "ben").pair is None and shape(codes, "ben").found["coded"] == 2
+    assert shape(codes, "carl").found["coded"] == 0 and shape(codes, "").found["coded"] == 4
+    codes.code(KEYS[2:4], ["irony"], author="ben")
+    done = shape(codes, "ben")
+    assert done.found["coded"] == 4 and done.pair["n"] == 4 and done.pair["same"] == 2
+    assert "κ with ann 0.00" in note(done) and len(done.pair["apart"]) == 2
+
+
+def test_an_empty_book_and_an_empty_selection_have_no_rows(tmp_path, codes):
+    assert codes_marks(shape(Codes(tmp_path, "other"), "")).rows == ()
+    none = shape(codes, "", [])
+    assert note(none) == "No row is selected" and [row.cells["n"] for row in codes_marks(none).rows] == ["0", "0"]

@@ -1,0 +1,102 @@
+"""The list and the reader: which rows are sent, what is read of each, what stands there without any."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from answering import answering, right_where, texts
+
+from core.failures.nearest import Neighbour
+from core.interpret.several import Pushed
+from core.runs.store import RunStore
+from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.errors import ERRORS, SENT, Detail, Reading, sentences_table, target
+from dashboard.figures.theme import LIGHT, Look
+
+
+@pytest.fixture
+def store(tmp_path):
+    return RunStore(tmp_path / "runs")
+
+
+def reading(store, select="wrong", **given):
+    """Of the run `one`."""
+    return Reading(analyse(make_known(store, store.read("one"), "test"), select, store), **given)
+
+
+def drawn(shown):
+    return ERRORS.draw(shown, Look()).data
+
+
+def test_the_surest_errors_come_first_and_own_columns_stand_beside(store):
+    labels = np.arange(6) % 2
+    sure = np.array([0.6, 0.9, 0.7, 0.8, 0.95, 0.85])
+    rows = texts(labels, id=[f"id {row}" for row in range(6)], likes=[1.0, 2.5, None, 4, 5, 6])
+    answering(store, "one", right_where(np.arange(6) == 4, labels, sure), rows)
+    data = drawn(reading(store))
+    assert [row["text"] for row in data["rows"]] == ["text 1", "text 5", "text 3", "text 2", "text 0"]
+    assert data["rows"][0]["own"] == "id id 1 · likes 2.5" and data["rows"][3]["own"] == "id id 2"
+    first = data["rows"][0]
+    assert (first["true"], first["said"], first["p"], first["wrong"]) == ("good", "bad", 0.9, True)
+    assert first["chances"] == [("bad", 0.9), ("good", 0.1)]
+
+
+def test_of_many_rows_a_part_is_sent_and_the_one_that_is_read_is_in_it(store):
+    labels = np.arange(1000) % 2
+    answering(store, "one", right_where(np.zeros(1000, bool), labels), texts(labels))
+    shown = reading(store)
+    assert len(drawn(shown)["rows"]) == SENT and "first 300 of 1\u202f000" in drawn(shown)["heading"]
+    far = shown.analysis.table.frame["key"].iloc[shown.analysis.places[700]]
+    data = drawn(reading(store, at=far))
+    keys = [row["key"] for row in data["rows"]]
+    assert len(keys) == SENT and data["start"] + keys.index(far) == 700, "its place among all that are selected"
+    assert data["many"] == "1\u202f000" and "551 to 850 of 1\u202f000" in data["heading"]
+    assert len(sentences_table(shown)) == 1000
+
+
+def test_twenty_classes_name_the_likeliest_and_both_of_the_error(store):
+    classes = tuple(f"class {number:02}" for number in range(20))
+    chances = np.full((1, 20), 0.01)
+    chances[0, [3, 4, 5]] = 0.4, 0.25, 0.18
+    answering(store, "one", chances, texts([19]), classes=classes)
+    chances = drawn(reading(store))["rows"][0]["chances"]
+    assert [name for name, _ in chances] == ["class 03", "class 04", "class 05", "class 19", "16 others"]
+    assert sum(p for _, p in chances) == pytest.approx(1.0)
+
+
+def test_several_labels_say_what_is_missed_and_invented(store):
+    rows = pd.DataFrame({"text": ["one", "two"], "label": [(0, 1), ()]})
+    answering(store, "one", [[0.9, 0.3], [0.1, 0.8]], rows, classes=("late", "loud"))
+    data = drawn(reading(store))
+    assert data["several"] and [(row["missed"], row["invented"]) for row in data["rows"]] == [
+        ("", "loud"),
+        ("loud", ""),
+    ]
+    record = store.read("one")
+    assert [target(record, "", "loud"), target(record, "", "", "late"), target(record, "late")] == ["loud", "late", ""]
+
+
+def test_no_error_and_no_row_left_are_told_apart(store):
+    labels = np.arange(40) % 2
+    answering(store, "one", right_where(np.ones(40, bool), labels), texts(labels))
+    assert drawn(reading(store))["empty"][0] == "All 40 are right"
+    assert drawn(reading(store, "text~nothing of the kind"))["empty"][0] == "No sentence is left"
+
+
+def test_words_are_coloured_by_their_push_and_neighbours_stand_below(store):
+    answering(store, "one", [[0.2, 0.8]], texts([0]), classes=("negative", "positive"))
+    shown = reading(store)
+    key = shown.analysis.table.frame["key"].iat[0]
+    pushed = Pushed("positive", ("not", "good"), (-2.0, 1.0), (False, True))
+    detail = Detail(pushed, [Neighbour("so good", "positive", "words", 0.51239)], {"negative": 2, "positive": 1})
+    said = drawn(reading(store, details={key: detail}))["details"][key]
+    assert [word["colour"] for word in said["words"]] == [LIGHT.minus_scale[5], LIGHT.plus_scale[2]]
+    assert [word["about"] for word in said["words"]] == [
+        "push −2.00 towards positive",
+        "push +1.00 towards positive, not in the vocabulary",
+    ]
+    assert said["ends"] == ["towards negative", "positive"] and said["near"] == [
+        ["so good", "positive", "words", 0.512]
+    ]
+    assert said["double"] == "The same text stands in training as negative (2) and positive (1)."

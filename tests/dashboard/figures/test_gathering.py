@@ -1,0 +1,87 @@
+"""Where errors gather: numbers as plain pandas counts them, the axis of ratios, what is no cause, few sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from answering import answering, right_where, texts
+
+from core.failures.tags import CONSEQUENCES
+from core.runs.store import RunStore
+from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.gathering import SHOWN, gathered, gathered_marks, gathered_table, log_axis, name_of, ratio_mark
+from dashboard.figures.marks import Words
+
+ROWS = 400
+
+
+def known_of(tmp_path, rows=ROWS):
+    """Of rows whose column `source` has more errors at `web`, and of which some shout."""
+    store, random = RunStore(tmp_path / "runs"), np.random.default_rng(0)
+    labels = np.arange(rows) % 2
+    source = np.where(np.arange(rows) % 4 == 0, "web", "phone")
+    right = random.random(rows) > np.where(source == "web", 0.6, 0.1)
+    frame = texts(labels, source=source)
+    frame["text"] = [f"{text}{'?' * (row % 3 == 0)}" for row, text in enumerate(frame["text"])]
+    answering(store, "one", right_where(right, labels), frame)
+    known = make_known(store, store.read("one"), "test")
+    known.find()
+    return known, store
+
+
+def test_every_number_is_a_query_of_the_table(tmp_path):
+    known, store = known_of(tmp_path)
+    shown, frame = gathered(analyse(known, "wrong", store)), known.table.frame
+    table = gathered_table(shown).set_index("rule")
+    for rule, has in {
+        "source=web": frame["source"] == "web",
+        "tag=question": frame["text"].str.contains("?", regex=False),
+    }.items():
+        row, wrong = table.loc[rule], frame["wrong"]
+        assert (row["n"], row["wrong"]) == (has.sum(), (has & wrong).sum())
+        if has.any():
+            assert row["rate"] == pytest.approx(wrong[has].mean())
+            assert row["excess"] == pytest.approx((has & wrong).sum() - has.sum() * wrong[~has].mean())
+    assert table.loc["source=web", "ratio"] == pytest.approx(
+        frame["wrong"][frame["source"] == "web"].mean() / frame["wrong"][frame["source"] == "phone"].mean()
+    )
+    marks = gathered_marks(shown)
+    assert marks.rows[0].id == "source=web" and not marks.rows[0].cells["ratio"].tie
+    assert len(marks.rows) <= SHOWN + 2
+
+
+def test_what_errors_bring_about_stands_apart_without_a_ratio(tmp_path):
+    known, store = known_of(tmp_path)
+    rows = gathered_marks(gathered(analyse(known, "wrong", store))).rows
+    last = rows[-1]
+    assert last.id == "tag=sure and wrong" and last.apart and "ratio" not in last.cells
+    assert isinstance(last.cells["name"], Words) and last.cells["name"].small == "no cause"
+    assert CONSEQUENCES == {"neighbours conflict"}
+
+
+def test_the_rule_of_the_selection_is_the_picked_row(tmp_path):
+    known, store = known_of(tmp_path)
+    assert gathered(analyse(known, "wrong;source=phone", store)).picked == "source=phone"
+    assert gathered(analyse(known, "wrong", store)).picked == ""
+
+
+def test_of_few_sentences_there_are_counts_only(tmp_path):
+    known, store = known_of(tmp_path, 20)
+    shown = gathered(analyse(known, "wrong", store))
+    assert shown.few and [column.key for column in gathered_marks(shown).columns] == ["name", "n", "rate", "excess"]
+
+
+def test_the_axis_doubles_from_one_to_both_sides():
+    row = {"ratio": 3.0, "ratio_interval": [1.5, 5.0], "p_holm": 0.01, "differs": True}
+    axis = log_axis([row])
+    assert axis.ticks == (-1.0, 0.0, 1.0, 2.0, 3.0) and axis.labels == ("½", "1", "2", "4", "8") and axis.zero == 0
+    mark = ratio_mark(row)
+    assert mark.value == pytest.approx(np.log2(3)) and mark.said == "3.00 (1.50 to 5.00), p after Holm = 0.010"
+    far = ratio_mark({"ratio": None, "ratio_interval": [2.0, None], "p_holm": 0.0, "differs": True})
+    assert (far.value, far.high, far.said) == (4.0, 4.0, "no errors elsewhere (2.00 and more), p after Holm < 0.001")
+
+
+def test_a_rule_has_a_name():
+    assert [name_of(rule) for rule in ("tag=negation", "source=web", "source=")] == [
+        *("negation", "source web", "source missing")
+    ]

@@ -1,0 +1,52 @@
+"""Words of each outcome: the planted word of the false negatives, sizes, and the rules of a bar."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from answering import answering, right_where, texts
+
+from core.failures.selection import Selection, chosen_rows
+from core.runs.store import RunStore
+from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.outcomes import OUTCOMES, WORDS_OF, outcomes, outcomes_table
+from dashboard.figures.theme import LIGHT, Look
+
+
+@pytest.fixture
+def shown(tmp_path):
+    """Four hundred rows; what is good and said to be bad speaks of rain."""
+    store, each = RunStore(tmp_path / "runs"), np.arange(400)
+    labels, wrong = each % 2, each % 8 == 1
+    frame = texts(labels)
+    frame["text"] = [f"a day of {'rain' if bad else 'sun'} and more" for bad in wrong]
+    answering(store, "one", right_where(~wrong, labels), frame)
+    known = make_known(store, store.read("one"), "test")
+    return outcomes(analyse(known, "wrong", store), "good"), known, store
+
+
+def test_every_outcome_has_its_size_and_the_planted_word(shown):
+    found, known, _ = shown
+    frame = known.table.frame
+    good, said = frame["truth"] == "good", frame["said"] == "good"
+    assert list(found.sizes.values()) == [
+        int(((good == true) & (said == claimed)).sum()) for true, claimed in OUTCOMES.values()
+    ]
+    assert [each.words for each in found.found["false negative"]] == ["rain"]
+    table = outcomes_table(found)
+    assert table[table["outcome"] == "false negative"]["selected"].tolist() == [50]
+
+
+def test_the_rules_of_a_bar_select_the_sentences_of_its_outcome_that_have_the_word(shown):
+    found, known, store = shown
+    for outcome, (true, said) in OUTCOMES.items():
+        _, has = chosen_rows(Selection(tuple(found.rules(outcome, "rain"))), known.table, None, store)
+        frame = known.table.frame
+        own = ((frame["truth"] == "good") == true) & ((frame["said"] == "good") == said)
+        np.testing.assert_array_equal(has, own & frame["text"].str.contains("rain"))
+
+
+def test_errors_are_drawn_as_errors(shown):
+    bars = WORDS_OF.draw(shown[0], Look()).data
+    assert [bar.marker.color for bar in bars] == [LIGHT.right, LIGHT.wrong, LIGHT.wrong, LIGHT.right]
+    assert bars[1].customdata[0][:2] == ["false negative", "rain"]

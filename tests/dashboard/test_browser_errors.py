@@ -1,0 +1,80 @@
+"""Errors in a real browser: keys move without the server, filter and sentence are in the link, axe is content."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browsing import settle, visit
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+def opened(page: Page, address: str) -> None:
+    """The page with its list, and with all tags."""
+    page.goto(address)
+    expect(page.locator(".reader .list li").first).to_be_visible(timeout=120_000)
+    expect(page.locator(".filter .word", has_text="any tag")).to_be_visible(timeout=120_000)
+    settle(page)
+
+
+def place(page: Page) -> str:
+    """Which sentence is read: `2 of 16`."""
+    return page.locator(".reader .top b").first.inner_text()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_keys_move_the_link_keeps_and_a_field_has_its_letters(browser, server, theme):
+    page, complaints = visit(browser, server, theme)
+    opened(page, f"{server}/errors?run=finished&select=all")
+    assert place(page) == "1 of 16"
+    for key in "jjjk":
+        page.keyboard.press(key)
+    expect(page.locator(".reader .top b").first).to_have_text("3 of 16", timeout=10_000)
+    page.wait_for_url("**at=**", timeout=30_000)
+    read = page.locator(".reader .list li[aria-selected=true]").inner_text()
+    settle(page)
+    page.locator(".filter input[aria-label='Texts containing']").fill("jk")
+    assert place(page) == "3 of 16"
+    page.locator(".filter input[aria-label='Texts containing']").fill("")
+    page.locator("h1").click()
+    page.keyboard.press("?")
+    expect(page.locator(".reader .keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".reader .keys")).to_be_hidden()
+    settle(page)
+    page.wait_for_timeout(1000)  # what was drawn anew fades in
+    found = Axe().run(page).response["violations"]
+    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
+    page.reload()
+    expect(page.locator(".reader .list li[aria-selected=true]")).to_have_text(
+        read, timeout=120_000, use_inner_text=True
+    )
+    assert complaints == []
+
+
+def test_a_word_of_the_filter_is_chosen_by_keyboard_and_what_is_left_is_listed(browser, server):
+    page, complaints = visit(browser, server)
+    opened(page, f"{server}/errors?run=finished&select=all")
+    page.get_by_role("button", name="any class").first.focus()
+    page.keyboard.press("Enter")
+    options = page.get_by_role("listbox", name="true class")
+    expect(options).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator(".filter .word.set", has_text="negative")).to_be_visible(timeout=30_000)
+    assert parse_qs(urlsplit(page.url).query)["select"] == ["all;truth=negative"]
+    settle(page)
+    assert place(page).endswith(f"of {page.locator('.reader .list li').count()}")
+    page.keyboard.press("s")
+    expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible(timeout=60_000)
+    assert complaints == []
+
+
+def test_no_row_left_is_said(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/errors?run=finished&select=text~no%20such%20words")
+    expect(page.locator(".reader .empty")).to_contain_text("No sentence is left", timeout=120_000)
+    assert complaints == []

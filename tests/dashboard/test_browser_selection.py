@@ -1,0 +1,79 @@
+"""One selection in a real browser: a click sets it beside what was clicked and in the bar, its link brings it back."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from browsing import settle, visit
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SENTENCES = "[aria-label^='Selected sentences']"
+
+
+def bar(page: Page):
+    """What is selected, as the bar says it."""
+    return page.locator(".st-key-selected .s-now")
+
+
+def click_cell(page: Page) -> None:
+    """The first cell of the matrix."""
+    page.locator(".st-key-fig-confusion .bars .point").first.click(timeout=60_000, force=True)
+
+
+def shown(page: Page) -> str:
+    """What the bar says, once it says something."""
+    expect(bar(page)).to_be_visible(timeout=60_000)
+    settle(page)
+    return bar(page).inner_text()
+
+
+@pytest.mark.parametrize("threshold", ["0.5", "1.0"])
+def test_a_cell_is_selected_by_rule_or_one_by_one_and_another_browser_has_the_same(browser, server, threshold):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/performance?run=finished&threshold={threshold}")
+    click_cell(page)
+    said = shown(page)
+    kind = "truth%3Dnegative%3Bsaid%3Dnegative" if threshold == "0.5" else "ids%3A[0-9a-f]{16}"
+    page.wait_for_url(re.compile(f"select={kind}"))
+    page.locator(".st-key-selected-Next button").first.click()
+    page.wait_for_url(re.compile("at=[0-9a-f]{12}"))
+    looked_at, link = shown(page), page.url
+    assert looked_at.startswith(said) and looked_at != said
+    page.reload()
+    assert shown(page) == looked_at
+    other, others = visit(browser, server, "dark", 1024)
+    other.goto(link)
+    assert shown(other) == looked_at
+    expect(other.locator(SENTENCES)).to_be_visible(timeout=30_000)
+    other.get_by_role("button", name="Clear", exact=True).click()
+    expect(bar(other)).to_have_count(0, timeout=30_000)
+    assert "select=" not in other.url and complaints == [] and others == []
+
+
+def test_the_selection_goes_along_to_every_page_and_its_sentence_is_read(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/performance?run=finished")
+    click_cell(page)
+    said = shown(page)
+    page.get_by_role("link", name="Steps", exact=True).click()
+    page.wait_for_url(re.compile(r"/steps\?.*select="))
+    assert shown(page) == said
+    page.locator(".st-key-selected-to-sentence button").first.click()
+    page.wait_for_url(re.compile(r"/sentence\?.*at="))
+    text = page.get_by_role("textbox", name="Sentence", exact=True)
+    expect(text).to_be_visible(timeout=60_000)
+    settle(page)
+    before = text.input_value()
+    assert before in shown(page)
+    expect(page.get_by_text("true label")).to_be_visible(timeout=30_000)
+    page.locator(".st-key-selected-Next button").first.click()
+    expect(text).not_to_have_value(before, timeout=30_000)
+    page.get_by_role("button", name="Back to Performance").click()
+    page.wait_for_url(re.compile(r"/performance\?.*select="))
+    page.locator(".st-key-selected-to-embeddings button").first.click()
+    page.wait_for_url(re.compile(r"/embeddings\?.*select="))
+    expect(page.locator(SENTENCES)).to_be_visible(timeout=60_000)
+    assert complaints == []

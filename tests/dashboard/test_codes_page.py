@@ -1,0 +1,125 @@
+"""Codes on Errors: what the reader is given and reports, the filter's word, draws, the codebook."""
+
+from __future__ import annotations
+
+import pages
+import pytest
+from pages import drawn, words
+
+from core.exceptions import InputError
+from core.failures.codes import Codes, data_of
+from core.failures.table import read_table
+from core.runs.store import RunStore
+from dashboard import state
+from dashboard.figures.analysis import analyse, make_known
+from dashboard.screens import errors_coding
+
+
+@pytest.fixture
+def page(app, runs):
+    def opened(**parameters):
+        return pages.opened(app, "errors", **{"run": "finished", **parameters})
+
+    return opened
+
+
+@pytest.fixture
+def codes(runs):
+    found = Codes(runs, data_of(RunStore(runs).read("finished")))
+    for file in runs.glob("codes.sqlite*"):
+        file.unlink()
+    found.add("irony", "says the opposite")
+    found.add("label")
+    yield found
+    for file in runs.glob("codes.sqlite*"):
+        file.unlink()
+
+
+@pytest.fixture
+def keys(runs):
+    return read_table(RunStore(runs), "finished").frame["key"].tolist()
+
+
+def test_the_reader_has_the_book_and_own_codes_apart_from_others(page, codes, keys):
+    codes.code([keys[0]], ["irony"])
+    codes.code([keys[0]], ["label"], author="ben")
+    codes.note(keys[0], "<b>hm</b>")
+    (reader,) = drawn(page(select="all"), "reader")
+    coding = reader["coding"]
+    assert [(each["name"], each["key"]) for each in coding["book"]] == [("irony", 1), ("label", 2)]
+    assert coding["own"][keys[0]] == {"codes": ["irony"], "note": "<b>hm</b>"}
+    assert coding["others"][keys[0]] == [{"author": "ben", "codes": ["label"], "note": ""}]
+    assert "says the opposite" in coding["book"][0]["about"]
+
+
+def test_the_filter_has_a_word_for_codes(page, codes, keys):
+    codes.code(keys[:3], ["irony"])
+    app = page(select="all;code=irony")
+    said, reader = drawn(app, "filter")[0], drawn(app, "reader")[0]
+    word = next(each for each in said["words"] if each["name"] == "code")
+    assert word["shown"] == "coded irony" and {row["key"] for row in reader["rows"]} == set(keys[:3])
+    assert {each["label"]: each["n"] for each in word["options"]}["not coded"] == len(keys) - 3
+
+
+def test_a_draw_becomes_the_selection(page, codes, keys):
+    app = page(select="all")
+    next(button for button in app.button if button.key == "codes-draw").click().run()
+    (reader,) = drawn(app, "reader")
+    n = min(75, len(keys))
+    assert not app.exception and len(reader["rows"]) == n and reader["heading"].startswith("sentence")
+    assert f"{n} of {n} coded" not in words(app) and "drawn at random from" in words(app)
+    assert "ids:" in str(app.query_params[state.SELECT])
+
+
+def test_without_codes_the_page_says_how_to_begin(page, runs):
+    app = page(select="all")
+    assert drawn(app, "reader")[0]["coding"]["book"] == [] and not app.exception
+
+
+class Session(dict):
+    """What the session holds, without a page."""
+
+
+@pytest.fixture
+def heard(monkeypatch, codes, runs):
+    """heard(report): as the reader tells it."""
+    held = Session()
+    monkeypatch.setattr(state, "draft", lambda key, default: held.get(key, default))
+    monkeypatch.setattr(state, "put", held.__setitem__)
+    monkeypatch.setattr(state, "carry", held.__setitem__)
+    monkeypatch.setattr("dashboard.data.codes", lambda record: codes)
+    store = RunStore(runs)
+    shown = analyse(make_known(store, store.read("finished"), "test"), "all", store)
+
+    def hear(author="ann", **told):
+        held[state.AUTHOR], held["reader"] = author, told
+        errors_coding.hear("reader", shown)
+        return held
+
+    return hear
+
+
+def test_a_report_is_written_once_and_one_that_was_lost_comes_with_the_next(heard, codes, keys):
+    heard(coded={"count": 2, "rows": {keys[0]: {"codes": ["irony"], "note": ""}, keys[1]: {"codes": [], "note": "so"}}})
+    assert codes.coded().given == {keys[0]: {"ann": ("irony",)}} and codes.coded().notes == {keys[1]: {"ann": "so"}}
+    codes.code([keys[0]], [], author="ann")
+    held = heard(coded={"count": 2, "rows": {keys[0]: {"codes": ["irony"], "note": ""}}})
+    assert codes.coded().given == {} and held[state.HANDLED] == 2, "a report that is repeated is an old one"
+
+
+def test_undo_comes_after_what_was_told_with_it_and_shows_the_row(heard, codes, keys):
+    first = {"count": 1, "rows": {keys[3]: {"codes": ["label"], "note": ""}}}
+    heard(coded=first)
+    held = heard(coded={"count": 2, "rows": {keys[3]: {"codes": [], "note": ""}}}, undo=3)
+    assert codes.coded().given == {keys[3]: {"ann": ("label",)}} and held[state.AT] == keys[3]
+    heard(undo=4)
+    assert "nothing to undo" in heard(undo=5)[state.NOT_WRITTEN]
+
+
+def test_what_is_no_row_or_no_code_is_not_written(heard, codes, keys):
+    heard(coded={"count": 1, "rows": {"no row": {"codes": ["irony"], "note": "x"}}})
+    assert codes.coded().given == {} and codes.coded().notes == {}
+    held = heard(coded={"count": 2, "rows": {keys[0]: {"codes": ["gone"], "note": ""}}})
+    assert "no code 'gone'" in held[state.NOT_WRITTEN]
+    with pytest.raises(InputError):
+        codes.code([keys[0]], ["gone"])

@@ -1,0 +1,108 @@
+"""Errors: the list of what a link selects, its filter, and what the page says where there is nothing."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pages
+import pytest
+from answering import answering, right_where, texts
+from pages import drawn, words
+
+from core.failures.table import read_table
+from core.runs.store import RunStore
+from dashboard import state
+
+
+@pytest.fixture
+def page(app, runs):
+    """page(**parameters): as a link shows it."""
+
+    def opened(**parameters):
+        return pages.opened(app, "errors", **{"run": "finished", **parameters})
+
+    return opened
+
+
+def whole(app):
+    """The page once all tags have been found."""
+    for _ in range(200):
+        if "being found" not in words(app):
+            return app
+        time.sleep(0.1)
+        app.run()
+    raise AssertionError("the tags were not found")
+
+
+def test_below_the_reader_stand_tags_words_slices_and_columns(page, runs):
+    app = whole(page(run="finished", split="validation"))
+    for title in ("Where errors gather", "What they say more often", "Slices found", "What marks them"):
+        assert f">{title}</h2>" in words(app)
+    assert drawn(app, "marks")[0]["table"][1]["aria-label"] == "Tags and values of columns, with the risk of an error"
+    assert "No property, and no pair of two" in words(app)  # so few sentences: no table where there is no row
+    (said,) = drawn(app, "filter")
+    assert "tag" in [word["name"] for word in said["words"]]
+
+
+def test_without_a_selection_it_lists_what_is_wrong(page, runs):
+    app = page(split="validation")
+    frame = read_table(RunStore(runs), "finished", "validation").frame
+    wrong = frame[frame["wrong"]].sort_values("p_said", ascending=False, kind="stable")
+    (reader,) = drawn(app, "reader")
+    assert [row["key"] for row in reader["rows"]] == wrong["key"].tolist()
+    assert f"n = {len(frame)}</b> validation · {len(wrong)} wrong" in words(app)
+
+
+def test_a_link_selects_rows_and_the_filter_says_so(page, runs):
+    app = page(select="all;truth=positive;text~film number 3")
+    frame = read_table(RunStore(runs), "finished").frame
+    own = frame[(frame["truth"] == "positive") & frame["text"].str.contains("film number 3")]
+    (reader,), (said,) = drawn(app, "reader"), drawn(app, "filter")
+    assert {row["key"] for row in reader["rows"]} == set(own["key"])
+    assert [word["shown"] for word in said["words"]][:3] == ["right or wrong", "test", "positive"]
+    assert said["contains"] == "film number 3"
+
+
+def test_a_rule_that_is_not_understood_is_told_and_can_be_left(page):
+    app = page(select="sources=web")
+    assert "This selection cannot be made here" in words(app) and "sources=web" in words(app)
+    next(button for button in app.button if button.key == "select-wrong").click().run()
+    assert not app.exception and drawn(app, "reader") and app.query_params.get(state.SELECT, [""]) == [""]
+
+
+def test_the_row_that_is_read_comes_from_the_link(page, runs):
+    key = read_table(RunStore(runs), "finished").frame["key"].iat[3]
+    assert drawn(page(select="all", at=key), "reader")[0]["at"] == key
+
+
+def test_a_run_without_errors_without_weights_and_without_an_evaluation(page, app, runs):
+    store, labels = RunStore(runs), np.arange(40) % 2
+    answering(store, "perfect", right_where(np.ones(40, bool), labels), texts(labels))
+    (reader,) = drawn(page(run="perfect"), "reader")
+    assert reader["empty"][0] == "All 40 are right" and "no weights" in reader["without"]
+
+
+def test_texts_of_others_are_never_markup(page, runs):
+    store = RunStore(runs)
+    rows = texts([0, 1]).assign(text=["<b>bold</b>", "<script>"])
+    answering(store, "odd", [[0.1, 0.9], [0.9, 0.1]], rows)
+    app = page(run="odd")
+    assert "<b>bold" not in words(app) and drawn(app, "reader")[0]["rows"][0]["text"] == "<b>bold</b>"
+
+
+def test_the_split_of_a_selection_is_the_one_that_is_shown(page, runs):
+    app = page(select="split=validation;all")
+    frame = read_table(RunStore(runs), "finished", "validation").frame
+    assert len(drawn(app, "reader")[0]["rows"]) == len(frame) and f"n = {len(frame)}</b> validation" in words(app)
+    split = next(word for word in drawn(app, "filter")[0]["words"] if word["name"] == "split")
+    assert split["shown"] == "validation" and [each["value"] for each in split["options"]] == ["validation", "test"]
+
+
+def test_label_errors_are_looked_for_when_somebody_asks(page, monkeypatch):
+    begun = []
+    monkeypatch.setattr("core.runs.errands.start", lambda store, files, command, kind: begun.append(command[3:]))
+    app = whole(page())
+    assert "Likely label errors" in words(app)
+    next(button for button in app.button if button.key == "look-for-labels").click().run()
+    assert begun == [["core.cli", "errors", "finished", "--split", "test", "--label-errors"]] and not app.exception

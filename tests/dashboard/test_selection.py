@@ -1,0 +1,148 @@
+"""The one selection: what clicks come to, what a link restores, and what the bar says and does on every page."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pages import opened, words
+from streamlit.testing.v1 import AppTest
+
+from core.failures.chosen import Group, keep, recall
+from core.failures.slices import slices
+from core.failures.table import read_table
+from core.runs.store import RunStore
+from dashboard import state
+
+
+def called(script, **session) -> AppTest:
+    """A script with what a browser has sent, in the session that callbacks see."""
+    app = AppTest.from_function(script, default_timeout=60)
+    for key, value in session.items():
+        app.session_state[key] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def link(app: AppTest, name: str = state.SELECT) -> str:
+    """What stands in it under a name."""
+    found = app.query_params[name]
+    return found if isinstance(found, str) else found[0]
+
+
+def take_cell() -> None:
+    import streamlit as st
+
+    from dashboard import data, state
+    from dashboard.figures import answers
+    from dashboard.figures.source import Source
+    from dashboard.screens.performance_selection import take_cell
+
+    source = Source(data.store().read("finished"), data, split="test")
+    source.choices["threshold"] = st.session_state["wanted"]
+    take_cell(source, source.once(answers.decision), state.CELL)
+
+
+def take_bar() -> None:
+    from dashboard import data
+    from dashboard.figures import answers
+    from dashboard.figures.source import Source
+    from dashboard.screens.performance_selection import take_bar
+
+    source = Source(data.store().read("finished"), data, split="test")
+    take_bar(source, source.once(answers.decision))
+
+
+def test_a_cell_at_the_usual_threshold_is_selected_by_rule(runs):
+    table = read_table(RunStore(runs), "finished")
+    cell = [int(table.true[0].argmax()), int(table.said[0].argmax())]
+    app = called(take_cell, wanted=0.5, **{state.CELL: {"selection": {"points": [{"customdata": cell}]}}})
+    assert link(app) == "truth={};said={}".format(*(table.classes[number] for number in cell))
+
+
+def test_a_cell_at_another_threshold_is_selected_one_by_one(runs):
+    app = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": [{"customdata": [0, 1]}]}}})
+    frame = read_table(RunStore(runs), "finished").frame
+    rule = link(app)
+    group = recall(RunStore(runs), rule.removeprefix("ids:"))
+    assert group.about == "true negative, predicted positive at 0.00"
+    assert sorted(group.keys) == sorted(frame["key"][frame["truth"] == "negative"])
+    again = called(take_cell, wanted=0.0, **{state.CELL: {"selection": {"points": []}}, state.SELECT: rule})
+    assert state.SELECT not in again.query_params  # a second click takes it back
+
+
+def test_a_bar_is_selected_by_what_is_right_there(runs):
+    table = read_table(RunStore(runs), "finished")
+    chance = table.probabilities[:, table.classes.index("positive")]
+    place = int(chance[~table.wrong][0] * 20)
+    app = called(
+        take_bar, **{"fig-confidence": {"selection": {"points": [{"x": (place + 0.5) / 20, "curve_number": 0}]}}}
+    )
+    group = recall(RunStore(runs), link(app).removeprefix("ids:"))
+    inside = ~table.wrong & (np.minimum((chance * 20).astype(int), 19) == place)
+    assert sorted(group.keys) == sorted(table.frame["key"][inside]) and group.about.startswith("right, P(positive) 0.")
+
+
+@pytest.mark.parametrize("page", ["overview", "data", "train", "performance", "compare", "embeddings", "steps"])
+def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page):
+    table = read_table(RunStore(runs), "finished")
+    opened(app, page, run="finished", select="truth=negative")
+    assert f"<b>{int(table.true[:, 0].sum())} of 16</b> <span>true negative</span>" in words(app)
+    app.button(key="selected-clear").click().run()
+    assert not app.exception and 'class="s-now"' not in words(app) and "select" not in app.query_params
+
+
+def test_a_link_restores_sentences_chosen_one_by_one_with_the_one_looked_at(app, runs):
+    frame = read_table(RunStore(runs), "finished").frame
+    rule = keep(RunStore(runs), Group(tuple(frame["key"].iloc[[7, 2, 5]]), "chosen on <i>the map</i>"))
+    opened(app, "performance", run="finished", select=rule, at=frame["key"].iloc[2])
+    assert "<b>3 of 16</b> <span>chosen on &lt;i&gt;the map&lt;/i&gt;</span>" in words(app)
+    assert "2<i> / 3</i>" in words(app) and frame["text"].iloc[2] in words(app)
+    table = next(each.value for each in app.dataframe if "p_said" in each.value)
+    assert table["key"].tolist() == frame["key"].iloc[[7, 2, 5]].tolist()
+    app.button(key="selected-Next").click().run()
+    assert link(app, state.AT) == frame["key"].iloc[5] and app.button(key="selected-Next").disabled
+
+
+def test_sentences_of_no_split_keep_their_bar_and_their_label(app, runs):
+    rule = keep(RunStore(runs), Group(("a", "b"), "fails praise", ("good film", "bad <b>film"), ("positive", "")))
+    opened(app, "sentence", run="finished", select=rule, at="a")
+    assert "<b>2</b> <span>fails praise</span>" in words(app) and app.text_input(key=state.TEXT).value == "good film"
+    assert "true label <b>positive</b>" in words(app)
+    app.button(key="selected-Next").click().run()
+    assert app.text_input(key=state.TEXT).value == "bad <b>film" and "true label" not in words(app)
+
+
+@pytest.mark.parametrize(
+    ("select", "said"),
+    [
+        ("truth=none", "no class &#x27;none&#x27;"),
+        ("ids:0123456789abcdef", "are not kept here"),
+        ("ids:../../../etc", "names no sentences that were selected"),
+        ("split=nowhere;wrong", "no predictions of a split"),
+        ("<script>", "&lt;script&gt;"),
+    ],
+)
+def test_a_link_that_selects_nothing_says_why_and_the_page_stands(app, runs, select, said):
+    opened(app, "performance", run="finished", select=select)
+    assert "Nothing is selected" in words(app) and said in words(app) and "Confusion matrix" in words(app)
+    app.button(key="selected-clear").click().run()
+    assert "Nothing is selected" not in words(app)
+
+
+def test_an_empty_selection_is_none_of_them(app, runs):
+    opened(app, "performance", run="finished", select="text~nobody wrote this")
+    assert "<b>None of 16</b>" in words(app) and not [each for each in app.button if each.key == "selected-Next"]
+
+
+def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
+    opened(app, "performance", run="finished", select="truth=negative")
+    app.button(key="selected-keep").click().run()
+    assert "Not saved:" in words(app)
+    app.text_input(key=state.SLICE_NAME).set_value("bad <ones>").run()
+    app.button(key="selected-keep").click().run()
+    assert "Saved as “bad &lt;ones&gt;”" in words(app)
+    store = RunStore(runs)
+    assert [(each.name, each.select) for each in slices(store, store.read("finished"))] == [
+        ("bad <ones>", "truth=negative")
+    ]

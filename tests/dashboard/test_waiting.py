@@ -1,0 +1,76 @@
+"""What a long text keeps the Sentence page waiting for: in words, with a stop that keeps the answer, and a way on."""
+
+from __future__ import annotations
+
+import pages
+import pytest
+from pages import words as markup
+
+from core.interpret.edits import UNCHANGED
+from dashboard import data, state
+
+TEXT = "slow and dull, but a good film"
+ABOUT = ("finished", TEXT, "positive", UNCHANGED)
+BENCH = (("pushed", *ABOUT), ("parts", *ABOUT), ("lambdas", *ABOUT))
+DONOR = "slow and dull, but a bad film"
+
+
+def opened(app, **parameters: str):
+    return pages.opened(app, "sentence", **{"run": "finished", "text": TEXT, **parameters})
+
+
+def press(app, key: str) -> None:
+    next(button for button in app.button if button.key == key).click().run()
+
+
+def hold(monkeypatch, name: str, *told) -> None:
+    """That function of `dashboard.data` tells how far it is and goes no further."""
+
+    def held(*about, tell):
+        while True:
+            tell(*told)
+
+    monkeypatch.setitem(data._FOUND, name, held)
+
+
+@pytest.mark.slow
+def test_a_text_that_takes_long_says_so_and_stops_with_its_answer_in_sight(app, runs, monkeypatch):
+    monkeypatch.setattr("dashboard.screens.sentence_waiting.SHORT", 0)
+    monkeypatch.setattr("dashboard.widgets.waiting.PATIENCE", 0.2)
+    with monkeypatch.context() as slow:
+        hold(slow, "parts", "parts", 0.25)
+        opened(app)
+        known = data.asking(*BENCH).known
+        assert known.running and (known.what, known.share) == ("parts", 0.25)
+        assert "Silencing one part after the other" in markup(app) and 'aria-valuenow="25"' in markup(app)
+        press(app, "bench-stop")
+        known._thread.join(5)
+        assert not known.running and not known.whole
+    app.run()
+    assert "were not all asked" in markup(app) and 'class="s-bar' in markup(app)
+    assert "What would change it" not in markup(app)
+    monkeypatch.setattr("dashboard.widgets.waiting.PATIENCE", 60.0)
+    press(app, "bench-on")
+    assert known.whole and "What would change it" in markup(app) and len(pages.drawn(app, "words")) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("place", "wanted", "unfinished", "link"),
+    [
+        ("patches", ("patches", "finished", TEXT, DONOR, "positive", UNCHANGED), "Not every place", {"donor": DONOR}),
+        ("own", ("own", "finished", TEXT), "was not tested by every method", {}),
+    ],
+)
+def test_so_does_what_is_asked_below(app, runs, monkeypatch, place, wanted, unfinished, link):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(runs))
+    asking = data.asking(wanted)
+    asking.known.stop()
+    app.session_state[state.ENOUGH + place] = asking.wanted
+    opened(app, **link)
+    if place == "own":
+        press(app, "belief-alone")
+    assert unfinished in markup(app) and "Tried sentences" in markup(app)
+    assert len(pages.drawn(app, "words")) == 1, "all else stays"
+    press(app, f"{place}-on")
+    assert asking.known.whole and unfinished not in markup(app)
