@@ -1,0 +1,32 @@
+"""Answers that are the same but for the rounding of float32."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import pytest
+
+
+def same_but_for_rounding(one: Any, other: Any, tolerance: float = 1e-3) -> bool:
+    """Whether two answers say the same, their numbers at most `tolerance` apart.
+
+    Threads that compute at once share the cores anew each time, so sums are taken in another order: equal to the bit is
+    more than a machine promises, and what one visitor would do to the answer of another is far larger than this.
+    """
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, float):
+        return bool(one == pytest.approx(other, abs=tolerance, nan_ok=True))
+    if is_dataclass(one):
+        return all(
+            same_but_for_rounding(getattr(one, each.name), getattr(other, each.name), tolerance) for each in fields(one)
+        )
+    if isinstance(one, Mapping):
+        return list(one) == list(other) and same_but_for_rounding(list(one.values()), list(other.values()), tolerance)
+    if isinstance(one, Sequence) and not isinstance(one, str):
+        return len(one) == len(other) and all(
+            same_but_for_rounding(*pair, tolerance) for pair in zip(one, other, strict=True)
+        )
+    return bool(one == other)
