@@ -120,11 +120,17 @@ def test_figures_import_no_streamlit():
         assert "streamlit" not in {name.split(".")[0] for name in imports(path)}, path
 
 
-def test_two_files_of_the_dashboard_cache_and_one_names_session_keys():
+def test_one_room_of_the_dashboard_caches_and_one_file_names_session_keys():
     for path in modules("dashboard"):
         text = path.read_text(encoding="utf-8")
-        assert "st.cache_" not in text or path.name in ("data.py", "datasets.py"), path
+        assert "st.cache_" not in text or path.parent == ROOT / "dashboard" / "data", path
         assert "st.session_state[" not in text or path.name == "state.py", path
+
+
+def test_whoever_asks_for_what_is_kept_asks_one_reader():
+    for path in modules("dashboard"):
+        inside = {name for name in imports(path) if name.startswith("dashboard.data.")}
+        assert not inside or path.parent == ROOT / "dashboard" / "data", f"{path}: import dashboard.data"
 
 
 def test_pages_are_left_by_one_door_only():

@@ -40,3 +40,10 @@ def test_splits_stand_in_the_order_of_work(runs):
 def test_a_sentence_is_read_once_for_each_text(runs):
     assert data.sentence("finished", "good") is data.sentence("finished", "good")
     assert data.sentence("finished", "good") is not data.sentence("finished", "bad")
+
+
+def test_answers_of_two_kinds_to_the_same_question_are_kept_apart(runs):
+    asked = ("finished", "good", "positive")
+    found = [type(ask(*asked)).__name__ for ask in (data.parts, data.lambdas, data.pushed) for _ in range(2)]
+    assert found == ["Parts", "Parts", "LambdaCurves", "LambdaCurves", "Pushed", "Pushed"]
+    assert data.parts(*asked) is data.parts(*asked) is not data.parts("finished", "good", "negative")

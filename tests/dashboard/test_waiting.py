@@ -8,6 +8,7 @@ from pages import words as markup
 
 from core.interpret.edits import UNCHANGED
 from dashboard import data, state
+from dashboard.data import waiting
 
 TEXT = "slow and dull, but a good film"
 ABOUT = ("finished", TEXT, "positive", UNCHANGED)
@@ -24,13 +25,13 @@ def press(app, key: str) -> None:
 
 
 def hold(monkeypatch, name: str, *told) -> None:
-    """That function of `dashboard.data` tells how far it is and goes no further."""
+    """That function of `dashboard.data.waiting` tells how far it is and goes no further."""
 
     def held(*about, tell):
         while True:
             tell(*told)
 
-    monkeypatch.setitem(data._FOUND, name, held)
+    monkeypatch.setitem(waiting._FOUND, name, held)
 
 
 @pytest.mark.slow

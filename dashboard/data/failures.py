@@ -1,0 +1,209 @@
+"""Sentences of a split: what is known of each, which are selected, what a reader said of them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from core.exceptions import NotAvailable
+from core.fingerprint import file_version
+from core.models.provides import provides
+from core.runs.record import WEIGHTS, RunRecord
+from core.runs.store import RunStore
+from dashboard.data.inside import loaded_of
+from dashboard.data.stored import hashed, predictions, store
+from dashboard.figures.files import Files
+
+if TYPE_CHECKING:
+    from core.failures.chosen import Group
+    from core.failures.codes import Codes
+    from core.failures.selection import Selected, Selection
+    from dashboard.figures.analysis import Analysis, Known
+    from dashboard.figures.errors import Detail
+
+
+def known(record: RunRecord, split: str) -> Known:
+    """What is known of the rows of a split for Errors; its tags as far as they have been found.
+
+    Raises:
+        RunDamaged: the predictions cannot be read.
+    """
+    model = file_version(store().path(record.run) / WEIGHTS)
+    return _known(*predictions(record, split), model, split, record)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _known(path: str, version: str, model: str, split: str, _record: RunRecord) -> Known:
+    from dashboard.figures.analysis import make_known
+
+    return make_known(RunStore(Path(path).parents[3]), _record, split)
+
+
+def analysis(record: RunRecord, split: str, select: str, author: str = "") -> Analysis:
+    """The rows of a split that a selection has, with the codes that an author may see; read only.
+
+    Raises:
+        InputError: a rule is not understood, or the sentences are not kept any more.
+        RunDamaged: the predictions, or what was kept, cannot be read.
+    """
+    from dashboard.figures.analysis import analyse
+
+    return analyse(known(record, split), select, store(), codes(record).coded().seen_by(author))
+
+
+def codes(record: RunRecord) -> Codes:
+    """The codebook of a run's data set and what was said with it; every look at it is a look at the disk."""
+    from core.failures.codes import Codes, data_of
+
+    return Codes(store().folder, data_of(record))
+
+
+_asking = threading.Lock()
+"""One thread asks; whoever comes later finds it at work."""
+
+
+@dataclass
+class Finding:
+    """Tags that a thread finds, for all who want to know."""
+
+    error: Exception | None = None
+    thread: threading.Thread | None = None
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _finding(path: str, version: str, model: str, split: str) -> Finding:
+    return Finding()
+
+
+def find_tags(record: RunRecord, split: str, patience: float) -> Finding | None:
+    """Begin to find the tags of a split, if nobody has, and wait so many seconds; None: they are there.
+
+    Raises:
+        Exception: what finding them raised.
+    """
+    model, wanted = file_version(store().path(record.run) / WEIGHTS), known(record, split)
+    if wanted.whole:
+        return None
+    finding = _finding(*predictions(record, split), model, split)
+
+    def prepare() -> None:
+        _ = wanted.phrases, wanted.groups
+        pooled = (
+            loaded_of(record.run).predict([""]).pooled if model and "pooled" in provides(record.config.model) else None
+        )
+        with contextlib.suppress(NotAvailable):
+            wanted.nearest.prepare(0 if pooled is None else pooled.shape[1])
+
+    def find() -> None:
+        try:
+            wanted.find(prepare)
+        except Exception as error:  # a thread has nobody to raise it to: whoever waits does
+            finding.error = error
+
+    with _asking:
+        if finding.thread is None:
+            finding.thread = threading.Thread(target=find, daemon=True)
+            finding.thread.start()
+    finding.thread.join(patience)
+    if finding.error is not None:
+        raise finding.error
+    return None if wanted.whole else finding
+
+
+def details(shown: Analysis, keys: Sequence[str]) -> dict[str, Detail]:
+    """What a reader is told of rows: the words with their pushes, and the nearest training texts.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    record, split = shown.table.record, shown.table.split
+    path = store().path(record.run)
+    about = str(path), file_version(path / WEIGHTS), predictions(record, split)[1], split, shown.known.whole
+    return _details(*about, tuple(keys), shown)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _details(
+    path: str, weights: str, version: str, split: str, whole: bool, keys: tuple[str, ...], _shown: Analysis
+) -> dict[str, Detail]:
+    from dashboard.figures.files import read_rows
+
+    return read_rows(loaded_of(Path(path).name) if weights else None, _shown, keys)
+
+
+def slices(record: RunRecord, split: str) -> list[dict[str, Any]]:
+    """The saved slices of the data of a run, with what they come to on a split; read only.
+
+    Raises:
+        RunDamaged: the predictions or a slice cannot be read.
+    """
+    from core.failures.slices import version
+
+    return _slices(*predictions(record, split), version(store(), record), split, record)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _slices(path: str, version: str, kept: str, split: str, _record: RunRecord) -> list[dict[str, Any]]:
+    return Files(store()).slices(_record, split)
+
+
+def chosen_group(digest: str) -> Group:
+    """Sentences that were chosen one by one.
+
+    Raises:
+        InputError: they are not kept any more.
+        RunDamaged: they cannot be read.
+    """
+    from core.failures.chosen import FOLDER, recall
+
+    runs = store()
+    path = runs.folder / FOLDER / f"{digest}.json"
+    return _chosen_group(str(path), file_version(path), digest) if digest.isalnum() else recall(runs, digest)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _chosen_group(path: str, version: str, digest: str) -> Group:
+    from core.failures.chosen import recall
+
+    return recall(store(), digest)
+
+
+def selected(record: RunRecord, selection: Selection, split: str) -> Selected:
+    """The rows of `known` that are selected; shared, nobody changes them.
+
+    Raises:
+        InputError: the selection is not understood, or its sentences are not kept any more.
+        RunDamaged: the predictions, or what was kept, cannot be read.
+    """
+    key = hashed(str(selection))
+    return _selected(*predictions(record, split), key, record, selection, split)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _selected(path: str, version: str, key: str, _record: RunRecord, _selection: Selection, _split: str) -> Selected:
+    from core.failures.selection import select
+
+    there = known(_record, _split)
+    return select(_selection, there.table, there.tagged, store())
+
+
+def doubted(record: RunRecord, split: str) -> dict[str, Any] | None:
+    """The labels that are likely wrong; read only. None: nobody has looked."""
+    from core.failures import doubted as kept
+
+    here = kept.files(store(), record, split)
+    return _doubted(str(here.folder), here.stem, file_version(here.path("json")))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _doubted(folder: str, stem: str, version: str) -> dict[str, Any] | None:
+    from core.failures import doubted as kept
+    from core.runs.errands import Files as Kept
+
+    return kept.kept(Kept(Path(folder), stem)) if version else None
