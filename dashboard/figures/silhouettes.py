@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from core.evaluation.projection import Projection, ProjectionConfig
 from core.exceptions import NotAvailable
-from dashboard.figures.embeddings import DIMENSIONS, METHOD, SENTENCES, Floats, Mapped, map_name, mapped
+from dashboard.figures.embeddings import DIMENSIONS, METHOD, SENTENCES, Mapped, map_name, mapped
 from dashboard.figures.figure import Figure
+from dashboard.figures.map_colours import Floats
 from dashboard.figures.numbers import count, number
 from dashboard.figures.panels import Panels
 from dashboard.figures.source import Source

@@ -9,30 +9,26 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core.evaluation.projection import NAMES, NEIGHBOURS, Projection
 from core.exceptions import NotAvailable, RunDamaged
 from core.models.provides import provides
-from core.runs.projections import MapFiles
 from core.runs.record import RunRecord
 from dashboard import data, selection, state
 from dashboard.figures import embeddings
 from dashboard.figures.baselines import reads_without
 from dashboard.figures.embeddings import (
-    BY_NAME,
     COLOUR,
     DIMENSIONS,
     MAP,
     METHOD,
-    SENTENCES,
     TOOLS,
     Mapped,
-    Placed,
     map_config,
 )
 from dashboard.figures.numbers import count
 from dashboard.figures.silhouettes import SILHOUETTES
 from dashboard.figures.source import Source
 from dashboard.screens.embeddings_progress import not_yet
+from dashboard.screens.embeddings_upon import fields, placed, said_found
 from dashboard.widgets.export import export_bar
 from dashboard.widgets.figure import caption, show, show_of, show_others
 from dashboard.widgets.header import header
@@ -62,16 +58,19 @@ def page() -> None:
         return
     splits = data.embedded_splits(record.run)
     if "pooled" not in provides(record.config.model) or not splits:
-        header("Embeddings", QUESTION, facts(record))
+        header("Embeddings", QUESTION, facts(record), low=True)
         _nothing(record)
         return
     head = st.empty()
     with head:  # until it is known how many examples there are, and where they cannot be read
-        header("Embeddings", QUESTION, facts(record))
+        header("Embeddings", QUESTION, facts(record), low=True)
     source = _choices(record, splits)
+    _, typed = fields(source)
     points, files = data.points(record, source.split), data.map_files(record.run, source.split, map_config(source))
     with head:
-        header("Embeddings", QUESTION, facts(record, (f"n = {count(len(points))}", f"{source.split} sentences")))
+        header(
+            "Embeddings", QUESTION, facts(record, (f"n = {count(len(points))}", f"{source.split} sentences")), low=True
+        )
     if why := data.lacks_texts(record):
         finding("There are no texts to read", f"{why}.")
     if len(points) < FEW:
@@ -89,7 +88,7 @@ def page() -> None:
     if shown is None:
         not_yet(record.run, files, min(len(points), files.config.rows), damage)
     else:
-        _map(source, shown, points)
+        _map(source, shown, points, typed)
 
 
 def _nothing(record: RunRecord) -> None:
@@ -114,21 +113,16 @@ def _choices(record: RunRecord, splits: list[str]) -> Source:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         split = st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True)
         source = Source(record, data, split=split or splits[-1])
-        method = choose(METHOD, source)
+        choose(METHOD, source)
         choose(DIMENSIONS, source)
         pick(COLOUR, source, width=170)
-        if BY_NAME[method] != "pca":
-            with st.popover("More", help="How many sentences are placed"):
-                choose(SENTENCES, source)
     return source
 
 
-def _map(source: Source, shown: Mapped, points: pd.DataFrame) -> None:
+def _map(source: Source, shown: Mapped, points: pd.DataFrame, text: str) -> None:
     config = shown.config
-    stats(embeddings.map_stats(shown.made, config, shown.width))
-    caption(WORTH)
-    drawing, chosen = st.container(), st.container()  # above the field, whose text they need
-    shown = replace(shown, typed=_typed(source.record, shown.files, shown.made))
+    said_found(source, shown, points)
+    typed, how = placed(source.record, shown, text)
     name = f"map-{source.record.run}-{source.split}-{config.method}-{config.dimensions}"
     flat = config.dimensions == 2
     key, options = f"fig-{name}", dict[str, Any]()
@@ -140,42 +134,18 @@ def _map(source: Source, shown: Mapped, points: pd.DataFrame) -> None:
     now = selection.chosen_of(source.record, source.split)
     if state.draft(state.SELECTOR, "") != key:  # what was drawn around on it the browser marks itself
         state.put(state.MARKED, () if now is None else tuple(now.places.tolist()))
-    shown = replace(shown, marked=state.draft(state.MARKED, ()))
+    shown = replace(shown, typed=typed, marked=state.draft(state.MARKED, ()))
     chart = None if shown.typed or shown.marked else data.drawn(MAP, source, look())[1]
-    with drawing:
-        show(
-            MAP, shown, drawing=chart, more=SELECT[config.dimensions], name=name, tools=TOOLS if flat else (), **options
-        )
+    more = SELECT[config.dimensions]
+    show(MAP, shown, drawing=chart, more=more, name=name, tools=TOOLS if flat else (), **options)
+    if how:
+        caption(how)
     if now is not None:
-        with chosen:
-            selected_here(source.record, now, (key,))
+        selected_here(source.record, now, (key,))
+    stats(embeddings.map_stats(shown.made, config, shown.width))
+    caption(WORTH)
     tables = MAP.numbers(shown) | _silhouettes(source)
     export_bar("map", tables | show_others(source, "embeddings", (MAP, SILHOUETTES)))
-
-
-def _typed(record: RunRecord, files: MapFiles, made: Projection) -> Placed | None:
-    """The sentence that somebody typed, at its place; only it needs the model."""
-    text = st.text_input(
-        "Your sentence on this map",
-        key=state.PLACED,
-        bind="query-params",
-        max_chars=5000,
-        placeholder="Type a sentence and press Enter",
-        help="The model reads it and its vector is put on the map",
-    )
-    if not text or not text.strip():
-        return None
-    if not data.weights_fingerprint(record.run):
-        finding("Your sentence cannot be placed", "This run has no weights, so that it can read nothing new.")
-        return None
-    if files.config.method == "pca":
-        caption("The diamond is your sentence, exactly where PCA puts its vector.")
-    else:
-        caption(
-            f"The diamond is your sentence, at the mean place of its {NEIGHBOURS} nearest neighbours in the original "
-            f"space: {NAMES[files.config.method]} itself cannot place a new sentence without moving the others."
-        )
-    return Placed(data.place(record, files, made, text), text)
 
 
 def _take(source: Source, key: str, rows: int) -> None:

@@ -125,6 +125,19 @@ def test_a_selection_is_marked_on_the_map_and_listed_below(app, runs):
     assert sorted(marked) == chosen
 
 
+def test_what_is_searched_is_ringed_and_becomes_the_selection(app, runs):
+    opened(app, run="finished", find="number 1", density="on")
+    saved = pd.read_parquet(runs / "finished" / "evaluation" / "test" / "predictions.parquet")
+    n = int(saved["text"].str.contains("number 1").sum())
+    assert f"{n} of 16 sentences contain “number 1”" in words(app)
+    figure = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert [trace["type"] for trace in figure["data"]] == ["contour", *["scattergl"] * 3]
+    assert len(figure["data"][-1]["customdata"]) == n
+    app.button(key="select-found").click().run()
+    assert app.query_params["select"] == "text~number 1"
+    assert f"{n} of 16 sentences" in words(app)
+
+
 @pytest.mark.parametrize(("method", "how"), [("PCA", "exactly where PCA puts"), ("t-SNE", "10 nearest neighbours")])
 def test_a_typed_sentence_is_placed_and_the_page_says_how(app, runs, method, how):
     saved_map(runs, method="tsne")

@@ -6,13 +6,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.evaluation.density import density
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
 from core.exceptions import RunDamaged
-from dashboard.figures import embeddings
-from dashboard.figures.embeddings import Group, Placed, Shades, draw_map
+from dashboard.figures import embeddings, map_colours
+from dashboard.figures.map_colours import Group, Shades
+from dashboard.figures.map_drawing import Placed, Upon, draw_map
 from dashboard.figures.points import points_frame
 from dashboard.figures.silhouettes import Spectrum, draw_silhouettes, silhouette_table, spectra
-from dashboard.figures.theme import DARK, LIGHT, Look
+from dashboard.figures.theme import DARK, LIGHT, Look, blend
 
 CLASSES = ("negative", "positive")
 
@@ -64,9 +66,9 @@ def test_predictions_of_other_classes_are_told():
 
 
 def test_phenomena_are_offered_only_where_they_are_known(points):
-    assert "phenomenon" not in embeddings.ways(points)
+    assert "phenomenon" not in map_colours.ways(points)
     known = points_frame(SAVED.assign(phenomenon="plain"), CLASSES)
-    assert embeddings.ways(known)[-1] == "phenomenon"
+    assert map_colours.ways(known)[-1] == "phenomenon"
 
 
 @pytest.mark.parametrize(
@@ -78,25 +80,25 @@ def test_phenomena_are_offered_only_where_they_are_known(points):
     ],
 )
 def test_groups_together_are_all_points(points, way, expected):
-    groups = embeddings.colouring(points, way, CLASSES, LIGHT)
+    groups = map_colours.colouring(points, way, CLASSES, LIGHT)
     assert {group.name: group.points.tolist() for group in groups} == expected
 
 
 def test_an_error_differs_in_shape_not_only_in_colour(points):
-    correct, wrong = embeddings.colouring(points, "correctness", CLASSES, LIGHT)
+    correct, wrong = map_colours.colouring(points, "correctness", CLASSES, LIGHT)
     assert correct.symbol != wrong.symbol
     assert (correct.colour, wrong.colour) == (LIGHT.right, LIGHT.wrong)
 
 
 def test_confidence_starts_at_guessing(points):
-    shades = embeddings.colouring(points, "confidence", CLASSES, LIGHT)
+    shades = map_colours.colouring(points, "confidence", CLASSES, LIGHT)
     assert (shades.low, shades.high) == (0.5, 1.0)
 
 
 def test_rare_phenomena_share_one_grey():
     kinds = [kind for number, kind in enumerate("abcdefgh") for _ in range(8 - number)]
     points = pd.DataFrame({"phenomenon": kinds})
-    others, *groups = embeddings.colouring(points, "phenomenon", CLASSES, LIGHT)
+    others, *groups = map_colours.colouring(points, "phenomenon", CLASSES, LIGHT)
     assert [group.name for group in groups] == list("abcdef")
     assert (others.name, len(others.points), others.colour) == ("others", 3, LIGHT.right)
 
@@ -172,7 +174,7 @@ def test_what_must_be_seen_is_drawn_last():
 
 def test_a_map_with_depth_has_three_axes_and_no_lasso():
     places = np.column_stack([FLAT, [6, 7, 8]])
-    figure = draw_map(places, ROWS, WORDS, GROUPS, ["1", "2", "3"], Look(), placed=Placed(np.ones(3), "mine"))
+    figure = draw_map(places, ROWS, WORDS, GROUPS, ["1", "2", "3"], Look(), Upon(placed=Placed(np.ones(3), "mine")))
     assert [trace.type for trace in figure.data] == ["scatter3d"] * 3
     assert list(figure.data[0].z) == [6, 8]
     assert figure.layout.scene.zaxis.title.text == "3"
@@ -191,13 +193,13 @@ def test_confidence_goes_from_guessing_to_certain_in_ordered_steps_not_in_the_co
 def test_texts_and_names_are_not_markup():
     groups = [Group("<b>a</b>", np.arange(3), "#111111")]
     placed = Placed(np.zeros(2), "<img src=x>")
-    drawn = str(draw_map(FLAT, ROWS, ["<i>x</i>"] * 3, groups, ["", ""], Look(), placed=placed).to_plotly_json())
+    drawn = str(draw_map(FLAT, ROWS, ["<i>x</i>"] * 3, groups, ["", ""], Look(), Upon(placed=placed)).to_plotly_json())
     assert "<i>" not in drawn and "<b>a" not in drawn and "<img" not in drawn
     assert "&lt;i&gt;" in drawn
 
 
 def test_a_typed_sentence_has_a_mark_that_no_selection_takes_for_a_row():
-    figure = draw_map(FLAT, ROWS, WORDS, GROUPS, ["", ""], Look(), placed=Placed(np.array([8.0, 9.0]), "mine"))
+    figure = draw_map(FLAT, ROWS, WORDS, GROUPS, ["", ""], Look(), Upon(placed=Placed(np.array([8.0, 9.0]), "mine")))
     mark = figure.data[-1]
     assert (mark.x[0], mark.y[0], mark.marker.symbol) == (8.0, 9.0, "diamond")
     assert mark.type == "scattergl", "in another layer the points would hide it"
@@ -219,3 +221,29 @@ def test_silhouettes_show_every_sample_sorted_with_means_and_the_first_class_on_
         words
     )
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (-1, 1)
+
+
+def test_what_is_searched_gets_rings_above_all_points_and_says_how_many():
+    upon = Upon(found=(9, 3, 500), wanted="<b>od")
+    *_, rings = draw_map(FLAT, ROWS, WORDS, GROUPS, ["", ""], Look(), upon).data
+    assert (list(rings.customdata), list(rings.x), rings.marker.symbol) == ([9, 3], [4, 0], "circle-open")
+    assert "with “&lt;b&gt;od”" in rings.name and "n = 2" in rings.name
+    assert rings.unselected.marker.opacity == 1, "a selection does not take the rings away"
+
+
+def test_the_field_lies_behind_the_points_in_ink_alone():
+    places = np.random.default_rng(0).normal(size=(40, 2))
+    groups, field = [Group("a", np.arange(40), "#111111")], density(places)
+    for look in (Look(), Look(dark=True)):
+        behind, points = draw_map(places, np.arange(40), [], groups, ["", ""], look, Upon(density=field)).data
+        assert (behind.type, points.type) == ("contour", "scattergl")
+        assert behind.colorscale[0][1] == look.tokens.paper
+        assert behind.colorscale[-1][1] == blend(look.tokens.paper, look.tokens.ink, 0.2)
+        assert np.allclose(behind.z, 1 - field.held)
+
+
+def test_a_search_finds_what_the_rule_of_a_selection_finds():
+    table = pd.DataFrame({"text": ["Not good", "nothing", "c.t", "cat"]})
+    assert embeddings.containing(table, " not ").tolist() == [True, True, False, False]
+    assert embeddings.containing(table, "c.t").tolist() == [False, False, True, False]
+    assert not embeddings.containing(table, " ").any()

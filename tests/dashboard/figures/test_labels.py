@@ -11,10 +11,10 @@ from sklearn import metrics as sk
 
 from core.config import compose
 from core.runs.record import RunRecord
-from dashboard.figures import embeddings, labels, results
+from dashboard.figures import labels, map_colours, results
 from dashboard.figures.decisions import Report, answer_probability, decide_label, make_report
-from dashboard.figures.embeddings import Group, Shades
 from dashboard.figures.labels import draw_labels
+from dashboard.figures.map_colours import Group, Shades
 from dashboard.figures.points import points_frame
 from dashboard.figures.theme import LIGHT, Look
 
@@ -146,19 +146,19 @@ def test_a_yardstick_without_thresholds_of_its_own_stands_beside_no_tuned_model(
 
 def test_the_map_is_coloured_by_a_chosen_label(saved):
     points = points_frame(saved, LABELS)
-    assert embeddings.ways(points) == ["label calm", "label joy", "label odd, rare", "correctness", "confidence"]
-    groups = embeddings.colouring(points, "label calm", LABELS, LIGHT)
+    assert map_colours.ways(points) == ["label calm", "label joy", "label odd, rare", "correctness", "confidence"]
+    groups = map_colours.colouring(points, "label calm", LABELS, LIGHT)
     assert {group.name: group.points.tolist() for group in groups if isinstance(group, Group)} == {
         "others": [3],
         "predicted calm, is not": [2],
         "calm, missed": [1],
         "calm, found": [0],
     }
-    missed = embeddings.colouring(points, "label odd, rare", LABELS, LIGHT)
+    missed = map_colours.colouring(points, "label odd, rare", LABELS, LIGHT)
     assert [len(group.points) for group in missed if isinstance(group, Group)] == [3, 0, 1, 0]
-    wrong = embeddings.colouring(points, "correctness", LABELS, LIGHT)
+    wrong = map_colours.colouring(points, "correctness", LABELS, LIGHT)
     assert [group.points.tolist() for group in wrong if isinstance(group, Group)] == [[0], [1, 2, 3]]
-    shades = embeddings.colouring(points, "confidence", LABELS, LIGHT)
+    shades = map_colours.colouring(points, "confidence", LABELS, LIGHT)
     assert isinstance(shades, Shades) and shades.values[1] == pytest.approx(0.6 * 0.8 * 0.9)
 
 

@@ -1,0 +1,98 @@
+"""What the points of a map are coloured by: groups that share a colour, or a value of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from core.runs.record import LABEL
+from dashboard.figures.points import PHENOMENON, PREDICTED
+from dashboard.figures.theme import Tokens, class_colours
+
+Floats = NDArray[np.floating]
+COLOURS = ("label", "prediction", "correctness", "confidence")
+OF = "label "
+"""Before a label, the way of colouring by it, where sentences may have several."""
+KINDS = 6
+"""Kinds with a colour of their own: more categories than six are hard to tell apart."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Points that share a colour."""
+
+    name: str
+    points: NDArray[np.integer]
+    """Positions on the map."""
+    colour: str
+    symbol: str = "circle"
+    front: bool = False
+    """Drawn above the others, a little larger."""
+
+
+@dataclass(frozen=True)
+class Shades:
+    """One value for each point instead of groups."""
+
+    title: str
+    values: Floats
+    low: float
+    high: float
+
+
+def ways(points: pd.DataFrame) -> list[str]:
+    """What the points can be coloured by."""
+    bits = [f"{OF}{name.removeprefix(LABEL)}" for name in map(str, points) if name.startswith(LABEL)]
+    first = [*bits, *(way for way in COLOURS if way not in ("label", "prediction"))] if bits else list(COLOURS)
+    return [*first, PHENOMENON] if PHENOMENON in points else first
+
+
+def colouring(
+    points: pd.DataFrame, way: str, classes: Sequence[str], tokens: Tokens, *, ordered: bool = False
+) -> list[Group] | Shades:
+    """The placed `points`, in the order of the map, as groups or shades."""
+    if way.startswith(OF):
+        return _with_label(points, way.removeprefix(OF), tokens)
+    if way == "confidence":
+        least = 0.0 if any(str(name).startswith(LABEL) for name in points) else 1 / len(classes)
+        return Shades("P(predicted)", points["probability"].to_numpy(float), least, 1.0)
+    if way == "correctness":
+        wrong = (points["label"] != points["predicted"]).to_numpy()
+        return [
+            Group("correct", np.flatnonzero(~wrong), tokens.right),
+            Group("wrong", np.flatnonzero(wrong), tokens.wrong, "x", front=True),
+        ]
+    if way == PHENOMENON:
+        return _kinds(points[PHENOMENON].astype(str), tokens)
+    column = points["label" if way == "label" else "predicted"].to_numpy()
+    return [
+        Group(name, np.flatnonzero(column == name), colour)
+        for name, colour in zip(classes, class_colours(tokens, classes, ordered=ordered), strict=True)
+    ]
+
+
+def _with_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[Group]:
+    """The sentences that have a label, found or missed at 0.5, in front of all others."""
+    has = points[f"{LABEL}{label}"].to_numpy() != 0
+    found = points[f"{PREDICTED}{label}"].to_numpy(bool)
+    return [
+        Group("others", np.flatnonzero(~has & ~found), tokens.right),
+        Group(f"predicted {label}, is not", np.flatnonzero(~has & found), tokens.wrong, "x"),
+        Group(f"{label}, missed", np.flatnonzero(has & ~found), tokens.categories[1], "diamond", front=True),
+        Group(f"{label}, found", np.flatnonzero(has & found), tokens.accent, front=True),
+    ]
+
+
+def _kinds(column: pd.Series, tokens: Tokens) -> list[Group]:
+    """The most frequent kinds in colour, all others together in grey behind them."""
+    order = list(column.value_counts().index[:KINDS])
+    groups = [
+        Group(kind, np.flatnonzero(column == kind), colour, front=True)
+        for kind, colour in zip(order, tokens.categories, strict=False)
+    ]
+    rest = np.flatnonzero(~column.isin(order))
+    return [Group("others", rest, tokens.right), *groups] if len(rest) else groups
