@@ -33,19 +33,21 @@ from dashboard.figures import (
     labels,
     lambda_bench,
     lambdas,
+    learned,
     levers,
     marking,
     methods,
     metrics,
     outcomes,
     overused,
-    parts,
+    pairs,
     patching,
     phenomena,
     ranking,
     saved,
     silhouettes,
     steps,
+    tokens,
     training,
     words,
 )
@@ -56,7 +58,8 @@ TOPICS = (
     *(errors, gathering, overused, marking, finding, outcomes, doubted),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
     *(embeddings, silhouettes, words, heads, levers, lambda_bench, methods, belief, patching),
-    *(parts, distance, differing, differing_parts, differing_lambdas, differing_methods, steps, diagram, behaviour),
+    *(tokens, pairs, learned, distance, differing, differing_parts, differing_lambdas, differing_methods),
+    *(steps, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(
     {

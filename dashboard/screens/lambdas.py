@@ -12,9 +12,9 @@ from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.baselines import reads_without
 from dashboard.figures.lambdas import COURSE, FINAL, SCALE, Track, has_lambda, other_seeds
+from dashboard.figures.learned import LEARNED, NUMBERS_OF, Learned, Numbers, numbers, numbers_table, record_numbers
 from dashboard.figures.numbers import count
 from dashboard.figures.offer import offered
-from dashboard.figures.parts import LEARNED, NUMBERS_OF, Learned, Numbers, numbers, numbers_table, record_numbers
 from dashboard.figures.sentence import subtracts
 from dashboard.figures.source import Source
 from dashboard.widgets.export import Table, export_bar

@@ -21,9 +21,9 @@ from dashboard.figures.costs import COSTS
 from dashboard.figures.decisions import FEW, Decision
 from dashboard.figures.figure import Figure
 from dashboard.figures.labels import LABELS
+from dashboard.figures.learned import NUMBERS_OF
 from dashboard.figures.metrics import METRICS
 from dashboard.figures.numbers import count, number
-from dashboard.figures.parts import NUMBERS_OF
 from dashboard.figures.phenomena import PHENOMENA
 from dashboard.figures.ranking import PR, ROC
 from dashboard.figures.results import metric_stats

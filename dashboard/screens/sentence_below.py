@@ -14,9 +14,9 @@ from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard.figures.baselines import reads_without
 from dashboard.figures.numbers import count
-from dashboard.figures.parts import token_table
 from dashboard.figures.sentence import attention_table, prediction_table, subtracts
 from dashboard.figures.source import Source
+from dashboard.figures.tokens import token_table
 from dashboard.screens.sentence_belief import may_i_believe_it
 from dashboard.screens.sentence_distance import reach_of_negation
 from dashboard.screens.sentence_edits import lambda_bench, unknown_words

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from dashboard.figures import parts
 from dashboard.figures.belief import ALONG, BELIEF, OF_SENTENCE
 from dashboard.figures.differing import DIFFERENCE
 from dashboard.figures.differing_lambdas import LAMBDA_DIFFERENCE
@@ -17,22 +16,13 @@ from dashboard.figures.distance import DISTANCE
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import COEFFICIENTS, COMBINED, HEAD_VIEW, HEADS
 from dashboard.figures.lambda_bench import LAMBDA_BENCH
+from dashboard.figures.learned import NUMBERS_OF, Numbers, number_table, view_scalars
 from dashboard.figures.levers import LEVERS
 from dashboard.figures.methods import AGREEMENT, METHODS, READ_NEEDED
-from dashboard.figures.parts import (
-    BRANCHES,
-    GATE_BARS,
-    GATES,
-    HEAD_READING,
-    LEXICON,
-    NUMBERS_OF,
-    POLARITY,
-    SUPPORT,
-    TOKEN_LAMBDA,
-    Numbers,
-)
+from dashboard.figures.pairs import LEXICON, SUPPORT
 from dashboard.figures.patching import PATCHING
 from dashboard.figures.source import Source
+from dashboard.figures.tokens import BRANCHES, GATE_BARS, GATES, HEAD_READING, POLARITY, TOKEN_LAMBDA
 from dashboard.figures.words import WORDS
 from dashboard.widgets.figure import show, show_of, show_others
 
@@ -84,6 +74,6 @@ def _side_by_side(name: str, figures: Sequence[Figure[Any]], source: Source) -> 
 
 
 def _numbers(view: SentenceView) -> None:
-    table = parts.number_table(parts.view_scalars(view))
+    table = number_table(view_scalars(view))
     if len(table):
         show(NUMBERS_OF, Numbers(table, "Learned numbers", "of the model, the same for every text"))

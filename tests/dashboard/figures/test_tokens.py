@@ -1,0 +1,57 @@
+"""What a model knows of each token, as rows, tables and cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from token_readings import read
+
+from dashboard.figures import learned, pairs, tokens
+from dashboard.figures.theme import DARK, LIGHT, Look, shade
+
+
+def test_gates_polarity_and_factors_of_sentiformer():
+    seen, model = read("sentiformer")
+    rows = tokens.gate_rows(seen)
+    assert [row.name for row in rows] == ["layer 1", "layer 2"]
+    assert all(row.values.shape == (5,) and row.values[0] == 1 for row in rows), "the class token is wide open"
+    assert tokens.tag_names(seen)[0] == "" and len(tokens.tag_names(seen)) == 5
+    table = learned.number_table(learned.view_scalars(seen))
+    assert table["number"].tolist() == ["α", "β", "γ"]
+    assert float(table["learned"][0]) == pytest.approx(model.scalars()["alpha"][0], abs=5e-4)
+    assert pairs.seen(seen, 0).weights.shape == (1, 5, 5)
+    assert {"part of speech", "gate, layer 1"} <= set(tokens.token_table(seen).columns)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_what_speaks_for_the_positive_class_is_blue_and_for_the_negative_class_orange(theme):
+    rows = tokens.polarity_rows(read("lexical-last")[0])
+    look, words = Look(dark=theme is DARK), ["[CLS]", "not", "a", "bad", "film"]
+    chart = tokens.token_rows(rows, words, look, label="polarity", top=2 / 3, zero=1 / 3)
+    (heat,) = chart.data
+    drawn = {row: [shade(theme, value, heat.zmax) for value in line] for row, line in zip(heat.y, heat.z, strict=True)}
+    bad = len(drawn["positive"]) - 2
+    assert drawn["negative"][bad] in theme.minus_scale[1:] and drawn["positive"][bad] in theme.minus_scale
+    assert not set(drawn["negative"] + drawn["positive"]) & set(theme.plus_scale[1:])  # no word here is positive
+    assert set(drawn["neutral"]) == {theme.paper}
+    assert heat.customdata[2][bad] == pytest.approx(rows[2].values[bad])  # the number on hover is the lexicon's own
+
+
+def test_of_an_empty_text_nothing_is_averaged(recwarn):
+    seen, _ = read("inceptive-16", "")
+    assert tokens.head_reading(seen) == [] and tokens.token_table(seen).empty
+    assert not recwarn.list
+
+
+def test_branches_and_the_attention_of_the_inceptive_head():
+    seen, _ = read("inceptive-16")
+    assert [row.name for row in tokens.branch_rows(seen)] == [f"{k} tokens wide" for k in (2, 3, 5, 7)]
+    (reading,) = tokens.head_reading(seen)
+    assert reading.values.sum() == pytest.approx(1, abs=1e-5)
+
+
+def test_lambda_of_each_token():
+    seen, _ = read("differential-v2")
+    rows = tokens.lambda_rows(seen, minus=True)
+    assert [row.name for row in rows] == ["layer 1, −λ₁", "layer 2, −λ₁"]
+    np.testing.assert_allclose(rows[0].values, seen.layers[0].coefficients[1].mean(0))
