@@ -41,6 +41,12 @@ class Overused(NamedTuple):
     """δ."""
     z: float
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """δ ± 1.96 of its standard errors, δ / z: 95 %."""
+        half = TELLING * self.log_odds / self.z
+        return self.log_odds - half, self.log_odds + half
+
 
 def overused(texts: Sequence[str], chosen: np.ndarray) -> list[Overused]:
     """The phrases of a selection, as `Phrases.overused` gives them.

@@ -24,10 +24,16 @@ COLOURS = ("paper", "panel", "ink", "muted", "accent", "right", "grid")
 
 def html(table: Marks, look: Look) -> str:
     """The table by itself, for an exported file or a notebook: it asks for no other file and runs nothing."""
-    colours = "".join(f"--{'rule' if name == 'grid' else name}:{getattr(look.tokens, name)};" for name in COLOURS)
-    return f"<style>{asset('marks.css')}</style>" + nodes.html(
-        element("div", draw(table, look), class_="marks", style=colours)
-    )
+    return _written(draw(table, look), look)
+
+
+def _written(node: Node, look: Look) -> str:
+    colours = "".join(f"{name}:{value};" for name, value in _colours(look).items())
+    return f"<style>{asset('marks.css')}</style>" + nodes.html(element("div", node, class_="marks", style=colours))
+
+
+def _colours(look: Look) -> dict[str, str]:
+    return {f"--{'rule' if name == 'grid' else name}": getattr(look.tokens, name) for name in COLOURS}
 
 
 def component(
@@ -43,10 +49,26 @@ def component(
         tick: What a row is ticked for; empty: rows have no box. The state `ticked` has their ids.
         ticked: The rows that are ticked.
     """
-    colours = {f"--{'rule' if name == 'grid' else name}": getattr(look.tokens, name) for name in COLOURS}
     node = draw(table, look, tick=tick, live=True)
-    told = {"table": node, "colours": colours, "picked": picked, "picks": picks, "ticked": list(ticked)}
+    told = {"table": node, "colours": _colours(look), "picked": picked, "picks": picks, "ticked": list(ticked)}
     return Component("marks", told, look, still=partial(html, table, look))
+
+
+def beside(tables: Sequence[Marks], look: Look, *, picked: str = "") -> Component:
+    """Small tables side by side, each under its label; a row of any of them can be picked.
+
+    Args:
+        tables: What is shown; no two rows of all of them have the same id.
+        look: Theme and size.
+        picked: The row that is picked; empty: none.
+    """
+
+    def whole(live: bool) -> Node:
+        parts = (element("section", element("p", one.label), draw(one, look, live=live)) for one in tables)
+        return element("div", *parts, class_="beside")
+
+    told = {"table": whole(live=True), "colours": _colours(look), "picked": picked, "picks": True, "ticked": []}
+    return Component("marks", told, look, still=lambda: _written(whole(live=False), look))
 
 
 def draw(table: Marks, look: Look, *, tick: str = "", live: bool = False) -> Node:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
-
 from core.failures.phrases import Overused
+from core.numbers import signed
 from dashboard.figures.analysis import Analysis
+from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
-from dashboard.figures.numbers import count
+from dashboard.figures.marks import Column, Mark, Marks, Row, axis
+from dashboard.figures.marks_drawing import beside
+from dashboard.figures.numbers import count, number
 from dashboard.figures.selecting import analysis
 from dashboard.figures.source import Option, Source
-from dashboard.figures.theme import Look, template
+from dashboard.figures.theme import Look
 from dashboard.figures.words import positive
 
 if TYPE_CHECKING:
@@ -58,8 +58,19 @@ class Outcomes:
     found: Mapping[str, Sequence[Overused]]
     sizes: Mapping[str, int]
 
+    def id(self, outcome: str, words: str) -> str:
+        """Of a word of an outcome, as it is picked."""
+        return f"{outcome}: {words}"
+
+    @property
+    def picked(self) -> str:
+        """The word of an outcome whose rules are all of the selection; empty: none."""
+        rules = {str(clause) for clause in self.analysis.clauses}
+        each = ((outcome, one.words) for outcome, found in self.found.items() for one in found)
+        return next((self.id(*one) for one in each if set(self.rules(*one)) == rules), "")
+
     def rules(self, outcome: str, words: str) -> list[str]:
-        """That select the sentences of a bar."""
+        """That select the sentences of a word of an outcome."""
         true, said = OUTCOMES[outcome]
         return [f"truth{'' if true else '!'}={self.of}", f"said{'' if said else '!'}={self.of}", f"text~{words}"]
 
@@ -84,29 +95,34 @@ def outcomes_table(shown: Outcomes) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["outcome", *Overused._fields])
 
 
-def _draw(shown: Outcomes, look: Look) -> go.Figure:
-    t = look.tokens
-    titles = [f"{name} · {count(shown.sizes[name])}" for name in OUTCOMES]
-    figure = make_subplots(rows=1, cols=4, subplot_titles=titles, horizontal_spacing=0.09)
-    figure.update_layout(template=template(look))
-    top = max([each.log_odds for found in shown.found.values() for each in found], default=1.0)
-    for place, (name, (true, said)) in enumerate(OUTCOMES.items(), 1):
-        found = list(reversed(shown.found[name]))
-        figure.add_bar(
-            x=[each.log_odds for each in found],
-            y=[escape(each.words) for each in found],
-            customdata=[[name, each.words, each.selected, each.rest] for each in found],
-            orientation="h",
-            marker={"color": t.right if true == said else t.wrong, "cornerradius": 4},
-            hovertemplate="%{y}: log-odds %{x:.2f}<br>%{customdata[2]} here, %{customdata[3]} elsewhere<extra></extra>",
-            row=1,
-            col=place,
+def outcomes_marks(shown: Outcomes, look: Look) -> list[Marks]:
+    """A table for each outcome that has words, all on one axis; errors in the colour of errors."""
+    marks = {name: [_mark(each, name, look) for each in found] for name, found in shown.found.items() if found}
+    odds = axis([each for found in marks.values() for each in found], zero=0.0)
+    columns = (
+        Column("words", "Words", "7.5rem"),
+        Column("selected", "here", "3rem", number=True),
+        Column("odds", "log-odds", axis=odds),
+    )
+    tables = []
+    for name, found in marks.items():
+        rows = (
+            Row(shown.id(name, each.words), {"words": each.words, "selected": count(each.selected), "odds": mark})
+            for each, mark in zip(shown.found[name], found, strict=True)
         )
-        figure.update_xaxes(range=[0, 1.05 * top], showgrid=True, row=1, col=place)
-        figure.update_yaxes(showgrid=False, row=1, col=place)
-    for note in figure.layout.annotations:
-        note.update(xanchor="left", x=note.x - 0.095, font={"size": look.size(14.5), "color": t.muted})
-    return figure.update_layout(height=look.height(290), margin={"t": 34}, bargap=0.3, clickmode="event+select")
+        tables.append(Marks(f"{name.capitalize()}s: {count(shown.sizes[name])}", columns, tuple(rows), height=1.7))
+    return tables
+
+
+def _mark(each: Overused, outcome: str, look: Look) -> Mark:
+    true, said = OUTCOMES[outcome]
+    low, high = each.interval
+    words = f"log-odds {signed(each.log_odds)} ({number(low, 2)} to {number(high, 2)}), {count(each.rest)} elsewhere"
+    return Mark(each.log_odds, low, high, colour=look.tokens.right if true == said else look.tokens.wrong, said=words)
+
+
+def _draw(shown: Outcomes, look: Look) -> Component:
+    return beside(outcomes_marks(shown, look), look, picked=shown.picked)
 
 
 WORDS_OF: Figure[Outcomes] = Figure(
@@ -116,7 +132,11 @@ WORDS_OF: Figure[Outcomes] = Figure(
     lambda source: outcomes(analysis(source), str(source.chosen(OF_CLASS))),
     _draw,
     note=lambda shown: f"{shown.of} against every other class, magenta: errors",
-    reading="Log-odds of a word among the sentences of an outcome against all others.",
+    reading=lambda shown: (
+        "Bar: 95 % interval of how much likelier a word is among the sentences of an outcome than among all others."
+        if any(shown.found.values())
+        else "No word stands out in any outcome: too few sentences."
+    ),
     how="As of *What they say more often*, for words alone; positive is the chosen class, negative any other.",
     options=(OF_CLASS,),
     tables=lambda shown: {"Outcomes": outcomes_table(shown)},

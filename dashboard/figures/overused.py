@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 SHOWN = 12
 """Phrases of the table; its CSV has all that are listed."""
-HALF = 1.96
-"""Standard errors to either end of a 95 % interval."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +45,7 @@ def words_marks(shown: Words) -> Marks:
     """A row for each phrase."""
     rows, marks = [], []
     for each in shown.found[:SHOWN]:
-        half = HALF * each.log_odds / each.z
-        ends = each.log_odds - half, each.log_odds + half
+        ends = each.interval
         said = f"log-odds {signed(each.log_odds)} ({number(ends[0], 2)} to {number(ends[1], 2)}), z {number(each.z, 1)}"
         marks.append(Mark(each.log_odds, *ends, said=said))
         cells: dict[str, Cell] = {"words": each.words, "selected": count(each.selected), "rest": count(each.rest)}

@@ -79,19 +79,14 @@ def _next(shown: Analysis, found: Gathered, parts: Sliced) -> None:
 
 
 def _words(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
-    """Of each outcome of a class; a bar that is clicked filters."""
+    """Of each outcome of a class; a word that is picked filters."""
     if len(source.record.classes) > 2 or source.record.task == "multi":
         choose_one(OF_CLASS, source)
     found = outcomes(shown, str(source.chosen(OF_CLASS)))
-    key = state.current(f"fig-{WORDS_OF.name}")
-    show(WORDS_OF, found, on_select=lambda: _bar(shown, found, key), selection_mode="points")
-    return WORDS_OF.numbers(found)
+    return _picks(WORDS_OF, found, found.picked, lambda: _word(shown, found))
 
 
-def _bar(shown: Analysis, found: Outcomes, key: str) -> None:
-    """A word of an outcome was clicked: its sentences are the selection."""
-    points = (state.draft(key, None) or {}).get("selection", {}).get("points", [])
-    if points:
-        outcome, words, *_ = points[0]["customdata"]
-        select(shown, found.rules(str(outcome), str(words)))
-    state.clear(f"fig-{WORDS_OF.name}")
+def _word(shown: Analysis, found: Outcomes) -> None:
+    """A word of an outcome was picked: its sentences are the selection; picked again, all errors are."""
+    outcome, _, words = state.picked(WORDS_OF.name).partition(": ")
+    select(shown, found.rules(outcome, words) if words else [WRONG])

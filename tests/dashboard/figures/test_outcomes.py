@@ -9,7 +9,7 @@ from answering import answering, right_where, texts
 from core.failures.selection import Selection, chosen_rows
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.outcomes import OUTCOMES, WORDS_OF, outcomes, outcomes_table
+from dashboard.figures.outcomes import OUTCOMES, outcomes, outcomes_marks, outcomes_table
 from dashboard.figures.theme import LIGHT, Look
 
 
@@ -46,7 +46,14 @@ def test_the_rules_of_a_bar_select_the_sentences_of_its_outcome_that_have_the_wo
         np.testing.assert_array_equal(has, own & frame["text"].str.contains("rain"))
 
 
-def test_errors_are_drawn_as_errors(shown):
-    bars = WORDS_OF.draw(shown[0], Look()).data
-    assert [bar.marker.color for bar in bars] == [LIGHT.right, LIGHT.wrong, LIGHT.wrong, LIGHT.right]
-    assert bars[1].customdata[0][:2] == ["false negative", "rain"]
+def test_errors_are_drawn_as_errors_and_a_word_is_picked_where_its_rules_are_the_selection(shown):
+    found, known, store = shown
+    tables = outcomes_marks(found, Look())
+    assert [one.label.split(":")[0] for one in tables] == [
+        f"{name.capitalize()}s" for name in found.found if found.found[name]
+    ]
+    by_name = {row.id: row.cells["odds"] for one in tables for row in one.rows}
+    assert by_name["false negative: rain"].colour == LIGHT.wrong and by_name["true negative: sun"].colour == LIGHT.right
+    assert found.picked == ""
+    chosen = analyse(known, ";".join(found.rules("false negative", "rain")), store)
+    assert outcomes(chosen, "good").picked == "false negative: rain"

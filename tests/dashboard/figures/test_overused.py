@@ -9,7 +9,7 @@ from answering import answering, right_where, texts
 from core.failures.phrases import overused as plainly
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.overused import HALF, overused, words_marks, words_table
+from dashboard.figures.overused import overused, words_marks, words_table
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
     marks = words_marks(shown)
     first, mark = shown.found[0], marks.rows[0].cells["odds"]
     assert first.words in ("open", "sea", "open sea") and first.selected == 50 and first.rest == 0
-    assert (mark.value - mark.low) / HALF == pytest.approx(first.log_odds / first.z)
+    assert (mark.value - mark.low) / 1.96 == pytest.approx(first.log_odds / first.z)
     assert words_table(shown)["words"].tolist() == [each.words for each in shown.found]
 
 
