@@ -100,7 +100,7 @@ def outcomes_marks(shown: Outcomes, look: Look) -> list[Marks]:
     marks = {name: [_mark(each, name, look) for each in found] for name, found in shown.found.items() if found}
     odds = axis([each for found in marks.values() for each in found], zero=0.0)
     columns = (
-        Column("words", "Words", "7.5rem"),
+        Column("words", "Words", "6.6rem"),
         Column("selected", "here", "3rem", number=True),
         Column("odds", "log-odds", axis=odds),
     )
@@ -131,7 +131,7 @@ WORDS_OF: Figure[Outcomes] = Figure(
     "Words of each outcome",
     lambda source: outcomes(analysis(source), str(source.chosen(OF_CLASS))),
     _draw,
-    note=lambda shown: f"{shown.of} against every other class, magenta: errors",
+    note=lambda shown: f"{shown.of} against every other class",
     reading=lambda shown: (
         "Bar: 95 % interval of how much likelier a word is among the sentences of an outcome than among all others."
         if any(shown.found.values())

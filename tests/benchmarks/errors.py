@@ -3,7 +3,9 @@
     python tests/benchmarks/errors.py [--rows 25000] [--repeats 5]
 
 Medians, each from the request, key or click to the frame that shows the answer; the tags have been found before, as
-after the first visit. On a machine with other work the times are those of the load printed with each.
+after the first visit. A new browser reads Streamlit's own scripts first, which a bare app shows: beside it stands what
+a browser waits that has been here before. On a machine with other work the times are those of the load printed with
+each.
 """
 
 from __future__ import annotations
@@ -18,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from browsing import MISSING, chromium, dashboard, opened_browser, settle, visit
+from browsing import MISSING, chromium, dashboard, opened_browser, served, settle, visit
 from pages import answered, report, watch
 
 from core import verbs
@@ -53,15 +55,31 @@ def run(folder: Path, rows: int) -> None:
     verbs.train(str(folder / "many.csv"), "vanilla", settings | split, name="many", store=RunStore(folder / "runs"))
 
 
+def opened(page: Page, link: str, seen: str) -> float:
+    """From the request to what is to be seen."""
+    start = time.perf_counter()
+    page.goto(link, wait_until="commit")
+    page.wait_for_function(seen, timeout=120_000)
+    return time.perf_counter() - start
+
+
 def first(page: Page, address: str) -> float:
     """From the request to the list."""
-    start = time.perf_counter()
-    page.goto(f"{address}/errors?run=many", wait_until="commit")
-    page.wait_for_function(READ, timeout=120_000)
-    seconds = time.perf_counter() - start
+    seconds = opened(page, f"{address}/errors?run=many", READ)
     page.locator(".filter .word", has_text="any tag").wait_for(timeout=300_000)
     settle(page)
     return seconds
+
+
+def lists(browser: Browser, address: str, bare: str) -> tuple[float, float, float]:
+    """To the list in a new browser and, when it asks again, in the same; and to a bare app's title in a new one."""
+    page, _ = visit(browser, address)
+    new, again = first(page, address), first(page, address)
+    page.context.close()
+    page, _ = visit(browser, bare)
+    plain = opened(page, bare, "document.querySelector('h1')")
+    page.context.close()
+    return new, again, plain
 
 
 def chosen(page: Page, value: str) -> float:
@@ -112,10 +130,15 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="sentiscope-errors-"))
     try:
         run(folder, given.rows)
-        with dashboard(folder / "runs") as address, opened_browser(program) as browser:
+        plain = folder / "bare.py"
+        plain.write_text("import streamlit as st\nst.title('bare')\n")
+        with dashboard(folder / "runs") as address, served(plain) as bare, opened_browser(program) as browser:
             page, _ = visit(browser, address)
             first(page, address)  # finds the tags
-            report("list, warm", [first(visit(browser, address)[0], address) for _ in range(given.repeats)], 1.5)
+            times = zip(*(lists(browser, address, bare) for _ in range(given.repeats)), strict=True)
+            names = "list, new browser", "list, warm", "title of a bare app, new browser"
+            for name, seconds in zip(names, times, strict=True):
+                report(name, list(seconds), 1.5)
             report("j to the next sentence", [next_one(page) for _ in range(3 * given.repeats)], 0.05)
             words = [f"{word} " for word in WORDS[: given.repeats]]
             report("words searched to the list", [chosen(page, word) for word in words], 0.5)
