@@ -12,19 +12,16 @@ from core.verbs.belief import believe
 from core.verbs.codes import (
     codes_add,
     codes_code,
-    codes_draw,
     codes_edit,
-    codes_export,
-    codes_import,
-    codes_kappa,
     codes_list,
     codes_merge,
     codes_note,
-    codes_rates,
     codes_remove,
     codes_split,
     codes_undo,
 )
+from core.verbs.codes_counted import codes_draw, codes_kappa, codes_rates
+from core.verbs.codes_files import codes_export, codes_import
 from core.verbs.comparison import compare
 from core.verbs.counter_examples import (
     counter_examples_export,
