@@ -796,6 +796,23 @@ class Run:
         own: dict[str, Any] = {"rows": rows, "seed": seed, "on_progress": on_progress, "store": self.store}
         return verbs.project(self.name, split=split, method=method, dimensions=dimensions, **own)
 
+    def groups(self, *, split: str = "", csv: str | Path | None = None) -> dict[str, Any]:
+        """Groups of sentences that lie close together in its space, named by the words that mark them.
+
+        Args:
+            split: Empty: test, or the last that was evaluated.
+            csv: A file for the rows, each with its group.
+
+        Returns:
+            `groups`: of each `name`, `words`, `n`, `wrong`, `rate`, `interval`, `keys`; `none`; see
+            `core.verbs.groups`.
+
+        Raises:
+            InputError: There is no such split, or the file cannot be written.
+            NotAvailable: It makes no vector of a sentence.
+        """
+        return verbs.groups(self.name, split=split, csv=_path(csv), store=self.store)
+
     def measure(self) -> dict[str, Any]:
         """What it costs: `parameters`, `seconds` of training, `disk`, and what a prediction takes on this machine.
 

@@ -16,9 +16,10 @@ from core.cli.agreement import agreement
 from core.cli.behaviour import behave
 from core.cli.belief import believe
 from core.cli.comparison import compare
+from core.cli.embeddings import groups, project
 from core.cli.evaluation import evaluate
 from core.cli.failures import errors, slices
-from core.cli.inside import distance, explain, figures, flip, inspect, patch, project, steps
+from core.cli.inside import distance, explain, figures, flip, inspect, patch, steps
 from core.cli.machine import dashboard, doctor
 from core.cli.models import presets
 from core.cli.prediction import predict
@@ -47,6 +48,7 @@ for command in (
     flip,
     distance,
     project,
+    groups,
     figures,
     presets,
     dashboard,

@@ -1,4 +1,4 @@
-"""`sentiscope inspect`, `explain`, `steps`, `flip`, `project` and `figures`."""
+"""`sentiscope inspect`, `explain`, `steps`, `flip` and `figures`."""
 
 from __future__ import annotations
 
@@ -142,22 +142,6 @@ def distance(
     """How far a negation reaches: the answer with more and more words between it and what it denies."""
     given: dict[str, Any] = {"insert": insert, "most": most, "target": target}
     emit(verbs.distance(run, text, against=against or [], **given), as_json, _show_distance)
-
-
-def project(
-    run: Run,
-    split: Annotated[str, typer.Option(help="Whose embeddings; the splits that the run was evaluated on.")] = "test",
-    method: Annotated[str, typer.Option(help="tsne, umap or pca.")] = "tsne",
-    dimensions: Annotated[int, typer.Option(help="2 or 3.")] = 2,
-    rows: Annotated[int, typer.Option(help="Sentences placed, a stratified sample of more; PCA places all.")] = 3000,
-    seed: Annotated[int, typer.Option(help="Of the sample and of the map.")] = 0,
-    as_json: Json = False,
-) -> None:
-    """A map of a split's embeddings, kept in the run for the dashboard, and how far it can be believed."""
-    made = verbs.project(
-        run, split=split, method=method, dimensions=dimensions, rows=rows, seed=seed, on_progress=teller()
-    )
-    emit(made, as_json, _show_map)
 
 
 def figures(
@@ -380,15 +364,6 @@ def _show_distance(result: dict[str, Any]) -> None:
         for row, chances in zip(rows, zip(*both, strict=True), strict=True):
             row[curve["run"]] = "  ".join(map(decimals, chances))
     tabulate(rows, ("words", *(curve["run"] for curve in result["curves"])), whole="words")
-
-
-def _show_map(result: dict[str, Any]) -> None:
-    what = f"{result['method']}, {result['dimensions']}-D, {result['split']}, n = {result['n']}"
-    say(f"{what}{'' if result['computed'] else ' (was there)'}: {result['file']}")
-    quality = {key: value for key, value in result["quality"].items() if isinstance(value, float)}
-    tabulate([{"quality": key, "value": decimals(value)} for key, value in quality.items()], ("quality", "value"))
-    if reason := result["quality"]["reason"]:
-        say(f"no silhouette: {reason}")
 
 
 def _show_figures(result: dict[str, Any]) -> None:

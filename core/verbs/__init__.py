@@ -30,6 +30,7 @@ from core.verbs.counter_examples import (
     counter_examples_remove,
 )
 from core.verbs.data import data_card, data_check, data_list
+from core.verbs.embeddings import groups, project
 from core.verbs.evaluation import evaluate
 from core.verbs.failures import errors, slices
 from core.verbs.inside import (
@@ -43,7 +44,6 @@ from core.verbs.inside import (
     methods,
     parts,
     patch,
-    project,
     sentence,
     steps,
 )
@@ -103,6 +103,7 @@ __all__ = [
     "figure",
     "figures",
     "flip",
+    "groups",
     "inspect",
     "lambdas",
     "methods",

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
 from core.verbs.prediction import OnProgress, answer
 
@@ -655,43 +654,3 @@ def _of_the_dashboard(name: str) -> Callable[..., Any]:
     if not found:
         raise NotAvailable("this installation draws no figures; install it anew: pip install -e .")
     return found[0].load()
-
-
-def project(
-    run: str,
-    *,
-    split: str = "test",
-    method: str = "tsne",
-    dimensions: int = 2,
-    rows: int = 3000,
-    seed: int = 0,
-    store: RunStore | None = None,
-    on_progress: Callable[[str, float | None], None] | None = None,
-) -> dict[str, Any]:
-    """A map of a split's embeddings, computed and kept in the run directory; one that is there is only read.
-
-    Raises:
-        InputError: no such run, split or method.
-        NotAvailable: the library of the method is missing.
-    """
-    from core.evaluation.projection import ProjectionConfig
-    from core.runs import projections
-
-    store = store or RunStore()
-    config = ProjectionConfig(cast(Any, method), dimensions, rows, seed)
-    files = projections.map_files(store, run, split, config)
-    made = None
-    with contextlib.suppress(RunDamaged):
-        made = projections.read(files)
-    there = made is not None
-    made = made or projections.compute(store, run, files, on_progress)
-    return {
-        "run": run,
-        "split": split,
-        **config.arguments(len(made.rows)),
-        "n": len(made.rows),
-        "computed": not there,
-        "file": str(files.path("npy")),
-        "explained": list(made.explained),
-        "quality": projections.summary(made),
-    }

@@ -7,7 +7,7 @@ known by run or data set, version and options, never by a frame.
 from dashboard.data.answers import behaviour, compared, judged, report, sides, suite
 from dashboard.data.datasets import dataset, inspect_path, inspect_upload, offered, tokenizer
 from dashboard.data.drawings import drawn
-from dashboard.data.embeddings import embedded_splits, map_files, place, points, projection, width
+from dashboard.data.embeddings import embedded_splits, found_groups, map_files, place, points, projection, width
 from dashboard.data.failures import analysis, chosen_group, codes, details, doubted, find_tags, known, selected, slices
 from dashboard.data.histories import curves, lambda_heads, learned_numbers
 from dashboard.data.inside import belief, flips, lambdas, own_belief, parts, patches, pushed, reach, sentence, steps
@@ -47,6 +47,7 @@ __all__ = [
     "evaluated_splits",
     "find_tags",
     "flips",
+    "found_groups",
     "freeze_once",
     "has_checkpoint",
     "inspect_path",

@@ -18,6 +18,8 @@ from dashboard.data.stored import evaluated_splits, files_above, hashed, predict
 if TYPE_CHECKING:
     import pandas as pd
 
+    from core.failures.found_groups import FoundGroups
+    from core.failures.table import Table
     from dashboard.figures.decisions import Floats, Integers
 
 
@@ -104,3 +106,19 @@ def place(record: RunRecord, files: projections.MapFiles, made: Projection, text
 @st.cache_data(max_entries=128, show_spinner=False)
 def _pooled(folder: str, run: str, weights: str, key: str, _text: str) -> Floats:
     return loaded(folder, run, weights).predict([_text]).pooled[0]
+
+
+def found_groups(record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
+    """The groups of a split in the model's space, and the table of which they are rows; read only.
+
+    Raises:
+        RunDamaged: the predictions or the embeddings cannot be read.
+        NotAvailable: no embeddings of the split are kept.
+    """
+    vectors = store().path(record.run) / EVALUATION / split / projections.EMBEDDINGS
+    return _found_groups(*predictions(record, split), file_version(vectors), split, record)
+
+
+@st.cache_resource(max_entries=8, show_spinner="Looking for groups")
+def _found_groups(path: str, version: str, vectors: str, split: str, _record: RunRecord) -> tuple[Table, FoundGroups]:
+    return files_above(path, 3).found_groups(_record, split)

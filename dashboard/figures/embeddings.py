@@ -11,10 +11,11 @@ import plotly.graph_objects as go
 from core.evaluation.density import density
 from core.evaluation.projection import METHODS, NAMES, NEIGHBOURS, ROWS, Method, Projection, ProjectionConfig
 from core.exceptions import InputError, NotAvailable
+from core.failures.found_groups import FoundGroups
 from core.models.provides import provides
 from core.runs.projections import MapFiles
 from dashboard.figures.figure import Figure
-from dashboard.figures.map_colours import colouring, ways
+from dashboard.figures.map_colours import GROUP, Group, Shades, by_group, colouring, ways
 from dashboard.figures.map_drawing import Placed, Upon, draw_map
 from dashboard.figures.numbers import count, number
 from dashboard.figures.results import Stat
@@ -163,6 +164,8 @@ class Mapped:
     """What was searched in the texts; empty: nothing."""
     density: bool = False
     """Whether the field behind the points is drawn."""
+    groups: FoundGroups | None = None
+    """Those of the split, where they are its colours."""
     typed: Placed | None = None
     """A text that somebody put on it."""
     marked: tuple[int, ...] = ()
@@ -227,18 +230,25 @@ def mapped(source: Source) -> Mapped:
         ordered=record.ordered,
         find=str(source.chosen(FIND)),
         density=config.dimensions == 2 and source.chosen(DENSITY) == ON,
+        groups=reader.found_groups(record, source.split)[1] if colour == GROUP else None,
     )
 
 
 def _draw(shown: Mapped, look: Look) -> go.Figure:
-    groups = colouring(shown.placed, shown.colour, shown.classes, look.tokens, ordered=shown.ordered)
     axes, words = axis_titles(shown.made, shown.config), hover_words(shown.placed)
-    places, rows = shown.made.places, shown.made.rows
+    places, rows, names = shown.made.places, shown.made.rows, list[tuple[str, np.ndarray]]()
+    groups: list[Group] | Shades
+    if shown.colour == GROUP:
+        groups = by_group(rows, shown.groups, look.tokens)
+        names = [(each.name, each.points) for each in groups if each.front]
+    else:
+        groups = colouring(shown.placed, shown.colour, shown.classes, look.tokens, ordered=shown.ordered)
     upon = Upon(
         marked=shown.marked,
         found=shown.found,
         wanted=shown.find.strip(),
         placed=shown.typed,
+        names=names,
         density=density(places) if shown.density else None,
     )
     return draw_map(places, rows, words, groups, axes, look, upon)

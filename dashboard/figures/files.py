@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.behaviour.judge import Judged
+    from core.failures.found_groups import FoundGroups
+    from core.failures.table import Table
     from core.interpret.belief import Own
     from core.interpret.believed import Belief
     from core.interpret.distance import Reach
@@ -188,6 +190,17 @@ class Files:
     def width(self, record: RunRecord, files: MapFiles) -> int:
         """Dimensions of the original space."""
         return int(projections.read_vectors(files.run, files.split, record.classes)[0].shape[1])
+
+    def found_groups(self, record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
+        """The groups of a split in the model's space, and the table of which they are rows.
+
+        Raises:
+            RunDamaged: the predictions or the embeddings cannot be read.
+            NotAvailable: no embeddings of the split are kept.
+        """
+        from core.failures.found_groups import found_groups
+
+        return found_groups(self.store, record.run, split)
 
     def sentence(self, run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
         """One text with its inside, as trained or with changes.

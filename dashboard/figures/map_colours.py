@@ -9,12 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from core.failures.found_groups import FoundGroups
 from core.runs.record import LABEL
 from dashboard.figures.points import PHENOMENON, PREDICTED
 from dashboard.figures.theme import Tokens, class_colours
 
 Floats = NDArray[np.floating]
 COLOURS = ("label", "prediction", "correctness", "confidence")
+GROUP = "found group"
+"""The way of colouring by the groups that were found in the model's space."""
 OF = "label "
 """Before a label, the way of colouring by it, where sentences may have several."""
 KINDS = 6
@@ -48,7 +51,7 @@ def ways(points: pd.DataFrame) -> list[str]:
     """What the points can be coloured by."""
     bits = [f"{OF}{name.removeprefix(LABEL)}" for name in map(str, points) if name.startswith(LABEL)]
     first = [*bits, *(way for way in COLOURS if way not in ("label", "prediction"))] if bits else list(COLOURS)
-    return [*first, PHENOMENON] if PHENOMENON in points else first
+    return [*first, *([PHENOMENON] if PHENOMENON in points else []), GROUP]
 
 
 def colouring(
@@ -73,6 +76,27 @@ def colouring(
         Group(name, np.flatnonzero(column == name), colour)
         for name, colour in zip(classes, class_colours(tokens, classes, ordered=ordered), strict=True)
     ]
+
+
+def by_group(rows: NDArray[np.integer], found: FoundGroups | None, tokens: Tokens) -> list[Group]:
+    """The largest groups in colour, all others and what belongs to none in grey behind them.
+
+    Args:
+        rows: (m,) rows of the split on the map.
+        found: None: there are no groups.
+        tokens: Of the theme.
+    """
+    groups = () if found is None else found.groups
+    at = [np.flatnonzero(np.isin(rows, each.places)) for each in groups]
+    here = [(each.name, places) for each, places in zip(groups, at, strict=True) if len(places)]
+    coloured = [
+        Group(name, places, colour, front=True)
+        for (name, places), colour in zip(here[:KINDS], tokens.categories, strict=False)
+    ]
+    others = np.concatenate([places for _, places in here[KINDS:]]) if here[KINDS:] else np.empty(0, np.int64)
+    none = np.setdiff1d(np.arange(len(rows)), np.concatenate([*at, np.empty(0, np.int64)]))
+    rest = (Group("no group", none, tokens.right), Group("smaller groups", others, tokens.right, "diamond"))
+    return [*(each for each in rest if len(each.points)), *coloured]
 
 
 def _with_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[Group]:

@@ -35,6 +35,7 @@ from dashboard.figures import (
     lambdas,
     learned,
     levers,
+    map_groups,
     marking,
     methods,
     metrics,
@@ -57,7 +58,7 @@ TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena, saved),
     *(errors, gathering, overused, marking, finding, outcomes, doubted),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
-    *(embeddings, silhouettes, words, heads, levers, lambda_bench, methods, belief, patching),
+    *(embeddings, map_groups, silhouettes, words, heads, levers, lambda_bench, methods, belief, patching),
     *(tokens, pairs, learned, distance, differing, differing_parts, differing_lambdas, differing_methods),
     *(steps, diagram, behaviour),
 )

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from core.behaviour.judge import Judged
     from core.evaluation.projection import Projection, ProjectionConfig
+    from core.failures.found_groups import FoundGroups
+    from core.failures.table import Table
     from core.interpret.belief import Own
     from core.interpret.believed import Belief
     from core.interpret.distance import Reach
@@ -170,6 +172,9 @@ class Reader(Protocol):
 
     def width(self, record: RunRecord, files: MapFiles) -> int:
         """Dimensions of the original space."""
+
+    def found_groups(self, record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
+        """The groups of a split in the model's space, and the table of which they are rows."""
 
     def behaviour(self, record: RunRecord) -> Judged:
         """What a run says to the suite that comes with Sentiscope; `NotAvailable` where it cannot be asked."""

@@ -24,9 +24,11 @@ from dashboard.figures.embeddings import (
     Mapped,
     map_config,
 )
+from dashboard.figures.map_groups import MAP_GROUPS
 from dashboard.figures.numbers import count
 from dashboard.figures.silhouettes import SILHOUETTES
 from dashboard.figures.source import Source
+from dashboard.screens.embeddings_groups import groups_below
 from dashboard.screens.embeddings_progress import not_yet
 from dashboard.screens.embeddings_upon import fields, placed, said_found
 from dashboard.widgets.export import export_bar
@@ -140,12 +142,12 @@ def _map(source: Source, shown: Mapped, points: pd.DataFrame, text: str) -> None
     show(MAP, shown, drawing=chart, more=more, name=name, tools=TOOLS if flat else (), **options)
     if how:
         caption(how)
-    if now is not None:
+    if now is not None and state.draft(state.SELECTOR, "") != f"fig-{MAP_GROUPS.name}":
         selected_here(source.record, now, (key,))
     stats(embeddings.map_stats(shown.made, config, shown.width))
     caption(WORTH)
-    tables = MAP.numbers(shown) | _silhouettes(source)
-    export_bar("map", tables | show_others(source, "embeddings", (MAP, SILHOUETTES)))
+    tables = MAP.numbers(shown) | groups_below(source, now) | _silhouettes(source)
+    export_bar("map", tables | show_others(source, "embeddings", (MAP, MAP_GROUPS, SILHOUETTES)))
 
 
 def _take(source: Source, key: str, rows: int) -> None:

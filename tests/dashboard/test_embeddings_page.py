@@ -36,7 +36,7 @@ def test_pca_is_there_at_once_with_both_silhouettes_and_their_n(app, runs):
     shown = words(opened(app, run="finished"))
     assert "PCA, 2-D" in shown and "n = 16" in shown
     assert "Silhouette, 16-D original" in shown
-    assert "Only 16 sentences" in shown
+    assert "Only 16 sentences" in shown and "of 16 sentences there are no groups to look for" in shown
     assert [button.label for button in app.get("download_button")] == ["Points · CSV", "Silhouettes · CSV"]
 
 

@@ -9,6 +9,7 @@ import pytest
 from core.evaluation.density import density
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
 from core.exceptions import RunDamaged
+from core.failures.found_groups import FoundGroup, FoundGroups
 from dashboard.figures import embeddings, map_colours
 from dashboard.figures.map_colours import Group, Shades
 from dashboard.figures.map_drawing import Placed, Upon, draw_map
@@ -68,7 +69,7 @@ def test_predictions_of_other_classes_are_told():
 def test_phenomena_are_offered_only_where_they_are_known(points):
     assert "phenomenon" not in map_colours.ways(points)
     known = points_frame(SAVED.assign(phenomenon="plain"), CLASSES)
-    assert map_colours.ways(known)[-1] == "phenomenon"
+    assert map_colours.ways(known)[-2:] == ["phenomenon", map_colours.GROUP]
 
 
 @pytest.mark.parametrize(
@@ -247,3 +248,24 @@ def test_a_search_finds_what_the_rule_of_a_selection_finds():
     assert embeddings.containing(table, " not ").tolist() == [True, True, False, False]
     assert embeddings.containing(table, "c.t").tolist() == [False, False, True, False]
     assert not embeddings.containing(table, " ").any()
+
+
+def test_the_largest_groups_have_colours_and_what_is_in_none_is_grey():
+    names, rows = "abcdefgh", np.arange(0, 40, 2)
+    found = FoundGroups(
+        tuple(FoundGroup(name, (), np.arange(4 * at, 4 * at + 4)) for at, name in enumerate(names)),
+        np.arange(32, 40),
+        np.arange(40),
+        2,
+    )
+    none, smaller, *coloured = map_colours.by_group(rows, found, LIGHT)
+    assert [each.name for each in coloured] == list("abcdef")
+    assert [each.colour for each in coloured] == list(LIGHT.categories)
+    assert rows[coloured[1].points].tolist() == [4, 6]
+    assert (none.name, none.colour, rows[none.points].tolist()) == ("no group", LIGHT.right, [32, 34, 36, 38])
+    assert (smaller.name, smaller.symbol, rows[smaller.points].tolist()) == (
+        "smaller groups",
+        "diamond",
+        [24, 26, 28, 30],
+    )
+    assert [each.name for each in map_colours.by_group(rows, None, LIGHT)] == ["no group"]

@@ -146,7 +146,14 @@ def test_a_yardstick_without_thresholds_of_its_own_stands_beside_no_tuned_model(
 
 def test_the_map_is_coloured_by_a_chosen_label(saved):
     points = points_frame(saved, LABELS)
-    assert map_colours.ways(points) == ["label calm", "label joy", "label odd, rare", "correctness", "confidence"]
+    assert map_colours.ways(points) == [
+        "label calm",
+        "label joy",
+        "label odd, rare",
+        "correctness",
+        "confidence",
+        map_colours.GROUP,
+    ]
     groups = map_colours.colouring(points, "label calm", LABELS, LIGHT)
     assert {group.name: group.points.tolist() for group in groups if isinstance(group, Group)} == {
         "others": [3],

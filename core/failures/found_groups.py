@@ -1,0 +1,174 @@
+"""Groups of sentences that lie close together in the model's space, each named by the words that mark it.
+
+HDBSCAN (Campello, Moulavi and Sander 2013; scikit-learn) on the vectors that the model's head reads, not on a map of
+them, by Euclidean distance. What is nowhere dense enough belongs to no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.data.splits import strata
+from core.evaluation.projection import sample
+from core.exceptions import NotAvailable
+from core.failures.kept import kept
+from core.failures.phrases import Overused, Phrases
+from core.failures.report import rate
+from core.failures.table import Table, read_table
+from core.fingerprint import file_fingerprint
+from core.numbers import count
+from core.runs.projections import EMBEDDINGS, EVALUATION, embedded_splits, read_vectors
+from core.runs.store import RunStore
+
+FEWEST = 30
+"""Sentences; fewer have no groups to look for."""
+MOST = 5_000
+"""Sentences that are looked at; of more a seeded sample with their class shares is."""
+LEAST, SHARE = 10, 100
+"""A group has ten sentences or one of a hundred, whichever is more."""
+SURE = 5
+"""Neighbours that make a place dense."""
+NAMED = 3
+"""Words and phrases of a name."""
+BETWEEN = " · "
+NAMELESS = "no word marks it"
+NONE = "no group"
+
+
+@dataclass(frozen=True, eq=False)
+class FoundGroup:
+    """Some sentences."""
+
+    name: str
+    """The first words that mark it; `NAMELESS` where none does."""
+    words: tuple[Overused, ...]
+    """Those of the name, with their numbers against all other sentences that were looked at."""
+    places: np.ndarray
+    """(k,) rows of the split, rising."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoundGroups:
+    """All that were found, the largest first."""
+
+    groups: tuple[FoundGroup, ...]
+    none: np.ndarray
+    """(k,) rows of the split that were looked at and belong to no group, rising."""
+    rows: np.ndarray
+    """(m,) rows that were looked at, rising."""
+    least: int
+    """Sentences of a group at least."""
+    reason: str = ""
+    """Why nothing was looked for; empty: it was."""
+
+
+def cluster(vectors: np.ndarray, least: int) -> np.ndarray:
+    """(n, d) → (n,) int64: the number of each row's group, -1 for none; the same vectors give the same groups."""
+    from sklearn.cluster import HDBSCAN
+
+    found: np.ndarray = HDBSCAN(min_cluster_size=least, min_samples=SURE, copy=True).fit_predict(vectors)
+    return found.astype(np.int64)
+
+
+def found_groups(store: RunStore, run: str, split: str = "") -> tuple[Table, FoundGroups]:
+    """The groups of a split, whose numbers are kept in the cache of the machine.
+
+    Args:
+        store: where the run lies.
+        run: its name.
+        split: empty: test, or the last that was evaluated.
+
+    Returns:
+        The table of the split, of which they are rows, and the groups.
+
+    Raises:
+        InputError: no such run or split.
+        NotAvailable: no vectors of the split are kept.
+        RunDamaged: they cannot be read.
+    """
+    table = read_table(store, run, split)
+    folder = store.path(run)
+    if table.split not in (there := embedded_splits(store, run)):
+        raise NotAvailable(f"run '{run}' keeps no vectors of the split {table.split}; of {', '.join(there) or 'none'}")
+    vectors, labels = read_vectors(folder, table.split, table.classes)
+    rows = sample(strata(labels) if labels.ndim == 2 else labels, MOST, 0)
+    least = max(LEAST, len(rows) // SHARE)
+    reason = ""
+    if len(rows) < FEWEST:
+        reason = f"of {count(len(rows))} sentences there are no groups to look for; {FEWEST} would be enough"
+    elif not np.isfinite(vectors).all():
+        reason = "some vectors are not finite numbers: this training has diverged"
+    if reason:
+        return table, FoundGroups((), np.empty(0, np.int64), rows, least, reason)
+    depends = [file_fingerprint(folder / EVALUATION / table.split / EMBEDDINGS), least, SURE, MOST, rows.tolist()]
+    numbers = kept("groups", depends, (len(rows),), lambda: cluster(vectors[rows].astype(np.float64), least))
+    return table, named(numbers, rows, [table.texts[row] for row in rows], least)
+
+
+def named(numbers: np.ndarray, rows: np.ndarray, texts: Sequence[str], least: int) -> FoundGroups:
+    """Groups by number, each with a name of its own.
+
+    Args:
+        numbers: (m,) as `cluster` gives them.
+        rows: (m,) of the split.
+        texts: m.
+        least: sentences of a group at least.
+    """
+    phrases, found = Phrases(texts), list[FoundGroup]()
+    taken: dict[str, int] = {}
+    sizes = np.bincount(numbers[numbers >= 0], minlength=0)
+    for number in np.argsort(-sizes, kind="stable"):
+        words = _apart(phrases.overused(numbers == number))
+        name = BETWEEN.join(each.words for each in words) or NAMELESS
+        taken[name] = taken.get(name, 0) + 1
+        own = name if taken[name] == 1 else f"{name} ({taken[name]})"
+        found.append(FoundGroup(own, words, rows[numbers == number]))
+    return FoundGroups(tuple(found), rows[numbers < 0], rows, least)
+
+
+def _apart(words: Sequence[Overused]) -> tuple[Overused, ...]:
+    """The first that share no word with one before them."""
+    found: list[Overused] = []
+    for each in words:
+        parts = set(each.words.split())
+        if len(found) < NAMED and not any(parts & set(other.words.split()) for other in found):
+            found.append(each)
+    return tuple(found)
+
+
+def report(table: Table, found: FoundGroups) -> dict[str, Any]:
+    """Them as plain data; see `core.verbs.groups`."""
+    keys, wrong = table.frame["key"].to_numpy(), table.wrong
+    groups = [
+        {
+            "name": each.name,
+            "words": [word._asdict() for word in each.words],
+            **rate(wrong[each.places]),
+            "keys": keys[each.places].tolist(),
+        }
+        for each in found.groups
+    ]
+    return {
+        "run": table.record.run,
+        "split": table.split,
+        **rate(wrong),
+        "looked_at": len(found.rows),
+        "least": found.least,
+        "reason": found.reason,
+        "groups": groups,
+        "none": {**rate(wrong[found.none]), "keys": keys[found.none].tolist()},
+    }
+
+
+def rows_table(table: Table, found: FoundGroups) -> pd.DataFrame:
+    """The rows that were looked at, each with its group."""
+    group = pd.Series(NONE, index=range(len(table)), dtype=object)
+    for each in found.groups:
+        group.iloc[each.places] = each.name
+    shown = table.frame[["key", "row", "text", "truth", "said", "p_said", "wrong"]].assign(group=group.to_numpy())
+    return shown.iloc[found.rows]
