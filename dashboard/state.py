@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -101,6 +102,12 @@ SELECTOR = "selected-by"
 MARKED = "map-marked"
 """Rows that the map was drawn with as selected."""
 SELECTION_PROBLEM = "selection-problem"
+EXAMPLE_PROBLEM = "counter-example-problem"
+ALONG = "train-along"
+"""Whether a training takes the counter-examples along."""
+KEEP_NOTE = "keep-note"
+KEPT = "kept"
+"""What became of keeping a counter-example."""
 SLICE_NAME = "slice-name"
 SLICE_SAID = "slice-said"
 """What became of saving one."""
@@ -235,6 +242,12 @@ def carry(key: str, value: str) -> None:
         st.query_params[key] = value
     else:
         st.query_params.pop(key, None)
+
+
+def link_to(page: str, **values: str) -> str:
+    """The link that restores a page as it stands, with these values, and nothing selected."""
+    left_out = (SELECT, AT, BACK, PROJECTOR)
+    return f"{page}?{urlencode({**{k: v for k, v in st.query_params.items() if k not in left_out}, **values})}"
 
 
 def keep_to(key: str, options: Sequence[str]) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core import verbs
+from core.cells import decimals
 from core.cli.printing import Json, emit, say, tabulate
 from core.data.findings import plural
 
@@ -16,9 +17,12 @@ Author = Annotated[str, typer.Option(help="Who does so; default: nobody's name."
 
 
 @app.command("list")
-def counter_examples_list(as_json: Json = False) -> None:
+def counter_examples_list(
+    run: Annotated[str, typer.Option(help="A run that is asked what it says of them today.")] = "",
+    as_json: Json = False,
+) -> None:
     """All that are kept, the last first."""
-    emit(verbs.counter_examples_list(), as_json, _show)
+    emit(verbs.counter_examples_list(run=run), as_json, _show)
 
 
 @app.command("keep")
@@ -60,5 +64,11 @@ def _show(result: dict[str, Any]) -> None:
     if not rows:
         say("None are kept yet: `sentiscope counter-examples keep TEXT --label CLASS`.")
         return
-    tabulate(rows, ("id", "label", "text", "note", "author"), "id")
+    if "run" in result:
+        rows = [{**row, "says": row["said"], "p": decimals(row["p_label"])} for row in rows]
+        known = [row for row in rows if row["breaks"] is not None]
+        wrong = sum(row["breaks"] for row in known)
+        say(f"{result['run']} is wrong on {wrong} of the {len(known)} whose class it has.")
+    says = ("says", "p") if "run" in result else ()
+    tabulate(rows, ("id", "label", *says, "text", "note", "author"), "id")
     say(f"{plural(len(rows), 'counter-example')}; `sentiscope train --add counter-examples` trains with them.")

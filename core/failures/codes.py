@@ -354,15 +354,15 @@ def _line(text: str, what: str) -> str:
     return found
 
 
-def sound_text(text: str) -> str:
+def sound_text(text: str, longest: int = LONGEST_TEXT) -> str:
     """A definition, example or note as kept.
 
     Raises:
         InputError: it is too long.
     """
     found = _sound(text).strip()
-    if len(found) > LONGEST_TEXT:
-        raise InputError(f"{found[:30]!r}…: at most {LONGEST_TEXT} characters, these are {len(found)}")
+    if len(found) > longest:
+        raise InputError(f"{found[:30]!r}…: at most {longest} characters, these are {len(found)}")
     return found
 
 

@@ -7,19 +7,39 @@ list as it is then (`planned`), so that it can be resumed and repeated when the 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from core.atomic import storage_errors, write_text
 from core.data.kept_examples import NAME
-from core.exceptions import InputError
+from core.exceptions import InputError, NotAvailable
 from core.failures.codes import author_name, code_name, sound_text
 from core.failures.ledger import Ledger, now
 from core.fingerprint import fingerprint
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.load import LoadedRun
+
 FOLDER = ".counter-examples"
 """Beside the runs: copies that trainings took along."""
 MOST = 20_000
+LONGEST_LINK = 30_000
+"""Characters: a link carries the text itself, each letter that is not ASCII as six or more."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a run says of one of them today."""
+
+    said: str
+    p_label: float | None
+    """Probability of what it ought to be; None: the run has no such class."""
+    breaks: bool | None
+    """Whether it is wrong there; None: the run has no such class."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +65,12 @@ def keep_example(
     Raises:
         InputError: text or label are empty or too long, or there are too many.
     """
+    link = sound_text(link, LONGEST_LINK)
     text, label, author = sound_text(text), code_name(label, "label"), author_name(author)
     if not text:
         raise InputError("a counter-example needs a text")
     name = fingerprint([text, label])[:12]
-    row = CounterExample(name, text, label, sound_text(note), author, sound_text(link), now())
+    row = CounterExample(name, text, label, sound_text(note), author, link, now())
     ledger = Ledger(folder)
     with ledger.changing(NAME, author, f"{label}: {text[:60]}") as change:
         if not change.rows("examples", id=name) and len(change.rows("examples")) >= MOST:
@@ -62,6 +83,34 @@ def counter_examples(folder: Path) -> list[CounterExample]:
     """All of them, the last first."""
     found = [CounterExample(**row) for row in Ledger(folder).rows("examples")]
     return sorted(found, key=lambda each: (each.time, each.id), reverse=True)
+
+
+def answers(loaded: LoadedRun, rows: Sequence[CounterExample]) -> list[Answer]:
+    """What a run says of each today.
+
+    Raises:
+        NotAvailable: it gives several labels per text, and they have one each.
+        RunDamaged: its model cannot be read.
+    """
+    record = loaded.record
+    if record.task == "multi":
+        raise NotAvailable(f"{record.run} gives several labels per text, and {NAME} have one each")
+    classes, found = record.classes, []
+    for row, chances in zip(rows, loaded.predict([each.text for each in rows]).probabilities, strict=True):
+        said = classes[int(chances.argmax())]
+        known = row.label in classes
+        chance = float(chances[classes.index(row.label)]) if known else None
+        found.append(Answer(said, chance, said != row.label if known else None))
+    return found
+
+
+def example_table(rows: Sequence[CounterExample]) -> pd.DataFrame:
+    """As a table that can be trained on: `text`, `label`, `note`, `author`, `link`, `time`, `id`."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        [asdict(row) for row in rows], columns=["text", "label", "note", "author", "link", "time", "id"]
+    )
 
 
 def remove_example(folder: Path, name: str, author: str = "") -> None:

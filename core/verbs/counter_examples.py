@@ -11,16 +11,34 @@ from core.runs.store import RunStore
 from core.verbs.writing import write_named
 
 
-def counter_examples_list(*, store: RunStore | None = None) -> dict[str, Any]:
+def counter_examples_list(*, run: str = "", store: RunStore | None = None) -> dict[str, Any]:
     """All that are kept, the last first.
 
-    Returns:
-        `counter_examples`: of each `id`, `text`, `label` (what it ought to be), `note`, `author`, `link`, `time`.
-    """
-    from core.failures.counter_examples import counter_examples
+    Args:
+        run: A run that is asked what it says of them today; empty: none.
+        store: Where runs live.
 
-    found = counter_examples((store or RunStore()).folder)
-    return {"counter_examples": [dataclasses.asdict(each) for each in found]}
+    Returns:
+        `counter_examples`: of each `id`, `text`, `label` (what it ought to be), `note`, `author`, `link`, `time`; with
+        a run also `said`, what it says, `p_label`, its probability of the label, and `breaks`, whether it is wrong;
+        both are None where it has no such class.
+
+    Raises:
+        InputError: There is no such run.
+        NotAvailable: The run gives several labels per text, or has no weights.
+        RunDamaged: Its model cannot be read.
+    """
+    from core.failures.counter_examples import answers, counter_examples
+
+    store = store or RunStore()
+    found = counter_examples(store.folder)
+    rows = [dataclasses.asdict(each) for each in found]
+    if run:
+        from core.runs.load import load_run
+
+        said = answers(load_run(store, run), found)
+        rows = [{**row, **dataclasses.asdict(answer)} for row, answer in zip(rows, said, strict=True)]
+    return {"counter_examples": rows, **({"run": run} if run else {})}
 
 
 def counter_examples_keep(
@@ -79,11 +97,9 @@ def counter_examples_export(file: Path | str, *, store: RunStore | None = None) 
     Raises:
         InputError: The file cannot be written.
     """
-    import pandas as pd
-
     from core.cells import csv_text
+    from core.failures.counter_examples import counter_examples, example_table
 
-    rows = counter_examples_list(store=store)["counter_examples"]
-    columns = ["text", "label", "note", "author", "link", "time", "id"]
-    write_named("FILE", Path(file), csv_text(pd.DataFrame(rows, columns=columns)))
+    rows = counter_examples((store or RunStore()).folder)
+    write_named("FILE", Path(file), csv_text(example_table(rows)))
     return {"file": str(file), "rows": len(rows)}

@@ -8,6 +8,7 @@ from dashboard.data.answers import behaviour, compared, judged, report, sides, s
 from dashboard.data.datasets import dataset, inspect_path, inspect_upload, offered, tokenizer
 from dashboard.data.drawings import drawn
 from dashboard.data.embeddings import embedded_splits, found_groups, map_files, place, points, projection, width
+from dashboard.data.examples import answers, examples
 from dashboard.data.failures import analysis, chosen_group, codes, details, doubted, find_tags, known, selected, slices
 from dashboard.data.histories import curves, lambda_heads, learned_numbers
 from dashboard.data.inside import belief, flips, lambdas, own_belief, parts, patches, pushed, reach, sentence, steps
@@ -30,6 +31,7 @@ __all__ = [
     "Wanted",
     "adopt_once",
     "analysis",
+    "answers",
     "asking",
     "behaviour",
     "belief",
@@ -45,6 +47,7 @@ __all__ = [
     "efficiency",
     "embedded_splits",
     "evaluated_splits",
+    "examples",
     "find_tags",
     "flips",
     "found_groups",

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.config import RunConfig, to_dict
+from core.data.kept_examples import NAME
 from core.recipes import RECIPES, Applied
 from core.runs.budget import Estimate
 from dashboard.figures.numbers import count, duration
 
 NOT_LISTED = ("data.name",)
 """Settings that have a field of their own on top."""
+EXAMPLES = "data.examples"
+"""Names a copy that lies on this machine; a command says that the list as it is joins."""
 
 
 def time_text(found: Estimate | None, config: RunConfig) -> str:
@@ -45,10 +48,12 @@ def recipe_text(found: Applied, given: Mapping[str, Any]) -> str:
 
 def command_line(data: str, model: str, settings: Mapping[str, Any], name: str, recipe: str = "") -> str:
     """The same training as a person types it."""
-    pairs = [f"--set={key}={value}" for key, value in settings.items() if key not in NOT_LISTED]
+    listed = {key: value for key, value in settings.items() if key not in (*NOT_LISTED, EXAMPLES)}
+    pairs = [f"--set={key}={value}" for key, value in listed.items()]
+    along = [f"--add={NAME}"] if settings.get(EXAMPLES) else []
     named = [f"--name={name}"] if name else []
     by = [f"--recipe={recipe}"] if recipe else []
-    return shlex.join(["sentiscope", "train", f"--data={data}", f"--model={model}", *by, *pairs, *named])
+    return shlex.join(["sentiscope", "train", f"--data={data}", f"--model={model}", *by, *along, *pairs, *named])
 
 
 def leaf(config: RunConfig, name: str) -> str:

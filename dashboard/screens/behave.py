@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -16,6 +17,7 @@ from dashboard import data, state
 from dashboard.figures.behaviour import RATES, Behaved, consistent, finding, rates_marks
 from dashboard.figures.failing import failing
 from dashboard.figures.numbers import count
+from dashboard.screens.behave_examples import class_list, way_to_examples
 from dashboard.screens.behave_failing import failing_of, take_failing
 from dashboard.screens.behave_suite import can_be_asked, chosen_suite, silent, suite_picker
 from dashboard.widgets.export import export_bar
@@ -24,6 +26,9 @@ from dashboard.widgets.header import header
 from dashboard.widgets.messages import opening, problem
 from dashboard.widgets.runs import chosen_run, facts
 from dashboard.widgets.style import look
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 QUESTION = "Can the model do what everybody expects, one capability at a time?"
 
@@ -39,19 +44,23 @@ def page() -> None:
         header("Behave", QUESTION, facts(record))
         problem("This suite cannot be asked", str(error))
         suite_picker(record, [])
+        export_bar("behave", class_list(record, []), figures=False)
         return
     size = f"{len(suite.tests)} tests, {len(suite.capabilities)} capabilities, {count(suite.size)} cases"
     header("Behave", QUESTION, facts(record, (suite.name, size)))
     others = [one for one in data.runs_with_weights() if one.run != record.run and can_be_asked(one)]
     beside = suite_picker(record, others)
     by_name = {one.run: one for one in others}
-    _asked(record, suite, [by_name[name] for name in beside])
+    way_to_examples()
+    tables = _asked(record, suite, [by_name[name] for name in beside])
+    export_bar("behave", tables | class_list(record, beside), figures=False)
 
 
-def _asked(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> None:
+def _asked(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> dict[str, pd.DataFrame]:
+    """What they say to the suite; gives its tables."""
     sides = _sides(record)
     if sides is None:
-        return
+        return {}
     judged, refused = {}, []
     for one in (record, *others):
         try:
@@ -60,11 +69,10 @@ def _asked(record: RunRecord, suite: Suite, others: Sequence[RunRecord]) -> None
             refused.append((one.run, str(error)))
     for run, why in refused:
         problem(f"{run} cannot be asked", why)
-    if record.run in judged:
-        _show(Behaved(judged, record.run))
+    return _show(Behaved(judged, record.run)) if record.run in judged else {}
 
 
-def _show(behaved: Behaved) -> None:
+def _show(behaved: Behaved) -> dict[str, pd.DataFrame]:
     opening(*finding(behaved))
     rows = rates_marks(behaved, look().tokens).ids
     asked = state.carried(state.CAPABILITY)
@@ -80,8 +88,7 @@ def _show(behaved: Behaved) -> None:
     state.carry(state.CAPABILITY, picked)
     if sets := consistent(behaved):
         caption(sets)
-    tables = RATES.numbers(behaved) | failing_of(behaved, picked)
-    export_bar("behave", tables, figures=False)
+    return RATES.numbers(behaved) | failing_of(behaved, picked)
 
 
 def _take(behaved: Behaved) -> None:

@@ -15,6 +15,7 @@ from dashboard.figures.offer import SENTENCE
 from dashboard.figures.source import Source
 from dashboard.screens.sentence_below import below_the_bench, has_maps
 from dashboard.screens.sentence_edits import lever_board
+from dashboard.screens.sentence_keep import keep_button
 from dashboard.screens.sentence_label import looked_at, true_label
 from dashboard.screens.sentence_maps import bench
 from dashboard.screens.sentence_pinned import pin_button, pinned_line
@@ -101,6 +102,7 @@ def _in_sight(record: RunRecord, text: str, view: SentenceView, before: Sentence
         with place:
             answer(record, view, look(), before=before)
         true_label(record, text, view)
+        keep_button(record, text, view)
     return place
 
 

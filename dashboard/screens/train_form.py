@@ -20,7 +20,8 @@ from core.runs.start import START
 from core.verbs import configure, configured
 from dashboard import access, data, state
 from dashboard.figures.composing import size_phrase, summary
-from dashboard.figures.planning import command_line, recipe_text, time_text
+from dashboard.figures.numbers import count
+from dashboard.figures.planning import EXAMPLES, command_line, recipe_text, time_text
 from dashboard.screens.train_composer import composed, composer
 from dashboard.screens.train_settings import setting_fields
 from dashboard.widgets.beginning import recipe, recipe_switch, start_picker
@@ -69,6 +70,7 @@ def train_form() -> None:
     with st.container(key="train-begins", horizontal=True, vertical_alignment="bottom", gap="small"):
         start_picker(state.SETTING + START)
         recipe_switch(state.RECIPE, RECIPE_MORE, bind=True)
+        _examples_switch()
     line = PRESETS[state.draft(state.PRESET, MODEL)].line
     if text := state.take(state.PROBLEM):
         problem("This training cannot start", text)
@@ -98,6 +100,19 @@ def train_form() -> None:
     setting_fields(defaults, command)
 
 
+def _examples_switch() -> None:
+    """Whether the class's counter-examples join the training split."""
+    n = len(data.examples())
+    st.toggle(
+        f"Add {count(n)} {NAME}" if n != 1 else "Add 1 counter-example",
+        key=state.ALONG,
+        persist_state="session",
+        disabled=not n,
+        help="They join the training split alone, and no metric ever includes them (data.examples). "
+        + ("Behave lists them" if n else "None are kept yet: Keep on Sentence keeps one"),
+    )
+
+
 def _draft() -> Draft:
     """What is chosen now.
 
@@ -108,8 +123,8 @@ def _draft() -> Draft:
     chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
     typed = state.typed(state.SETTING)
     access.refuse_foreign(typed)
-    if typed.get("data.examples") == NAME:
-        typed["data.examples"] = planned(data.store().folder)
+    if state.draft(state.ALONG, False):
+        typed[EXAMPLES] = planned(data.store().folder)
     settings = {**_given(chosen["data.name"]), **chosen, **typed}
     along = inputs(model, settings)
     settings |= along

@@ -12,11 +12,11 @@ from core.runs.start import START
 from core.settings import Setting
 from dashboard import state
 from dashboard.figures.composing import OFFERED
-from dashboard.figures.planning import NOT_LISTED, leaf
+from dashboard.figures.planning import EXAMPLES, NOT_LISTED, leaf
 from dashboard.widgets.figure import caption
 
 ROOMS = {"training": "Training", "data": "Data", "text": "Text"}
-ELSEWHERE = OFFERED | {*NOT_LISTED, START}
+ELSEWHERE = OFFERED | {*NOT_LISTED, START, EXAMPLES}
 """Settings with a field of their own on top, or in the builder."""
 COLUMNS = 4
 AUTOMATIC = "automatic"

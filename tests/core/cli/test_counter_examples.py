@@ -34,6 +34,11 @@ def test_from_keeping_to_a_training_whose_metrics_know_none_of_them(cli, place):
     code, out, _ = cli(*train, "--name", "along", "--add", "counter-examples")
     along, plain = json.loads(out), Run("plain", RunStore(place / "runs"))
     run = Run("along", plain.store)
+    code, out, _ = cli("counter-examples", "list", "--run", "along", "--json")
+    asked = {each["text"]: each for each in json.loads(out)["counter_examples"]}
+    chances = run.predict("not bad at all")["predictions"][0]["probabilities"]
+    assert asked["not bad at all"]["p_label"] == pytest.approx(chances["plus"])
+    assert asked["not bad at all"]["breaks"] is (max(chances, key=chances.get) != "plus")
     file = Path(run.config.data.examples)
     assert along["examples"] == {"rows": along["examples"]["rows"], "digest": file.stem} and file.is_file()
     assert along["examples"]["rows"] in (2, 3), "the third may be a text of another split, then it stays out"

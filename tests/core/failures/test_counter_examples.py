@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from core.exceptions import InputError
-from core.failures.counter_examples import counter_examples, keep_example, planned, remove_example
+from core.exceptions import InputError, NotAvailable
+from core.failures.counter_examples import answers, counter_examples, keep_example, planned, remove_example
 
 
 def test_one_is_kept_once_and_taken_out(tmp_path):
@@ -56,3 +58,32 @@ def test_the_copy_of_a_training_stays_when_the_list_grows(tmp_path):
 def test_what_cannot_be_kept_is_said(tmp_path, given, said):
     with pytest.raises(InputError, match=said):
         keep_example(tmp_path, *given)
+
+
+class Asked:
+    """A loaded run that is surer of the upper class the longer a text is."""
+
+    record = SimpleNamespace(run="one", task="single", classes=("negative", "positive"))
+
+    def predict(self, texts):
+        chances = np.array([min(len(text), 9) / 10 for text in texts])
+        return SimpleNamespace(probabilities=np.stack([1 - chances, chances], 1))
+
+
+def test_a_run_is_asked_what_it_says_of_each_today(tmp_path):
+    rows = [keep_example(tmp_path, text, label) for text, label in (("a", "positive"), ("long one", "positive"))]
+    rows.append(keep_example(tmp_path, "a", "so so"))
+    said = answers(Asked(), rows)
+    assert [(each.said, each.breaks) for each in said] == [("negative", True), ("positive", False), ("negative", None)]
+    assert [each.p_label for each in said] == [pytest.approx(0.1), pytest.approx(0.8), None]
+    several = Asked()
+    several.record = SimpleNamespace(run="two", task="multi", classes=("a", "b"))
+    with pytest.raises(NotAvailable, match="several labels per text"):
+        answers(several, rows)
+
+
+def test_a_link_may_be_as_long_as_its_text_makes_it(tmp_path):
+    link = f"sentence?text={'%E0%A6%95' * 3000}"
+    assert keep_example(tmp_path, "a", "positive", link=link).link == link
+    with pytest.raises(InputError, match="at most 30000"):
+        keep_example(tmp_path, "a", "positive", link=link + "x" * 4000)

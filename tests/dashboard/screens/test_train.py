@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 
 import pages
@@ -163,9 +164,11 @@ def test_what_a_preset_does_not_take_of_the_recipe_is_said(opened):
 
 
 def test_counter_examples_are_taken_along_as_the_list_is_now(opened, runs):
-    app = choose(opened(model="vanilla"), data__examples="counter-examples")
-    assert "no counter-examples are kept yet" in words(app)
+    app = opened(model="vanilla")
+    assert app.toggle(key=state.ALONG).disabled, "there are none"
     keep_example(runs, "not bad", "positive")
     app.run()
+    app.toggle(key=state.ALONG).set_value(True).run()
     [file] = (runs / ".counter-examples").glob("*.json")
-    assert not app.exception and f"--set=data.examples={file}" in command(app)
+    assert not app.exception and json.loads(file.read_text()) == [{"text": "not bad", "label": "positive"}]
+    assert "--add=counter-examples" in command(app) and str(file) not in " ".join(command(app))
