@@ -330,13 +330,20 @@ class Run:
         return verbs.errors(self.name, split=split, where=where, csv=_path(csv), store=self.store, **own)
 
     def slices(
-        self, *, save: str = "", where: Sequence[str] | str = (), remove: str = "", split: str = ""
+        self,
+        *,
+        save: str = "",
+        where: Sequence[str] | str = (),
+        rename: tuple[str, str] = ("", ""),
+        remove: str = "",
+        split: str = "",
     ) -> dict[str, Any]:
         """Selections with a name, which every run on its data has, and how often this one is wrong there.
 
         Args:
             save: First keep what `where` selects under this name.
             where: As of `errors`.
+            rename: First give the slice of the first name the second.
             remove: First forget the slice of this name.
             split: Empty: test, or the last that was evaluated.
 
@@ -346,7 +353,8 @@ class Run:
         Raises:
             InputError: A clause is not understood, the name is taken, or there is no such slice.
         """
-        return verbs.slices(self.name, save=save, where=where, remove=remove, split=split, store=self.store)
+        changes: dict[str, Any] = {"save": save, "rename": rename, "remove": remove}
+        return verbs.slices(self.name, where=where, split=split, store=self.store, **changes)
 
     def compare(
         self,

@@ -59,12 +59,16 @@ def slices(
         list[str] | None,
         typer.Option(metavar="CLAUSE", help="As of errors; default: wrong. Repeat: all must hold."),
     ] = None,
+    rename: Annotated[
+        tuple[str, str], typer.Option(metavar="NAME NEW", help="Give the slice of this name another one.")
+    ] = ("", ""),
     remove: Annotated[str, typer.Option("--rm", metavar="NAME", help="Forget the slice of this name.")] = "",
     split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
     as_json: Json = False,
 ) -> None:
     """Selections with a name, of all runs on the same data; how often the run is wrong there."""
-    emit(verbs.slices(run, save=save, where=where or (), remove=remove, split=split), as_json, _show_slices)
+    changes: dict[str, Any] = {"save": save, "rename": rename, "remove": remove}
+    emit(verbs.slices(run, where=where or (), split=split, **changes), as_json, _show_slices)
 
 
 def _show_slices(result: dict[str, Any]) -> None:

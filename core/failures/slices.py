@@ -46,9 +46,7 @@ def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selecti
         InputError: the name is empty, too long or taken by another selection, or there are too many slices.
         StorageError: the disk is full or read-only.
     """
-    name = " ".join(name.split())
-    if not name or len(name) > LONGEST or not name.isprintable():
-        raise InputError(f"{shown(name)} is no name for a slice: write 1 to {LONGEST} characters")
+    name = _name(name)
     before = slices(store, record)
     if same := next((each for each in before if each.name == name), None):
         if same.select == str(selection):
@@ -58,10 +56,8 @@ def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selecti
         raise InputError(f"there are {MOST} slices of these data, and no more are kept; remove one")
     group = recall(store, selection.digest) if selection.digest else None
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    made, path = Slice(name, str(selection), now, group), _path(store, record, name)
-    with storage_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, json.dumps(dataclasses.asdict(made), ensure_ascii=False, indent=1))
+    made = Slice(name, str(selection), now, group)
+    _write(store, record, made)
     return made
 
 
@@ -97,6 +93,24 @@ def find_slice(store: RunStore, record: RunRecord, name: str) -> Selection:
     return parse(one.select)
 
 
+def rename_slice(store: RunStore, record: RunRecord, name: str, to: str) -> Slice:
+    """Give a slice another name.
+
+    Raises:
+        InputError: there is none, or the new name is none or taken.
+        StorageError: the folder is read-only.
+    """
+    to, before = _name(to), slices(store, record)
+    find_slice(store, record, name)
+    if to != name and any(each.name == to for each in before):
+        raise InputError(f"there is a slice {shown(to)} already; take another name, or remove it")
+    made = dataclasses.replace(next(each for each in before if each.name == name), name=to)
+    if to != name:
+        _write(store, record, made)
+        remove_slice(store, record, name)
+    return made
+
+
 def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
     """Forget a slice; its sentences stay.
 
@@ -108,6 +122,20 @@ def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
     path = _path(store, record, name)
     with storage_errors(path):
         path.unlink(missing_ok=True)
+
+
+def _name(name: str) -> str:
+    found = " ".join(name.split())
+    if not found or len(found) > LONGEST or not found.isprintable():
+        raise InputError(f"{shown(found)} is no name for a slice: write 1 to {LONGEST} characters")
+    return found
+
+
+def _write(store: RunStore, record: RunRecord, made: Slice) -> None:
+    path = _path(store, record, made.name)
+    with storage_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, json.dumps(dataclasses.asdict(made), ensure_ascii=False, indent=1))
 
 
 def _folder(store: RunStore, record: RunRecord) -> Path:

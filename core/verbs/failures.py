@@ -103,6 +103,7 @@ def slices(
     *,
     save: str = "",
     where: Sequence[str] | str = (),
+    rename: tuple[str, str] = ("", ""),
     remove: str = "",
     split: str = "",
     store: RunStore | None = None,
@@ -113,6 +114,7 @@ def slices(
         run: An evaluated run; the rules of a slice are asked of its predictions.
         save: First keep what `where` selects under this name.
         where: As of `errors`; empty: what is wrong.
+        rename: First give the slice of the first name the second.
         remove: First forget the slice of this name.
         split: Of which split it selects; empty: test, or the last that was evaluated.
         store: Where runs live.
@@ -128,7 +130,7 @@ def slices(
         StorageError: Nothing can be written.
     """
     from core.failures.selection import Selection, select
-    from core.failures.slices import remove_slice, save_slice
+    from core.failures.slices import remove_slice, rename_slice, save_slice
     from core.failures.slices import slices as kept
     from core.failures.slices_report import slice_report
     from core.failures.table import read_table
@@ -142,6 +144,8 @@ def slices(
         asked = Selection((where,) if isinstance(where, str) and where else tuple(where) or ("wrong",), split)
         select(asked, table, Tagged(store, table), store)  # what cannot be asked is not kept
         save_slice(store, table.record, save, asked)
+    if any(rename):
+        rename_slice(store, table.record, *rename)
     if remove:
         remove_slice(store, table.record, remove)
     found = [slice_report(store, table, each) for each in kept(store, table.record)]

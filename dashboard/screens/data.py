@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from core.config import RunConfig
 from core.data.card import measured
 from core.data.findings import plural
 from core.data.sources import SOURCES, named
@@ -111,7 +112,7 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
         tables |= _figures(dataset, card)
         tables |= _yardstick(option, dataset, card)
     tables |= _measured(dataset)
-    rows = _browse(dataset, config.text)
+    rows = _browse(dataset, config)
     _about(dataset, card)
     export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
@@ -211,12 +212,12 @@ def _measured(dataset: Dataset) -> dict[str, Table]:
     return {"Measured": table, "Measured by phenomenon": phenomena}
 
 
-def _browse(dataset: Dataset, text: TextConfig) -> pd.DataFrame:
+def _browse(dataset: Dataset, config: RunConfig) -> pd.DataFrame:
     heading("Texts", "texts")
-    rows = matching(dataset, asked_rows(dataset))
+    rows = matching(dataset, asked_rows(dataset, config.data.name))
     chosen = row_table(rows)
     if chosen is not None:
-        opened_text(*chosen, data.tokenizer(dataset, text))
+        opened_text(*chosen, data.tokenizer(dataset, config.text))
     return rows
 
 

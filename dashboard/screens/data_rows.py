@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -14,6 +16,7 @@ from core.text.tokenizer import Tokenizer
 from dashboard import selection, state
 from dashboard.figures.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
 from dashboard.figures.numbers import count
+from dashboard.screens.data_search import not_selected, take_search
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import finding
 from dashboard.widgets.runs import chosen_record
@@ -28,8 +31,14 @@ KEY = (
 )
 
 
-def asked_rows(dataset: Dataset) -> Filters:
-    """Four filters, bound to the link."""
+def asked_rows(dataset: Dataset, name: str) -> Filters:
+    """Four filters, bound to the link; what they come to is selected on all pages.
+
+    Args:
+        dataset: What the page shows.
+        name: Its `data.name`.
+    """
+    take = partial(take_search, name)
     named = phenomena(dataset)
     for key, allowed in (
         (state.PART, list(dataset.splits)),
@@ -38,9 +47,9 @@ def asked_rows(dataset: Dataset) -> Filters:
     ):
         state.keep_to(key, allowed)
     with st.container(key="data-filters", horizontal=True, vertical_alignment="bottom", gap="small"):
-        split = _filter("Split", list(dataset.splits), state.PART)
-        label = _filter("Class", dataset.classes, state.CLASS)
-        phenomenon = _filter("Phenomenon", named, state.PHENOMENON, 210) if named else ""
+        split = _filter("Split", list(dataset.splits), state.PART, take)
+        label = _filter("Class", dataset.classes, state.CLASS, take)
+        phenomenon = _filter("Phenomenon", named, state.PHENOMENON, take, 210) if named else ""
         words = st.text_input(
             "Contains",
             key=state.FIND,
@@ -48,14 +57,18 @@ def asked_rows(dataset: Dataset) -> Filters:
             width=230,
             placeholder="any text",
             max_chars=200,
+            on_change=take,
             help="Texts that hold exactly these characters, in upper or lower case",
         )
-    return Filters(split, label, phenomenon, words or "")
+    filters, record = Filters(split, label, phenomenon, words or ""), chosen_record()
+    if record is not None and (why := not_selected(record, name, filters)):
+        caption(why)
+    return filters
 
 
-def _filter(label: str, names: Sequence[str], key: str, width: int = 150) -> str:
-    chosen = st.selectbox(label, list(names), index=None, key=key, bind="query-params", placeholder="any", width=width)
-    return chosen or ""
+def _filter(label: str, names: Sequence[str], key: str, take: Callable[[], None], width: int = 150) -> str:
+    words: dict[str, Any] = {"placeholder": "any", "width": width, "on_change": take}
+    return st.selectbox(label, list(names), index=None, key=key, bind="query-params", **words) or ""
 
 
 def row_table(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:

@@ -32,10 +32,11 @@ from dashboard.figures.source import Source
 from dashboard.screens.performance_elsewhere import elsewhere
 from dashboard.screens.performance_labels import multi_label
 from dashboard.screens.performance_metrics import every_metric
-from dashboard.screens.performance_selection import pick_outcome, take_bar, take_cell, take_phenomenon, take_slice
+from dashboard.screens.performance_selection import pick_outcome, take_bar, take_cell, take_phenomenon
+from dashboard.screens.performance_slices import saved_slices
 from dashboard.screens.performance_threshold import threshold_bar
 from dashboard.widgets.export import export_bar
-from dashboard.widgets.figure import caption, show, show_of, show_others
+from dashboard.widgets.figure import caption, show_of, show_others
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding
 from dashboard.widgets.options import asked, choose
@@ -106,20 +107,11 @@ def page() -> None:
     pick_outcome(source, decision)
     tables |= _answers(source, decision)
     tables |= _curves(source)
-    tables |= _details(source) | _slices(source) | show_others(source, "performance", PLACED)
+    tables |= _details(source) | saved_slices(source) | show_others(source, "performance", PLACED)
     with contextlib.suppress(NotAvailable):
         tables |= NUMBERS_OF.numbers(show_of(source, NUMBERS_OF))
     tables |= elsewhere(record)
     export_bar("performance", {**tables, "Sentences": report.examples})
-
-
-def _slices(source: Source) -> dict[str, pd.DataFrame]:
-    """Selections with a name, where there are some; a picked one is selected."""
-    with contextlib.suppress(NotAvailable):
-        shape = SAVED.shape(source)
-        show(SAVED, shape, on_picked_change=partial(take_slice, source, shape))
-        return SAVED.numbers(shape)
-    return {}
 
 
 def _not_yet(record: RunRecord) -> tuple[str, str, str]:

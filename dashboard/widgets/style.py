@@ -34,7 +34,9 @@ def style() -> None:
     pairs = {name: (getattr(LIGHT, token), getattr(DARK, token)) for name, token in names.items()}
     colours = "".join(f"--{name}:light-dark({light},{dark});" for name, (light, dark) in pairs.items())
     root = "html{font-size:21px}" if state.projector() else ""
-    st.html(f"<style>:root{{{colours}}}{root}{asset('page.css')}</style>")
+    # What opens above the page hangs outside of it, where the browser knows of no theme.
+    above = f"[data-testid=stPopoverBody]{{color-scheme:{'dark' if look().dark else 'light'}}}"
+    st.html(f"<style>:root{{{colours}}}{root}{above}{asset('page.css')}</style>")
 
 
 def one_step_back() -> None:

@@ -8,7 +8,8 @@ from pages import opened, words
 from streamlit.testing.v1 import AppTest
 
 from core.failures.chosen import Group, keep, recall
-from core.failures.slices import slices
+from core.failures.selection import Selection
+from core.failures.slices import save_slice, slices
 from core.failures.table import read_table
 from core.runs.store import RunStore
 from dashboard import state
@@ -146,3 +147,49 @@ def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
     assert [(each.name, each.select) for each in slices(store, store.read("finished"))] == [
         ("bad <ones>", "truth=negative")
     ]
+
+
+def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
+    store = RunStore(runs)
+    record = store.read("finished")
+    save_slice(store, record, "bad ones", Selection(("truth=negative",)))
+    opened(app, "performance", run="finished")
+    app.text_input(key="slice-renamed").set_value("<i>denied</i>")
+    app.button(key="slice-rename").click().run()
+    assert not app.exception and "“bad ones” is “&lt;i&gt;denied&lt;/i&gt;” now." in words(app)
+    assert [each.name for each in slices(store, record)] == ["<i>denied</i>"]
+    app.button(key="slice-rename").click().run()
+    assert "Not changed:" in words(app)
+    app.button(key="slice-remove").click().run()
+    assert slices(store, record) == [] and "None of these data yet." in words(app)
+
+
+def search() -> None:
+    import streamlit as st
+
+    from dashboard import data, state
+    from dashboard.screens.data_search import take_search
+
+    state.put(state.RUN, "finished")
+    take_search(st.session_state["name"] or data.store().read("finished").config.data.name)
+
+
+@pytest.mark.parametrize(
+    ("typed", "rules"),
+    [
+        ({state.FIND: " film; 3 "}, r"text~film\; 3"),
+        ({state.FIND: "dull", state.CLASS: "negative"}, "truth=negative;text~dull"),
+        ({state.CLASS: "negative", state.PART: "validation"}, "split=validation;truth=negative"),
+    ],
+)
+def test_what_is_looked_for_on_data_is_the_selection_of_all_pages(runs, typed, rules):
+    assert link(called(search, name="", **typed)) == rules
+
+
+@pytest.mark.parametrize("left", [{}, {state.PART: "test"}, {state.FIND: "x", state.PART: "train"}])
+def test_what_a_run_has_not_answered_is_not_selected_and_what_was_looked_for_before_no_longer(runs, left):
+    given = {"name": "", state.SELECT: "text~before", state.SELECTOR: state.FIND}
+    assert called(search, **given, **left).session_state[state.SELECT] == ""
+    assert called(search, **given | left | {"name": "other", state.FIND: "x"}).session_state[state.SELECT] == ""
+    of_another = given | left | {state.SELECTOR: "fig-confusion"}
+    assert called(search, **of_another).session_state[state.SELECT] == "text~before"

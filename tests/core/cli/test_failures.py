@@ -175,6 +175,9 @@ def test_slices_are_saved_listed_asked_and_removed(cli, place):
     assert inside["where"] == ["truth=bad", "wrong"] and [row["truth"] for row in inside["rows"]] == ["bad", "bad"]
     assert json.loads(cli("errors", "three", "--slice", "bad ones", "--json")[1])["selected"]["n"] == 20
     assert "20 10.0 % 2.8 to 30.1 true bad" in " ".join(cli("slices", "three")[1].split())
+    assert "three bad" in cli("slices", "three", "--rename", "bad ones", "three bad")[1]
+    assert cli("slices", "three", "--rename", "bad ones", "x")[0] == 2
+    Run("three", RunStore(place / "runs")).slices(rename=("three bad", "bad ones"))
     assert cli("slices", "three", "--rm", "bad ones")[0] == 0
     assert Run("three", RunStore(place / "runs")).slices()["slices"] == []
 

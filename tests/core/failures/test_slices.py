@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
@@ -10,7 +12,7 @@ from core.exceptions import InputError, RunDamaged
 from core.failures import chosen, slices
 from core.failures.chosen import Group, keep
 from core.failures.selection import Selection
-from core.failures.slices import find_slice, remove_slice, save_slice
+from core.failures.slices import find_slice, remove_slice, rename_slice, save_slice
 from core.runs.store import RunStore
 
 
@@ -54,6 +56,24 @@ def test_its_sentences_outlive_what_is_kept_of_links(store):
         path.unlink()
     assert find_slice(store, record, "drawn") == Selection((rule,))
     assert chosen.recall(store, rule.removeprefix("ids:")) == group
+
+
+def test_another_name_leaves_all_else_as_it_was(store):
+    record, rule = store.read("one"), keep(store, Group(("a", "b"), "drawn on the map"))
+    save_slice(store, record, "other", Selection(("right",)))
+    made = save_slice(store, record, "drawn", Selection((rule,)))
+    assert rename_slice(store, record, "drawn", " drawn  anew ") == dataclasses.replace(made, name="drawn anew")
+    assert [each.name for each in slices.slices(store, store.read("two"))] == ["drawn anew", "other"]
+    assert find_slice(store, record, "drawn anew") == Selection((rule,))
+    assert rename_slice(store, record, "other", "other").name == "other"
+    for name, to, said in (
+        ("drawn", "x", "no slice drawn"),
+        ("other", "drawn anew", "already"),
+        ("other", " ", "is no"),
+    ):
+        with pytest.raises(InputError, match=said):
+            rename_slice(store, record, name, to)
+    assert [each.name for each in slices.slices(store, record)] == ["drawn anew", "other"]
 
 
 @pytest.mark.parametrize("name", ["", "   ", "x" * 61, "a\x00b"])
