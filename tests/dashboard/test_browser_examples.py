@@ -41,6 +41,7 @@ def test_what_a_student_keeps_stands_in_the_list_and_leaves_it(browser, address,
     page.get_by_label("Your name").fill("ann")
     page.get_by_role("button", name="Keep it").press("Enter")
     expect(page.get_by_text("Kept as")).to_be_visible(timeout=30_000)
+    settle(page)
     assert serious(page) == []
     [kept] = counter_examples(runs)
     assert (kept.text, kept.note, kept.author) == (TEXT, "=a note <b>", "ann")
