@@ -1,5 +1,6 @@
 // The selected sentences as a list, and beside it the one that is read. j and k move here, without asking the page; what is
-// read rests for a moment before the page hears of it. Texts arrive as data and become text nodes only.
+// read rests for a moment before the page hears of it. Rows come in portions: near the end of those that are here the next
+// are asked for, and the list grows by them. Texts arrive as data and become text nodes only.
 const make = (tag, attributes = {}, ...children) => {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) if (value !== "" && value !== null && value !== undefined) node.setAttribute(name, value);
@@ -11,11 +12,33 @@ const REST = 350; // milliseconds after the last move: a key that is held down i
 const BEFORE = 2, AHEAD = 12, NEAR = 4; // rows of which words and neighbours are asked for, and how near an unknown one may come
 const KEEP = 10000; // milliseconds: a page that is drawn anew while keys are pressed may make this component anew
 const memory = { time: -KEEP };
+const SOON = 40; // rows before the end of those that are here at which the next are asked for
+const MOST = 3000; // rows of the list: with more, a page takes too long to draw; End and Home go on beyond
 const NARROW = 1100; // pixels of a window in which the list has room for texts only
 const KEYS = [["j", "next"], ["k", "previous"]], MORE = [["s", "open on Sentence"], ["?", "all keys"]];
 const CODING = [["1\u20139", "code"], ["n", "note, Esc back"], ["u", "undo"]];
 const NAME = "sentiscope-author"; // in the browser: who codes here, after a reload too
+const thin = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 const FIELDS = "input, textarea, select, [contenteditable=''], [contenteditable=true]";
+
+// The rows that are here: those that came, joined to those from before where they meet. What the page is not at any more
+// does not replace what the reader is at.
+const joined = (before, data, wanted) => {
+  const came = { start: data.start, rows: data.rows };
+  if (!before || before.total !== data.total) return came;
+  const apart = came.start > before.start + before.rows.length || came.start + came.rows.length < before.start;
+  if (apart) return wanted(came) || !wanted(before) ? came : before;
+  const start = Math.min(before.start, came.start), rows = [];
+  before.rows.forEach((row, i) => { rows[before.start + i - start] = row; });
+  came.rows.forEach((row, i) => { rows[came.start + i - start] = row; });
+  return { start, rows };
+};
+// Too many are cut at the end that is farther from the row that is read.
+const cut = ({ start, rows }, place) => {
+  if (rows.length <= MOST) return { start, rows };
+  const from = Math.min(rows.length - MOST, Math.max(0, place - MOST / 2));
+  return { start: start + from, rows: rows.slice(from, from + MOST) };
+};
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".reader");
@@ -23,15 +46,23 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (!root.kept) root.kept = memory.stamp === data.stamp && performance.now() - memory.time < KEEP ? memory.kept : {};
   const kept = root.kept;
   Object.assign(memory, { stamp: data.stamp, kept });
-  if (kept.stamp !== data.stamp) Object.assign(kept, { stamp: data.stamp, at: data.at, given: data.at, details: new Map(), asked: new Set() });
+  if (kept.stamp !== data.stamp) Object.assign(kept, { stamp: data.stamp, at: data.at, given: data.at, details: new Map(), asked: new Set(), coded: new Map(), rows: undefined, goal: undefined });
   // What comes back of our own reports is where the reader was; anything else is the page moving on, as a click on Next.
   const reported = (kept.reports ??= []).indexOf(data.at);
   if (reported >= 0) Object.assign(kept, { given: data.at, reports: kept.reports.slice(reported + 1) });
   else if (kept.given !== data.at) Object.assign(kept, { given: data.at, at: data.at });
-  if (kept.whole !== data.whole) Object.assign(kept, { whole: data.whole, asked: new Set() }); // what was to come later can be had
+  if (kept.whole !== data.whole) Object.assign(kept, { whole: data.whole, asked: new Set(), rows: undefined }); // tags and what was to come later can be had
   for (const [key, detail] of Object.entries(data.details)) kept.details.set(key, detail);
 
-  const rows = data.rows, coding = data.coding;
+  const coding = data.coding;
+  if (coding) for (const { key } of data.rows) kept.coded.set(key, { own: coding.own[key], others: coding.others[key] });
+  const within = ({ rows, start }) => kept.goal >= start && kept.goal < start + rows.length;
+  const here = ({ rows }) => rows.findIndex((row) => row.key === kept.at);
+  const all = joined(kept.rows, data, (some) => (kept.goal === undefined ? here(some) >= 0 : within(some)));
+  if (within(all)) Object.assign(kept, { at: all.rows[kept.goal - all.start].key, goal: undefined });
+  const { rows, start } = cut(all, Math.max(0, here(all)));
+  const shift = kept.rows ? kept.rows.start - start : 0, moved = kept.drawn !== kept.at;
+  Object.assign(kept, { rows: { rows, start, total: data.total }, around: undefined, drawn: kept.at });
   // What was said here and not written down yet stands above what the page knows.
   kept.count ??= coding?.handled ?? 0;
   if (!kept.said || (coding && kept.author !== coding.author)) Object.assign(kept, { said: new Map(), author: coding?.author });
@@ -39,13 +70,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (coding?.author) localStorage.setItem(NAME, coding.author);
   else if (coding && !kept.named && localStorage.getItem(NAME)) setTriggerValue("named", localStorage.getItem(NAME));
   kept.named = true;
-  const own = (key) => kept.said.get(key) ?? coding.own[key] ?? { codes: [], note: "" };
+  const own = (key) => kept.said.get(key) ?? kept.coded.get(key)?.own ?? { codes: [], note: "" };
   clearTimeout(kept.waiting);
   if (!rows.length) {
     root.replaceChildren(make("div", { class: "empty" }, make("b", {}, data.empty[0]), make("span", {}, data.empty[1])));
     return undefined;
   }
-  let place = Math.max(0, rows.findIndex((row) => row.key === kept.at));
+  let place = Math.max(0, here({ rows }));
   const classed = (name, text = name) => make("span", { class: "class", style: data.shades[name] ? `color:${data.shades[name]}` : "" }, text);
 
   // What is the same in all rows is left out, and both where there is no room.
@@ -53,15 +84,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const both = innerWidth < NARROW ? [] : ["true", "said"].filter(varies);
   const longest = Math.max(...both.flatMap((name) => rows.map((row) => row[name].length)), 4);
   root.style.setProperty("--columns", `minmax(0,1fr) ${both.map(() => `${Math.min(6.5, 0.5 * longest + 0.4)}rem`).join(" ")} 2.4rem ${coding ? "3.2rem" : ""}`);
-  const heads = [[data.heading, ""], ...both.map((name) => [name, ""]), ["P", "n"], ...(coding ? [["code", "n"]] : [])];
+  const last = start + rows.length, part = start ? `${thin(start + 1)} to ${thin(last)}` : `first ${thin(last)}`;
+  const heading = rows.length < data.total ? `${data.heading}, ${part} of ${data.many}` : data.heading;
+  const heads = [[heading, ""], ...both.map((name) => [name, ""]), ["P", "n"], ...(coding ? [["code", "n"]] : [])];
   const head = make("div", { class: "head", "aria-hidden": "true" }, ...heads.map(([text, kind]) => make("span", { class: kind }, text)));
   const items = rows.map((row, i) => {
     const cells = both.map((name) => classed(row[name]));
     const item = make("li", { role: "option", id: `row-${i}`, title: row.text }, make("span", { class: "text" }, row.text), ...cells, make("span", { class: "n" }, write(row.p)), coding ? make("span", { class: "n soft" }) : null);
-    item.onclick = () => go(i);
+    item.onclick = () => jump(i);
     return item;
   });
-  const list = make("ul", { class: "list", role: "listbox", tabindex: "0", "aria-label": data.heading }, ...items);
+  const list = make("ul", { class: "list", role: "listbox", tabindex: "0", "aria-label": heading }, ...items);
   const pane = make("div", { class: "pane", role: "region", "aria-label": "The sentence that is read" });
   const keys = [...KEYS, ...(coding ? CODING : []), ...MORE];
   const help = make("dl", { class: "keys", hidden: "hidden" }, ...keys.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)]),
@@ -71,7 +104,11 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const before = root.querySelector("textarea");
   const writing = before && before === before.getRootNode().activeElement ? { key: kept.at, text: before.value, range: [before.selectionStart, before.selectionEnd] } : null;
   if (before) before.onblur = null;
+  const former = root.querySelector(".list"), focused = former && former === former.getRootNode().activeElement;
+  const top = former ? former.scrollTop + shift * (former.scrollHeight / former.children.length) : 0;
   root.replaceChildren(make("div", { class: "left" }, head, list), pane, foot, help);
+  list.scrollTop = top; // the list stays where it was, however many came before it
+  if (focused) list.focus({ preventScroll: true });
 
   const words = (row, detail) => {
     const shown = detail?.words ?? row.text.split(/\s+/).filter(Boolean).map((word) => ({ word }));
@@ -110,7 +147,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const short = (codes) => codes.map((code) => coding.digits[code] ?? code).join(" ");
   const mark = (i) => {
     if (!coding) return;
-    const { codes, note } = own(rows[i].key), others = (coding.others[rows[i].key] ?? []).map((each) => short(each.codes)).filter(Boolean);
+    const { codes, note } = own(rows[i].key), others = (kept.coded.get(rows[i].key)?.others ?? []).map((each) => short(each.codes)).filter(Boolean);
     items[i].lastChild.textContent = [short(codes), note ? "\u270e" : "", others.length ? `(${others.join(" | ")})` : ""].filter(Boolean).join(" ");
   };
   const say = (key, change) => {
@@ -128,7 +165,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (!coding) return "";
     const given = own(row.key);
     const buttons = coding.book.map(({ name, key, about }) => {
-      const button = make("button", { type: "button", "aria-pressed": String(given.codes.includes(name)), title: about || name }, key ? make("kbd", {}, key) : null, name);
+      const button = make("button", { type: "button", "aria-pressed": String(given.codes.includes(name)), "data-code": name, title: about || name }, key ? make("kbd", {}, key) : null, name);
       button.onclick = () => toggle(name);
       return button;
     });
@@ -136,24 +173,26 @@ export default function ({ data, parentElement, setTriggerValue }) {
     note.value = given.note;
     note.onblur = () => { if (note.value !== own(row.key).note) say(row.key, { note: note.value }); };
     note.onkeydown = (event) => { if (event.key === "Escape") { note.blur(); list.focus(); } };
-    const others = (coding.others[row.key] ?? []).map(({ author, codes: theirs, note: wrote }) => make("li", {}, make("b", {}, author), ` ${theirs.join(", ") || "no code"}${wrote ? `: ${wrote}` : ""}`));
+    const others = (kept.coded.get(row.key)?.others ?? []).map(({ author, codes: theirs, note: wrote }) => make("li", {}, make("b", {}, author), ` ${theirs.join(", ") || "no code"}${wrote ? `: ${wrote}` : ""}`));
     return make("div", { class: "coding" }, make("div", { class: "codes", role: "group", "aria-label": "codes" }, ...buttons),
       coding.book.length ? null : make("p", { class: "soft" }, "No codes yet: read, write notes, and make codes of them below."),
       note, others.length ? make("ul", { class: "others", "aria-label": "codes of others" }, ...others) : null);
   };
-  const show = () => {
+  const show = (follow = true) => {
     const row = rows[place], detail = kept.details.get(row.key);
+    const pressed = pane.contains(pane.getRootNode().activeElement) ? pane.getRootNode().activeElement.dataset.code : undefined;
     items.forEach((item, i) => { if ((item.getAttribute("aria-selected") === "true") !== (i === place)) item.setAttribute("aria-selected", String(i === place)); });
     list.setAttribute("aria-activedescendant", `row-${place}`);
     const own = make("span", { class: "own", title: row.own }, row.own);
     pane.replaceChildren(
-      make("div", { class: "top" }, make("b", {}, `${data.start + place + 1} of ${data.many}`), own),
+      make("div", { class: "top" }, make("b", {}, `${thin(start + place + 1)} of ${data.many}`), own),
       words(row, detail), legend(detail), answer(row), codes(row),
       make("ul", { class: "tags", "aria-label": "tags" }, ...row.tags.map((tag) => make("li", {}, tag))),
       nearest(detail) ?? "",
     );
+    if (pressed !== undefined) pane.querySelector(`[data-code="${CSS.escape(pressed)}"]`)?.focus({ preventScroll: true });
     const top = items[place].offsetTop - list.offsetTop;
-    if (top < list.scrollTop || top > list.scrollTop + list.clientHeight - items[place].offsetHeight) list.scrollTop = top - list.clientHeight / 2;
+    if (follow && (top < list.scrollTop || top > list.scrollTop + list.clientHeight - items[place].offsetHeight)) list.scrollTop = top - list.clientHeight / 2;
   };
   // One report for all moves: where the reader rests, and which rows are not known yet.
   const report = (pause) => {
@@ -164,16 +203,38 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const want = soon ? rows.slice(Math.max(0, place - BEFORE), place + AHEAD).filter(unknown).map((row) => row.key) : [];
       want.forEach((key) => kept.asked.add(key));
       if (kept.told !== rows[place].key) kept.reports.push(rows[place].key);
-      if (want.length || kept.told !== rows[place].key) setTriggerValue("rest", { at: rows[place].key, want });
+      if (want.length || kept.told !== rows[place].key) setTriggerValue("rest", { at: rows[place].key, want, around: kept.around });
       kept.told = rows[place].key;
     }, pause);
   };
+  // The next rows, or those before, are asked for while there still are some to walk over.
+  const ask = (around) => {
+    if (kept.around !== undefined) return;
+    Object.assign(kept, { around, told: kept.at });
+    kept.reports.push(kept.at);
+    setTriggerValue("rest", { at: kept.at, want: [], around });
+  };
+  const ahead = (to) => {
+    if (to >= rows.length - SOON && last < data.total) ask(last);
+    else if (to < SOON && start > 0) ask(start - 1);
+  };
   const go = (to) => {
-    place = Math.min(rows.length - 1, Math.max(0, to));
+    const goal = Math.min(data.total - 1, Math.max(0, start + (kept.goal === undefined ? to : kept.goal - start + to - place)));
+    place = Math.min(rows.length - 1, Math.max(0, goal - start));
+    kept.goal = goal === start + place ? undefined : goal; // it is on its way
     kept.at = rows[place].key;
     memory.time = performance.now();
     show();
+    if (kept.goal === undefined) ahead(place);
+    else ask(goal);
     report(REST);
+  };
+  const jump = (to) => { delete kept.goal; go(to); };
+  list.onscroll = () => {
+    if (rows.length >= MOST || list.scrollHeight <= list.clientHeight) return;
+    const size = list.scrollHeight / rows.length;
+    if (list.scrollTop < (SOON / 4) * size && start > 0) ask(start - 1);
+    else if (list.scrollTop + list.clientHeight > list.scrollHeight - (SOON / 4) * size && last < data.total) ask(last);
   };
   const press = {
     j: () => go(place + 1),
@@ -183,7 +244,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     "?": () => { help.hidden = !help.hidden; },
     Escape: () => { help.hidden = true; },
   };
-  const walk = { ArrowDown: () => go(place + 1), ArrowUp: () => go(place - 1), Home: () => go(0), End: () => go(rows.length - 1), Enter: press.s };
+  const walk = { ArrowDown: () => go(place + 1), ArrowUp: () => go(place - 1), Home: () => jump(-start), End: () => jump(data.total - 1 - start), Enter: press.s };
   const heard = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !root.isConnected) return;
     const inside = event.composedPath()[0];
@@ -195,7 +256,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     act();
   };
   rows.forEach((_, i) => mark(i));
-  show();
+  show(moved || !former);
   if (writing && writing.key === rows[place].key) {
     const note = pane.querySelector("textarea");
     note.value = writing.text;
@@ -203,6 +264,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     note.setSelectionRange(...writing.range);
   }
   kept.told ??= rows[place].key;
+  if (kept.goal !== undefined) ask(kept.goal); // what came was the answer to something else
   report(0);
   // Drawn anew, the one before is not always taken away first, and it would hear the key with its old rows.
   document.removeEventListener("keydown", root.heard);

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from core.runs.record import RunRecord
 
 SENT = 300
-"""Rows that the list holds."""
+"""Rows that are sent at a time; the list grows by them as somebody comes near its end."""
+STEP = 100
+"""Rows by which what is sent moves: the row that is read has at least so many before and behind it, where there are."""
 LIKELIEST = 3
 """Classes that the bar names where there are more than one more."""
 NEAREST = 2
@@ -73,21 +75,23 @@ class Reading:
     """Why no word has a push; empty: it will have."""
     coding: Coding | None = None
     """What can be said of the rows; None: nothing, as in a file."""
+    around: int | None = None
+    """Place among the selected around which rows are sent; None: around the one that is read."""
 
     @property
     def start(self) -> int:
         """How many of the selected come before the first that is sent."""
-        places = self.analysis.places
-        if not self.at or len(places) <= SENT:
+        places, middle = self.analysis.places, self.around
+        if len(places) <= SENT:
             return 0
-        found = np.flatnonzero(self.analysis.table.frame["key"].to_numpy()[places] == self.at)
-        if not len(found) or found[0] < SENT:
-            return 0
-        return min(int(found[0]) - SENT // 2, len(places) - SENT)
+        if middle is None:
+            found = np.flatnonzero(self.analysis.table.frame["key"].to_numpy()[places] == self.at)
+            middle = int(found[0]) if len(found) else 0
+        return min(max(0, middle // STEP * STEP - STEP), len(places) - SENT)
 
     @property
     def shown(self) -> np.ndarray:
-        """(m,) places of the rows that are sent; the one that is read is among them."""
+        """(m,) places of the rows that are sent; the one that is read is among them unless others are asked for."""
         return self.analysis.places[self.start : self.start + SENT]
 
 
@@ -113,14 +117,12 @@ def _draw(reading: Reading, look: Look) -> Component:
     t, shown, table = look.tokens, reading.analysis, reading.analysis.table
     places, many = reading.shown, len(reading.analysis.places)
     colours = dict(zip(table.classes, class_colours(t, table.classes, ordered=table.record.ordered), strict=True))
-    last = reading.start + len(places)
-    part = f"first {count(last)}" if not reading.start else f"{count(reading.start + 1)} to {count(last)}"
     data = {
         "stamp": f"{table.record.run} {table.split} {shown.select}",
         "at": reading.at,
-        "heading": ("sentence" if shown.selected.group else "sentence, surest first")
-        + (f", {part} of {count(many)}" if many > len(places) else ""),
+        "heading": "sentence" if shown.selected.group else "sentence, surest first",
         "start": reading.start,
+        "total": many,
         "many": count(many),
         "rows": _rows(shown, places),
         "details": {key: _detail(each, table.record, t) for key, each in reading.details.items()},

@@ -11,15 +11,19 @@ from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import ERRORS, Coding, Detail, Reading
 from dashboard.screens.errors_codes import codes_below
 from dashboard.screens.errors_coding import author, handled, hear, named
+from dashboard.widgets import selected
 from dashboard.widgets.figure import place
 from dashboard.widgets.messages import problem
 from dashboard.widgets.style import look
+
+READER = "reader"
+"""The part that is drawn anew."""
 
 
 def reader(shown: Analysis) -> None:
     """List and reader, and the codes below them."""
     state.carried(state.AT)  # once: while keys are pressed the link is behind what the session knows
-    st.fragment(_read)(shown)
+    st.fragment(_read, key=READER)(shown)
 
 
 def _read(shown: Analysis) -> None:
@@ -31,7 +35,9 @@ def _read(shown: Analysis) -> None:
     known, without = _details(shown, [str(each) for each in rest.get("want", [])])
     everything = data.codes(record).coded()
     coded = everything.seen_by(author())
-    reading = Reading(shown, str(state.draft(state.AT, "")), known, without, Coding(coded, author(), handled()))
+    around = None if rest.get("around") is None else int(rest["around"])
+    said = Coding(coded, author(), handled())
+    reading = Reading(shown, str(state.draft(state.AT, "")), known, without, said, around)
     note = ERRORS.say(ERRORS.note, reading)
     if text := state.take(state.NOT_WRITTEN):
         problem("This was not written down", str(text))
@@ -60,9 +66,10 @@ def _details(shown: Analysis, wanted: list[str]) -> tuple[dict[str, Detail], str
 
 
 def _rest(key: str) -> None:
-    """The reader rests at a row: a callback."""
+    """The reader rests at a row, or comes near the end of what was sent: a callback."""
     if at := (state.draft(key, {}).get("rest") or {}).get("at"):
         state.carry(state.AT, str(at))
+    st.rerun([READER, *selected.following()])
 
 
 def _open(shown: Analysis, key: str) -> None:

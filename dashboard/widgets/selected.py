@@ -28,6 +28,10 @@ LEADS = (("errors", "Errors"), ("embeddings", "Map"), (SENTENCE, "Sentence"))
 """Pages that show a selection, with the words of their buttons."""
 
 
+NOW = "selected-now"
+"""The part of the bar that says which sentence is looked at."""
+
+
 _in_sight = st.components.v2.component("sentiscope_in_sight", html="<div></div>", js=asset("in_sight.js"))
 
 
@@ -46,13 +50,15 @@ def selection_bar(record: RunRecord, pages: dict[str, str]) -> None:
     if why := state.take(state.SELECTION_PROBLEM):
         problem("Nothing was selected", str(why))
     now = selection.chosen(record)
+    state.put(state.FOLLOWS, now is not None and len(now) > 0)
     if now is None:
         return
     here = str(state.draft(state.HERE, ""))
     with st.container(key="selected", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
-        st.html(_said(now), width="stretch")
-        if len(now):
-            _steps(record, now)
+        if not len(now):
+            st.html(_said(now), width="stretch")
+        else:
+            st.fragment(_now, key=NOW)(record)
             for page, word in LEADS:
                 if page in pages and page != here:
                     _lead(record, now, page, word)
@@ -70,6 +76,20 @@ def selection_bar(record: RunRecord, pages: dict[str, str]) -> None:
             args=(record,),
             help="Select nothing",
         )
+
+
+def following() -> list[str]:
+    """Parts of the bar that a page draws anew where it looks at another sentence by itself."""
+    return [NOW] if state.draft(state.FOLLOWS, False) else []
+
+
+def _now(record: RunRecord) -> None:
+    """What is selected, the sentence that is looked at, and the ones beside it."""
+    if (now := selection.chosen(record)) is None:
+        return
+    with st.container(key=NOW, horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+        st.html(_said(now), width="stretch")
+        _steps(record, now)
 
 
 def _said(now: Chosen) -> str:
@@ -96,13 +116,19 @@ def _steps(record: RunRecord, now: Chosen) -> None:
             icon=f":material/chevron_{icon}:",
             type="tertiary",
             key=f"selected-{name}",
-            on_click=selection.step,
+            on_click=_step,
             args=(record, by),
             disabled=not able,
         )
         if by < 0:
             at = "–" if place is None else count(place + 1)
             st.html(f'<span class="s-at">{at}<i> / {count(len(now))}</i></span>', width="content")
+
+
+def _step(record: RunRecord, by: int) -> None:
+    """A callback: the whole page goes on."""
+    selection.step(record, by)
+    st.rerun()
 
 
 def _lead(record: RunRecord, now: Chosen, page: str, word: str) -> None:

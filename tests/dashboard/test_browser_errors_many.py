@@ -51,3 +51,63 @@ def test_a_word_of_an_outcome_is_picked_and_let_go_of_by_keyboard(browser, serve
     expect(page.locator(".filter [aria-label='Texts containing']")).to_have_value("", timeout=30_000)
     assert parse_qs(urlsplit(page.url).query)["select"] == ["wrong"]
     assert complaints == []
+
+
+def at(page: Page) -> str:
+    """Which sentence is read."""
+    return page.locator(".reader .top b").first.inner_text()
+
+
+def listed(page: Page) -> int:
+    """Rows of the list."""
+    return page.locator(".reader .list li").count()
+
+
+def test_keys_go_on_beyond_what_was_sent_and_the_link_keeps_the_place(browser, server):
+    page, complaints = visit(browser, server)
+    opened(page, f"{server}/errors?run=many&select=all")
+    assert listed(page) == 300
+    for _ in range(320):
+        page.keyboard.press("j")
+        page.evaluate("new Promise(requestAnimationFrame)")
+    expect(page.locator(".reader .top b").first).to_have_text("321 of 1\u202f000", timeout=20_000)
+    for _ in range(3):
+        page.keyboard.press("k")
+    expect(page.locator(".reader .top b").first).to_have_text("318 of 1\u202f000")
+    page.locator(".reader .list").focus()
+    page.keyboard.press("End")
+    expect(page.locator(".reader .top b").first).to_have_text("1\u202f000 of 1\u202f000", timeout=20_000)
+    expect(page.locator(".reader .list")).to_be_focused()
+    page.keyboard.press("Home")
+    expect(page.locator(".reader .top b").first).to_have_text("1 of 1\u202f000", timeout=20_000)
+    page.keyboard.press("End")
+    expect(page.locator(".reader .top b").first).to_have_text("1\u202f000 of 1\u202f000", timeout=20_000)
+    read = page.locator(".reader .list li[aria-selected=true]").get_attribute("title")
+    expect(page.locator(".st-key-selected-now .s-now")).to_contain_text(str(read), timeout=20_000)
+    page.reload()
+    expect(page.locator(".reader .top b").first).to_have_text("1\u202f000 of 1\u202f000", timeout=60_000)
+    assert complaints == []
+
+
+def test_the_list_grows_when_it_is_scrolled_and_stays_where_it_is(browser, server):
+    page, complaints = visit(browser, server)
+    opened(page, f"{server}/errors?run=many&select=all")
+    page.locator(".reader .list li").nth(299).scroll_into_view_if_needed()
+    expect(page.locator(".reader .list li").nth(400)).to_be_attached(timeout=20_000)
+    top, size = page.locator(".reader .list").evaluate("(it) => [it.scrollTop, it.scrollHeight / it.children.length]")
+    assert 250 < top / size < 400 and at(page) == "1 of 1\u202f000"
+    first = page.locator(".reader .list li").first
+    assert first.get_attribute("aria-selected") == "true"
+    assert complaints == []
+
+
+def test_the_bar_says_which_sentence_the_keys_are_at(browser, server):
+    page, complaints = visit(browser, server)
+    opened(page, f"{server}/errors?run=many&select=wrong")
+    for place in range(2, 5):
+        page.keyboard.press("j")
+        expect(page.locator(".st-key-selected-now .s-at")).to_have_text(f"{place} / 125", timeout=20_000)
+    page.locator(".st-key-selected-Next button").click()
+    expect(page.locator(".reader .top b").first).to_have_text("5 of 125", timeout=20_000)
+    expect(page.locator(".st-key-selected-now .s-at")).to_have_text("5 / 125", timeout=20_000)
+    assert complaints == []

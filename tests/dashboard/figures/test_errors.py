@@ -42,16 +42,18 @@ def test_the_surest_errors_come_first_and_own_columns_stand_beside(store):
     assert first["chances"] == [("bad", 0.9), ("good", 0.1)]
 
 
-def test_of_many_rows_a_part_is_sent_and_the_one_that_is_read_is_in_it(store):
+def test_of_many_rows_a_part_is_sent_around_the_one_that_is_read_or_where_it_is_asked_for(store):
     labels = np.arange(1000) % 2
     answering(store, "one", right_where(np.zeros(1000, bool), labels), texts(labels))
     shown = reading(store)
-    assert len(drawn(shown)["rows"]) == SENT and "first 300 of 1\u202f000" in drawn(shown)["heading"]
-    far = shown.analysis.table.frame["key"].iloc[shown.analysis.places[700]]
-    data = drawn(reading(store, at=far))
-    keys = [row["key"] for row in data["rows"]]
-    assert len(keys) == SENT and data["start"] + keys.index(far) == 700, "its place among all that are selected"
-    assert data["many"] == "1\u202f000" and "551 to 850 of 1\u202f000" in data["heading"]
+    data = drawn(shown)
+    assert len(data["rows"]) == SENT and (data["start"], data["total"], data["many"]) == (0, 1000, "1\u202f000")
+    every = shown.analysis.table.frame["key"].to_numpy()[shown.analysis.places]
+    for at, start in ((0, 0), (199, 0), (200, 100), (299, 100), (700, 600), (999, 700)):
+        data = drawn(reading(store, at=every[at]))
+        assert data["start"] == start and [row["key"] for row in data["rows"]] == every[start : start + SENT].tolist()
+    asked = reading(store, at=every[0], around=300)
+    assert asked.start == 200 and asked.shown.tolist() == shown.analysis.places[200:500].tolist()
     assert len(sentences_table(shown)) == 1000
 
 
