@@ -783,6 +783,7 @@ class Run:
         dimensions: int = 2,
         rows: int = 3000,
         seed: int = 0,
+        space: str = "",
         on_progress: Callable[[str, float | None], None] | None = None,
     ) -> dict[str, Any]:
         """Compute a map of a split's embeddings and keep it, for `figure("map-tsne")` and for the dashboard.
@@ -793,6 +794,7 @@ class Run:
             dimensions: 2 or 3.
             rows: Sentences placed, a stratified sample of more; PCA places all.
             seed: Of the sample and of the map.
+            space: `embedding`, `layer 1` … of a model that has layers; empty: what its head reads.
             on_progress: Told what is done and which share of it, 0 to 1, where that is known.
 
         Returns:
@@ -802,6 +804,7 @@ class Run:
             InputError: There is no such split or method.
         """
         own: dict[str, Any] = {"rows": rows, "seed": seed, "on_progress": on_progress, "store": self.store}
+        own["space"] = space
         return verbs.project(self.name, split=split, method=method, dimensions=dimensions, **own)
 
     def groups(self, *, split: str = "", csv: str | Path | None = None) -> dict[str, Any]:
@@ -820,6 +823,47 @@ class Run:
             NotAvailable: It makes no vector of a sentence.
         """
         return verbs.groups(self.name, split=split, csv=_path(csv), store=self.store)
+
+    def layers(
+        self, *, split: str = "", on_progress: Callable[[str, float | None], None] | None = None
+    ) -> dict[str, Any]:
+        """How clearly the classes of a split lie apart at each stage: from what enters to what its head reads.
+
+        Args:
+            split: Empty: test, or the last that was evaluated.
+            on_progress: Told what is done, and which share of it.
+
+        Returns:
+            `stages`: of each `name`, `silhouette` and `purity`; `chance`, the purity of neighbours drawn at random; see
+            `core.verbs.layers`.
+
+        Raises:
+            InputError: There is no such split.
+            NotAvailable: It has no layers.
+        """
+        return verbs.layers(self.name, split=split, store=self.store, on_progress=on_progress)
+
+    def neighbours(
+        self, text: str = "", *, key: str = "", split: str = "", space: str = "", most: int = 10
+    ) -> dict[str, Any]:
+        """The sentences of a split that are nearest to a text, or to one of them, in a space of the model.
+
+        Args:
+            text: Any, or
+            key: of a row of the split, which is no neighbour of itself.
+            split: Empty: test, or the last that was evaluated.
+            space: `embedding`, `layer 1` … of a model that has layers; empty: what its head reads.
+            most: Sentences.
+
+        Returns:
+            `neighbours`: of each `key`, `text`, `truth`, `said` and the Euclidean `distance`, the nearest first.
+
+        Raises:
+            InputError: There is no such split, key or space; neither or both of text and key.
+            NotAvailable: It makes no vector of a sentence.
+        """
+        own: dict[str, Any] = {"split": split, "space": space, "most": most, "store": self.store}
+        return verbs.neighbours(self.name, text, key=key, **own)
 
     def measure(self) -> dict[str, Any]:
         """What it costs: `parameters`, `seconds` of training, `disk`, and what a prediction takes on this machine.

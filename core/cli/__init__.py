@@ -16,7 +16,7 @@ from core.cli.agreement import agreement
 from core.cli.behaviour import behave
 from core.cli.belief import believe
 from core.cli.comparison import compare
-from core.cli.embeddings import groups, project
+from core.cli.embeddings import groups, layers, neighbours, project
 from core.cli.evaluation import evaluate
 from core.cli.failures import errors, slices
 from core.cli.inside import distance, explain, figures, flip, inspect, patch, steps
@@ -49,6 +49,8 @@ for command in (
     distance,
     project,
     groups,
+    layers,
+    neighbours,
     figures,
     presets,
     dashboard,

@@ -1,4 +1,4 @@
-"""`sentiscope project` and `groups`."""
+"""`sentiscope project`, `groups`, `layers` and `neighbours`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from core.cli.printing import Json, Run, emit, say, tabulate, teller
 from core.data.findings import plural
 from core.numbers import count
 
+SPACES = "embedding, layer 1, …, of a model that has layers; default: what its head reads."
+
 
 def project(
     run: Run,
@@ -21,12 +23,12 @@ def project(
     dimensions: Annotated[int, typer.Option(help="2 or 3.")] = 2,
     rows: Annotated[int, typer.Option(help="Sentences placed, a stratified sample of more; PCA places all.")] = 3000,
     seed: Annotated[int, typer.Option(help="Of the sample and of the map.")] = 0,
+    space: Annotated[str, typer.Option(help=SPACES)] = "",
     as_json: Json = False,
 ) -> None:
     """A map of a split's embeddings, kept in the run for the dashboard, and how far it can be believed."""
-    made = verbs.project(
-        run, split=split, method=method, dimensions=dimensions, rows=rows, seed=seed, on_progress=teller()
-    )
+    given: dict[str, Any] = {"rows": rows, "seed": seed, "space": space, "on_progress": teller()}
+    made = verbs.project(run, split=split, method=method, dimensions=dimensions, **given)
     emit(made, as_json, _show_map)
 
 
@@ -38,6 +40,48 @@ def groups(
 ) -> None:
     """Groups of sentences that are close in the model's space, named by the words that mark them."""
     emit(verbs.groups(run, split=split, csv=csv), as_json, _show_groups)
+
+
+def layers(
+    run: Run,
+    split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
+    as_json: Json = False,
+) -> None:
+    """How clearly the classes lie apart layer by layer: silhouette, and purity of neighbourhoods."""
+    emit(verbs.layers(run, split=split, on_progress=teller()), as_json, _show_layers)
+
+
+def neighbours(
+    run: Run,
+    text: Annotated[str, typer.Argument(metavar="[TEXT]", help="Any sentence.")] = "",
+    key: Annotated[str, typer.Option(help="In place of a text: a row of the split, see sentiscope errors.")] = "",
+    split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
+    space: Annotated[str, typer.Option(help=SPACES)] = "",
+    most: Annotated[int, typer.Option(help="Sentences.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """The sentences of a split that are nearest to one in the model's space."""
+    given: dict[str, Any] = {"space": space, "most": most, "on_progress": teller()}
+    emit(verbs.neighbours(run, text, key=key, split=split, **given), as_json, _show_neighbours)
+
+
+def _show_layers(result: dict[str, Any]) -> None:
+    of = "" if result["n"] == result["of"] else f" of {count(result['of'])}"
+    say(f"{result['run']} on {result['split']}, n = {count(result['n'])}{of}, {result['neighbours']} neighbours")
+    rows = [
+        {"stage": each["name"], **{name: decimals(each[name]) for name in ("silhouette", "purity")}}
+        for each in result["stages"]
+    ]
+    tabulate(rows, ("stage", "silhouette", "purity"), "stage")
+    say(f"{decimals(result['chance'])}.", head="Purity of neighbours drawn at random: ")
+    if result["reason"]:
+        say(f"{result['reason']}.", head="No silhouette: ")
+
+
+def _show_neighbours(result: dict[str, Any]) -> None:
+    say(f"{result['text']}", head=f"Nearest on {result['split']}, {result['space']}: ")
+    rows = [{**each, "distance": decimals(each["distance"])} for each in result["neighbours"]]
+    tabulate(rows, ("key", "distance", "truth", "said", "text"), "key")
 
 
 def _show_groups(result: dict[str, Any]) -> None:

@@ -45,6 +45,8 @@ class ProjectionConfig:
     rows: int = ROWS
     """Rows placed, a seeded stratified sample of more; PCA places all and fits on all."""
     seed: int = 0
+    space: str = ""
+    """Whose vectors: empty: what the model's head reads; else `embedding`, `layer 1` … (`core.runs.layers`)."""
 
     def __post_init__(self) -> None:
         """Refuse what no method can do."""
@@ -62,7 +64,8 @@ class ProjectionConfig:
             "tsne": {"perplexity": min(PERPLEXITY, (n - 1) / 3), "iterations": [EARLY, LATE], "theta": ANGLE},
             "umap": {"n_neighbors": min(UMAP_NEIGHBOURS, n - 1), "min_dist": UMAP_DISTANCE},
         }
-        return {**asdict(self), **own[self.method]}
+        settings = {name: value for name, value in asdict(self).items() if name != "space" or value}
+        return {**settings, **own[self.method]}
 
 
 @dataclass(frozen=True)

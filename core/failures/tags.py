@@ -176,7 +176,7 @@ class Tagged:
         record = self._table.record
 
         def make() -> np.ndarray:
-            from core.runs.projections import read_vectors
+            from core.runs.vectors import read_vectors
 
             vectors, true = read_vectors(self._folder, self._table.split, record.classes)
             labels = self.training.labels[self.training.rows].astype(np.int64)

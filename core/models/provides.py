@@ -14,6 +14,21 @@ BASELINES: dict[Family, frozenset[str]] = {
 }
 """Without `pooled` a text has no vector of its own: what the classifier reads are counts, or one number."""
 
+HEAD, EMBEDDING = "head", "embedding"
+"""The spaces that the head reads and that the first layer is entered in."""
+
+
+def spaces(config: ModelConfig) -> tuple[str, ...]:
+    """Where a text has one vector: what the head reads first, then from the bottom upwards; no layer without attention.
+
+    Of `embedding`, `layer 1` … it is the mean over the tokens.
+    """
+    if "pooled" not in provides(config):
+        return ()
+    if "hidden" not in provides(config):
+        return (HEAD,)
+    return (HEAD, EMBEDDING, *(f"layer {number}" for number in range(1, config.layers + 1)))
+
 
 def provides(config: ModelConfig) -> frozenset[str]:
     """Names of what is there.

@@ -7,12 +7,16 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
+
+import numpy as np
 
 from core.config import compose
+from core.evaluation.layers import read_layers
 from core.evaluation.mix import Mix
 from core.evaluation.predict import Predictions, predict_texts
 from core.evaluation.yardstick import CHARACTERS
-from core.exceptions import RunDamaged
+from core.exceptions import InputError, RunDamaged
 from core.interpret.distance import Reach, reach
 from core.interpret.editable import allowed
 from core.interpret.edits import UNCHANGED as NO_EDITS
@@ -30,6 +34,8 @@ from core.interpret.templates import Step
 from core.interpret.watched import OnProgress, at_once, silent
 from core.models.build import Model, build
 from core.models.config import ModelConfig
+from core.models.encoder import EncoderClassifier
+from core.models.provides import HEAD, spaces
 from core.models.shuffled import shuffled
 from core.models.trace import Intervene, Intervention
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord
@@ -82,6 +88,21 @@ class LoadedRun:
         if self.mix is not None and not unmixed:
             found = self.mix.into(found, texts, task)
         return found.at(self.record.scaling, task)
+
+    def vector(self, text: str, space: str = "") -> np.ndarray:
+        """(d,) of a text: what its head reads, or the mean over the tokens at a stage of `core.runs.layers`.
+
+        Raises:
+            InputError: there is no such stage.
+        """
+        if not space:
+            found: np.ndarray = self.predict([text]).pooled[0]
+            return found
+        names = spaces(self.record.config.model)[1:]
+        if space not in names:
+            raise InputError(f"space {space!r}: run '{self.record.run}' has {', '.join((HEAD, *names))}")
+        read: np.ndarray = read_layers(cast(EncoderClassifier, self.model), self.tokenizer, [text])
+        return read[names.index(space), 0]
 
     def _heard(self, read: Callable[..., Predictions], texts: Sequence[str], intervene: Intervene) -> Predictions:
         """The same in portions so small that whoever watches hears of each soon: its tokens, then each batch."""

@@ -19,7 +19,7 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -28,13 +28,14 @@ from core.atomic import write_bytes, write_text
 from core.cache import cache_folder
 from core.exceptions import InputError, RunDamaged
 from core.fingerprint import file_fingerprint, fingerprint
+from core.models.provides import HEAD, spaces
 from core.paths import regular_bytes
-from core.runs import errands
+from core.runs import errands, layers
 from core.runs.errands import Files
 from core.runs.folders import is_starter
-from core.runs.predictions import read_predictions
-from core.runs.record import LABEL
+from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
+from core.runs.vectors import embedded_splits, read_vectors
 from core.stored import LARGEST
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from core.evaluation.projection import OnProgress, Projection, ProjectionConfig
 
 FOLDER = "projections"
-EVALUATION, EMBEDDINGS, PREDICTIONS = "evaluation", "embeddings.npy", "predictions.parquet"
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,11 @@ def map_files(store: RunStore, run: str, split: str, config: ProjectionConfig) -
     if split != Path(split).name or not (source / EMBEDDINGS).is_file() or not (source / PREDICTIONS).is_file():
         found = ", ".join(embedded_splits(store, run)) or "none: it is not evaluated yet"
         raise InputError(f"run '{run}' has no embeddings of a split '{split}'; it has {found}")
+    if config.space and config.space not in (there := spaces(store.read(run).config.model)[1:]):
+        raise InputError(f"space {config.space!r}: run '{run}' has {', '.join((HEAD, *there))}")
+    settings = {name: value for name, value in dataclasses.asdict(config).items() if name != "space" or value}
     depends = {
-        **dataclasses.asdict(config),
+        **settings,
         "embeddings": file_fingerprint(source / EMBEDDINGS),
         "predictions": file_fingerprint(source / PREDICTIONS),
     }
@@ -92,38 +95,39 @@ def map_files(store: RunStore, run: str, split: str, config: ProjectionConfig) -
     return MapFiles(home, stem, folder, split, config)
 
 
-def embedded_splits(store: RunStore, run: str) -> list[str]:
-    """Splits of a run whose embeddings are kept, in alphabetical order."""
-    found = (store.path(run) / EVALUATION).glob(f"*/{EMBEDDINGS}")
-    return sorted(path.parent.name for path in found if (path.parent / PREDICTIONS).is_file())
+class Space(NamedTuple):
+    """Rows of a split in one of the spaces that a model has."""
+
+    rows: np.ndarray
+    """(m,) of the split, rising; all of them in the space of the head."""
+    vectors: np.ndarray
+    """(m, d) float32."""
+    labels: np.ndarray
+    """(m,) true class numbers, or (m, C) zeros and ones."""
 
 
-def read_vectors(run: Path, split: str, classes: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """(n, d) float32 embeddings and the true class numbers of a split, (n,); of several labels (n, C) zeros and ones.
+def read_space(store: RunStore, files: MapFiles, classes: tuple[str, ...]) -> Space:
+    """The vectors that a map is made from.
 
     Raises:
-        RunDamaged: a file is cut off, or they do not belong together; the message names it.
+        RunDamaged: they cannot be read.
+        NotAvailable: the layers of the model have not been read.
     """
     import numpy as np
 
-    path = run / EVALUATION / split / EMBEDDINGS
-    try:
-        vectors = np.load(path, allow_pickle=False).astype(np.float32)
-    except (OSError, ValueError, EOFError, MemoryError) as error:
-        raise RunDamaged(f"{path}: cannot be read: {error}") from error
-    table = run / EVALUATION / split / PREDICTIONS
-    try:
-        said, bits = read_predictions(table), [f"{LABEL}{name}" for name in classes]
-        multi = set(bits) <= set(said.columns)
-        labels = said[bits if multi else ["label"]]
-        if not multi:
-            labels = labels["label"].map({name: number for number, name in enumerate(classes)}).to_frame()
-    except (ValueError, KeyError) as error:
-        raise RunDamaged(f"{table}: cannot be read: {error}") from error
-    if vectors.ndim != 2 or len(vectors) != len(labels) or labels.isna().to_numpy().any():
-        raise RunDamaged(f"{path}: does not fit {len(labels)} predictions of the classes {', '.join(classes)}")
-    found = labels.to_numpy(np.int64)
-    return vectors, found if multi else found[:, 0]
+    vectors, labels = read_vectors(files.run, files.split, classes)
+    if not files.config.space:
+        return Space(np.arange(len(vectors)), vectors, labels)
+    rows, vectors = layers.vectors(layers.files(store, files.run.name, files.split), files.config.space)
+    return Space(rows, vectors, labels[rows])
+
+
+def project_space(space: Space, config: ProjectionConfig, on_progress: OnProgress | None = None) -> Projection:
+    """`core.evaluation.projection.project` of a space, with rows of the split; raises the same."""
+    from core.evaluation.projection import project
+
+    made = project(space.vectors, space.labels, config, on_progress)
+    return dataclasses.replace(made, rows=space.rows[made.rows])
 
 
 def compute(store: RunStore, run: str, files: MapFiles, on_progress: OnProgress | None = None) -> Projection:
@@ -134,12 +138,14 @@ def compute(store: RunStore, run: str, files: MapFiles, on_progress: OnProgress 
         InputError: they are too few, or not finite.
         NotAvailable: the method's library is missing.
     """
-    from core.evaluation.projection import project
-
     with errands.telling(files, on_progress) as tell:
-        tell("reading the embeddings", None)
         began = time.time()
-        made = project(*read_vectors(files.run, files.split, store.read(run).classes), files.config, tell)
+        if files.config.space:
+            here = layers.files(store, run, files.split)
+            if layers.read(here) is None:
+                layers.compute(store, here, tell)
+        tell("reading the embeddings", None)
+        made = project_space(read_space(store, files, store.read(run).classes), files.config, tell)
         _write(files, made, time.time() - began)
     return made
 
@@ -216,5 +222,6 @@ def command(run: str, files: MapFiles) -> list[str]:
     """The command line of a map's process."""
     config = files.config
     options = {"split": files.split, "method": config.method, "dimensions": config.dimensions, "rows": config.rows}
+    options |= {"space": config.space} if config.space else {}
     words = [f"--{name}={value}" for name, value in options.items()]
     return errands.sentiscope("project", run, *words, f"--seed={config.seed}")

@@ -30,7 +30,7 @@ from core.verbs.counter_examples import (
     counter_examples_remove,
 )
 from core.verbs.data import data_card, data_check, data_list
-from core.verbs.embeddings import groups, project
+from core.verbs.embeddings import groups, layers, neighbours, project
 from core.verbs.evaluation import evaluate
 from core.verbs.failures import errors, slices
 from core.verbs.inside import (
@@ -106,7 +106,9 @@ __all__ = [
     "groups",
     "inspect",
     "lambdas",
+    "layers",
     "methods",
+    "neighbours",
     "parts",
     "patch",
     "predict",

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.cells import csv_text
-from core.exceptions import NotAvailable, RunDamaged
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.models.provides import HEAD, provides
 from core.runs.store import RunStore
 from core.verbs.writing import write_named
 
@@ -21,20 +22,23 @@ def project(
     dimensions: int = 2,
     rows: int = 3000,
     seed: int = 0,
+    space: str = "",
     store: RunStore | None = None,
     on_progress: Callable[[str, float | None], None] | None = None,
 ) -> dict[str, Any]:
     """A map of a split's embeddings, computed and kept in the run directory; one that is there is only read.
 
+    `space` is `embedding`, `layer 1` … of a model that has layers; empty: what its head reads.
+
     Raises:
-        InputError: no such run, split or method.
+        InputError: no such run, split, method or space.
         NotAvailable: the library of the method is missing.
     """
     from core.evaluation.projection import ProjectionConfig
     from core.runs import projections
 
     store = store or RunStore()
-    config = ProjectionConfig(cast(Any, method), dimensions, rows, seed)
+    config = ProjectionConfig(cast(Any, method), dimensions, rows, seed, "" if space == HEAD else space)
     files = projections.map_files(store, run, split, config)
     made = None
     with contextlib.suppress(RunDamaged):
@@ -84,10 +88,128 @@ def groups(run: str, *, split: str = "", csv: Path | None = None, store: RunStor
     return report(table, found)
 
 
+def layers(
+    run: str,
+    *,
+    split: str = "",
+    store: RunStore | None = None,
+    on_progress: Callable[[str, float | None], None] | None = None,
+) -> dict[str, Any]:
+    """How clearly the classes of a split lie apart at each stage of a model: from what enters to what its head reads.
+
+    Of a layer it is the mean of a text's token vectors. What is read is kept in the cache of the machine.
+
+    Args:
+        run: An evaluated run of an encoder.
+        split: Empty: test, or the last that was evaluated.
+        store: Where runs live.
+        on_progress: Told what is done, and which share of it.
+
+    Returns:
+        `run`, `split`; `n` rows that were read, a stratified sample `of` all; `neighbours`, ten; `stages` from the
+        bottom upwards: `name`, `width`, mean `silhouette` by true class (Euclidean), and `purity`: the mean share of
+        the nearest others with the same true class (of several labels: the same set of them); `chance`: the purity of
+        neighbours drawn at random; `reason`: why there is no silhouette.
+
+    Raises:
+        InputError: There is no such run or split.
+        NotAvailable: The model has no layers, or its weights are not there.
+        RunDamaged: Its files cannot be read.
+    """
+    import msgspec
+
+    from core.evaluation.neighbourhood import NEIGHBOURS
+    from core.runs import layers as kept
+
+    store = store or RunStore()
+    here = kept.files(store, run, split or _usual(store, run))
+    found = kept.read(here) or kept.compute(store, here, on_progress)
+    return {
+        "run": run,
+        "split": here.split,
+        "n": len(found.rows),
+        "of": found.total,
+        "neighbours": NEIGHBOURS,
+        "stages": msgspec.to_builtins(found.stages),
+        "chance": found.chance,
+        "reason": found.reason,
+    }
+
+
+def neighbours(
+    run: str,
+    text: str = "",
+    *,
+    key: str = "",
+    split: str = "",
+    space: str = "",
+    most: int = 10,
+    store: RunStore | None = None,
+    on_progress: Callable[[str, float | None], None] | None = None,
+) -> dict[str, Any]:
+    """The sentences of a split that are nearest to a text, or to one of them, in a space of the model.
+
+    Args:
+        run: An evaluated run.
+        text: Any text, which the model reads, or
+        key: of a row of the split (`errors` has them); it is no neighbour of itself.
+        split: Empty: test, or the last that was evaluated.
+        space: `embedding`, `layer 1` … of a model that has layers; empty: what its head reads.
+        most: Sentences, 200 at most.
+        store: Where runs live.
+        on_progress: Told what is done, where the layers must be read first.
+
+    Returns:
+        `run`, `split`, `space`, `text`; `neighbours`, the nearest first: `key`, `row`, `text`, `truth`, `said`,
+        `wrong` and the Euclidean `distance`.
+
+    Raises:
+        InputError: There is no such run, split, key or space; neither or both of text and key.
+        NotAvailable: The model makes no vector of a sentence, or has no layers.
+        RunDamaged: Its files cannot be read.
+    """
+    from core.evaluation.projection import ProjectionConfig
+    from core.failures.neighbours import neighbours as found_of
+    from core.failures.neighbours import place_of, report
+    from core.failures.table import read_table
+    from core.runs import layers as kept
+    from core.runs import projections
+    from core.runs.load import load_run
+
+    if bool(text.strip()) == bool(key):
+        raise InputError("name a text or --key, one of the two")
+    store = store or RunStore()
+    _check_vectors(store, run)
+    table = read_table(store, run, split)
+    config = ProjectionConfig("pca", space="" if space == HEAD else space)
+    files = projections.map_files(store, run, table.split, config)
+    if config.space:
+        here = kept.files(store, run, table.split)
+        if kept.read(here) is None:
+            kept.compute(store, here, on_progress)
+    there = projections.read_space(store, files, table.classes)
+    own = place_of(table, key) if key else None
+    if own is not None:
+        text = table.texts[own]
+    asked = load_run(store, run).vector(text, config.space)
+    return {
+        "run": run,
+        "split": table.split,
+        "space": space or HEAD,
+        "text": text,
+        "neighbours": report(found_of(table, there, asked, own, most)),
+    }
+
+
+def _usual(store: RunStore, run: str) -> str:
+    from core.runs.predictions import evaluated_splits
+
+    found = evaluated_splits(store.path(run))
+    return "test" if "test" in found else next(reversed(found), "test")
+
+
 def _check_vectors(store: RunStore, run: str) -> None:
     """Say which runs have no space of their own."""
-    from core.models.provides import provides
-
     record = store.read(run)
     if "pooled" not in provides(record.config.model):
         raise NotAvailable(f"{record.preset} makes no vector of a sentence: run '{run}' has no space to look at")

@@ -7,9 +7,31 @@ known by run or data set, version and options, never by a frame.
 from dashboard.data.answers import behaviour, compared, judged, report, sides, suite
 from dashboard.data.datasets import dataset, inspect_path, inspect_upload, offered, tokenizer
 from dashboard.data.drawings import drawn
-from dashboard.data.embeddings import embedded_splits, found_groups, map_files, place, points, projection, width
+from dashboard.data.embeddings import (
+    embedded_splits,
+    found_groups,
+    layer_files,
+    layers,
+    map_files,
+    place,
+    points,
+    projection,
+    space,
+    vector,
+)
 from dashboard.data.examples import answers, examples
-from dashboard.data.failures import analysis, chosen_group, codes, details, doubted, find_tags, known, selected, slices
+from dashboard.data.failures import (
+    analysis,
+    chosen_group,
+    codes,
+    details,
+    doubted,
+    find_tags,
+    known,
+    selected,
+    slices,
+    table,
+)
 from dashboard.data.histories import curves, lambda_heads, learned_numbers
 from dashboard.data.inside import belief, flips, lambdas, own_belief, parts, patches, pushed, reach, sentence, steps
 from dashboard.data.overview import boards, efficiency, models_table, sweep_table, test_rows, test_ties, ties
@@ -60,6 +82,8 @@ __all__ = [
     "lacks_texts",
     "lambda_heads",
     "lambdas",
+    "layer_files",
+    "layers",
     "learned_numbers",
     "map_files",
     "methods",
@@ -80,14 +104,16 @@ __all__ = [
     "sentence",
     "sides",
     "slices",
+    "space",
     "steps",
     "store",
     "suite",
     "sweep_table",
+    "table",
     "test_rows",
     "test_ties",
     "ties",
     "tokenizer",
+    "vector",
     "weights_fingerprint",
-    "width",
 ]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from core.failures.chosen import Group
     from core.failures.codes import Codes
     from core.failures.selection import Selected, Selection
+    from core.failures.table import Table
     from dashboard.figures.analysis import Analysis, Known
     from dashboard.figures.errors import Detail
 
@@ -43,6 +44,11 @@ def _known(path: str, version: str, model: str, split: str, _record: RunRecord) 
     from dashboard.figures.analysis import make_known
 
     return make_known(RunStore(Path(path).parents[3]), _record, split)
+
+
+def table(record: RunRecord, split: str) -> Table:
+    """The predictions of a split; read only. Raises as `known`."""
+    return known(record, split).table
 
 
 def analysis(record: RunRecord, split: str, select: str, author: str = "") -> Analysis:

@@ -12,7 +12,7 @@ from core.evaluation.density import density
 from core.evaluation.projection import METHODS, NAMES, NEIGHBOURS, ROWS, Method, Projection, ProjectionConfig
 from core.exceptions import InputError, NotAvailable
 from core.failures.found_groups import FoundGroups
-from core.models.provides import provides
+from core.models.provides import EMBEDDING, HEAD, provides, spaces
 from core.runs.projections import MapFiles
 from dashboard.figures.figure import Figure
 from dashboard.figures.map_colours import GROUP, Group, Shades, by_group, colouring, ways
@@ -84,19 +84,15 @@ READING: dict[Method, str] = {
     "umap": "Each point is a sentence; neighbours are alike. Distances between clusters mean little.",
 }
 HOW: dict[Method, str] = {
-    "pca": (
-        "The vectors that the model's head reads, centred, on their first principal axes (singular value "
-        "decomposition, exact). A new sentence is placed exactly."
-    ),
-    "tsne": (
-        "openTSNE on the vectors that the model's head reads: perplexity 30 (less for few sentences), exact "
-        "neighbours, started from PCA, one seed. Look at several seeds before believing a shape."
-    ),
-    "umap": (
-        "umap-learn on the vectors that the model's head reads: 15 neighbours, least distance 0.1, one seed. Look at "
-        "several seeds before believing a shape."
-    ),
+    "pca": "{}, centred, on their first principal axes (singular value decomposition, exact). A new sentence is placed "
+    "exactly.",
+    "tsne": "openTSNE. {}: perplexity 30 (less for few sentences), exact neighbours, started from PCA, one seed. Look "
+    "at several seeds before believing a shape.",
+    "umap": "umap-learn. {}: 15 neighbours, least distance 0.1, one seed. Look at several seeds before believing a "
+    "shape.",
 }
+
+
 METHOD = Option(
     "method",
     "Method",
@@ -127,6 +123,14 @@ COLOUR = Option(
     words=lambda source, colour: "",
 )
 """Called `METHOD`, … after what the link calls them; a map's note has its colour and its n."""
+SPACE = Option(
+    "space",
+    "Vectors",
+    lambda source: spaces(source.record.config.model),
+    "What the model's head reads, what enters its first layer, or what leaves each: the mean over the tokens of a text",
+    usual=lambda source: HEAD,
+    words=lambda source, space: "" if space == HEAD else str(space),
+)
 OFF, ON = "off", "on"
 DENSITY = Option(
     "density",
@@ -169,7 +173,11 @@ class Mapped:
     typed: Placed | None = None
     """A text that somebody put on it."""
     marked: tuple[int, ...] = ()
-    """Rows of the split that are selected."""
+    """Rows of the split that are selected,"""
+    near: tuple[int, ...] = ()
+    """that are the nearest to one sentence,"""
+    centre: int | None = None
+    """and its own, where it is a row."""
 
     @property
     def found(self) -> tuple[int, ...]:
@@ -194,7 +202,8 @@ def map_config(source: Source) -> ProjectionConfig:
     """The map as chosen; PCA places all texts, so that their number does not matter."""
     method, dimensions = BY_NAME[str(source.chosen(METHOD))], DIMENSIONS_BY_NAME[str(source.chosen(DIMENSIONS))]
     rows = ROWS if method == "pca" else int(source.chosen(SENTENCES))
-    return ProjectionConfig(method, dimensions, rows)
+    space = str(source.chosen(SPACE))
+    return ProjectionConfig(method, dimensions, rows, space="" if space == HEAD else space)
 
 
 def mapped(source: Source) -> Mapped:
@@ -215,6 +224,7 @@ def mapped(source: Source) -> Mapped:
     made = reader.projection(record, files)
     if made is None:
         asked = f"--method {config.method} --dimensions {config.dimensions}"
+        asked += f" --space '{config.space}'" * bool(config.space)
         command = f"sentiscope project {record.run} --split {source.split} {asked}"
         raise NotAvailable(f"it has not been computed: {command}")
     points = reader.points(record, source.split)
@@ -226,7 +236,7 @@ def mapped(source: Source) -> Mapped:
         len(points),
         colour,
         record.classes,
-        reader.width(record, files),
+        reader.space(record, files).vectors.shape[1],
         ordered=record.ordered,
         find=str(source.chosen(FIND)),
         density=config.dimensions == 2 and source.chosen(DENSITY) == ON,
@@ -247,6 +257,8 @@ def _draw(shown: Mapped, look: Look) -> go.Figure:
         marked=shown.marked,
         found=shown.found,
         wanted=shown.find.strip(),
+        near=shown.near,
+        centre=shown.centre,
         placed=shown.typed,
         names=names,
         density=density(places) if shown.density else None,
@@ -257,7 +269,19 @@ def _draw(shown: Mapped, look: Look) -> go.Figure:
 def _note(shown: Mapped) -> str:
     n = len(shown.made.rows)
     of = "" if n == shown.total else f" of {count(shown.total)}, a stratified sample, seed {shown.config.seed}"
-    return f"n = {count(n)}{of}, colour: {shown.colour}"
+    space = f"{shown.config.space}, " * bool(shown.config.space)
+    return f"{space}n = {count(n)}{of}, colour: {shown.colour}"
+
+
+def _how(shown: Mapped) -> str:
+    space = shown.config.space
+    place = "enter the first layer" if space == EMBEDDING else f"leave {space}"
+    of = (
+        f"The vectors that {place}, their mean over the tokens of a text"
+        if space
+        else "The vectors that the head reads"
+    )
+    return HOW[shown.config.method].format(of)
 
 
 def _reading(shown: Mapped) -> str:
@@ -273,8 +297,8 @@ MAP = Figure(
     _draw,
     note=_note,
     reading=_reading,
-    how=lambda shown: HOW[shown.config.method],
-    options=(METHOD, DIMENSIONS, COLOUR, SENTENCES, DENSITY, FIND),
+    how=_how,
+    options=(METHOD, DIMENSIONS, SPACE, COLOUR, SENTENCES, DENSITY, FIND),
     spread=(METHOD, DIMENSIONS),
     tables=lambda shown: {"Points": point_table(shown.made, shown.placed)},
 )

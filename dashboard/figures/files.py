@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core import stored
-from core.evaluation.projection import Projection, ProjectionConfig, project
+from core.evaluation.projection import Projection, ProjectionConfig
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.interpret.edits import UNCHANGED, Edits
 from core.models.provides import provides
-from core.runs import beliefs, projections
+from core.runs import beliefs, layers, projections
 from core.runs.efficiency import Efficiency, efficiency
+from core.runs.layers import Layers
 from core.runs.predictions import read_predictions
-from core.runs.projections import MapFiles
+from core.runs.projections import MapFiles, Space
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 from core.training.history import History, read_history
@@ -185,11 +186,47 @@ class Files:
         """
         if files.config.method != "pca":
             return projections.read(files)
-        return project(*projections.read_vectors(files.run, files.split, record.classes), files.config)
+        try:
+            return projections.project_space(self.space(record, files), files.config)
+        except NotAvailable:
+            return None
 
-    def width(self, record: RunRecord, files: MapFiles) -> int:
-        """Dimensions of the original space."""
-        return int(projections.read_vectors(files.run, files.split, record.classes)[0].shape[1])
+    def space(self, record: RunRecord, files: MapFiles) -> Space:
+        """The vectors that a map is made from.
+
+        Raises:
+            RunDamaged: they cannot be read.
+            NotAvailable: the layers of the model have not been read.
+        """
+        return projections.read_space(self.store, files, record.classes)
+
+    def layers(self, record: RunRecord, split: str) -> Layers | None:
+        """How the classes lie at each stage of a model; None: nobody has read them.
+
+        Raises:
+            NotAvailable: the model has no layers, or no weights.
+        """
+        return layers.read(layers.files(self.store, record.run, split))
+
+    def vector(self, record: RunRecord, files: MapFiles, text: str) -> np.ndarray:
+        """(d,) of a typed text in the space of a map.
+
+        Raises:
+            RunDamaged: the weights or the tokenizer cannot be read.
+        """
+        from core.runs.load import load_run  # torch
+
+        return load_run(self.store, record.run).vector(text, files.config.space)
+
+    def table(self, record: RunRecord, split: str) -> Table:
+        """The predictions of a split.
+
+        Raises:
+            RunDamaged: they cannot be read.
+        """
+        from core.failures.table import read_table
+
+        return read_table(self.store, record.run, split)
 
     def found_groups(self, record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
         """The groups of a split in the model's space, and the table of which they are rows.

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.evaluation.projection import Projection, ProjectionConfig
 from core.exceptions import NotAvailable
-from dashboard.figures.embeddings import DIMENSIONS, METHOD, SENTENCES, Mapped, map_name, mapped
+from dashboard.figures.embeddings import DIMENSIONS, METHOD, SENTENCES, SPACE, Mapped, map_name, mapped
 from dashboard.figures.figure import Figure
 from dashboard.figures.map_colours import Floats
 from dashboard.figures.numbers import count, number
@@ -166,7 +166,7 @@ SILHOUETTES = Figure(
         "(b − a) / max(a, b), a being the mean distance to the own class and b that to the nearest other one "
         "(Rousseeuw 1987), Euclidean, by true class."
     ),
-    options=(METHOD, DIMENSIONS, SENTENCES),
+    options=(METHOD, DIMENSIONS, SPACE, SENTENCES),
     spread=(METHOD,),
     tables=lambda shape: {"Silhouettes": silhouette_table(shape.spaces)},
 )

@@ -13,6 +13,7 @@ from core.interpret.edits import UNCHANGED, Edits
 from core.runs.record import RunRecord
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from core.behaviour.judge import Judged
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from core.interpret.stages import Steps
     from core.interpret.templates import Step
     from core.runs.efficiency import Efficiency
-    from core.runs.projections import MapFiles
+    from core.runs.layers import Layers
+    from core.runs.projections import MapFiles, Space
     from core.runs.sides import Sides
     from dashboard.figures.analysis import Analysis
     from dashboard.figures.curves import Curves, Line, NumberLine, Place
@@ -170,8 +172,17 @@ class Reader(Protocol):
     def projection(self, record: RunRecord, files: MapFiles) -> Projection | None:
         """PCA; any other map if it has been computed."""
 
-    def width(self, record: RunRecord, files: MapFiles) -> int:
-        """Dimensions of the original space."""
+    def space(self, record: RunRecord, files: MapFiles) -> Space:
+        """The vectors that a map is made from; `NotAvailable` where the layers have not been read."""
+
+    def vector(self, record: RunRecord, files: MapFiles, text: str) -> np.ndarray:
+        """(d,) of a typed text in that space."""
+
+    def layers(self, record: RunRecord, split: str) -> Layers | None:
+        """How the classes lie at each stage of a model; None: nobody has read them; `NotAvailable`: it has none."""
+
+    def table(self, record: RunRecord, split: str) -> Table:
+        """The predictions of a split."""
 
     def found_groups(self, record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
         """The groups of a split in the model's space, and the table of which they are rows."""

@@ -20,15 +20,20 @@ from dashboard.figures.embeddings import (
     DIMENSIONS,
     MAP,
     METHOD,
+    SPACE,
     TOOLS,
     Mapped,
     map_config,
 )
 from dashboard.figures.map_groups import MAP_GROUPS
+from dashboard.figures.map_layers import MAP_LAYERS
+from dashboard.figures.map_neighbours import MAP_NEIGHBOURS
 from dashboard.figures.numbers import count
 from dashboard.figures.silhouettes import SILHOUETTES
 from dashboard.figures.source import Source
 from dashboard.screens.embeddings_groups import groups_below
+from dashboard.screens.embeddings_layers import layers_below, not_read
+from dashboard.screens.embeddings_neighbours import neighbours, neighbours_below
 from dashboard.screens.embeddings_progress import not_yet
 from dashboard.screens.embeddings_upon import fields, placed, said_found
 from dashboard.widgets.export import export_bar
@@ -87,7 +92,10 @@ def page() -> None:
         if files.config.method == "pca":
             raise
         damage = str(error)
-    if shown is None:
+    if shown is None and files.config.space and data.layers(record, source.split) is None:
+        finding("The layers of the model have not been read yet", "The map of one needs its vectors.")
+        not_read(source)
+    elif shown is None:
         not_yet(record.run, files, min(len(points), files.config.rows), damage)
     else:
         _map(source, shown, points, typed)
@@ -117,7 +125,9 @@ def _choices(record: RunRecord, splits: list[str]) -> Source:
         source = Source(record, data, split=split or splits[-1])
         choose(METHOD, source)
         choose(DIMENSIONS, source)
-        pick(COLOUR, source, width=170)
+        pick(COLOUR, source, width=150)
+        if "hidden" in provides(record.config.model):
+            pick(SPACE, source, width=140)
     return source
 
 
@@ -125,7 +135,7 @@ def _map(source: Source, shown: Mapped, points: pd.DataFrame, text: str) -> None
     config = shown.config
     said_found(source, shown, points)
     typed, how = placed(source.record, shown, text)
-    name = f"map-{source.record.run}-{source.split}-{config.method}-{config.dimensions}"
+    name = f"map-{source.record.run}-{source.split}-{config.method}-{config.dimensions}{config.space}"
     flat = config.dimensions == 2
     key, options = f"fig-{name}", dict[str, Any]()
     if flat:
@@ -136,18 +146,23 @@ def _map(source: Source, shown: Mapped, points: pd.DataFrame, text: str) -> None
     now = selection.chosen_of(source.record, source.split)
     if state.draft(state.SELECTOR, "") != key:  # what was drawn around on it the browser marks itself
         state.put(state.MARKED, () if now is None else tuple(now.places.tolist()))
+    near = neighbours(source, now, text)
     shown = replace(shown, typed=typed, marked=state.draft(state.MARKED, ()))
-    chart = None if shown.typed or shown.marked else data.drawn(MAP, source, look())[1]
+    if near is not None:
+        shown = replace(shown, near=tuple(near.found["row"].tolist()), centre=near.row)
+    chart = None if shown.typed or shown.marked or near else data.drawn(MAP, source, look())[1]
     more = SELECT[config.dimensions]
     show(MAP, shown, drawing=chart, more=more, name=name, tools=TOOLS if flat else (), **options)
     if how:
         caption(how)
     if now is not None and state.draft(state.SELECTOR, "") != f"fig-{MAP_GROUPS.name}":
         selected_here(source.record, now, (key,))
+    tables = neighbours_below(source, near)
     stats(embeddings.map_stats(shown.made, config, shown.width))
     caption(WORTH)
-    tables = MAP.numbers(shown) | groups_below(source, now) | _silhouettes(source)
-    export_bar("map", tables | show_others(source, "embeddings", (MAP, MAP_GROUPS, SILHOUETTES)))
+    tables = MAP.numbers(shown) | tables | groups_below(source, now) | layers_below(source) | _silhouettes(source)
+    placed_here = (MAP, MAP_NEIGHBOURS, MAP_GROUPS, MAP_LAYERS, SILHOUETTES)
+    export_bar("map", tables | show_others(source, "embeddings", placed_here))
 
 
 def _take(source: Source, key: str, rows: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 from pages import words
 
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
-from core.runs import errands, projections
+from core.runs import errands, layers, projections
 from core.runs.store import RunStore, this_process
 from dashboard import state
 
@@ -121,7 +121,7 @@ def test_a_selection_is_marked_on_the_map_and_listed_below(app, runs):
     assert f"{len(chosen)} of 16 sentences" in words(shown)
     assert sorted(app.dataframe[0].value["text"]) == sorted(saved["text"].loc[chosen])
     [figure] = [json.loads(each.proto.spec) for each in app.get("plotly_chart")][:1]
-    marked = [trace["customdata"][place] for trace in figure["data"] for place in trace["selectedpoints"]]
+    marked = [trace["customdata"][place] for trace in figure["data"] for place in trace.get("selectedpoints", ())]
     assert sorted(marked) == chosen
 
 
@@ -144,6 +144,30 @@ def test_a_typed_sentence_is_placed_and_the_page_says_how(app, runs, method, how
     shown = words(opened(app, run="finished", method=method, place="a <b>good</b> film"))
     assert how in shown
     assert "<b>good" not in shown
+
+
+def test_the_nearest_to_a_typed_sentence_or_the_one_looked_at_are_listed_and_marked(app, runs):
+    shown = words(opened(app, run="finished", place="good film number 3", at="none", select="text~number 1"))
+    assert "“good film number 3”, among 16, in the space of what the head reads" in shown
+    near = app.dataframe[-1].value
+    assert len(near) == 10 and near["distance"].is_monotonic_increasing
+    figure = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert [len(trace["customdata"]) for trace in figure["data"] if trace["name"].startswith("nearest")] == [10]
+    app.button(key="select-near").click().run()
+    assert app.query_params["select"].startswith("ids:")
+    assert "nearest to “good film number 3”" in words(app)
+
+
+def test_layers_are_read_by_a_job_only_and_then_are_a_space_of_the_map(app, runs, monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(layers, "start", lambda store, here: layers.compute(store, here))
+    shown = words(opened(app, run="finished", space="layer 1"))
+    assert "The layers of the model have not been read yet" in shown and "PCA, 2-D" not in shown
+    app.button(key="read-layers").click().run()
+    assert not app.exception
+    shown = words(app)
+    assert "layer 1, n = 16, colour: label" in shown and "Layer by layer" in shown
+    assert "Layers · CSV" in [button.label for button in app.get("download_button")]
 
 
 def test_a_run_without_weights_still_has_its_map_but_places_nothing(app, runs):

@@ -14,8 +14,8 @@ from core.data.load import load
 from core.exceptions import ConfigError, InputError, RunDamaged
 from core.handle import Run
 from core.metrics import thresholded
-from core.runs.projections import read_vectors
 from core.runs.record import RECORD
+from core.runs.vectors import read_vectors
 from core.runs.worker import execute
 from core.training.history import read_history
 

@@ -18,6 +18,7 @@ from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.runs import errands, projections, queue
 from core.runs.record import Process
 from core.runs.store import alive, this_process
+from core.runs.vectors import read_vectors
 
 PCA = ProjectionConfig("pca")
 
@@ -93,7 +94,7 @@ def test_embeddings_that_cannot_be_used_are_named(store, evaluated, harm):
     else:
         np.save(path, np.zeros((3, 6), np.float32))
     with pytest.raises(RunDamaged, match=r"embeddings\.npy"):
-        projections.read_vectors(store.path(evaluated), "test", ("bad", "good"))
+        read_vectors(store.path(evaluated), "test", ("bad", "good"))
 
 
 def test_a_failure_stays_to_be_read_and_can_be_forgotten(store, evaluated, monkeypatch):

@@ -1,0 +1,175 @@
+"""What the layers of a run make of a split, kept in the cache of the machine and read by processes that tell how far.
+
+layers/<hash>.json  how clearly the classes lie apart at each stage, and the rows that were read
+layers/<hash>.npy   (layers + 1, m, d) float32: their vectors, `core.evaluation.layers`
+
+<hash> is the SHA-256 of the weights, the tokenizer and the predictions (texts and labels) of the split.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, cast
+
+import msgspec
+
+from core import stored
+from core.atomic import write_bytes, write_text
+from core.cache import cache_folder
+from core.exceptions import InputError, NotAvailable, RunDamaged
+from core.fingerprint import file_fingerprint, fingerprint
+from core.models.provides import HEAD, provides, spaces
+from core.paths import regular_bytes
+from core.runs import errands
+from core.runs.errands import Files, Tell
+from core.runs.predictions import evaluated_splits, read_predictions
+from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS
+from core.runs.store import RunStore
+from core.stored import LARGEST
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FOLDER = "layers"
+VERSION = 1
+"""Raised whenever the same run would give others."""
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+
+
+@dataclass(frozen=True)
+class LayerFiles(Files):
+    """Where they are, or will be."""
+
+    run: str
+    split: str
+
+
+class Stage(msgspec.Struct):
+    """As `core.evaluation.layers.Stage`."""
+
+    name: str
+    width: int
+    silhouette: Annotated[float, msgspec.Meta(ge=-1, le=1)] | None
+    purity: Share | None
+
+
+class Layers(msgspec.Struct):
+    """How the classes lie at each stage of a model."""
+
+    stages: tuple[Stage, ...]
+    """Embedding, every layer, head."""
+    rows: tuple[int, ...]
+    """Of the split, rising: a stratified sample of many."""
+    total: int
+    """Rows of the split."""
+    chance: Share
+    """The purity of neighbours drawn at random."""
+    reason: str
+    """Why there is no silhouette; empty: there is."""
+
+
+def files(store: RunStore, run: str, split: str) -> LayerFiles:
+    """Where the layers of a split are.
+
+    Raises:
+        InputError: no such run or split.
+        NotAvailable: the model has no layers, or its weights are not there.
+    """
+    record, folder = store.read(run), store.path(run)
+    if "hidden" not in provides(record.config.model):
+        raise NotAvailable(f"{record.preset} has no layers of attention to look at one by one")
+    if split not in (there := evaluated_splits(folder)):
+        raise InputError(f"run '{run}' has no predictions of a split '{split}'; it has {', '.join(there) or 'none'}")
+    if not (folder / WEIGHTS).is_file():
+        raise NotAvailable(f"run '{run}' has no weights, so that its layers can read nothing")
+    of = (folder / WEIGHTS, folder / TOKENIZER, folder / EVALUATION / split / PREDICTIONS)
+    depends = {"version": VERSION, "split": split, "files": list(map(file_fingerprint, of))}
+    return LayerFiles(cache_folder() / FOLDER, fingerprint(depends), run, split)
+
+
+def read(here: LayerFiles) -> Layers | None:
+    """What was measured; None: nobody has, or it cannot be read."""
+    try:
+        return stored.read(here.path("json"), Layers) if here.path("npy").is_file() else None
+    except (FileNotFoundError, RunDamaged):
+        return None
+
+
+def vectors(here: LayerFiles, stage: str) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that were read, and (m, d) their vectors at a stage other than the head.
+
+    Raises:
+        NotAvailable: nobody has read them.
+        RunDamaged: the file does not fit; removing it mends that.
+    """
+    import numpy as np
+
+    known = read(here)
+    if known is None:
+        raise NotAvailable(f"its layers have not been read: sentiscope layers {here.run} --split {here.split}")
+    path, names = here.path("npy"), [each.name for each in known.stages]
+    try:
+        found = np.load(io.BytesIO(regular_bytes(path, LARGEST)), allow_pickle=False)
+        if found.shape[:2] != (len(names) - 1, len(known.rows)):
+            raise ValueError("it does not fit the rows")
+        return np.array(known.rows, np.int64), found[names.index(stage)]
+    except (OSError, ValueError, IndexError, MemoryError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {error}; remove it, and the layers are read again") from error
+
+
+def compute(store: RunStore, here: LayerFiles, on_progress: Tell | None = None) -> Layers:
+    """Read a sample of the split layer by layer, measure each, and keep both.
+
+    Raises:
+        RunDamaged: weights, tokenizer or predictions cannot be read.
+        NotAvailable: no embeddings of the split are kept.
+    """
+    import numpy as np
+
+    from core.data.splits import strata
+    from core.evaluation.layers import measure, read_layers, without_silhouette
+    from core.evaluation.neighbourhood import purity_by_chance
+    from core.evaluation.projection import ROWS, sample
+    from core.models.encoder import EncoderClassifier
+    from core.runs.load import load_run
+    from core.runs.vectors import read_vectors
+
+    with errands.telling(here, on_progress) as tell:
+        tell("loading the model", None)
+        folder, loaded = store.path(here.run), load_run(store, here.run)
+        pooled, labels = read_vectors(folder, here.split, loaded.record.classes)
+        rows = sample(strata(labels) if labels.ndim == 2 else labels, ROWS, 0)
+        texts = read_predictions(folder / EVALUATION / here.split / PREDICTIONS)["text"].astype(str)
+        model = cast(EncoderClassifier, loaded.model)
+        read = read_layers(
+            model,
+            loaded.tokenizer,
+            [texts.iloc[row] for row in rows],
+            lambda share: tell("reading the sentences", 0.8 * share),
+        )
+        names = spaces(loaded.record.config.model)[1:]
+        places = [*zip(names, read, strict=True), (HEAD, pooled[rows])]
+        found = []
+        for place, (name, points) in enumerate(places):
+            tell("measuring the layers", 0.8 + 0.2 * place / len(places))
+            found.append(Stage(**dataclasses.asdict(measure(name, points, labels[rows]))))
+        known = Layers(
+            tuple(found), tuple(rows.tolist()), len(labels), purity_by_chance(labels[rows]), without_silhouette(labels)
+        )
+        content = io.BytesIO()
+        np.save(content, read, allow_pickle=False)
+        write_bytes(here.path("npy"), content.getvalue())
+        write_text(here.path("json"), json.dumps(msgspec.to_builtins(known), allow_nan=False) + "\n")
+    return known
+
+
+def start(store: RunStore, here: LayerFiles) -> None:
+    """Read them in a process of its own.
+
+    Raises:
+        InputError: as many wait as this server allows.
+    """
+    errands.start(store, here, errands.sentiscope("layers", here.run, "--split", here.split), "layers")

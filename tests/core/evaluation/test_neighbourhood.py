@@ -1,0 +1,61 @@
+"""Nearest rows and the purity of neighbourhoods against scikit-learn and against closed formulas."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.neighbors import NearestNeighbors
+
+from core.evaluation import neighbourhood
+from core.evaluation.neighbourhood import nearest, purity, purity_by_chance
+
+
+@pytest.fixture
+def clouds():
+    """Ninety points in three clouds that overlap, and their classes."""
+    random = np.random.default_rng(2)
+    labels = np.arange(90) % 3
+    return (random.normal(size=(90, 5)) + 1.5 * np.eye(3, 5)[labels]).astype(np.float32), labels
+
+
+def test_the_nearest_are_those_of_scikit_learn_with_their_distances(clouds, monkeypatch):
+    points, _ = clouds
+    distances, rows = NearestNeighbors(n_neighbors=7, algorithm="brute").fit(points.astype(float)).kneighbors()
+    monkeypatch.setattr(neighbourhood, "_BLOCK", 90 * 4)  # a few at a time
+    found, away = nearest(points, points, 7, np.arange(90))
+    assert (found == rows).all()
+    assert away == pytest.approx(distances, abs=1e-6)
+
+
+def test_a_row_is_only_left_out_of_its_own_neighbours(clouds):
+    points, _ = clouds
+    rows, distances = nearest(points[4:5], points, 3)
+    assert rows[0, 0] == 4 and distances[0, 0] == 0
+    assert 4 not in nearest(points[4:5], points, 89, np.array([4]))[0]
+    assert nearest(points[4:5], points, 200, np.array([4]))[0].shape == (1, 89)
+    assert nearest(points[:0], points, 3)[0].shape == (0, 3)
+
+
+def test_purity_is_the_share_of_the_ten_nearest_others_with_the_same_class(clouds):
+    points, labels = clouds
+    rows = NearestNeighbors(n_neighbors=10).fit(points.astype(float)).kneighbors(return_distance=False)
+    assert purity(points, labels) == pytest.approx((labels[rows] == labels[:, None]).mean(1))
+    assert purity(points[:11], labels[:11]) is None
+
+
+def test_of_several_labels_only_the_same_set_is_the_same():
+    points = np.arange(12.0)[:, None]
+    labels = np.zeros((12, 2), int)
+    labels[6:, 0] = 1
+    labels[11] = 1
+    found = purity(points, labels)
+    assert found[0] == 0.5, "of the ten nearest others of the first, five have no label as it has"
+    assert found[11] == 0
+
+
+def test_purity_by_chance_is_that_of_every_possible_neighbour():
+    labels = np.repeat([0, 1, 2], [5, 3, 2])
+    same = labels[:, None] == labels
+    np.fill_diagonal(same, False)
+    assert purity_by_chance(labels) == pytest.approx(same.sum() / (10 * 9))
+    assert purity_by_chance(np.zeros(1, int)) == 1.0

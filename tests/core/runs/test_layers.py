@@ -1,0 +1,86 @@
+"""The layers of a run: read once, kept, and as good a space for maps and neighbours as the head's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import silhouette_score
+from sklearn.neighbors import NearestNeighbors
+
+from core import verbs
+from core.config import compose
+from core.exceptions import InputError, NotAvailable
+from core.runs import errands, layers
+from core.runs.store import RunStore
+from core.runs.vectors import read_vectors
+
+STAGES = ["embedding", "layer 1", "layer 2", "head"]
+
+
+@pytest.fixture
+def store(finished, tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    return RunStore(finished)
+
+
+def test_every_stage_is_measured_and_its_vectors_are_kept(store):
+    told = []
+    found = verbs.layers("mine", store=store, on_progress=lambda what, share: told.append(share))
+    here = layers.files(store, "mine", "test")
+    vectors, labels = read_vectors(store.path("mine"), "test", ("negative", "positive"))
+    assert [each["name"] for each in found["stages"]] == STAGES
+    assert (found["n"], found["of"], found["neighbours"]) == (len(labels), len(labels), 10)
+    for each in found["stages"]:
+        rows, points = np.arange(len(labels)), vectors
+        if each["name"] != "head":
+            rows, points = layers.vectors(here, each["name"])
+        near = NearestNeighbors(n_neighbors=10).fit(points).kneighbors(return_distance=False)
+        assert each["silhouette"] == pytest.approx(silhouette_score(points, labels[rows]), abs=1e-5)
+        assert each["purity"] == pytest.approx((labels[rows][near] == labels[rows][:, None]).mean(), abs=0.01)
+    shares = [share for share in told if share is not None]
+    assert shares == sorted(shares) and shares[-1] < 1
+    assert errands.job(here).status == "done"
+    assert verbs.layers("mine", store=store, on_progress=lambda *about: pytest.fail("it is kept")) == found
+
+
+def test_a_map_of_a_layer_has_files_of_its_own_and_rows_of_the_split(store):
+    first, second = (verbs.project("mine", method="pca", space=space, store=store) for space in ("", "layer 2"))
+    assert first["file"] != second["file"] and second["space"] == "layer 2" and first["n"] == second["n"]
+    assert verbs.project("mine", method="pca", space="head", store=store)["file"] == first["file"]
+    with pytest.raises(InputError, match=r"'layer 9'.*head, embedding, layer 1, layer 2"):
+        verbs.project("mine", method="pca", space="layer 9", store=store)
+
+
+@pytest.mark.parametrize("space", ["", "layer 1"])
+def test_neighbours_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(store, space):
+    table = verbs.errors("mine", where="all", store=store)["rows"]
+    key = table[5]["key"]
+    found = verbs.neighbours("mine", key=key, space=space, most=4, store=store)
+    points, _ = read_vectors(store.path("mine"), "test", ("negative", "positive"))
+    if space:
+        points = layers.vectors(layers.files(store, "mine", "test"), space)[1]
+    distances, rows = NearestNeighbors(n_neighbors=4, algorithm="brute").fit(points.astype(float)).kneighbors()
+    assert [each["distance"] for each in found["neighbours"]] == pytest.approx(distances[5].tolist(), abs=1e-3)
+    assert key not in [each["key"] for each in found["neighbours"]]
+    typed = verbs.neighbours("mine", table[5]["text"], space=space, most=1, store=store)["neighbours"]
+    assert typed[0]["distance"] == pytest.approx(0, abs=1e-2), "the same text a second time"
+    assert rows.shape[1] == len(found["neighbours"])
+
+
+def test_what_cannot_be_asked_is_said(store):
+    with pytest.raises(InputError, match="one of the two"):
+        verbs.neighbours("mine", store=store)
+    with pytest.raises(InputError, match="no sentence of test has the key"):
+        verbs.neighbours("mine", key="nothing", store=store)
+    with pytest.raises(InputError, match="--most 0"):
+        verbs.neighbours("mine", "good", most=0, store=store)
+    with pytest.raises(InputError, match="split 'dev'"):
+        verbs.layers("mine", split="dev", store=store)
+
+
+@pytest.mark.parametrize("family", ["bilstm", "tfidf-logreg"])
+def test_a_baseline_has_no_layers_and_says_so(tmp_path, family):
+    store = RunStore(tmp_path)
+    store.create(compose(family), family, "a")
+    with pytest.raises(NotAvailable, match="no layers of attention"):
+        verbs.layers("a", split="test", store=store)
