@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -153,8 +154,7 @@ def codes_draw(
 ) -> None:
     """Draw rows at random, whose codes tell rates of the whole selection."""
     result = verbs.codes_draw(run, n, seed=seed, split=split, where=where or (), csv=csv, author=author)
-    said = f"{count(result['n'])} of {count(result['of'])} drawn with seed {seed}: {result['said']}"
-    emit(result, as_json, lambda r: say("\n".join((said, *r["keys"]))))
+    emit(result, as_json, partial(_show_draw, seed))
 
 
 @app.command("rates")
@@ -237,6 +237,12 @@ def _show_list(result: dict[str, Any]) -> None:
     for each in result["history"][:HISTORY]:
         undone = " (taken back)" if each["undone"] else ""
         say(f"{each['said']}{undone}, {each['author'] or '(no name)'}, {each['time']}", head="Changed: ")
+
+
+def _show_draw(seed: int, result: dict[str, Any]) -> None:
+    say(f"{count(result['n'])} of {count(result['of'])} drawn with seed {seed}: {result['said']}")
+    for key in result["keys"]:
+        say(key)
 
 
 def _show_rates(result: dict[str, Any]) -> None:

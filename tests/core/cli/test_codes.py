@@ -43,6 +43,7 @@ def test_a_session_on_the_terminal(cli, run):
     drawn = coded(cli, "draw", "8", "--seed", "3", "--csv", "drawn.csv")
     assert (drawn["n"], drawn["of"], drawn["said"]) == (8, 20, "20 of 40 sentences: wrong.")
     keys = drawn["keys"]
+    assert cli("codes", "draw", "one", "8", "--seed", "3")[1].splitlines()[-8:] == keys
     given = [each for key in keys[:5] for each in ("--key", key)]
     assert coded(cli, "code", "irony", *given, "--author", "ann")["rows"] == 5
     rates = coded(cli, "rates")
