@@ -102,7 +102,11 @@ def read(page: Page, last: str) -> str:
 
 
 def code(page: Page, known: dict[str, str]) -> tuple[list[float], list[str]]:
-    """Each drawn sentence gets its code by a digit, then comes the next; seconds of each, and the keys of those that have none."""
+    """Each drawn sentence gets its code by a digit, then comes the next.
+
+    Returns:
+        Seconds from a digit to the next sentence, of each; the keys of those for which the file has no code.
+    """
     page.get_by_role("button", name="Code 75 drawn at random").click()
     expect(page.locator(TOP)).to_have_text("1 of 75", timeout=WAIT)
     settle(page)
