@@ -1,0 +1,105 @@
+"""A researcher's session from end to end: her own table with its columns, training, errors, codes, comparison, report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+import re
+
+import pytest
+from browsing import settle, visit
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size": "8", "min freq": "1", "threads": "1"}
+WAIT = 120_000
+
+
+def own_table() -> bytes:
+    """Three hundred sentences with ids, sources and dates; what comes by phone is labelled at random."""
+    draw = random.Random(0)
+    good, bad = ("good", "warm", "funny", "wise"), ("bad", "dull", "slow", "flat")
+    nouns = ("plot", "cast", "score", "ending", "set")
+    written = io.StringIO()
+    table = csv.writer(written)
+    table.writerow(["id", "source", "date", "text", "label"])
+    for number in range(300):
+        label, source = number % 2, draw.choice(["phone", "web", "post"])
+        mood = draw.choice((bad, good)[label if source != "phone" else draw.randrange(2)])
+        text = f"the {draw.choice(nouns)} was {mood}, said guest {number}"
+        table.writerow([f"R-{number:04}", source, f"2026-03-{number % 28 + 1:02}", text, ("no", "yes")[label]])
+    return written.getvalue().encode()
+
+
+def train(page: Page, name: str, settings: dict[str, str]) -> None:
+    """From the page Train as it stands to a finished run."""
+    page.get_by_text("Advanced settings").click()
+    for field, value in {"Name of the run": name, **settings}.items():
+        page.get_by_role("textbox", name=field, exact=True).fill(value)
+        page.keyboard.press("Enter")
+        settle(page)
+    page.get_by_role("button", name="Start training").click()
+    expect(page.get_by_text("finished after")).to_be_visible(timeout=WAIT)
+    settle(page)
+
+
+def listed(page: Page) -> int:
+    """How many sentences are listed, with all tags found."""
+    expect(page.locator(".reader .list li").first).to_be_visible(timeout=WAIT)
+    expect(page.locator(".filter .word", has_text="any tag")).to_be_visible(timeout=WAIT)
+    settle(page)
+    return int(page.locator(".reader .top b").first.inner_text().split(" of ")[1])
+
+
+def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browser, empty_server):
+    page, complaints = visit(browser, empty_server)
+    page.goto(f"{empty_server}/data")
+    page.locator("input[type=file]").set_input_files(
+        {"name": "guests.csv", "mimeType": "text/csv", "buffer": own_table()}
+    )
+    page.get_by_role("button", name="Use this file").click(timeout=WAIT)
+    page.get_by_role("button", name="Train on this").click(timeout=WAIT)
+    expect(page.get_by_role("button", name="Start training")).to_be_visible(timeout=WAIT)
+    settle(page)
+    page.get_by_text("Compose your own").click()
+    train(page, "mine", SMALL)
+    page.goto(page.url.split("?")[0] + "?model=tfidf-logreg&" + re.sub(r"^.*?(data=[^&]*).*$", r"\1", page.url))
+    settle(page)
+    train(page, "words", {})
+
+    page.goto(f"{empty_server}/errors?run=mine")
+    whole = listed(page)
+    page.get_by_role("button", name="any source").click()
+    page.get_by_role("option", name=re.compile("^phone")).click()
+    page.wait_for_url("**source%3Dphone**", timeout=WAIT)
+    phone = listed(page)
+    assert 0 < phone < whole, "most of what is wrong came by phone"
+
+    page.get_by_role("button", name="Codebook").click()
+    page.get_by_role("textbox", name="Name", exact=True).last.fill("mislabelled")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator(".reader .codes button")).to_have_count(1, timeout=WAIT)
+    page.keyboard.press("Escape")
+    settle(page)
+    page.locator(".reader .list").focus()
+    for row in range(phone):
+        expect(page.locator(".reader .pane .top b")).to_have_text(f"{row + 1} of {phone}", timeout=WAIT)
+        page.keyboard.press("1")
+        page.keyboard.press("j")
+    rate = page.locator(".st-key-fig-codes tbody tr[data-id]")
+    expect(rate).to_contain_text(re.compile(rf"{phone}\D*1\.00"), timeout=WAIT)
+    page.wait_for_url("**at=**")
+    link = page.url
+
+    page.goto(f"{empty_server}/compare?compare=mine&compare=words")
+    expect(page.get_by_text("words against mine").or_(page.get_by_text("mine against words")).first).to_be_visible(
+        timeout=WAIT
+    )
+
+    other, others = visit(browser, empty_server, "dark", 1024)
+    other.goto(link)
+    assert listed(other) == phone
+    expect(other.locator(".st-key-fig-codes tbody tr[data-id]")).to_contain_text("mislabelled", timeout=WAIT)
+    assert complaints == [] and others == []
