@@ -27,6 +27,8 @@ from dashboard.widgets.style import look
 
 MANY = 75
 """Rows of a draw that is offered."""
+OF_CODES = ("code=", "code!=", "coded", "uncoded")
+"""How rules begin that speak of codes."""
 
 
 def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
@@ -38,8 +40,8 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
         everything: what was said by all.
     """
     codes = data.codes(shown.table.record)
-    keys = [shown.known.keys[at] for at in shown.places.tolist()]
-    shape = codes_shape(coded, author(), keys, draws(codes))
+    keys = _keys(shown)
+    shape = codes_shape(coded, author(), _keys(_whatever_code(shown)), draws(codes))
     heading("Codes", "codes", note=note(shape), about=ABOUT)
     with st.container(key="codes-by", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
@@ -61,30 +63,45 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
         caption("Others have coded some of these sentences; you will see their codes when you have coded them too.")
 
 
+def _keys(shown: Analysis) -> list[str]:
+    return [shown.known.keys[at] for at in shown.places.tolist()]
+
+
+def _whatever_code(shown: Analysis) -> Analysis:
+    """What would be selected without its rules on codes: of the sentences of one code all have it."""
+    others = _with_code("")
+    return shown if others == _now() else data.analysis(shown.table.record, shown.table.split, str(others), author())
+
+
 def _table(shape: CodesShape) -> None:
-    key = state.current("fig-codes")
+    """Shares of the codes; one that is picked is a rule of the selection, picked again it is none."""
+    picked = next((rule.removeprefix("code=") for rule in _now().rules if rule.startswith("code=")), "")
     place(
-        component(codes_marks(shape), look(), picks=True),
+        component(codes_marks(shape), look(), picked=picked, picks=True),
         "codes",
         "codes",
-        default={"picked": ""},
-        on_picked_change=lambda: None,
+        default={"picked": picked},
+        on_picked_change=_picked,
         on_unfolded_change=lambda: None,
     )
-    if picked := str(state.draft(key, {}).get("picked") or ""):
-        state.forget(key)
-        of_codes = ("code=", "code!=", "coded", "uncoded")
-        before = [rule for rule in _rules() if not rule.startswith(of_codes)]
-        _select(Selection((*before, f"code={picked}")))
 
 
-def _rules() -> tuple[str, ...]:
-    return parse(state.carried(state.SELECT) or WRONG).rules
+def _picked() -> None:
+    """A row was picked, or no longer: a callback."""
+    name = str(state.draft(state.current("fig-codes"), {}).get("picked") or "")
+    state.carry(state.SELECT, str(_with_code(name)))
+    state.put(state.REDRAW, True)
 
 
-def _select(selection: Selection) -> None:
-    state.carry(state.SELECT, str(selection))
-    st.rerun()
+def _now() -> Selection:
+    return parse(state.carried(state.SELECT) or WRONG)
+
+
+def _with_code(name: str) -> Selection:
+    """What is selected, but of the sentences with this code alone; empty: whatever their code."""
+    now = _now()
+    rules = [rule for rule in now.rules if not rule.startswith(OF_CODES)] or ["all"]
+    return Selection((*rules, *([f"code={name}"] if name else [])), now.split)
 
 
 def _draw_button(codes: Codes, shown: Analysis, keys: list[str]) -> None:

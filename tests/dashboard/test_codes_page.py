@@ -61,6 +61,13 @@ def test_the_filter_has_a_word_for_codes(page, codes, keys):
     assert {each["label"]: each["n"] for each in word["options"]}["not coded"] == len(keys) - 3
 
 
+def test_shares_are_of_the_selection_whatever_its_code_and_the_code_is_the_marked_row(page, codes, keys):
+    codes.code(keys, ["label"])
+    codes.code(keys[:4], ["irony"])
+    (table,) = [each for each in drawn(page(select="all;code=irony"), "marks") if each["picked"] == "irony"]
+    assert f"{4 / len(keys):.2f}" in str(table["table"]) and "1.00" in str(table["table"])
+
+
 def test_a_draw_becomes_the_selection(page, codes, keys):
     app = page(select="all")
     next(button for button in app.button if button.key == "codes-draw").click().run()
