@@ -65,7 +65,8 @@ def test_shares_are_of_the_selection_whatever_its_code_and_the_code_is_the_marke
     codes.code(keys, ["label"])
     codes.code(keys[:4], ["irony"])
     (table,) = [each for each in drawn(page(select="all;code=irony"), "marks") if each["picked"] == "irony"]
-    assert f"{4 / len(keys):.2f}" in str(table["table"]) and "1.00" in str(table["table"])
+    drawing, share = str(table["table"]), 4 / len(keys)
+    assert f"{share:.2f}" in drawing and f"{1 - share:.2f}" in drawing and "1.00" not in drawing
 
 
 def test_a_draw_becomes_the_selection(page, codes, keys):
