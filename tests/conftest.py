@@ -6,8 +6,10 @@ folders of ours. None of it is there for a test, for a fixture of the session, o
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,29 +25,45 @@ CASES = 2
 """A test with more cases than these (every preset, page, starter, odd value) has its last one in the quick run."""
 EVERY_CASE = ("architecture",)
 """Rooms whose cases are quick and each of its own kind."""
+GARBAGE = 50_000, 20, 100
+"""Objects that are new, and rounds, before Python looks for circles among them: a sixth of the time went there."""
 SESSION = pytest.StashKey[Path]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The session has a machine too: what it collects imports there, and its fixtures work there."""
+    gc.set_threshold(*GARBAGE)
     folder = Path(tempfile.mkdtemp(prefix="sentiscope-tests-")).resolve()
     patch = pytest.MonkeyPatch()
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
     config.add_cleanup(patch.undo)
     config.stash[SESSION] = folder
     _move_to(folder / "session", patch)
-    patch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))  # the tests themselves share the cores
+    patch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))  # as `_one_thread`
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: nobody needs to look through it again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
 def machine(pytestconfig: pytest.Config) -> Iterator[Path]:
     """The home of this test, empty, and its working directory; caches and runs go below it."""
     home = Path(tempfile.mkdtemp(dir=pytestconfig.stash[SESSION]))
+    _one_thread()
     with pytest.MonkeyPatch.context() as patch:  # of our own: a test may undo what it patched itself
         _move_to(home, patch)
         patch.chdir(home)
         yield home
     shutil.rmtree(home, ignore_errors=True)  # a child that a test ended may still be writing
+
+
+def _one_thread() -> None:
+    """A training run of an earlier test has set how many threads torch takes: the tests themselves share the cores."""
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
 
 
 def _move_to(home: Path, patch: pytest.MonkeyPatch) -> None:
