@@ -35,7 +35,7 @@ def seen(browser, address: str, theme: str, links: list[str]) -> dict[str, list[
     faults = {}
     for link in links:
         page.goto(f"{address}/{link}")
-        page.get_by_role("heading", level=1).first.wait_for(timeout=60_000)
+        page.get_by_role("heading", level=1).first.wait_for()
         settle(page)
         faults[link] = [*violations(page), *complaints]
         complaints.clear()
@@ -48,7 +48,7 @@ def pages(browser, address: str) -> list[str]:
     page, _ = visit(browser, address)
     page.goto(address)
     entries = page.get_by_test_id("stSidebarNavLink")
-    entries.first.wait_for(timeout=60_000)
+    entries.first.wait_for()
     found = [entry.get_attribute("href") or "" for entry in entries.all()]
     page.context.close()
     screens = [path for path in SCREENS.glob("*.py") if "_" not in path.stem]

@@ -22,7 +22,7 @@ PAGES = {
 
 def at(page: Page, title: str) -> None:
     """Wait until the page of this title stands still."""
-    expect(page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible(timeout=90_000)
+    expect(page.get_by_role("heading", level=1, name=title, exact=True)).to_be_visible()
     settle(page)
     page.wait_for_timeout(500)
 
@@ -36,7 +36,7 @@ def test_one_press_leads_back_to_the_page_before(browser, server, path, table):
     at(page, PAGES[path])
     assert "run=finished" in page.url
     page.go_back()
-    page.wait_for_url(re.compile(r"/models\b"), timeout=10_000)
+    page.wait_for_url(re.compile(r"/models\b"))
     at(page, "Models")
     page.go_forward()
     at(page, PAGES[path])
@@ -61,7 +61,7 @@ def test_the_page_before_is_as_it_was_left(browser, server):
     page.get_by_role("link", name="Sentence", exact=True).click()
     at(page, "Sentence")
     page.go_back()
-    page.wait_for_url(re.compile(r"/performance\?.*split=validation"), timeout=10_000)
+    page.wait_for_url(re.compile(r"/performance\?.*split=validation"))
     at(page, "Performance")
     expect(page.get_by_role("radio", name="validation")).to_be_checked()
     expect(page.locator(".s-run").first).to_contain_text("validation sentences")
@@ -77,10 +77,10 @@ def test_what_was_moved_on_a_page_is_still_there_after_forward(browser, server):
     page.get_by_role("slider", name="λ₁").first.focus()
     for _ in range(3):
         page.keyboard.press("PageUp")
-    page.wait_for_function("location.search.includes('edit=l1c1')", timeout=30_000)
+    page.wait_for_function("location.search.includes('edit=l1c1')")
     settle(page)
     page.go_back()
-    page.wait_for_url(re.compile(r"/models\b"), timeout=10_000)
+    page.wait_for_url(re.compile(r"/models\b"))
     page.go_forward()
     at(page, "Sentence")
     assert "edit=l1c1" in page.url and complaints == []

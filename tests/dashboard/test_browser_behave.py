@@ -21,14 +21,14 @@ def test_a_picked_capability_lists_its_sentences_and_one_of_them_is_looked_into(
     settle(page)
     table.locator("tr[data-id='capability emoji']").focus()
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Failing: emoji")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name="Failing: emoji")).to_be_visible()
     assert parse_qs(urlsplit(page.url).query)["capability"] == ["capability emoji"]
     found = Axe().run(page).response["violations"]
     assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
     settle(page)
     page.get_by_test_id("stDataFrame").last.click(position={"x": 20, "y": 56})  # the box before the first row
-    page.get_by_role("button", name="Look inside this sentence").click(timeout=30_000)
-    expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="Look inside this sentence").click()
+    expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible()
     settle(page)
     asked = parse_qs(urlsplit(page.url).query)
     assert asked["run"] == ["finished"] and asked["text"][0]

@@ -22,7 +22,7 @@ FAMILIES = ("vanilla", "differential", "ndt-01-n3", "sentiformer", "lexical-last
 
 def opened(page: Page, address: str, link: str) -> None:
     page.goto(f"{address}/{link}")
-    page.get_by_role("heading", level=1).first.wait_for(timeout=90_000)
+    page.get_by_role("heading", level=1).first.wait_for()
     settle(page)
     page.wait_for_timeout(500)
     settle(page)
@@ -43,9 +43,9 @@ def test_with_belief_patching_shapley_and_a_pin_open_axe_finds_nothing_grave(bro
     titles = ("May I believe it", "From another sentence", "Beside what is pinned", "Two runs side by side")
     further = ("Difference of each part", "Difference by method")
     for title in (*titles, *further):
-        expect(page.get_by_role("heading", name=re.compile(title)).first).to_be_visible(timeout=60_000)
-    expect(page.locator("th", has_text="Shapley").first).to_be_visible(timeout=60_000)
-    expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0, timeout=60_000)
+        expect(page.get_by_role("heading", name=re.compile(title)).first).to_be_visible()
+    expect(page.locator("th", has_text="Shapley").first).to_be_visible()
+    expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     settle(page)
     page.wait_for_function("!document.querySelector('[data-stale=true]')")  # what is faded has less contrast
     found = Axe().run(page).response["violations"]
@@ -75,21 +75,21 @@ def test_the_whole_bench_can_be_walked_with_the_keyboard_alone(browser, starters
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("A good film.")
     page.keyboard.press("Enter")
-    page.wait_for_function("decodeURIComponent(location.search).includes('A+good+film.')", timeout=30_000)
+    page.wait_for_function("decodeURIComponent(location.search).includes('A+good+film.')")
     settle(page)
     tab_to(page, ".levers input[type=range]")
     before = page.evaluate(f"{FOCUSED}.value")
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("location.search.includes('edit=')", timeout=30_000)
+    page.wait_for_function("location.search.includes('edit=')")
     settle(page)
     assert page.evaluate(f"{FOCUSED}.value") != before  # and it is focused still
     tab_to(page, ".levers td button")
     page.keyboard.press("Enter")
-    page.wait_for_function("decodeURIComponent(location.search).includes('m1.')", timeout=30_000)
+    page.wait_for_function("decodeURIComponent(location.search).includes('m1.')")
     settle(page)
     tab_to(page, "nav.s-contents a")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name=re.compile("What would change it"))).to_be_in_viewport(timeout=10_000)
+    expect(page.get_by_role("heading", name=re.compile("What would change it"))).to_be_in_viewport()
     assert complaints == []
 
 
@@ -134,7 +134,7 @@ def test_texts_that_nobody_expects_are_answered(browser, starters, kind):
     said: list[str] = []
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
     opened(page, starters, f"sentence?run=starter-ndt-pm1-n2&text={quote(BAD[kind][:6000])}")
-    expect(page.locator(".st-key-answer .s-bar").first).to_be_visible(timeout=60_000)
+    expect(page.locator(".st-key-answer .s-bar").first).to_be_visible()
     assert page.get_by_test_id("stException").count() == 0 and page.locator("img[src=x]").count() == 0
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
     assert complaints == [] and said == []

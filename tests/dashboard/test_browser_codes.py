@@ -36,9 +36,9 @@ def test_a_session_with_keys_alone(browser, starters, runs):
         codes.add(name)
     page, complaints = visit(browser, starters)
     page.goto(f"{starters}/errors?run=starter-vanilla")
-    page.locator(".reader .codes button").first.wait_for(timeout=90_000)
+    page.locator(".reader .codes button").first.wait_for()
     page.wait_for_timeout(1500)
-    expect(page.get_by_text("The tags of these texts are being found")).to_have_count(0, timeout=90_000)
+    expect(page.get_by_text("The tags of these texts are being found")).to_have_count(0)
     settle(page)
     author = page.get_by_role("textbox", name="Author", exact=True)
     author.fill("ann 123 jku")
@@ -72,6 +72,6 @@ def test_a_session_with_keys_alone(browser, starters, runs):
     settle(page)
     assert codes.coded().notes == {} and len(codes.coded().given) == ROWS
     page.reload()
-    page.locator(".reader .codes button").first.wait_for(timeout=90_000)
-    expect(page.get_by_role("textbox", name="Author", exact=True)).to_have_value("ann 123 jku", timeout=30_000)
+    page.locator(".reader .codes button").first.wait_for()
+    expect(page.get_by_role("textbox", name="Author", exact=True)).to_have_value("ann 123 jku")
     assert complaints == []

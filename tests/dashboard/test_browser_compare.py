@@ -28,12 +28,12 @@ def address(tmp_path_factory):
 def test_a_picked_pair_and_a_clicked_cell_show_their_sentences(address, browser):
     page = browser.new_page(viewport={"width": 1440, "height": 1800})
     page.goto(f"{address}/compare?compare=a&compare=b&compare=c")
-    expect(page.get_by_text("a against b")).to_be_visible(timeout=60_000)
-    page.locator("tr[data-id='B-C'] th").click(timeout=60_000)
-    expect(page.get_by_text("b against c")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("a against b")).to_be_visible()
+    page.locator("tr[data-id='B-C'] th").click()
+    expect(page.get_by_text("b against c")).to_be_visible()
     assert "pair=B-C" in page.url
     page.locator(".st-key-fig-compare-matrix g.point path").nth(2).click(force=True)  # the second row, the first column
     count = int((~RIGHT["b"] & RIGHT["c"]).sum())
-    expect(page.get_by_text(f"{count} sentences")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(f"{count} sentences")).to_be_visible()
     expect(page.locator(".s-sel", has_text="B wrong, C right")).to_be_visible()
     expect(page.locator(".s-now", has_text="B wrong, C right")).to_be_visible()

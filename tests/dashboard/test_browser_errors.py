@@ -32,8 +32,8 @@ def test_keys_move_the_link_keeps_and_a_field_has_its_letters(browser, server, t
     assert place(page) == "1 of 16"
     for key in "jjjk":
         page.keyboard.press(key)
-    expect(page.locator(".reader .top b").first).to_have_text("3 of 16", timeout=10_000)
-    page.wait_for_url("**at=**", timeout=30_000)
+    expect(page.locator(".reader .top b").first).to_have_text("3 of 16")
+    page.wait_for_url("**at=**")
     read = page.locator(".reader .list li[aria-selected=true]").inner_text()
     settle(page)
     page.locator(".filter input[aria-label='Texts containing']").fill("jk")
@@ -64,12 +64,12 @@ def test_a_word_of_the_filter_is_chosen_by_keyboard_and_what_is_left_is_listed(b
     expect(options).to_be_visible()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page.locator(".filter .word.set", has_text="negative")).to_be_visible(timeout=30_000)
+    expect(page.locator(".filter .word.set", has_text="negative")).to_be_visible()
     assert parse_qs(urlsplit(page.url).query)["select"] == ["all;truth=negative"]
     settle(page)
     assert place(page).endswith(f"of {page.locator('.reader .list li').count()}")
     page.keyboard.press("s")
-    expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", level=1, name="Sentence")).to_be_visible()
     assert complaints == []
 
 

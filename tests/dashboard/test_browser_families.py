@@ -41,7 +41,7 @@ def test_sentence_and_steps_fit_and_axe_finds_nothing_grave(browser, families, n
     page, complaints = visit(browser, families, theme, width)
     for link in ("sentence", "steps"):
         page.goto(f"{families}/{link}?run={name}&text=fine+film,+dull+and+slow")
-        page.locator(".s-bar").first.wait_for(timeout=90_000)
+        page.locator(".s-bar").first.wait_for()
         settle(page)
         found = Axe().run(page).response["violations"]
         assert [f"{r['id']}: {node['html']}" for r in found if r["impact"] in GRAVE for node in r["nodes"]] == []

@@ -36,7 +36,7 @@ marks of its own."""
 def test_every_stop_of_tab_is_outlined(browser, server, theme, path, table):
     page, _ = visit(browser, server, theme)
     page.goto(f"{server}/{path}?run=finished&data={table}")
-    expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
     settle(page)
     unseen = []
     for _ in range(STOPS):

@@ -16,7 +16,7 @@ HEIGHTS = """board => [board.getBoundingClientRect().bottom,
 
 def opened(page: Page, address: str, link: str) -> None:
     page.goto(f"{address}/sentence?text={TEXT}&{link}")
-    page.locator(".levers table").first.wait_for(timeout=90_000)
+    page.locator(".levers table").first.wait_for()
     settle(page)
     page.wait_for_timeout(500)
 
@@ -65,7 +65,7 @@ def test_a_slider_says_the_answer_that_comes_when_it_is_let_go(browser, starters
     page.mouse.up()
     page.wait_for_function("location.search.includes('edit=l')")
     bar = page.get_by_role("img", name="as trained").first
-    expect(bar).to_be_visible(timeout=30_000)
+    expect(bar).to_be_visible()
     settle(page)
     value, chance = said.groups()
     assert f":{float(value):g}" in page.evaluate("decodeURIComponent(location.search)")

@@ -48,11 +48,11 @@ def read_on_the_sentence_page(page: Page) -> str:
     """The text that the Sentence page shows, which must be in its link too."""
     page.wait_for_url(re.compile(r"/sentence\?"))
     field = page.get_by_role("textbox", name="Sentence", exact=True)
-    expect(field).to_be_visible(timeout=60_000)
+    expect(field).to_be_visible()
     settle(page)
     text = field.input_value()
     assert "text=" in page.url and "run=finished" in page.url
-    expect(page.get_by_role("list", name="words with their push").first).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("list", name="words with their push").first).to_be_visible()
     return text
 
 
@@ -60,25 +60,25 @@ def test_a_row_of_the_overview_leads_to_its_run(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/?run=baseline")
     table = page.get_by_role("grid", name="Models on reviews.csv, best first")
-    expect(table).to_be_visible(timeout=60_000)
+    expect(table).to_be_visible()
     settle(page)
     table.get_by_role("rowheader", name="finished").click()
-    expect(page.locator(".s-sel b")).to_have_text("finished", timeout=30_000)
+    expect(page.locator(".s-sel b")).to_have_text("finished")
     settle(page)
     page.get_by_role("button", name="Sentence", exact=True).click()
-    page.wait_for_url(re.compile(r"/sentence\?.*run=finished"), timeout=30_000)
-    expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible(timeout=60_000)
+    page.wait_for_url(re.compile(r"/sentence\?.*run=finished"))
+    expect(page.get_by_role("heading", name="Attention", exact=True)).to_be_visible()
     assert complaints == []
 
 
 def test_a_sentence_of_a_cell_leads_to_its_inside(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&threshold=1.0")
-    page.locator(".st-key-fig-confusion .bars .point").first.click(timeout=60_000, force=True)
-    expect(page.get_by_text("of 16 sentences")).to_be_visible(timeout=30_000)
+    page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
+    expect(page.get_by_text("of 16 sentences")).to_be_visible()
     settle(page)
     first_row(page, "Selected sentences: true negative, predicted negative at 1.00")
-    page.get_by_role("button", name="Look inside this sentence").click(timeout=30_000)
+    page.get_by_role("button", name="Look inside this sentence").click()
     assert "film number" in read_on_the_sentence_page(page)
     assert complaints == []
 
@@ -86,25 +86,25 @@ def test_a_sentence_of_a_cell_leads_to_its_inside(browser, server):
 def test_points_of_the_map_lead_to_a_sentence_and_clear_takes_the_outline_away(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/embeddings?run=finished")
-    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="PCA, 2-D")).to_be_visible()
     settle(page)
     draw(page)
-    expect(page.locator(".s-now", has_text="chosen on the map")).to_be_visible(timeout=30_000)
+    expect(page.locator(".s-now", has_text="chosen on the map")).to_be_visible()
     assert outlines(page) > 0
     page.get_by_role("button", name="Clear", exact=True).click()
-    expect(page.locator(".s-now", has_text="chosen on the map")).to_be_hidden(timeout=30_000)
+    expect(page.locator(".s-now", has_text="chosen on the map")).to_be_hidden()
     settle(page)
     page.wait_for_function("document.querySelectorAll('[class*=st-key-fig-map] .selectionlayer path').length === 0")
     page.get_by_role("textbox", name="Your sentence on this map").fill("a good film")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("The diamond is your sentence")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("The diamond is your sentence")).to_be_visible()
     settle(page)
     assert page.locator(".s-now", has_text="chosen on the map").count() == 0  # the browser does not bring it back
     draw(page)
-    expect(page.locator(".s-now", has_text="chosen on the map")).to_be_visible(timeout=30_000)
+    expect(page.locator(".s-now", has_text="chosen on the map")).to_be_visible()
     settle(page)
     first_row(page, "Selected sentences: chosen on the map")
-    page.get_by_role("button", name="Look inside this sentence").click(timeout=30_000)
+    page.get_by_role("button", name="Look inside this sentence").click()
     assert "film number" in read_on_the_sentence_page(page)
     assert complaints == []
 
@@ -112,10 +112,10 @@ def test_points_of_the_map_lead_to_a_sentence_and_clear_takes_the_outline_away(b
 def test_a_text_of_the_data_leads_to_the_sentence_page(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/data?run=finished&find=porter")
-    expect(page.get_by_role("heading", name="Texts")).to_be_visible(timeout=90_000)
+    expect(page.get_by_role("heading", name="Texts")).to_be_visible()
     settle(page)
     first_row(page, "Texts of the data set")
-    page.get_by_role("button", name="Try it on the Sentence page").click(timeout=30_000)
+    page.get_by_role("button", name="Try it on the Sentence page").click()
     assert "porter" in read_on_the_sentence_page(page)
     assert complaints == []
 
@@ -124,40 +124,40 @@ def test_a_theme_switched_on_an_open_page_leaves_nothing_dark_on_dark(browser, s
     page, _ = visit(browser, server)
     page.goto(f"{server}/?run=finished")
     title = page.get_by_role("heading", level=1)
-    expect(title).to_have_css("color", "rgb(34, 38, 43)", timeout=60_000)  # ink of the light theme
+    expect(title).to_have_css("color", "rgb(34, 38, 43)")  # ink of the light theme
     page.emulate_media(color_scheme="dark")
-    expect(title).to_have_css("color", "rgb(233, 231, 226)", timeout=10_000)
+    expect(title).to_have_css("color", "rgb(233, 231, 226)")
 
 
 def test_a_theme_switched_on_an_open_page_reaches_its_figures(browser, server):
     page, _ = visit(browser, server)
     page.goto(f"{server}/performance?run=finished")
     drawn = page.locator(".js-plotly-plot .main-svg").first
-    expect(drawn).to_have_css("background-color", "rgb(253, 252, 250)", timeout=60_000)  # paper of the light theme
+    expect(drawn).to_have_css("background-color", "rgb(253, 252, 250)")  # paper of the light theme
     page.emulate_media(color_scheme="dark")
-    expect(drawn).to_have_css("background-color", "rgb(21, 24, 28)", timeout=20_000)
+    expect(drawn).to_have_css("background-color", "rgb(21, 24, 28)")
 
 
 def test_the_split_goes_along_between_pages_that_have_one(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&split=validation")
     chosen = page.get_by_role("radio", name="validation")
-    expect(chosen).to_be_checked(timeout=60_000)
+    expect(chosen).to_be_checked()
     for link in ("Embeddings", "Performance"):
         page.get_by_role("link", name=link, exact=True).click()
-        expect(page.get_by_role("heading", name=link, level=1)).to_be_visible(timeout=60_000)
+        expect(page.get_by_role("heading", name=link, level=1)).to_be_visible()
         settle(page)
         expect(chosen).to_be_checked()
         assert "split=validation" in page.url
     page.goto(f"{server}/performance?run=finished&split=foo")
-    expect(page.get_by_role("radio", name="test")).to_be_checked(timeout=60_000)
+    expect(page.get_by_role("radio", name="test")).to_be_checked()
     assert complaints == []
 
 
 def test_every_figure_of_the_map_page_is_saved(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/embeddings?run=finished")
-    expect(page.get_by_role("heading", name="Silhouettes")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="Silhouettes")).to_be_visible()
     settle(page)
     saved: list[str] = []
     page.on("download", lambda file: saved.append(file.suggested_filename))

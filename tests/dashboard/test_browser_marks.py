@@ -30,7 +30,7 @@ def test_rows_are_walked_ticked_unfolded_and_picked(browser, seeds):
     page, complaints = visit(browser, seeds)
     page.goto(f"{seeds}/?run=finished")
     table = page.get_by_role("treegrid", name="Models on reviews.csv, best first")
-    expect(table).to_be_visible(timeout=60_000)
+    expect(table).to_be_visible()
     settle(page)
     folded, alone = table.locator("tr[data-id='model finished']"), table.locator("tr[data-id=baseline]")
     folded.focus()
@@ -43,15 +43,15 @@ def test_rows_are_walked_ticked_unfolded_and_picked(browser, seeds):
     page.keyboard.press("ArrowDown")
     expect(table.locator("tr[data-id=second]")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator(".s-sel b")).to_have_text("second", timeout=30_000)
+    expect(page.locator(".s-sel b")).to_have_text("second")
     page.keyboard.press("ArrowLeft")
     expect(folded).to_be_focused()
     page.keyboard.press("ArrowLeft")
     expect(table.get_by_role("rowheader", name="seed 7")).to_be_hidden()
     alone.focus()
     page.keyboard.press(" ")
-    page.get_by_role("button", name="Compare", exact=True).click(timeout=30_000)
-    page.wait_for_url("**/compare?**", timeout=30_000)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    page.wait_for_url("**/compare?**")
     for run in ("finished", "second", "baseline"):
         assert f"compare={run}" in page.url
     assert complaints == []

@@ -17,7 +17,7 @@ def test_a_model_is_drawn_at_every_width(browser, server, theme, width):
     page, complaints = visit(browser, server, theme, width)
     page.goto(f"{server}/models?model=sentiformer&run=finished")
     drawing = page.get_by_role("img", name=re.compile("^From text to answer: Embedding"))
-    expect(drawing).to_be_visible(timeout=60_000)
+    expect(drawing).to_be_visible()
     settle(page)
     box = drawing.bounding_box()
     assert box["width"] > 380 and box["x"] + box["width"] <= width
@@ -29,10 +29,10 @@ def test_a_model_is_drawn_at_every_width(browser, server, theme, width):
 def test_a_chosen_row_is_shown_below_and_can_be_trained(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/models?paper=SentiFormer&run=finished")
-    expect(page.get_by_role("heading", name="sentiformer", exact=True)).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("heading", name="sentiformer", exact=True)).to_be_visible()
     settle(page)
     page.locator("[data-testid=stDataFrame]").first.click(position={"x": 17, "y": 38 + 38 * 2 + 19})  # third row
-    expect(page.get_by_role("heading", name="sentiformer-no-gate", exact=True)).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name="sentiformer-no-gate", exact=True)).to_be_visible()
     settle(page)
     assert "model=sentiformer-no-gate" in page.url
     with page.expect_download() as saved:
@@ -41,7 +41,7 @@ def test_a_chosen_row_is_shown_below_and_can_be_trained(browser, server):
     assert saved.value.suggested_filename == "sentiscope-model-sentiformer-no-gate.svg"
     assert "Feed-forward" in drawn and "var(--" not in drawn
     page.get_by_role("button", name="Train this").press("Enter")
-    expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name="Train", exact=True)).to_be_visible()
     settle(page)
     assert "model=sentiformer-no-gate" in page.url
     assert complaints == []
@@ -52,14 +52,14 @@ def test_a_model_of_ones_own_is_drawn_as_it_is_put_together(browser, server):
     page.goto(f"{server}/train?model=ndt-01-n3&run=finished")
     page.get_by_text("Compose your own").click()
     drawing = page.get_by_role("img", name=re.compile("^From text to answer"))
-    expect(drawing).to_have_attribute("aria-label", re.compile("3 maps"), timeout=60_000)
+    expect(drawing).to_have_attribute("aria-label", re.compile("3 maps"))
     page.get_by_role("textbox", name="maps per head").fill("5")
     page.keyboard.press("Enter")
-    expect(drawing).to_have_attribute("aria-label", re.compile("5 maps"), timeout=30_000)
+    expect(drawing).to_have_attribute("aria-label", re.compile("5 maps"))
     page.get_by_role("textbox", name="window of neighbours").fill("7")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("the nearest is 8").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("the nearest is 8").first).to_be_visible()
     expect(drawing).to_have_count(0)
     page.get_by_role("button", name="Back to the preset").click()
-    expect(drawing).to_have_attribute("aria-label", re.compile("3 maps"), timeout=30_000)
+    expect(drawing).to_have_attribute("aria-label", re.compile("3 maps"))
     assert complaints == []

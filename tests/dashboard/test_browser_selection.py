@@ -20,12 +20,12 @@ def bar(page: Page):
 
 def click_cell(page: Page) -> None:
     """The first cell of the matrix."""
-    page.locator(".st-key-fig-confusion .bars .point").first.click(timeout=60_000, force=True)
+    page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
 
 
 def shown(page: Page) -> str:
     """What the bar says, once it says something."""
-    expect(bar(page)).to_be_visible(timeout=60_000)
+    expect(bar(page)).to_be_visible()
     settle(page)
     return bar(page).inner_text()
 
@@ -47,9 +47,9 @@ def test_a_cell_is_selected_by_rule_or_one_by_one_and_another_browser_has_the_sa
     other, others = visit(browser, server, "dark", 1024)
     other.goto(link)
     assert shown(other) == looked_at
-    expect(other.locator(SENTENCES)).to_be_visible(timeout=30_000)
+    expect(other.locator(SENTENCES)).to_be_visible()
     other.get_by_role("button", name="Clear", exact=True).click()
-    expect(bar(other)).to_have_count(0, timeout=30_000)
+    expect(bar(other)).to_have_count(0)
     assert "select=" not in other.url and complaints == [] and others == []
 
 
@@ -64,16 +64,16 @@ def test_the_selection_goes_along_to_every_page_and_its_sentence_is_read(browser
     page.locator(".st-key-selected-to-sentence button").first.click()
     page.wait_for_url(re.compile(r"/sentence\?.*at="))
     text = page.get_by_role("textbox", name="Sentence", exact=True)
-    expect(text).to_be_visible(timeout=60_000)
+    expect(text).to_be_visible()
     settle(page)
     before = text.input_value()
     assert before in shown(page)
-    expect(page.get_by_text("true label")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("true label")).to_be_visible()
     page.locator(".st-key-selected-Next button").first.click()
-    expect(text).not_to_have_value(before, timeout=30_000)
+    expect(text).not_to_have_value(before)
     page.get_by_role("button", name="Back to Performance").click()
     page.wait_for_url(re.compile(r"/performance\?.*select="))
     page.locator(".st-key-selected-to-embeddings button").first.click()
     page.wait_for_url(re.compile(r"/embeddings\?.*select="))
-    expect(page.locator(SENTENCES)).to_be_visible(timeout=60_000)
+    expect(page.locator(SENTENCES)).to_be_visible()
     assert complaints == []

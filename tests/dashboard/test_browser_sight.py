@@ -24,8 +24,8 @@ def within(page: Page, selector: str) -> bool:
 def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server, width):
     page, complaints = visit(browser, server, width=width)
     page.goto(f"{server}/performance?run=finished")
-    page.locator(".st-key-fig-confusion .bars .point").first.click(timeout=60_000, force=True)
-    expect(page.get_by_text("of 16 sentences")).to_be_visible(timeout=30_000)
+    page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
+    expect(page.get_by_text("of 16 sentences")).to_be_visible()
     settle(page)
     page.wait_for_timeout(500)
     assert within(page, ".st-key-selection")
@@ -39,7 +39,7 @@ def test_the_sentences_drawn_around_on_the_map_are_in_the_window(browser, server
     page, complaints = visit(browser, server, width=1024)
     page.goto(f"{server}/embeddings?run=finished")
     plot = page.locator("[class*=st-key-fig-map-] .nsewdrag").first
-    plot.wait_for(timeout=60_000)
+    plot.wait_for()
     settle(page)
     plot.scroll_into_view_if_needed()
     box = plot.bounding_box()
@@ -49,7 +49,7 @@ def test_the_sentences_drawn_around_on_the_map_are_in_the_window(browser, server
     for corner in ((right, top), (right, bottom), (left, bottom), (left, top)):
         page.mouse.move(*corner, steps=4)
     page.mouse.up()
-    expect(page.get_by_text("16 of 16 sentences")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("16 of 16 sentences")).to_be_visible()
     settle(page)
     page.wait_for_timeout(500)
     assert within(page, ".st-key-selection") and complaints == []
@@ -61,14 +61,14 @@ def test_the_place_of_a_figure_is_filled_while_what_draws_it_is_on_its_way(brows
     page.route("**/PlotlyChart*.js", lambda route: waiting.append(route))
     page.goto(f"{server}/performance?run=finished")
     place = page.locator(".st-key-fig-confusion")
-    expect(place.get_by_test_id("stSkeleton")).to_be_visible(timeout=60_000)
+    expect(place.get_by_test_id("stSkeleton")).to_be_visible()
     skeleton = place.get_by_test_id("stSkeleton")
     page.wait_for_function("one => one.getBoundingClientRect().height > 400", arg=skeleton.element_handle())
     before = place.bounding_box()
     assert skeleton.bounding_box()["height"] == before["height"]
     for route in waiting:
         route.continue_()
-    expect(place.locator(".bars .point").first).to_be_visible(timeout=60_000)
+    expect(place.locator(".bars .point").first).to_be_visible()
     assert place.bounding_box()["height"] == before["height"]
 
 
@@ -78,8 +78,8 @@ def test_overview_notices_a_training_that_was_begun_elsewhere(browser, trained, 
     with dashboard(runs) as address:
         page, complaints = visit(browser, address)
         page.goto(address)
-        expect(page.get_by_text("Try to fool")).to_be_visible(timeout=60_000)
+        expect(page.get_by_text("Try to fool")).to_be_visible()
         settle(page)
         RunStore(runs).create(compose("vanilla"), "vanilla", "elsewhere")
-        expect(page.get_by_text("elsewhere waits for a free place")).to_be_visible(timeout=20_000)
+        expect(page.get_by_text("elsewhere waits for a free place")).to_be_visible()
     assert complaints == []

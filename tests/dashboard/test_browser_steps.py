@@ -18,7 +18,7 @@ def at(browser, server: str, width: int = 1440, height: int = 900, theme: str = 
     page, complaints = visit(browser, server, theme, width)
     page.set_viewport_size({"width": width, "height": height})
     page.goto(f"{server}/steps?run=finished&text={TEXT.replace(' ', '+')}{more}")
-    page.locator(".steps table").first.wait_for(timeout=60_000)
+    page.locator(".steps table").first.wait_for()
     settle(page)
     return page, complaints
 
@@ -33,33 +33,33 @@ def test_arrows_walk_through_the_stages_and_the_link_follows(browser, server):
     page.locator(".steps h2").click()
     page.keyboard.press("ArrowRight")
     assert current(page) == "Combine"
-    page.wait_for_function(MOVED.format("combine"), timeout=30_000)
+    page.wait_for_function(MOVED.format("combine"))
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
     assert current(page) == "Mask"
-    page.wait_for_function(MOVED.format("mask"), timeout=30_000)
+    page.wait_for_function(MOVED.format("mask"))
     settle(page)
     assert current(page) == "Mask" and "This model has none" in page.locator(".steps .reading").inner_text()
     page.reload()
-    page.locator(".steps .rail").wait_for(timeout=60_000)
+    page.locator(".steps .rail").wait_for()
     assert current(page) == "Mask" and complaints == []
 
 
 def test_the_sentence_goes_along_from_page_to_page(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=finished&text=so+good")
-    page.get_by_role("textbox", name="Sentence", exact=True).wait_for(timeout=60_000)
+    page.get_by_role("textbox", name="Sentence", exact=True).wait_for()
     settle(page)
     page.wait_for_timeout(500)
     page.get_by_role("link", name="Steps", exact=True).click()
-    page.locator(".steps table").first.wait_for(timeout=30_000)
+    page.locator(".steps table").first.wait_for()
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("so good")
     settle(page)
     assert "text=so+good" in page.url
     page.get_by_role("textbox", name="Sentence", exact=True).fill("so bad")
-    page.wait_for_function("location.search.includes('so+bad')", timeout=30_000)
+    page.wait_for_function("location.search.includes('so+bad')")
     page.get_by_role("link", name="Sentence", exact=True).click()
-    page.get_by_role("heading", level=1, name="Sentence").wait_for(timeout=30_000)
+    page.get_by_role("heading", level=1, name="Sentence").wait_for()
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("so bad")
     assert complaints == []
 
@@ -68,16 +68,16 @@ def test_a_sentence_or_head_that_changes_leaves_the_stage_open(browser, server):
     page, complaints = at(browser, server, more="&stage=softmax")
     page.locator(".steps h2").click()
     page.keyboard.press("ArrowRight")
-    page.wait_for_function(MOVED.format("combine"), timeout=30_000)
+    page.wait_for_function(MOVED.format("combine"))
     page.get_by_role("radiogroup", name="Head").get_by_text("2", exact=True).click()
-    page.wait_for_function("location.search.includes('head=2')", timeout=30_000)
+    page.wait_for_function("location.search.includes('head=2')")
     settle(page)
     assert current(page) == "Combine"
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     field.fill("")
-    page.get_by_text("There are no steps to show").wait_for(timeout=30_000)
+    page.get_by_text("There are no steps to show").wait_for()
     field.fill("so good")
-    page.locator(".steps table").first.wait_for(timeout=30_000)
+    page.locator(".steps table").first.wait_for()
     settle(page)
     assert current(page) == "Combine" and complaints == []
 

@@ -104,11 +104,11 @@ def test_a_long_search_is_stopped_from_the_keyboard(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/sentence?run=finished&text={'+'.join(['good'] * 200 + ['a'] * 3000)}")
     look = page.get_by_role("button", name="Look for the smallest change")
-    look.wait_for(timeout=60_000)  # the words of so long a text come first
+    look.wait_for()  # the words of so long a text come first
     settle(page)
     look.press("Enter")
     stop = page.locator(".st-key-flip-stop").get_by_role("button")  # methods may have their own
-    expect(stop).to_have_count(1, timeout=20_000)
+    expect(stop).to_have_count(1)
     expect(page.get_by_text(re.compile("of at most 4.000 texts read"))).to_be_visible()
     stop.press("Enter")
     expect(page.get_by_text("The search was stopped.")).to_be_visible()
