@@ -775,6 +775,34 @@ class Run:
         chosen: dict[str, Any] = {"against": against, "options": options, "csv": csv, "store": self.store}
         return verbs.figures(self.name, Path(folder), split=split, only=only, text=text, theme=theme, **chosen)
 
+    def report(
+        self,
+        file: str | Path = "",
+        *,
+        against: Sequence[str | Run] = (),
+        codes: str = "",
+        split: str = "",
+        on_progress: Callable[[str, float | None], None] | None = None,
+    ) -> dict[str, Any]:
+        """Write one HTML file that opens without a network: figures, tables, codes, settings, predictions.
+
+        Args:
+            file: Empty: `sentiscope-report-RUN.html` in the working directory. A file that is there stays as it is.
+            against: Other runs on the same rows, which it is compared with.
+            codes: A coded session: the id of a draw, an author or the codebook, as `run.codes.list()` names them.
+            split: Empty: test, or the last that was evaluated.
+            on_progress: Told what is done and which share of all.
+
+        Returns:
+            `file`, its size in `bytes`, its `sections` with how much each holds, `figures`, and what was `left_out`.
+
+        Raises:
+            InputError: There is no such run, split or session, or a file of this name is there.
+        """
+        names = [self.name, *map(_name, against)]
+        about: dict[str, Any] = {"codes": codes, "split": split, "on_progress": on_progress}
+        return verbs.report(names, file, store=self.store, **about)
+
     def project(
         self,
         *,

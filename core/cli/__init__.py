@@ -24,6 +24,7 @@ from core.cli.machine import dashboard, doctor
 from core.cli.models import presets
 from core.cli.prediction import predict
 from core.cli.printing import err, say
+from core.cli.reporting import report
 from core.cli.sweeps import sweep
 from core.cli.training import pretrain, train
 from core.exceptions import SentiscopeError
@@ -52,6 +53,7 @@ for command in (
     layers,
     neighbours,
     figures,
+    report,
     presets,
     dashboard,
     doctor,

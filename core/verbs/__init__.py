@@ -50,6 +50,7 @@ from core.verbs.inside import (
 from core.verbs.machine import doctor
 from core.verbs.models import presets, presets_show
 from core.verbs.prediction import answer, answer_line, predict, tuned_thresholds
+from core.verbs.reporting import report, train_command
 from core.verbs.runs import (
     runs_cancel,
     runs_export,
@@ -116,6 +117,7 @@ __all__ = [
     "presets_show",
     "pretrain",
     "project",
+    "report",
     "resume",
     "runs_cancel",
     "runs_export",
@@ -139,5 +141,6 @@ __all__ = [
     "sweeps_remove",
     "sweeps_show",
     "train",
+    "train_command",
     "tuned_thresholds",
 ]

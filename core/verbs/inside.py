@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.exceptions import InputError, NotAvailable
+from core.exceptions import InputError
 from core.runs.store import RunStore
 from core.verbs.prediction import OnProgress, answer
+from core.verbs.registered import of_the_dashboard
 
 if TYPE_CHECKING:
     from core.interpret.edits import Edits
@@ -87,7 +88,7 @@ def inspect(
     if html is not None:
         labels = said.get("labels_tuned", said.get("labels"))
         words = "" if labels is None else ", ".join(labels) or NOTHING
-        _of_the_dashboard("inside")(view, html, record, words)
+        of_the_dashboard("inside")(view, html, record, words)
     return {
         "run": run,
         "text": text,
@@ -621,7 +622,7 @@ def figures(
         InputError: no such run, split, figure, option or theme, a figure that this run does not have, or a bad folder.
         NotAvailable: the installation knows no dashboard.
     """
-    draw = _of_the_dashboard("figures")
+    draw = of_the_dashboard("figures")
     given: dict[str, Any] = {"against": against, "split": split, "text": text, "theme": theme, "options": options}
     return draw(run, folder, only=only, csv=csv, store=store, **given)
 
@@ -642,15 +643,5 @@ def figure(
     Returns:
         A chart as a Plotly object, a table with a pandas frame as its `rows`, or a component with the `data` it draws.
     """
-    draw = _of_the_dashboard("figure")
+    draw = of_the_dashboard("figure")
     return draw(run, name, against=against, split=split, text=text, theme=theme, options=options, store=store)
-
-
-def _of_the_dashboard(name: str) -> Callable[..., Any]:
-    """What draws: core does not know the dashboard, which registers as entry points of the installation."""
-    from importlib.metadata import entry_points
-
-    found = tuple(entry_points(group="sentiscope.verbs", name=name))
-    if not found:
-        raise NotAvailable("this installation draws no figures; install it anew: pip install -e .")
-    return found[0].load()

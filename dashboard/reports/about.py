@@ -1,0 +1,143 @@
+"""What a run is: its card with the command that trains it again, its settings, the card of its data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.config import SETTINGS, compose, flat
+from core.data.findings import plural
+from core.data.table import Dataset
+from core.exceptions import ConfigError, NotAvailable
+from core.failures.table import Table
+from core.models.presets import PRESETS
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+from core.verbs import train_command
+from dashboard.figures import nodes
+from dashboard.figures.cards import CARDINALITY, SPLITS
+from dashboard.figures.composing import millions
+from dashboard.figures.data import CLASSES, Balance, class_shares, percent
+from dashboard.figures.nodes import element
+from dashboard.figures.numbers import count, duration
+from dashboard.reports.drawn import Collected, shaped_part
+from dashboard.reports.sections import Section, facts, finding, folded, paragraph, table, together
+
+AT_ONCE = 20_000_000
+"""Characters up to which the texts of a data set are counted for its card: a minute at most."""
+MOST_CLASSES = 12
+"""Classes that a line names."""
+
+
+def command(line: str, note: str = "") -> str:
+    """A command that is copied as a whole."""
+    shown = nodes.html(element("pre", element("code", line), tabindex="0"))
+    return shown + (paragraph(note, "soft") if note else "")
+
+
+def run_card(record: RunRecord, store: RunStore, name: str = "card") -> Section:
+    """Which model this is, how it came to be, and how it comes to be again."""
+    config, versions = record.config, ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    line, note = train_command(record, store)
+    known = {
+        "Run": record.run,
+        "Model": record.described,
+        "Recipe": record.recipe,
+        "Left out of the recipe": "; ".join(f"{key}: {why}" for key, why in record.left_out.items()),
+        "Data": config.data.name,
+        "Classes": _some(record.classes) + (", in this order" if record.ordered else ""),
+        "Task": "several labels per text" if record.task == "multi" else "one label per text",
+        "Seed": f"{config.training.seed}, of the splits {config.data.seed}",
+        "Status": f"{record.status}{f': {record.reason}' if record.reason else ''}",
+        "Trained": f"{record.created}, in {duration(record.seconds)}",
+        "Machine": f"{record.device}, {plural(record.threads, 'thread')}" if record.device else "",
+        "Versions": versions,
+        "Parameters": millions(record.parameters) if record.parameters else "",
+        "Vocabulary": f"{count(record.vocabulary)}, texts cut at {count(record.max_length)} tokens",
+        "Started from": config.training.start,
+        "Sweep": record.parent,
+        "Fingerprint of the data": record.data_fingerprint,
+        "What was done to the data": "; ".join(record.data_notes),
+        "Description": PRESETS[record.preset].line if record.preset in PRESETS else "",
+    }
+    shown = facts({name: value for name, value in known.items()})
+    again = "<h3>To train it again</h3>" + command(line, note)
+    same = "The same settings, data, versions and number of threads give the same weights to the last bit."
+    return Section(name, "Run card", record.parameters, "parameters", shown + again + paragraph(same, "soft"))
+
+
+def _some(names: tuple[str, ...]) -> str:
+    shown = ", ".join(names[:MOST_CLASSES])
+    return shown if len(names) <= MOST_CLASSES else f"{shown} and {count(len(names) - MOST_CLASSES)} more"
+
+
+def settings(record: RunRecord, name: str = "settings") -> Section:
+    """Every setting; first those that are not the preset's own."""
+    values = flat(record.config)
+    try:
+        usual: Mapping[str, Any] = flat(compose(record.preset))
+    except ConfigError:  # a preset of another version
+        usual = {key: setting.default for key, setting in SETTINGS.items()}
+    own = [key for key, value in values.items() if usual.get(key) != value]
+    changed = [(key, _said(values[key]), _said(usual.get(key)), SETTINGS[key].help) for key in own]
+    every = [(key, _said(value), SETTINGS[key].help) for key, value in values.items()]
+    first = (
+        table("What differs from the preset", ("Setting", "Value", "Preset", "What it is"), changed)
+        if changed
+        else paragraph(f"All settings are those of {record.preset}.")
+    )
+    rest = folded(f"All {count(len(every))}", table("All settings", ("Setting", "Value", "What it is"), every))
+    return Section(name, "Settings", len(values), f"settings, {count(len(own))} not the preset’s", first + rest)
+
+
+def _said(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else "none" if value in ("", None) else str(value)
+
+
+def data_card(record: RunRecord, judged: Table, found: Collected, name: str = "data") -> Section:
+    """What the run was trained and judged on: nothing of it but counts, shares and names."""
+    try:
+        from core.runs.seen import trained_on
+
+        dataset = trained_on(record)
+    except NotAvailable as error:
+        return Section(name, "Data card", len(judged), f"rows of {judged.split}", _absent(record, judged, str(error)))
+    rows = sum(map(len, dataset.splits.values()))
+    about = facts(
+        {
+            "Data": dataset.name,
+            "Source": dataset.source,
+            "Licence": dataset.licence,
+            "Language": dataset.language,
+            "Classes": _some(dataset.classes),
+            "Fingerprint": dataset.fingerprint,
+        }
+    )
+    about += "".join(paragraph(note, "soft") for note in dataset.notes)
+    return Section(name, "Data card", rows, "rows", about + _counted(record, dataset, found))
+
+
+def _absent(record: RunRecord, judged: Table, why: str) -> str:
+    """What is known of data that are not here."""
+    has = judged.true.sum(0).tolist()
+    rows = [(label, count(n), percent(n / max(1, len(judged)))) for label, n in zip(judged.classes, has, strict=True)]
+    known = facts({"Data": record.config.data.name, "Fingerprint": record.data_fingerprint})
+    known += "".join(paragraph(note, "soft") for note in record.data_notes)
+    classes = table(f"Classes of {judged.split}", ("Class", "Rows", "Share"), rows, ("Rows", "Share"))
+    return known + finding("The training data are not here", f"{why[:1].upper()}{why[1:]}.") + classes
+
+
+def _counted(record: RunRecord, dataset: Dataset, found: Collected) -> str:
+    """Its splits and classes, as the page Data shows them."""
+    if sum(int(rows["text"].str.len().sum()) for rows in dataset.splits.values()) > AT_ONCE:
+        rows = [(split, count(len(frame))) for split, frame in dataset.splits.items()]
+        words = "Lengths and repeats are not counted in a report of so many texts; the page Data shows them."
+        return table("Splits", ("Split", "Rows"), rows, ("Rows",)) + paragraph(words, "soft")
+    from core.data.card import data_card as counted
+
+    card = counted(dataset, record.config.text)
+    balance = Balance(class_shares(card), dataset.task == "multi", dataset.ordered)
+    parts = [shaped_part(CLASSES, balance, found, "data-classes"), shaped_part(SPLITS, card, found, "data-splits")]
+    if any("labels" in split for split in card["splits"].values()):
+        parts.append(shaped_part(CARDINALITY, card, found, "data-labels"))
+    return together(parts)

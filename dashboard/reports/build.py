@@ -1,0 +1,316 @@
+"""A report, put together: which sections there are, what is drawn in each, and the file."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from core.exceptions import InputError
+from core.failures.table import Table
+from core.runs.record import RunRecord
+from core.runs.store import RunStore
+from core.verbs.writing import write_named
+from dashboard.figures.comparing import MOST, PAIRS
+from dashboard.figures.numbers import count
+from dashboard.figures.source import Source
+from dashboard.reports import rows
+from dashboard.reports.about import data_card, run_card, settings
+from dashboard.reports.coded import Session, codes_section, session
+from dashboard.reports.document import Report, whole
+from dashboard.reports.drawn import Collected, figure_part, of_pages
+from dashboard.reports.reading import Reading, tells
+from dashboard.reports.sections import Section, finding, paragraph, together
+
+OnProgress = Callable[[str, float | None], None]
+
+PARTS = (
+    ("results", "Results", ("performance",), ()),
+    ("errors", "Errors", ("errors",), ()),
+    ("map", "Map of the sentences", ("embeddings",), ()),
+    ("behaviour", "Behaviour and explanations", ("behave",), ("belief",)),
+    ("learning", "How it learned", ("train", "lambdas"), ()),
+    ("model", "Model", ("models",), ()),
+)
+"""Sections of a run with the pages whose figures they hold, and further figures."""
+OF_EACH = ("metrics", "confusion", "learning")
+"""Figures that a comparison has of each run."""
+LIST = ("errors",)
+"""Figures that are lists of sentences: a report has its own."""
+UNTOLD = (
+    "The texts are not in this report",
+    "The run was made to keep no texts (`--no-texts`): sentences, own columns, notes and examples are left out.",
+)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A report, and what is said of it."""
+
+    markup: str
+    about: dict[str, Any]
+
+
+def report(
+    runs: Sequence[str],
+    output: Path | str = "",
+    *,
+    codes: str = "",
+    split: str = "",
+    store: RunStore | None = None,
+    on_progress: OnProgress | None = None,
+) -> dict[str, Any]:
+    """Write the file; arguments, result and errors as `core.verbs.report`."""
+    names = list(dict.fromkeys(runs))
+    file = Path(output) if output else Path(f"sentiscope-report-{'-'.join(names)[:120]}.html")
+    if file.expanduser().exists():
+        raise InputError(f"--output {str(file)!r:.200}: it is there already; name another file, or remove it first")
+    made = build(names, codes=codes, split=split, store=store, on_progress=on_progress)
+    write_named("--output", file, made.markup)
+    return {"file": str(file), **made.about}
+
+
+def build(
+    runs: Sequence[str],
+    *,
+    codes: str = "",
+    split: str = "",
+    author: str | None = None,
+    store: RunStore | None = None,
+    on_progress: OnProgress | None = None,
+) -> Built:
+    """The report as text; `author`: what this one may see of the codes, None: all; the rest as `core.verbs.report`."""
+    store, names = store or RunStore(), list(dict.fromkeys(runs))
+    if not names:
+        raise InputError("name a run, or several on the same rows; `sentiscope runs list` shows all")
+    if codes and len(names) > 1:
+        raise InputError("--codes: a coded session is one of one run; name one run")
+    reading, records = Reading(store, author), [store.read(name) for name in names]
+    for record in records:
+        if not reading.evaluated_splits(record.run):
+            raise InputError(
+                f"run '{record.run}' is {record.status} and has not been evaluated: nothing can be reported"
+            )
+    kind = _Comparison if len(records) > 1 else _Run
+    made = kind(reading, records, split, codes, on_progress or (lambda what, share: None))
+    return made.built(_again(names, codes, split))
+
+
+def _again(names: Sequence[str], codes: str, split: str) -> str:
+    chosen = [*(["--codes", codes] if codes else []), *(["--split", split] if split else [])]
+    return shlex.join(["sentiscope", "report", *names, *chosen])
+
+
+class _Parts:
+    """What both kinds of report share: figures are collected section by section."""
+
+    kind = ""
+
+    def __init__(
+        self, reading: Reading, records: Sequence[RunRecord], split: str, codes: str, tell: OnProgress
+    ) -> None:
+        self.reading, self.records, self.codes, self.tell = reading, list(records), codes, tell
+        self.source = self.sourced(split)
+        self.split, self.found = self.source.split, Collected()
+        self.told = all(map(tells, records))
+        self.rows: dict[str, Any] = {}
+
+    def sourced(self, split: str) -> Source:
+        """What figures are drawn from."""
+        return Source(self.records[0], self.reading, others=self.records[1:], split=split)
+
+    def sections(self) -> Iterator[Section]:
+        """In order."""
+        raise NotImplementedError
+
+    @property
+    def title(self) -> str:
+        """Heads the report."""
+        raise NotImplementedError
+
+    @property
+    def facts(self) -> list[str]:
+        """Below the title."""
+        record, n = self.records[0], count(self.n)
+        return [f"{n} {self.split} sentences of {Path(record.config.data.name).name}"]
+
+    @property
+    def n(self) -> int:
+        """Sentences of the split."""
+        return len(self.table.frame)
+
+    @property
+    def table(self) -> Table:
+        """What the first run says of the split."""
+        return self.reading.known(self.records[0], self.split).table
+
+    def figures(self, names: Sequence[str], source: Source, prefix: str = "") -> str:
+        """Those that are there."""
+        parts = []
+        for name in names:
+            self.tell(f"drawing {name}", None)
+            parts.append(figure_part(name, source, self.found, prefix))
+        return together(parts)
+
+    def built(self, again: str) -> Built:
+        """The file, and what is said of it."""
+        sections = []
+        for section in self.sections():
+            self.tell(section.title, None)
+            sections.append(section)
+        self.tell("writing", None)
+        first = "" if self.told else finding(*UNTOLD)
+        made = whole(Report(self.title, self.facts, first, sections, self.found, self.rows, again))
+        about = {
+            "bytes": len(made.encode("utf-8", "replace")),
+            "kind": self.kind,
+            "runs": [record.run for record in self.records],
+            "split": self.split,
+            "n": self.n,
+            "texts": self.told,
+            "command": again,
+            "sections": [{"name": each.name, "title": each.title, "n": each.n} for each in sections],
+            "figures": self.found.figures,
+            "left_out": self.found.left_out,
+        }
+        return Built(made, about)
+
+    def listed(self, columns: list[dict[str, Any]], kept: rows.Kept, about: str = "") -> Section:
+        """The table of predictions."""
+        self.rows = {
+            "columns": columns,
+            "n": len(kept.places),
+            "file": f"sentiscope-{self.records[0].run}-{self.split}",
+        }
+        words = about or "Search, choose and sort; the CSV has the rows that are left, in their order."
+        if not kept.whole:
+            part = f"{count(len(kept.places))} of {count(kept.of)}"
+            words += f" This file holds {part} rows, what is wrong first: more would make it too large."
+        place = '<div id="rows"></div><noscript>The table of predictions needs JavaScript.</noscript>'
+        return Section("predictions", "Predictions", len(kept.places), "sentences", paragraph(words) + place)
+
+
+class _Run(_Parts):
+    """One run, or a coded session of it."""
+
+    @property
+    def record(self) -> RunRecord:
+        """The run."""
+        return self.records[0]
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """For whoever reads the outcome as JSON."""
+        return "codes" if self.codes else "run"
+
+    @property
+    def title(self) -> str:
+        """Heads the report."""
+        return f"Coded session “{self.codes}” of {self.record.run}" if self.codes else self.record.run
+
+    @property
+    def facts(self) -> list[str]:
+        """Below the title."""
+        return [self.record.described, *super().facts, f"seed {self.record.config.training.seed}"]
+
+    def sections(self) -> Iterator[Section]:
+        """Results first, what the run is last; of a coded session its codes come first."""
+        chosen = session(self.reading, self.record, self.codes, self.table)
+        codes = codes_section(chosen, self.record, self.table)
+        if self.codes and codes:
+            yield codes
+        for name, title, pages, more in PARTS:
+            markup = self.figures([*of_pages(pages, LIST), *more], self.source)
+            if name == "errors" and not self.table.wrong.any():
+                markup = finding("Nothing is wrong", f"All {count(self.n)} sentences are right.")
+                self._forget(of_pages(pages, LIST))
+            if markup:
+                yield Section(name, title, *self._size(name), markup)
+            if name == "errors" and codes and not self.codes:
+                yield codes
+        yield self._rows(chosen)
+        yield run_card(self.record, self.reading.store)
+        yield settings(self.record)
+        yield data_card(self.record, self.table, self.found)
+
+    def _forget(self, names: Sequence[str]) -> None:
+        """Figures of errors where there are none."""
+        for name in names:
+            self.found.charts.pop(name, None)
+            self.found.components.pop(name, None)
+            if name in self.found.figures:
+                self.found.figures.remove(name)
+                self.found.left_out[name] = "nothing is wrong"
+
+    def _size(self, name: str) -> tuple[int, str]:
+        """How much a section holds, and of what."""
+        if name == "errors":
+            return int(self.table.wrong.sum()), f"of {count(self.n)} sentences wrong"
+        if name == "learning":
+            return self.record.results.get("steps", 0), "steps of training"
+        if name == "model":
+            return self.record.parameters, "parameters"
+        if name == "behaviour":
+            figures = [each for each in ("behaviour", "belief") if each in self.found.figures]
+            return len(figures), "table" if len(figures) == 1 else "tables"
+        return self.n, "sentences"
+
+    def _rows(self, chosen: Session) -> Section:
+        known = self.reading.known(self.record, self.split)
+        kept = rows.kept(self.table.wrong, rows.sizes(self.table))
+        columns = rows.of_run(self.table, kept.places, known.there, told=self.told)
+        keys = self.table.frame["key"].iloc[kept.places].tolist()
+        columns += rows.of_codes(chosen.coded, keys, told=self.told)
+        if self.codes:
+            own = set(chosen.keys)
+            inside = ["yes" if key in own else "no" for key in keys]
+            columns.append(rows.choice_column("in the session", inside, ("yes", "no"), first="yes"))
+        return self.listed(columns, kept)
+
+
+class _Comparison(_Parts):
+    """Several runs on the same rows."""
+
+    kind = "comparison"
+
+    def sourced(self, split: str) -> Source:
+        """On a split that all were evaluated on."""
+        source = super().sourced(split)
+        if len(source.sides.sides) > MOST:
+            raise InputError(f"{len(source.sides.sides)} models: at most {MOST} can be told apart; name fewer runs")
+        return super().sourced(source.sides.split)
+
+    @property
+    def title(self) -> str:
+        """Heads the report."""
+        return " · ".join(record.run for record in self.records)
+
+    def sections(self) -> Iterator[Section]:
+        """What they say together, then each."""
+        pairs = PAIRS.shape(self.source)
+        told = paragraph(pairs.told, "told") + (paragraph(pairs.closest) if pairs.closest else "")
+        models = len(self.source.sides.sides)
+        names = of_pages(("compare",))
+        yield Section("comparison", "Comparison", models, "models", told + self.figures(names, self.source))
+        yield self._rows()
+        for place, record in enumerate(self.records, 1):
+            own, prefix = Source(record, self.reading, split=self.split), f"{place}-"
+            card, chosen = run_card(record, self.reading.store, f"run-{place}"), settings(record)
+            parts = [self.figures(OF_EACH, own, prefix), "<h3>Run card</h3>", card.markup, "<h3>Settings</h3>"]
+            markup = "".join(parts) + chosen.markup
+            yield replace(card, title=record.run, markup=markup)
+        yield data_card(self.records[0], self.table, self.found)
+
+    def _rows(self) -> Section:
+        tables = {record.run: self.reading.known(record, self.split).table for record in self.records}
+        first, *others = (table.frame["key"].tolist() for table in tables.values())
+        if any(keys != first for keys in others):
+            words = "The runs were judged on different folds of the data: their predictions stand in their own reports."
+            return Section("predictions", "Predictions", 0, "sentences in common", paragraph(words))
+        right = self.table.wrong
+        for table in tables.values():
+            right = right | table.wrong
+        kept = rows.kept(right, rows.sizes(self.table))
+        return self.listed(rows.of_models(tables, kept.places, told=self.told), kept)

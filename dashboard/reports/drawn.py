@@ -1,0 +1,207 @@
+"""Figures of the pages as parts of a report: drawn in both themes, with their words and numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import plotly.graph_objects as go
+
+from core.cells import csv_text
+from core.exceptions import NotAvailable, RunDamaged
+from dashboard.figures import nodes
+from dashboard.figures.drawing import Component, Drawing, Table, asset
+from dashboard.figures.figure import Figure
+from dashboard.figures.nodes import element
+from dashboard.figures.registry import ALL, FIGURES
+from dashboard.figures.source import Source
+from dashboard.figures.theme import Look, config
+from dashboard.reports.reading import NO_TEXTS, WITHHELD, tells
+
+LOOKS = (Look(), Look(dark=True))
+BEST_MAPS = ("map-tsne", "map-umap", "map-pca")
+SVG_POINTS = 6_000
+"""Points up to which a map is drawn as vectors, so that it prints and needs no graphics card."""
+HEIGHT, HALF, WIDEST = 380, 470, 2
+"""Pixels of a chart without a height of its own; of one that stands beside another, and how many panels that has."""
+
+Tell = Callable[[str], None]
+
+
+@dataclass
+class Collected:
+    """What the parts of a report leave for its script."""
+
+    charts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By id: as Plotly draws it in light, what differs in dark, and what Plotly may do."""
+    components: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By id: the name of the component and its data, in light and what differs in dark."""
+    numbers: dict[str, str] = field(default_factory=dict)
+    """File → CSV."""
+    figures: list[str] = field(default_factory=list)
+    """Names of those that are there."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Name → why it is not."""
+
+    @property
+    def scripts(self) -> list[str]:
+        """Components that draw themselves."""
+        return sorted({each["name"] for each in self.components.values()})
+
+
+def of_pages(pages: Sequence[str], without: Iterable[str] = ()) -> list[str]:
+    """One name of every figure of these pages; of the maps, that of all of them."""
+    names = {figure.name: name for name, (figure, _) in reversed(FIGURES.items())}
+    return [names[figure.name] for figure in ALL if figure.page in pages and figure.name not in without]
+
+
+def figure_part(name: str, source: Source, found: Collected, prefix: str = "") -> str:
+    """A figure as markup; empty where this run has none, which `found` tells.
+
+    Args:
+        name: As `sentiscope figures` has it.
+        source: What it is drawn from.
+        found: Where its data go.
+        prefix: Of its id, where a report has a figure of several runs.
+    """
+    if name in BEST_MAPS:
+        return _map(source, found, prefix)
+    figure, choices = FIGURES[name]
+    here = source.with_choices(**choices) if choices else source
+    told = f"{prefix}{name}"
+    try:
+        if name in WITHHELD and not all(map(tells, (source.record, *source.others))):
+            raise NotAvailable(NO_TEXTS)
+        shape = figure.shape(here)
+    except (NotAvailable, RunDamaged) as error:
+        found.left_out[told] = str(error)
+        return ""
+    found.figures.append(told)
+    return shaped_part(figure, shape, found, told, figure.alone(here, shape))
+
+
+def _map(source: Source, found: Collected, prefix: str) -> str:
+    """The best map that has been computed."""
+    reasons: dict[str, str] = {}
+    for name in BEST_MAPS:
+        figure, choices = FIGURES[name]
+        here = source.with_choices(**choices)
+        try:
+            shape = figure.shape(here)
+        except (NotAvailable, RunDamaged) as error:
+            reasons[f"{prefix}{name}"] = str(error)
+            continue
+        found.figures.append(f"{prefix}{name}")
+        return shaped_part(figure, shape, found, f"{prefix}{name}", figure.alone(here, shape), numbers=False)
+    found.left_out |= reasons
+    return ""
+
+
+def shaped_part(
+    figure: Figure[Any], shape: Any, found: Collected, name: str, note: str = "", *, numbers: bool = True
+) -> str:
+    """A shape of a figure as markup: heading, drawing, how to read it, how it is computed, its numbers as a file."""
+    title, reading, how = (figure.say(words, shape) for words in (figure.title, figure.reading, figure.how))
+    note = note or figure.say(figure.note, shape)
+    alt = figure.alternative(shape, note, reading)
+    drawing = figure.draw(shape, LOOKS[0])
+    drawn = _drawn(drawing, figure.draw(shape, LOOKS[1]), found, name, alt, title)
+    files = _files(figure, shape, found, name) if numbers else []
+    foot = [
+        element("details", element("summary", "How this is computed"), element("p", plain(how))) if how else None,
+        element("p", *files, class_="files") if files else None,
+    ]
+    heading = element("h3", title, element("small", note) if note else None)
+    caption = element("figcaption", element("p", plain(reading)) if reading else None, *foot)
+    wide = ' class="wide"' if _wide(drawing) else ""
+    return f'<figure id="{nodes.html(name)}"{wide}>{nodes.html(heading)}{drawn}{nodes.html(caption)}</figure>'
+
+
+def _wide(drawing: Drawing) -> bool:
+    """Whether it needs the whole width: what has many panels, or is high."""
+    if isinstance(drawing, go.Figure):
+        panels = sum(str(name).startswith("xaxis") for name in drawing.layout.to_plotly_json())
+        return panels > WIDEST or (drawing.layout.height or 0) > HALF
+    return isinstance(drawing, Component) and drawing.still is None
+
+
+def _drawn(light: Drawing, dark: Drawing, found: Collected, name: str, alt: str, title: str) -> str:
+    """What the figure shows: a place for a chart, a table, or a component."""
+    if isinstance(light, go.Figure) and isinstance(dark, go.Figure):
+        words, other = (_words(each) for each in (light, dark))
+        found.charts[name] = {"light": words, "dark": difference(words, other), "config": config(name)}
+        height = int(words["layout"].get("height") or HEIGHT)
+        place = element(
+            "div", class_="chart", data_chart=name, role="group", aria_label=alt, style=f"height:{height}px"
+        )
+        return nodes.html(place)
+    if isinstance(light, Table):
+        return wrapped(light.html().replace("<table>", f"<table><caption>{nodes.html(title)}</caption>", 1), title)
+    assert isinstance(light, Component) and isinstance(dark, Component)
+    if light.still is not None and dark.still is not None:
+        return "".join(
+            f'<div class="in-{theme}">{each().removeprefix(_style(drawing.name))}</div>'
+            for theme, drawing, each in (("light", light, light.still), ("dark", dark, dark.still))
+        )
+    data = json.loads(json.dumps(light.data))
+    beside = {"light": data, "dark": difference(data, json.loads(json.dumps(dark.data)))}
+    found.components[name] = {"name": light.name, **beside}
+    return nodes.html(
+        element("div", element("div", class_=light.name), data_component=name, role="group", aria_label=alt)
+    )
+
+
+def _style(name: str) -> str:
+    """What a component that draws itself still brings along before its markup."""
+    return f"<style>{asset(f'{name}.css')}</style>"
+
+
+def wrapped(table: str, title: str) -> str:
+    """A table that scrolls by itself where the page is narrower, by keyboard too."""
+    return f'<div class="table" tabindex="0" role="group" aria-label="{nodes.html(title)}">{table}</div>'
+
+
+def _words(figure: go.Figure) -> dict[str, Any]:
+    """The chart as plain data; few points are drawn as vectors."""
+    words: dict[str, Any] = json.loads(figure.to_json())
+    for trace in words["data"]:
+        if trace.get("type") == "scattergl" and _points(figure) <= SVG_POINTS:
+            trace["type"] = "scatter"
+    return words
+
+
+def _points(figure: go.Figure) -> int:
+    return sum(len(trace.x) for trace in figure.data if getattr(trace, "x", None) is not None)
+
+
+def _files(figure: Figure[Any], shape: Any, found: Collected, name: str) -> list[nodes.Node]:
+    """A button for each table of its numbers."""
+    buttons: list[nodes.Node] = []
+    for label, table in figure.numbers(shape).items():
+        file = f"sentiscope-{name}-{label.lower().replace(' ', '-')}.csv"
+        found.numbers[file] = csv_text(table)
+        buttons.append(element("button", f"{label} · CSV", type="button", data_file=file))
+    return buttons
+
+
+def plain(markdown: str) -> str:
+    """Our own sentences without the marks of markdown."""
+    return markdown.replace("**", "").replace("`", "").replace("*", "")
+
+
+def difference(first: Any, second: Any) -> dict[str, Any] | None:
+    """What makes `second` of `first`: `{"=": value}` in its place, or `{"in": {key or number: difference}}`.
+
+    None: nothing differs. The script of a report reads it.
+    """
+    if first == second:
+        return None
+    if isinstance(first, Mapping) and isinstance(second, Mapping) and first.keys() <= second.keys():
+        inside = {key: difference(first[key], value) if key in first else {"=": value} for key, value in second.items()}
+    elif isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        inside = {str(place): difference(*pair) for place, pair in enumerate(zip(first, second, strict=True))}
+    else:
+        return {"=": second}
+    return {"in": {key: found for key, found in inside.items() if found is not None}}

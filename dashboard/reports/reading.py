@@ -1,0 +1,88 @@
+"""What a report reads: files of runs, each once; of a run that keeps no texts, nothing that could tell one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.failures.codes import Coded, Codes, data_of
+from core.failures.nearest import Nearest
+from core.failures.table import Table, read_table
+from core.failures.tags import Tagged
+from core.runs.predictions import read_predictions
+from core.runs.record import EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
+from core.runs.store import RunStore
+from dashboard.figures.analysis import Analysis, Known, analyse
+from dashboard.figures.files import Files
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WITHHELD = frozenset(
+    ("error-words", "error-columns", "error-slices", "outcome-words", "label-errors", "slices", "compare-where")
+)
+"""Figures that tell words of the texts, or own columns of the data."""
+NO_TEXTS = "it tells of the texts, and the run was made to keep none"
+_OURS = ("label", "predicted")
+
+
+class Reading(Files):
+    """A `Reader` for one report."""
+
+    def __init__(self, store: RunStore, author: str | None = None) -> None:
+        """Of the runs of a folder.
+
+        Args:
+            store: where they live.
+            author: what this one may see of the codes; None: all.
+        """
+        super().__init__(store)
+        self._author = author
+        self._known: dict[tuple[str, str], Known] = {}
+        self._chosen: dict[tuple[str, str, str], Analysis] = {}
+
+    def known(self, record: RunRecord, split: str) -> Known:
+        """The rows of a split with their tags."""
+        name = record.run, split
+        if name not in self._known:
+            table = read_table(self.store, *name)
+            table = table if tells(record) else _bare(table)
+            tagged = Tagged(self.store, table)
+            self._known[name] = Known(table, tagged, Nearest(table, tagged.training))
+            self._known[name].find()
+        return self._known[name]
+
+    def analysis(self, record: RunRecord, split: str, select: str) -> Analysis:
+        """The rows of a split that a selection has, with all tags."""
+        name = record.run, split, select
+        if name not in self._chosen:
+            self._chosen[name] = analyse(self.known(record, split), select, self.store, self.coded(record))
+        return self._chosen[name]
+
+    def codes(self, record: RunRecord) -> Codes:
+        """The codebook of the data of a run."""
+        return Codes(self.store.folder, data_of(record))
+
+    def coded(self, record: RunRecord) -> Coded:
+        """What was said of the rows, as far as whoever asks may see it."""
+        found = self.codes(record).coded()
+        return found if self._author is None else found.seen_by(self._author)
+
+    def _predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
+        found = read_predictions(self.store.path(record.run) / EVALUATION / split / PREDICTIONS)
+        if tells(record):
+            return found
+        ours = [name for name in found if name in _OURS or str(name).startswith((LABEL, PROBABILITY))]
+        bare = found[ours]
+        bare.insert(0, "text", [f"sentence {row}" for row in range(len(found))])
+        return bare
+
+
+def tells(record: RunRecord) -> bool:
+    """Whether texts of the run's data may stand in a file that is given away."""
+    return record.config.data.texts
+
+
+def _bare(table: Table) -> Table:
+    """Without the data's own columns; the texts stay, tags are found by them."""
+    return replace(table, frame=table.frame.drop(columns=list(table.own)), own=())

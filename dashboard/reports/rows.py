@@ -1,0 +1,174 @@
+"""The predictions of a split as columns that the script of a report shows, searches, filters and writes as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.failures.codes import Coded
+from core.failures.table import SEVERAL, Table
+
+FEW = 60
+"""Values of a column up to which it can be chosen by."""
+MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
+"""Rows, and bytes of what is written in them, that a report holds; what is wrong comes first."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Which rows a report holds."""
+
+    places: np.ndarray
+    """(m,) of the table, rising."""
+    of: int
+    """Rows of the table."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether that is all of them."""
+        return len(self.places) == self.of
+
+
+def kept(wrong: np.ndarray, sizes: Sequence[int]) -> Kept:
+    """As many rows as a report holds, what is wrong first.
+
+    Args:
+        wrong: (n,) bool.
+        sizes: (n,) bytes of each row.
+    """
+    order = np.concatenate((np.flatnonzero(wrong), np.flatnonzero(~wrong)))[:MOST_ROWS]
+    fits = np.cumsum(np.asarray(sizes)[order]) <= MOST_BYTES
+    return Kept(np.sort(order[fits]), len(wrong))
+
+
+def sizes(table: Table) -> list[int]:
+    """Bytes of each row's text and own columns."""
+    found = [len(text.encode("utf-8", "replace")) for text in table.texts]
+    for name in table.own:
+        written = [len(str(cell).encode("utf-8", "replace")) for cell in table.frame[name]]
+        found = [before + more for before, more in zip(found, written, strict=True)]
+    return found
+
+
+def text_column(label: str, values: Iterable[Any], **more: Any) -> dict[str, Any]:
+    """Words, searched."""
+    return {"label": label, "kind": "text", "values": ["" if each is None else str(each) for each in values], **more}
+
+
+def number_column(label: str, values: Any, places: int = 3) -> dict[str, Any]:
+    """Numbers; what is none is left empty."""
+    plain = [None if each != each else round(float(each), places + 2) for each in np.asarray(values, float).tolist()]
+    return {"label": label, "kind": "number", "places": places, "values": plain}
+
+
+def choice_column(label: str, values: Iterable[Any], order: Sequence[str] = (), **more: Any) -> dict[str, Any]:
+    """One of few words in each row: numbers of `options`."""
+    words = [str(each) for each in values]
+    options = list(dict.fromkeys((*(name for name in order if name in set(words)), *sorted(set(words)))))
+    place = {name: at for at, name in enumerate(options)}
+    return {"label": label, "kind": "choice", "options": options, "values": [place[each] for each in words], **more}
+
+
+def set_column(label: str, values: Sequence[Sequence[str]], order: Sequence[str] = ()) -> dict[str, Any]:
+    """Some of few words in each row."""
+    there = {name for each in values for name in each}
+    options = list(dict.fromkeys((*(name for name in order if name in there), *sorted(there))))
+    place = {name: at for at, name in enumerate(options)}
+    return {"label": label, "kind": "set", "options": options, "values": [[place[n] for n in each] for each in values]}
+
+
+def of_run(table: Table, places: np.ndarray, tags: Mapping[str, np.ndarray], *, told: bool) -> list[dict[str, Any]]:
+    """The columns of one run.
+
+    Args:
+        table: Its predictions.
+        places: Which rows.
+        tags: By name the rows of each.
+        told: Whether texts, and what could tell one, may stand there.
+    """
+    frame, classes = table.frame.iloc[places], list(table.classes)
+    columns = _named(frame, told=told)
+    wrong = ["wrong" if each else "right" for each in frame["wrong"].tolist()]
+    columns.append(choice_column("outcome", wrong, ("wrong", "right"), marks="wrong"))
+    columns += _labels(table, frame, classes)
+    columns += [number_column(name, frame[name]) for name in ("p_truth", "p_said", "margin")]
+    names = list(tags)
+    has = np.array([tags[name][places] for name in names], bool).reshape(len(names), -1).T
+    columns.append(set_column("tags", [[names[at] for at in np.flatnonzero(row)] for row in has], names))
+    columns += [_own(name, frame[name]) for name in table.own]
+    return columns + _keys(frame, told=told)
+
+
+def _named(frame: pd.DataFrame, *, told: bool) -> list[dict[str, Any]]:
+    """Which sentence it is."""
+    row = number_column("row", frame["row"], 0)
+    return [row, text_column("text", frame["text"], main=True)] if told else [row]
+
+
+def _keys(frame: pd.DataFrame, *, told: bool) -> list[dict[str, Any]]:
+    """The name of each row that lasts, a digest of its text."""
+    return [text_column("key", frame["key"], small=True)] if told else []
+
+
+def _labels(table: Table, frame: pd.DataFrame, classes: list[str]) -> list[dict[str, Any]]:
+    """What is true and what is said."""
+    if table.task == "single":
+        return [choice_column(name, frame[name], classes) for name in ("truth", "said")]
+    places = frame.index.to_numpy()
+    columns = [
+        set_column(name, [[classes[at] for at in np.flatnonzero(row)] for row in has[places]], classes)
+        for name, has in (("truth", table.true), ("said", table.said))
+    ]
+    return columns + [text_column(name, frame[name]) for name in SEVERAL]
+
+
+def _own(name: str, column: pd.Series) -> dict[str, Any]:
+    """A column of the data."""
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+        whole = bool((column.dropna() % 1 == 0).all())
+        return number_column(name, column.astype(float), 0 if whole else 3)
+    words = ["" if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]
+    return choice_column(name, words) if len(set(words)) <= FEW else text_column(name, words)
+
+
+def of_codes(coded: Coded, keys: Sequence[str], *, told: bool) -> list[dict[str, Any]]:
+    """What was said of the rows: codes, and notes with who wrote them; nothing where nobody has coded."""
+    codes = [coded.of(key) for key in keys]
+    notes = [coded.notes.get(key, {}) for key in keys]
+    columns = []
+    if any(codes):
+        columns.append(set_column("codes", codes, [code.name for code in coded.book]))
+    if told and any(notes):
+        columns.append(text_column("notes", [_notes(each) for each in notes]))
+    return columns
+
+
+def _notes(said: Mapping[str, str]) -> str:
+    return "; ".join(f"{author}: {note}" if author else note for author, note in said.items())
+
+
+def of_models(tables: Mapping[str, Table], places: np.ndarray, *, told: bool) -> list[dict[str, Any]]:
+    """The columns of several runs on the same rows: who is right, and what each says."""
+    first = next(iter(tables.values()))
+    frame, classes = first.frame.iloc[places], list(first.classes)
+    columns = _named(frame, told=told)
+    columns.append(choice_column("who is right", _right(tables, places), ("nobody", "all")))
+    columns += _labels(first, frame, classes)[:1]
+    for name, table in tables.items():
+        own = table.frame.iloc[places]
+        said = _labels(table, own, classes)[1]
+        columns += [said | {"label": f"said by {name}"}, number_column(f"p_truth of {name}", own["p_truth"])]
+    return columns + [_own(name, frame[name]) for name in first.own] + _keys(frame, told=told)
+
+
+def _right(tables: Mapping[str, Table], places: np.ndarray) -> list[str]:
+    names, right = list(tables), np.array([~table.wrong[places] for table in tables.values()])
+    found = []
+    for row in right.T:
+        who = [name for name, is_right in zip(names, row, strict=True) if is_right]
+        found.append("all" if len(who) == len(names) else f"only {', '.join(who)}" if who else "nobody")
+    return found

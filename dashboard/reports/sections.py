@@ -1,0 +1,73 @@
+"""A section of a report, and the small tables and lists that its words are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dashboard.figures import nodes
+from dashboard.figures.nodes import Node, element
+from dashboard.figures.numbers import count
+from dashboard.reports.drawn import wrapped
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading with what stands below it, as markup."""
+
+    name: str
+    """Of its place in a link."""
+    title: str
+    n: int
+    """How much it holds,"""
+    of: str
+    """and of what: `1 194 sentences`."""
+    markup: str
+
+    @property
+    def note(self) -> str:
+        """Behind the heading."""
+        return f"{count(self.n)} {self.of}"
+
+
+def paragraph(words: str, kind: str = "") -> str:
+    """Words of any origin as a paragraph."""
+    return nodes.html(element("p", words, **({"class_": kind} if kind else {})))
+
+
+def finding(title: str, words: str) -> str:
+    """Something that a reader must know before the figures."""
+    return nodes.html(element("div", element("b", title), element("p", words), class_="finding"))
+
+
+def facts(pairs: Mapping[str, str]) -> str:
+    """Names and values, those that are empty left out."""
+    parts = [part for name, value in pairs.items() if value for part in (element("dt", name), element("dd", value))]
+    return nodes.html(element("dl", *parts))
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Node]], numbers: Sequence[str] = ()) -> str:
+    """A small table; columns of `numbers` stand at the right, the first cell heads its row."""
+    side = [{"class_": "number"} if name in numbers else {} for name in columns]
+    head = element("tr", *(element("th", name, scope="col", **each) for name, each in zip(columns, side, strict=True)))
+    body = [
+        element(
+            "tr",
+            element("th", row[0], scope="row", **side[0]),
+            *(element("td", cell, **each) for cell, each in zip(row[1:], side[1:], strict=True)),
+        )
+        for row in rows
+    ]
+    whole = element("table", element("caption", title), element("thead", head), element("tbody", *body))
+    return wrapped(nodes.html(whole), title)
+
+
+def together(figures: Sequence[str]) -> str:
+    """Figures beside each other where there is room; nothing where there are none."""
+    there = "".join(figures)
+    return f'<div class="figures">{there}</div>' if there else ""
+
+
+def folded(summary: str, markup: str) -> str:
+    """Markup that is opened when it is asked for."""
+    return f"<details><summary>{nodes.html(summary)}</summary>{markup}</details>"
