@@ -799,9 +799,8 @@ class Run:
         Raises:
             InputError: There is no such run, split or session, or a file of this name is there.
         """
-        names = [self.name, *map(_name, against)]
         about: dict[str, Any] = {"codes": codes, "split": split, "on_progress": on_progress}
-        return verbs.report(names, file, store=self.store, **about)
+        return verbs.report(self.name, file, against=list(map(_name, against)), store=self.store, **about)
 
     def project(
         self,

@@ -28,7 +28,9 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write a run, a comparison or a coded session as one HTML file that opens without a network."""
-    emit(verbs.report(runs, output or "", codes=codes, split=split, on_progress=teller()), as_json, _show)
+    run, *against = runs
+    given: dict[str, Any] = {"against": against, "codes": codes, "split": split, "on_progress": teller()}
+    emit(verbs.report(run, output or "", **given), as_json, _show)
 
 
 def _show(result: dict[str, Any]) -> None:

@@ -223,7 +223,7 @@ def _landing(store: RunStore, name: str) -> Iterator[Path]:
             shutil.rmtree(hidden, ignore_errors=True)
 
 
-def _bound(config: RunConfig) -> RunConfig:
+def pathless(config: RunConfig) -> RunConfig:
     """The settings without any path: what an archive names on this machine is none of its business.
 
     Names of data sets and of the lexicon that comes along are no paths; an archive holds no data of its own. A run that
@@ -260,7 +260,7 @@ def _settle(store: RunStore, landing: Path) -> str:
             apart.check_parquet(path)
         except DataError as error:
             raise InputError(f"{path.parent.relative_to(landing.parent)}{os.sep}{error}") from error
-    aside.write(dataclasses.replace(record, process=None, config=_bound(record.config)))
+    aside.write(dataclasses.replace(record, process=None, config=pathless(record.config)))
     _count(store, landing)
     for number in range(1, 100_000):
         run = landing.name if number == 1 else f"{landing.name}-{number}"

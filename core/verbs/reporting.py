@@ -16,9 +16,10 @@ from core.verbs.training import configured
 
 
 def report(
-    runs: Sequence[str] | str,
-    output: Path | str = "",
+    run: str,
+    file: Path | str = "",
     *,
+    against: Sequence[str] = (),
     codes: str = "",
     split: str = "",
     store: RunStore | None = None,
@@ -27,8 +28,9 @@ def report(
     """Write one HTML file that opens without a network: figures, tables, codes, settings, data card, predictions.
 
     Args:
-        runs: A run; several runs on the same rows are compared.
-        output: The file; empty: `sentiscope-report-RUN.html` in the working directory. A file that is there stays.
+        run: An evaluated run.
+        file: Empty: `sentiscope-report-RUN.html` in the working directory. A file that is there stays.
+        against: Further runs on the same rows, which it is compared with.
         codes: A coded session of the one run, as `codes_list` names it: a draw by its `id`, an author, or `data`, the
             codebook with all that anybody coded. Empty: the codes of what is wrong.
         split: Empty: test, or the last that was evaluated.
@@ -46,9 +48,8 @@ def report(
         RunDamaged: A file of a run cannot be read.
         NotAvailable: The installation knows no dashboard.
     """
-    make = of_the_dashboard("report")
-    names = [runs] if isinstance(runs, str) else list(runs)
-    found: dict[str, Any] = make(names, output, codes=codes, split=split, store=store, on_progress=on_progress)
+    make, names = of_the_dashboard("report"), [run, *against]
+    found: dict[str, Any] = make(names, file, codes=codes, split=split, store=store, on_progress=on_progress)
     return found
 
 

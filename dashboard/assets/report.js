@@ -91,13 +91,13 @@ class Rows {
   }
 
   filter() {
-    const search = element("input", { type: "search", autocomplete: "off" });
+    const search = element("input", { type: "search", autocomplete: "off", "aria-label": "Search" });
     search.oninput = () => { this.asked = search.value.trim().toLowerCase(); this.refresh(); };
     const form = element("form", { class: "filter", role: "search", "aria-label": "Predictions" }, element("label", {}, "Search", search));
     form.onsubmit = (event) => event.preventDefault();
     this.columns.forEach((column, place) => {
       if (!column.options || column.options.length < 2 || column.options.length > MOST) return;
-      const choose = element("select", {}, element("option", { value: "" }, "all"));
+      const choose = element("select", { "aria-label": column.label }, element("option", { value: "" }, "all"));
       column.options.forEach((option, at) => choose.append(element("option", { value: at }, option || "(none)")));
       if (column.first) {
         const at = column.options.indexOf(column.first);

@@ -7,6 +7,7 @@ from typing import Any
 
 from core.config import SETTINGS, compose, flat
 from core.data.findings import plural
+from core.data.sources import named
 from core.data.table import Dataset
 from core.exceptions import ConfigError, NotAvailable
 from core.failures.table import Table
@@ -18,6 +19,7 @@ from dashboard.figures import nodes
 from dashboard.figures.cards import CARDINALITY, SPLITS
 from dashboard.figures.composing import millions
 from dashboard.figures.data import CLASSES, Balance, class_shares, percent
+from dashboard.figures.naming import data_name
 from dashboard.figures.nodes import element
 from dashboard.figures.numbers import count, duration
 from dashboard.reports.drawn import Collected, shaped_part
@@ -71,7 +73,7 @@ def _some(names: tuple[str, ...]) -> str:
     return shown if len(names) <= MOST_CLASSES else f"{shown} and {count(len(names) - MOST_CLASSES)} more"
 
 
-def settings(record: RunRecord, name: str = "settings") -> Section:
+def settings(record: RunRecord) -> Section:
     """Every setting; first those that are not the preset's own."""
     values = flat(record.config)
     try:
@@ -87,26 +89,34 @@ def settings(record: RunRecord, name: str = "settings") -> Section:
         else paragraph(f"All settings are those of {record.preset}.")
     )
     rest = folded(f"All {count(len(every))}", table("All settings", ("Setting", "Value", "What it is"), every))
-    return Section(name, "Settings", len(values), f"settings, {count(len(own))} not the preset’s", first + rest)
+    return Section("settings", "Settings", len(values), f"settings, {count(len(own))} not the preset’s", first + rest)
 
 
 def _said(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else "none" if value in ("", None) else str(value)
 
 
-def data_card(record: RunRecord, judged: Table, found: Collected, name: str = "data") -> Section:
-    """What the run was trained and judged on: nothing of it but counts, shares and names."""
+def data_card(record: RunRecord, judged: Table, found: Collected, *, no_paths: bool = False) -> Section:
+    """What the run was trained and judged on: nothing of it but counts, shares and names.
+
+    Args:
+        record: Of the run.
+        judged: What it says of the split.
+        found: Where the data of figures go.
+        no_paths: No path is told.
+    """
     try:
         from core.runs.seen import trained_on
 
         dataset = trained_on(record)
     except NotAvailable as error:
-        return Section(name, "Data card", len(judged), f"rows of {judged.split}", _absent(record, judged, str(error)))
+        why = "This machine cannot read them as they were when the run was trained" if no_paths else str(error)
+        return Section("data", "Data card", len(judged), f"rows of {judged.split}", _absent(record, judged, why))
     rows = sum(map(len, dataset.splits.values()))
     about = facts(
         {
-            "Data": dataset.name,
-            "Source": dataset.source,
+            "Data": data_name(dataset.name),
+            "Source": "" if no_paths and not named(record.config.data.name) else dataset.source,
             "Licence": dataset.licence,
             "Language": dataset.language,
             "Classes": _some(dataset.classes),
@@ -114,14 +124,14 @@ def data_card(record: RunRecord, judged: Table, found: Collected, name: str = "d
         }
     )
     about += "".join(paragraph(note, "soft") for note in dataset.notes)
-    return Section(name, "Data card", rows, "rows", about + _counted(record, dataset, found))
+    return Section("data", "Data card", rows, "rows", about + _counted(record, dataset, found))
 
 
 def _absent(record: RunRecord, judged: Table, why: str) -> str:
     """What is known of data that are not here."""
     has = judged.true.sum(0).tolist()
     rows = [(label, count(n), percent(n / max(1, len(judged)))) for label, n in zip(judged.classes, has, strict=True)]
-    known = facts({"Data": record.config.data.name, "Fingerprint": record.data_fingerprint})
+    known = facts({"Data": data_name(record.config.data.name), "Fingerprint": record.data_fingerprint})
     known += "".join(paragraph(note, "soft") for note in record.data_notes)
     classes = table(f"Classes of {judged.split}", ("Class", "Rows", "Share"), rows, ("Rows", "Share"))
     return known + finding("The training data are not here", f"{why[:1].upper()}{why[1:]}.") + classes

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.exceptions import InputError
 from core.failures.table import Table
+from core.runs.archive import pathless
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.verbs.writing import write_named
@@ -67,6 +68,8 @@ def report(
     file = Path(output) if output else Path(f"sentiscope-report-{'-'.join(names)[:120]}.html")
     if file.expanduser().exists():
         raise InputError(f"--output {str(file)!r:.200}: it is there already; name another file, or remove it first")
+    if not file.expanduser().absolute().parent.is_dir():  # before anything is drawn
+        raise InputError(f"--output {str(file)!r:.200}: cannot be written: there is no such folder")
     made = build(names, codes=codes, split=split, store=store, on_progress=on_progress)
     write_named("--output", file, made.markup)
     return {"file": str(file), **made.about}
@@ -78,10 +81,24 @@ def build(
     codes: str = "",
     split: str = "",
     author: str | None = None,
+    no_paths: bool = False,
     store: RunStore | None = None,
     on_progress: OnProgress | None = None,
 ) -> Built:
-    """The report as text; `author`: what this one may see of the codes, None: all; the rest as `core.verbs.report`."""
+    """The report as text.
+
+    Args:
+        runs: As `core.verbs.report`, and so are `codes`, `split`, `store` and `on_progress`.
+        codes: A coded session.
+        split: Of the predictions.
+        author: What this one may see of the codes; None: all.
+        no_paths: For a visitor of a server: no path of its files is told.
+        store: Where runs live.
+        on_progress: Told what is done and which share of all.
+
+    Raises:
+        InputError, RunDamaged: as `core.verbs.report`.
+    """
     store, names = store or RunStore(), list(dict.fromkeys(runs))
     if not names:
         raise InputError("name a run, or several on the same rows; `sentiscope runs list` shows all")
@@ -95,6 +112,7 @@ def build(
             )
     kind = _Comparison if len(records) > 1 else _Run
     made = kind(reading, records, split, codes, on_progress or (lambda what, share: None))
+    made.no_paths = no_paths
     return made.built(_again(names, codes, split))
 
 
@@ -116,6 +134,8 @@ class _Parts:
         self.split, self.found = self.source.split, Collected()
         self.told = all(map(tells, records))
         self.rows: dict[str, Any] = {}
+        self.no_paths = False
+        self._done = 0
 
     def sourced(self, split: str) -> Source:
         """What figures are drawn from."""
@@ -142,6 +162,16 @@ class _Parts:
         return len(self.table.frame)
 
     @property
+    def many(self) -> int:
+        """Figures that are looked for."""
+        raise NotImplementedError
+
+    def cards(self, record: RunRecord, name: str = "card") -> tuple[Section, Section]:
+        """The card and the settings of a run."""
+        told = replace(record, config=pathless(record.config)) if self.no_paths else record
+        return run_card(told, self.reading.store, name), settings(told)
+
+    @property
     def table(self) -> Table:
         """What the first run says of the split."""
         return self.reading.known(self.records[0], self.split).table
@@ -150,7 +180,8 @@ class _Parts:
         """Those that are there."""
         parts = []
         for name in names:
-            self.tell(f"drawing {name}", None)
+            self._done += 1
+            self.tell(f"drawing {name}", min(1.0, self._done / self.many))
             parts.append(figure_part(name, source, self.found, prefix))
         return together(parts)
 
@@ -208,12 +239,18 @@ class _Run(_Parts):
     @property
     def title(self) -> str:
         """Heads the report."""
-        return f"Coded session “{self.codes}” of {self.record.run}" if self.codes else self.record.run
+        return f"Coded session of {self.record.run}" if self.codes else self.record.run
+
+    @property
+    def many(self) -> int:
+        """Figures that are looked for."""
+        return sum(len(of_pages(pages, LIST)) + len(more) for _, _, pages, more in PARTS)
 
     @property
     def facts(self) -> list[str]:
         """Below the title."""
-        return [self.record.described, *super().facts, f"seed {self.record.config.training.seed}"]
+        named = [f"codes {self.codes}"] if self.codes else []
+        return [self.record.described, *super().facts, f"seed {self.record.config.training.seed}", *named]
 
     def sections(self) -> Iterator[Section]:
         """Results first, what the run is last; of a coded session its codes come first."""
@@ -231,9 +268,8 @@ class _Run(_Parts):
             if name == "errors" and codes and not self.codes:
                 yield codes
         yield self._rows(chosen)
-        yield run_card(self.record, self.reading.store)
-        yield settings(self.record)
-        yield data_card(self.record, self.table, self.found)
+        yield from self.cards(self.record)
+        yield data_card(self.record, self.table, self.found, no_paths=self.no_paths)
 
     def _forget(self, names: Sequence[str]) -> None:
         """Figures of errors where there are none."""
@@ -287,6 +323,11 @@ class _Comparison(_Parts):
         """Heads the report."""
         return " · ".join(record.run for record in self.records)
 
+    @property
+    def many(self) -> int:
+        """Figures that are looked for."""
+        return len(of_pages(("compare",))) + len(OF_EACH) * len(self.records)
+
     def sections(self) -> Iterator[Section]:
         """What they say together, then each."""
         pairs = PAIRS.shape(self.source)
@@ -297,11 +338,11 @@ class _Comparison(_Parts):
         yield self._rows()
         for place, record in enumerate(self.records, 1):
             own, prefix = Source(record, self.reading, split=self.split), f"{place}-"
-            card, chosen = run_card(record, self.reading.store, f"run-{place}"), settings(record)
+            card, chosen = self.cards(record, f"run-{place}")
             parts = [self.figures(OF_EACH, own, prefix), "<h3>Run card</h3>", card.markup, "<h3>Settings</h3>"]
             markup = "".join(parts) + chosen.markup
             yield replace(card, title=record.run, markup=markup)
-        yield data_card(self.records[0], self.table, self.found)
+        yield data_card(self.records[0], self.table, self.found, no_paths=self.no_paths)
 
     def _rows(self) -> Section:
         tables = {record.run: self.reading.known(record, self.split).table for record in self.records}

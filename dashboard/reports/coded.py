@@ -141,8 +141,10 @@ def _pairs(found: Session) -> str:
         pair = agreement(found.coded, first, second, found.keys)
         if not pair["n"]:
             continue
-        low, high = pair["interval"] or (None, None)
-        kappa = "not defined" if low is None else f"{pair['kappa']:.2f} ({low:.2f} to {high:.2f})"
+        kappa = "not defined"
+        if pair["interval"]:
+            low, high = pair["interval"]
+            kappa = f"{number(pair['kappa'], 2)} ({number(low, 2)} to {number(high, 2)})"
         both = f"{first or '(no name)'} and {second or '(no name)'}"
         rows.append((both, count(pair["n"]), count(pair["same"]), kappa))
     columns = ("Authors", "Coded by both", "Alike", "Cohen’s κ (95 %)")

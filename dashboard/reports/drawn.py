@@ -24,8 +24,8 @@ LOOKS = (Look(), Look(dark=True))
 BEST_MAPS = ("map-tsne", "map-umap", "map-pca")
 SVG_POINTS = 6_000
 """Points up to which a map is drawn as vectors, so that it prints and needs no graphics card."""
-HEIGHT, HALF, WIDEST = 380, 470, 2
-"""Pixels of a chart without a height of its own; of one that stands beside another, and how many panels that has."""
+HEIGHT, HALF, WIDEST, MOST_COLUMNS = 380, 470, 2, 5
+"""Pixels of a chart without a height of its own; of one that stands beside another, and its panels or columns."""
 
 Tell = Callable[[str], None]
 
@@ -124,7 +124,9 @@ def _wide(drawing: Drawing) -> bool:
     if isinstance(drawing, go.Figure):
         panels = sum(str(name).startswith("xaxis") for name in drawing.layout.to_plotly_json())
         return panels > WIDEST or (drawing.layout.height or 0) > HALF
-    return isinstance(drawing, Component) and drawing.still is None
+    if not isinstance(drawing, Component):
+        return False
+    return drawing.still is None or drawing.still().count('scope="col"') > MOST_COLUMNS
 
 
 def _drawn(light: Drawing, dark: Drawing, found: Collected, name: str, alt: str, title: str) -> str:

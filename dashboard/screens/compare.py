@@ -32,6 +32,7 @@ from dashboard.widgets.figure import heading, show, show_of, show_others
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, opening, problem
 from dashboard.widgets.options import asked, choose, pick
+from dashboard.widgets.report import report_button
 
 TITLE, QUESTION = "Compare", "Is one of these models better, and on which sentences?"
 PLACED: tuple[Figure[Any], ...] = (MODELS, PAIRS, MATRIX, WHERE, ROC, CALIBRATION, LAMBDAS, MAPS, COST)
@@ -86,6 +87,7 @@ def _compared(source: Source) -> None:
     _maps(source)
     tables |= _costs(source) | show_others(source, "compare", PLACED)
     export_bar("compare", tables)
+    report_button([each.run for each in (source.record, *source.others)], source.split)
 
 
 def _chosen(done: dict[str, RunRecord]) -> list[RunRecord]:

@@ -22,6 +22,7 @@ from dashboard.screens.errors_reader import reader
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, problem
+from dashboard.widgets.report import report_button
 from dashboard.widgets.runs import chosen_run, ended, facts
 
 QUESTION = "Which sentences go wrong, and what do they have in common?"
@@ -58,6 +59,7 @@ def page() -> None:
     else:
         tables |= below(source, shown)
     export_bar("errors", tables, figures=False)
+    report_button([record.run], split, author=author())
 
 
 def _split(splits: Sequence[str]) -> str:

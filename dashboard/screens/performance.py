@@ -40,6 +40,7 @@ from dashboard.widgets.figure import caption, show_of, show_others
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding
 from dashboard.widgets.options import asked, choose
+from dashboard.widgets.report import report_button
 from dashboard.widgets.runs import chosen_run, ended, facts
 from dashboard.widgets.selected import selected_here
 from dashboard.widgets.stats import stats
@@ -112,6 +113,7 @@ def page() -> None:
         tables |= NUMBERS_OF.numbers(show_of(source, NUMBERS_OF))
     tables |= elsewhere(record)
     export_bar("performance", {**tables, "Sentences": report.examples})
+    report_button([record.run], split)
 
 
 def _not_yet(record: RunRecord) -> tuple[str, str, str]:

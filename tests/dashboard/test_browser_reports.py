@@ -1,0 +1,199 @@
+"""A report as a person opens it: a file without a network, in both themes, on paper; and the button that makes it."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from answering import answering, right_where, texts
+from axe_playwright_python.sync_playwright import Axe
+from browsing import ROOT, dashboard, settle, visit
+from playwright.sync_api import Page, expect
+from reports import packed
+
+from core import verbs
+from core.cells import csv_text
+from core.failures.table import read_table
+from core.runs.store import RunStore
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+GRAVE = ("serious", "critical")
+LIMIT = 6_000_000
+"""Bytes of a report of 3,000 rows."""
+NASTY = (
+    *(
+        '</script><script>document.title = "run"</script>',
+        "<img src=x onerror=\"document.title='run'\">",
+        "<!--",
+        "]]>",
+    ),
+    *(
+        '=HYPERLINK("http://a.b","c")',
+        "+1",
+        "-2+3",
+        "@SUM(A1)",
+        "\ufeff=1",
+        "'=1",
+        "\u3000\uff1d1",
+        "\x85=1",
+        "\u200b=1",
+    ),
+    *(
+        "\u2028line\u2029",
+        "\ta",
+        'say "no", comma',
+        "line\nbreak",
+        "line\rreturn",
+        "مرحبا بالعالم",
+        "e\u0301😀",
+        "%s {x} ${y} {{z}}",
+    ),
+)
+
+
+def opened(browser, file: Path, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:
+    """A file in a browser without a network, once its figures are drawn."""
+    page, complaints = visit(browser, f"file://{file}", theme, width)
+    page.context.set_offline(True)
+    page.goto(f"file://{file}")
+    page.wait_for_selector("html[data-drawn=true]", timeout=60_000)
+    return page, complaints
+
+
+def faults(page: Page) -> list[str]:
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{rule['id']}: {node['html'][:200]}" for rule in found if rule["impact"] in GRAVE for node in rule["nodes"]
+    ]
+
+
+@pytest.fixture(scope="module")
+def starter(tmp_path_factory) -> Path:
+    """The report of a run on 3,202 sentences."""
+    file = tmp_path_factory.mktemp("starter") / "report.html"
+    store = RunStore(ROOT / "trained")
+    verbs.report("starter-ndt-01-n3", file, store=store)
+    return file
+
+
+@pytest.fixture(scope="module")
+def nasty(tmp_path_factory) -> tuple[Path, RunStore]:
+    """The report of a run on texts, columns and classes that would do harm as markup or in a spreadsheet."""
+    folder = tmp_path_factory.mktemp("nasty")
+    store, labels = RunStore(folder / "runs"), np.arange(2 * len(NASTY)) % 2
+    rows = texts(labels, **{"=own": [*NASTY, *NASTY]})
+    rows["text"] = [f"{text} {place}" if place % 3 else f"{text}{place}" for place, text in enumerate([*NASTY, *NASTY])]
+    classes = ("</script>bad", "=good")
+    answering(store, "nasty", right_where(np.arange(len(labels)) > 6, labels), rows, classes=classes)
+    verbs.report("nasty", folder / "report.html", store=store)
+    return folder / "report.html", store
+
+
+def test_three_thousand_rows_stay_below_the_limit(starter):
+    assert packed(starter.read_text())["rows"]["n"] == 3202
+    assert starter.stat().st_size < LIMIT
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 1024)])
+def test_it_opens_without_a_network_draws_every_figure_and_axe_finds_nothing(browser, starter, theme, width):
+    page, complaints = opened(browser, starter, theme, width)
+    charts = packed(starter.read_text())["charts"]
+    assert len(charts) > 10
+    for name in charts:
+        assert page.locator(f"#{name} .js-plotly-plot .main-svg").count(), name
+    assert page.locator("#parts .diagram svg").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing stands beyond the page"
+    assert complaints == []
+    assert faults(page) == []
+
+
+def test_its_figures_follow_the_theme_and_are_light_on_paper(browser, starter):
+    page, complaints = opened(browser, starter, "dark")
+    drawn, light, dark = page.locator("#roc .main-svg").first, "rgb(253, 252, 250)", "rgb(21, 24, 28)"
+    expect(drawn).to_have_css("background-color", dark)
+    page.emulate_media(color_scheme="light")
+    expect(drawn).to_have_css("background-color", light)
+    page.emulate_media(color_scheme="dark")
+    expect(drawn).to_have_css("background-color", dark)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    expect(drawn).to_have_css("background-color", light)
+    assert page.pdf(format="A4")[:4] == b"%PDF" and complaints == []
+
+
+def test_predictions_are_searched_chosen_sorted_and_walked_by_keyboard(browser, starter):
+    frame = read_table(RunStore(ROOT / "trained"), "starter-ndt-01-n3").frame
+    page, complaints = opened(browser, starter)
+    status, table = page.locator("#rows [role=status]"), page.locator("#rows tbody tr")
+
+    def count(n: int) -> str:
+        return f"{n:,}".replace(",", "\u202f")
+
+    rows = page.locator("#rows")
+    rows.get_by_label("outcome", exact=True).select_option("wrong")
+    expect(status).to_contain_text(f"{count(int(frame.wrong.sum()))} of {count(len(frame))} sentences")
+    rows.get_by_label("Search", exact=True).fill("NEVER")
+    found = frame[frame.wrong & frame.text.str.lower().str.contains("never")]
+    expect(status).to_contain_text(f"{len(found)} of")
+    expect(table).to_have_count(min(50, len(found)))
+    rows.get_by_role("button", name="margin", exact=True).press("Enter")
+    surest = found.sort_values("margin", ascending=False).iloc[0]
+    expect(table.first).to_contain_text(surest.text)
+    rows.get_by_label("Search", exact=True).fill("")
+    page.get_by_role("button", name="Next").press("Enter")
+    expect(status).to_contain_text("51 to 100 shown")
+    rows.get_by_label("Search", exact=True).fill("no such word anywhere")
+    expect(status).to_have_text(f"0 of {count(len(frame))} sentences")
+    assert complaints == []
+
+
+def test_texts_of_people_stay_texts(browser, nasty):
+    page, complaints = opened(browser, nasty[0])
+    assert page.title() == "nasty · Sentiscope"
+    assert page.locator("img").count() == 0 and page.locator("script").count() == 4, "plotly.js is the fourth"
+    shown = page.locator("#rows tbody td.main").all_inner_texts()
+    assert any(text.startswith("</script><script>") for text in shown)
+    assert complaints == []
+    assert faults(page) == []
+
+
+def test_the_csv_of_the_page_is_that_of_the_command_line(browser, nasty):
+    file, store = nasty
+    page, _ = opened(browser, file)
+    with page.expect_download() as found:
+        page.get_by_role("button", name="These rows · CSV").click()
+    saved = Path(found.value.path()).read_bytes().decode("utf-8-sig")
+    options = {"keep_default_na": False, "dtype": str}
+    ours = pd.read_csv(io.StringIO(saved, newline=""), **options)
+    frame = read_table(store, "nasty").frame
+    wanted = pd.read_csv(io.StringIO(csv_text(frame), newline=""), **options)
+    for name in ("key", "text", "truth", "said", "'=own"):
+        assert ours[name].tolist() == wanted[name].tolist()
+    assert np.allclose(ours["p_truth"].astype(float), frame["p_truth"])
+    assert all(cell[:1] not in "=+-@" or not cell for name in ("text", "'=own", "truth") for cell in ours[name])
+
+
+def test_the_buttons_of_performance_errors_and_compare_make_it(browser, tmp_path):
+    labels = np.arange(60) % 2
+    store, rows = RunStore(tmp_path / "runs"), texts(labels)
+    answering(store, "one", right_where(np.arange(60) > 9, labels), rows)
+    answering(store, "two", right_where(np.arange(60) > 29, labels), rows)
+    with dashboard(tmp_path / "runs") as address:
+        page, complaints = visit(browser, address)
+        for link, kind in (
+            ("performance?run=one", "one"),
+            ("errors?run=one", "one"),
+            ("compare?compare=one&compare=two", "one · two"),
+        ):
+            page.goto(f"{address}/{link}")
+            page.get_by_role("button", name="Report · HTML").click(timeout=60_000)
+            save = page.get_by_role("button", name="Save the report")
+            save.wait_for(timeout=120_000)
+            settle(page)
+            with page.expect_download() as found:
+                save.click()
+            assert f"<h1>{kind}</h1>" in Path(found.value.path()).read_text(encoding="utf-8"), link
+        assert complaints == []

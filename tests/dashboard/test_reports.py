@@ -1,0 +1,206 @@
+"""The report of a run, a comparison or a coded session: its numbers are those of the record, its texts are texts."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import re
+
+import numpy as np
+import pytest
+from answering import answering, right_where, texts
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reports import changed, columns, packed
+
+from core import verbs
+from core.exceptions import InputError
+from core.failures.table import read_table
+from core.handle import Run
+from core.runs.store import RunStore
+from dashboard.reports import rows as kept_rows
+from dashboard.reports.build import build
+from dashboard.reports.drawn import difference
+
+LABELS = np.arange(60) % 2
+GOOD, POOR = np.arange(60) % 10 > 1, np.arange(60) % 3 > 0
+EVIL = '</script><script>alert("x")</script>'
+RESULTS = {
+    "steps": 7,
+    "metrics": {"test": {"accuracy": 0.8, "loss": 0.4321}},
+    "intervals": {"test": {"accuracy": [0.7123, 0.8765], "loss": [0.4, 0.5]}},
+}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """`good` and `poor` on the same rows, of which one text and one source would run if they were markup."""
+    store = RunStore(tmp_path_factory.mktemp("reports") / "runs")
+    rows = texts(LABELS, source=["=paper" if row % 4 else EVIL for row in range(60)])
+    rows.loc[3, "text"] = f"=1+1 not {EVIL}"
+    answering(store, "good", right_where(GOOD, LABELS), rows, results=RESULTS)
+    answering(store, "poor", right_where(POOR, LABELS), rows)
+    answering(store, "private", right_where(POOR, LABELS), rows, data__texts=False)
+    return store
+
+
+@pytest.fixture(scope="module")
+def good(store):
+    """The report of one run, and what is said of it."""
+    return build(["good"], store=store)
+
+
+def test_metrics_and_intervals_are_those_of_the_record(good):
+    for number in ("0.800", "0.712", "0.876", "0.432", "0.500"):
+        assert f">{number}</td>" in good.markup
+
+
+def test_the_matrix_has_the_counts_of_the_predictions(good, store):
+    frame = read_table(store, "good").frame
+    shown = [
+        int(re.search(r">(\d+)</b>", cell)[1])
+        for cell in packed(good.markup)["charts"]["confusion"]["light"]["data"][0]["text"]
+    ]
+    counts = [
+        ((frame.truth == true) & (frame.said == said)).sum() for true in ("bad", "good") for said in ("bad", "good")
+    ]
+    assert shown == counts
+
+
+def test_the_table_has_every_prediction_with_its_own_columns_and_tags(good, store):
+    frame, found = read_table(store, "good").frame, columns(good.markup)
+    for name in ("key", "text", "truth", "said", "source"):
+        assert found[name] == frame[name].tolist()
+    assert found["row"] == list(range(60))
+    assert np.allclose(found["p_truth"], frame["p_truth"]) and np.allclose(found["margin"], frame["margin"])
+    assert [each == "wrong" for each in found["outcome"]] == frame["wrong"].tolist()
+    assert "negation" in found["tags"][3] and "negation" not in found["tags"][4]
+
+
+def test_every_section_says_how_much_it_holds(good):
+    sizes = {each["name"]: each["n"] for each in good.about["sections"]}
+    assert sizes["results"] == sizes["predictions"] == 60
+    assert sizes["errors"] == int((~GOOD).sum())
+    assert {"card", "settings", "data"} <= sizes.keys()
+    for each in good.about["sections"]:
+        assert f'<section id="{each["name"]}"' in good.markup and f'href="#{each["name"]}"' in good.markup
+
+
+def test_texts_of_people_are_text_and_nothing_else_may_run_or_be_fetched(good):
+    assert EVIL not in good.markup and "<script>alert" not in good.markup
+    script = good.markup[good.markup.rindex("<script>") + 8 : good.markup.rindex("</script>")]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}' 'sha256-" in good.markup and "default-src 'none'" in good.markup
+    assert len(re.findall("<script", good.markup)) == len(re.findall("</script>", good.markup)) == 3
+    assert not re.findall(r'(?:src|href)="(?!#)', good.markup)
+
+
+@pytest.mark.slow
+def test_a_comparison_says_what_the_verb_finds_and_who_is_right(store):
+    made = build(["good", "poor"], store=store)
+    (pair,) = verbs.compare("good", "poor", store=store)["pairs"]
+    assert made.about["kind"] == "comparison" and "compare-pairs" in made.about["figures"]
+    assert f"{pair['difference']:+.3f}"[1:] in made.markup
+    right = columns(made.markup)["who is right"]
+    assert right.count("only good") == (GOOD & ~POOR).sum() and right.count("nobody") == (~GOOD & ~POOR).sum()
+    assert {"1-metrics", "2-confusion"} <= set(made.about["figures"]) | set(made.about["left_out"])
+
+
+@pytest.mark.slow
+def test_a_run_that_keeps_no_texts_gives_none_away(store):
+    codes = Run("private", store).codes
+    made = build(["private"], store=store)
+    whole = made.markup + str(packed(made.markup))
+    assert "The texts are not in this report" in made.markup and not made.about["texts"]
+    for told in (EVIL, "text 1", "=paper", "=1+1", read_table(store, "private").frame["key"][5]):
+        assert told not in whole
+    assert len(columns(made.markup)["truth"]) == 60 and codes.list()["codes"] == []
+
+
+@pytest.mark.slow
+def test_rates_of_codes_stand_only_where_they_may_be_told(store):
+    run = Run("good", store)
+    run.codes.add("irony", definition="<b>the opposite</b>", example="great, just great")
+    draw = run.codes.draw(5, author="ann")
+    run.codes.code(["irony"], keys=draw["keys"][:3], author="ann")
+    half = build(["good"], codes=draw["id"], store=store).markup
+    assert "Shares are not told" in half and "95 % interval</th>" not in half
+    run.codes.add("late")
+    run.codes.code(["late"], keys=draw["keys"][3:], author="ann")
+    made = build(["good"], codes=draw["id"], store=store)
+    irony = next(each for each in run.codes.rates()["codes"] if each["code"] == "irony")
+    low, high = irony["interval"]
+    assert f">{irony['share']:.3f}</td>" in made.markup and f">{low:.3f} to {high:.3f}</td>" in made.markup
+    assert "&lt;b&gt;the opposite&lt;/b&gt;" in made.markup and '<li dir="auto">great, just great</li>' in made.markup
+    assert made.about["sections"][0] == {"name": "codes", "title": "Codes", "n": 5}
+    inside = columns(made.markup)
+    assert sorted(np.array(inside["key"])[np.array(inside["in the session"]) == "yes"]) == sorted(draw["keys"])
+    ann = build(["good"], codes="ann", store=store)
+    assert ann.about["sections"][0]["n"] == 5
+    hidden = build(["good"], author="bob", store=store)
+    assert [] not in columns(hidden.markup).get("codes", [["none"]]), (
+        "whoever has coded nothing sees no codes of others"
+    )
+    run.codes.undo(author="ann")
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "words"),
+    [
+        (["gone"], {}, "gone"),
+        (["good"], {"split": "dev"}, "no predictions of a split 'dev'"),
+        (["good"], {"codes": "nobody"}, "no draw, author or codebook of good is called so"),
+        (["good", "poor"], {"codes": "x"}, "a coded session is one of one run"),
+    ],
+)
+def test_what_cannot_be_reported_is_refused_in_words(store, tmp_path, runs, options, words):
+    with pytest.raises(InputError, match=re.escape(words)):
+        verbs.report(runs[0], tmp_path / "report.html", against=runs[1:], **options, store=store)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_is_there_stays_as_it_is(store, tmp_path):
+    file = tmp_path / "mine.html"
+    file.write_text("mine")
+    with pytest.raises(InputError, match="it is there already"):
+        Run("good", store).report(file)
+    assert file.read_text() == "mine"
+    with pytest.raises(InputError, match="cannot be written"):
+        verbs.report("good", tmp_path / "no" / "such" / "folder.html", store=store)
+
+
+@pytest.mark.slow
+def test_a_visitor_of_a_server_is_told_no_path(store):
+    record = store.read("poor")
+    data = dataclasses.replace(record.config.data, name="/srv/secret/reviews.csv")
+    store.create(dataclasses.replace(record.config, data=data), "vanilla", "away", exactly=True)
+    made = dataclasses.replace(record, run="away", config=dataclasses.replace(record.config, data=data))
+    store.write(made)
+    answers = store.path("poor") / "evaluation"
+    (store.path("away") / "evaluation").symlink_to(answers)
+    assert "/srv/secret" in build(["away"], store=store).markup
+    told = build(["away"], no_paths=True, store=store).markup
+    assert "/srv/secret" not in told and "elsewhere:reviews.csv" in told
+
+
+def test_what_is_wrong_comes_first_where_not_all_rows_fit(monkeypatch):
+    monkeypatch.setattr(kept_rows, "MOST_ROWS", 3)
+    wrong = np.array([False, False, True, False, True])
+    assert kept_rows.kept(wrong, [1] * 5).places.tolist() == [0, 2, 4]
+    monkeypatch.setattr(kept_rows, "MOST_BYTES", 10)
+    found = kept_rows.kept(wrong, [1, 1, 6, 1, 5])
+    assert found.places.tolist() == [2] and not found.whole
+
+
+TREES = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(max_size=2), inside, max_size=3),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(TREES, TREES)
+def test_light_and_what_differs_are_dark(light, dark):
+    assert changed(light, difference(light, dark)) == dark
