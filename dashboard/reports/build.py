@@ -104,7 +104,8 @@ def build(
         raise InputError("name a run, or several on the same rows; `sentiscope runs list` shows all")
     if codes and len(names) > 1:
         raise InputError("--codes: a coded session is one of one run; name one run")
-    reading, records = Reading(store, author), [store.read(name) for name in names]
+    records = [store.read(name) for name in names]
+    reading = Reading(store, author, told=all(map(tells, records)))
     for record in records:
         if not reading.evaluated_splits(record.run):
             raise InputError(
@@ -131,8 +132,8 @@ class _Parts:
     ) -> None:
         self.reading, self.records, self.codes, self.tell = reading, list(records), codes, tell
         self.source = self.sourced(split)
-        self.split, self.found = self.source.split, Collected()
-        self.told = all(map(tells, records))
+        self.split, self.told = self.source.split, reading.told
+        self.found = Collected(told=self.told)
         self.rows: dict[str, Any] = {}
         self.no_paths = False
         self._done = 0
@@ -255,7 +256,7 @@ class _Run(_Parts):
     def sections(self) -> Iterator[Section]:
         """Results first, what the run is last; of a coded session its codes come first."""
         chosen = session(self.reading, self.record, self.codes, self.table)
-        codes = codes_section(chosen, self.record, self.table)
+        codes = codes_section(chosen, self.table, told=self.told)
         if self.codes and codes:
             yield codes
         for name, title, pages, more in PARTS:

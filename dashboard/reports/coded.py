@@ -19,7 +19,7 @@ from core.failures.table import Table
 from core.runs.record import RunRecord
 from dashboard.figures.nodes import Node, element
 from dashboard.figures.numbers import count, number
-from dashboard.reports.reading import Reading, tells
+from dashboard.reports.reading import Reading
 from dashboard.reports.sections import Section, finding, paragraph, table
 
 EXAMPLES = 3
@@ -73,37 +73,39 @@ def _there(found: Session, record: RunRecord, table: Table) -> Session:
     return found
 
 
-def codes_section(found: Session, record: RunRecord, shown: Table) -> Section | None:
-    """None: there is neither a code nor a note."""
+def codes_section(found: Session, shown: Table, *, told: bool) -> Section | None:
+    """None: there is neither a code nor a note; `told`: whether texts may be."""
     notes = sum(bool(found.coded.notes.get(key)) for key in found.keys)
     if not found.coded.book and not notes:
         return None
-    told = rates(found.coded, found.keys, found.known)
-    parts = [paragraph(found.said), paragraph(told["said"])]
-    parts.append(_book(found, told, record, shown))
-    if not told["complete"]:
+    counted = rates(found.coded, found.keys, found.known)
+    parts = [paragraph(found.said), paragraph(counted["said"])]
+    parts.append(_book(found, counted, shown, told=told))
+    if not counted["complete"]:
         parts.append(
             finding("Shares are not told", "Sentences that somebody chose say nothing of those that nobody has read.")
         )
     parts += [_authors(found), _pairs(found)]
-    if not tells(record):
+    if not told:
         parts.append(paragraph("Examples and notes quote texts, which this run was made to keep none of.", "soft"))
-    return Section("codes", "Codes", int(told["coded"]), f"of {plural(told['n'], 'sentence')} coded", "".join(parts))
+    return Section(
+        "codes", "Codes", int(counted["coded"]), f"of {plural(counted['n'], 'sentence')} coded", "".join(parts)
+    )
 
 
-def _book(found: Session, told: dict[str, Any], record: RunRecord, shown: Table) -> str:
+def _book(found: Session, counted: dict[str, Any], shown: Table, *, told: bool) -> str:
     about = {code.name: code for code in found.coded.book}
     columns = ["Code", "Definition", "Sentences"]
-    columns += ["Share", "95 % interval"] if told["complete"] else []
-    columns += ["Examples"] if tells(record) else []
+    columns += ["Share", "95 % interval"] if counted["complete"] else []
+    columns += ["Examples"] if told else []
     rows: list[list[str | Node]] = []
-    for each in told["codes"]:
+    for each in counted["codes"]:
         code = about[each["code"]]
         row: list[str | Node] = [code.name, code.definition, count(each["n"])]
-        if told["complete"]:
+        if counted["complete"]:
             low, high = each["interval"]
             row += [number(each["share"]), f"{number(low)} to {number(high)}"]
-        if tells(record):
+        if told:
             row.append(_examples(code.example, _coded_so(found, code.name, shown)))
         rows.append(row)
     return table("Codebook", columns, rows, ("Sentences", "Share", "95 % interval"))

@@ -18,7 +18,7 @@ from dashboard.figures.nodes import element
 from dashboard.figures.registry import ALL, FIGURES
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, config
-from dashboard.reports.reading import NO_TEXTS, WITHHELD, tells
+from dashboard.reports.reading import NO_TEXTS, WITHOUT_TEXTS
 
 LOOKS = (Look(), Look(dark=True))
 BEST_MAPS = ("map-tsne", "map-umap", "map-pca")
@@ -44,6 +44,8 @@ class Collected:
     """Names of those that are there."""
     left_out: dict[str, str] = field(default_factory=dict)
     """Name → why it is not."""
+    told: bool = True
+    """Whether texts and own columns of the data may be told."""
 
     @property
     def scripts(self) -> list[str]:
@@ -72,7 +74,7 @@ def figure_part(name: str, source: Source, found: Collected, prefix: str = "") -
     here = source.with_choices(**choices) if choices else source
     told = f"{prefix}{name}"
     try:
-        if name in WITHHELD and not all(map(tells, (source.record, *source.others))):
+        if not found.told and name not in WITHOUT_TEXTS:
             raise NotAvailable(NO_TEXTS)
         shape = figure.shape(here)
     except (NotAvailable, RunDamaged) as error:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.failures.codes import Coded, Codes, data_of
 from core.failures.nearest import Nearest
 from core.failures.table import Table, read_table
 from core.failures.tags import Tagged
+from core.runs.answers import Answers
 from core.runs.predictions import read_predictions
 from core.runs.record import EVALUATION, LABEL, PREDICTIONS, PROBABILITY, RunRecord
 from core.runs.store import RunStore
@@ -18,26 +20,35 @@ from dashboard.figures.files import Files
 if TYPE_CHECKING:
     import pandas as pd
 
-WITHHELD = frozenset(
-    ("error-words", "error-columns", "error-slices", "outcome-words", "label-errors", "slices", "compare-where")
+    from core.runs.sides import Sides
+
+WITHOUT_TEXTS = frozenset(
+    (
+        *("metrics", "confusion", "confidence", "each-class", "labels", "roc", "pr", "calibration", "costs"),
+        *("error-tags", "map-pca", "map-tsne", "map-umap", "silhouettes-pca", "silhouettes-tsne", "silhouettes-umap"),
+        *("learning", "lambdas", "course", "final-values", "numbers-course", "numbers", "parts", "behaviour", "belief"),
+        *("compare-models", "compare-pairs", "compare-matrix", "compare-roc", "compare-calibration"),
+        *("compare-lambdas", "compare-cost"),
+    )
 )
-"""Figures that tell words of the texts, or own columns of the data."""
-NO_TEXTS = "it tells of the texts, and the run was made to keep none"
+"""Figures that tell no word of the texts and no own column of the data; any other may."""
+NO_TEXTS = "it may tell of the texts, and the run was made to keep none"
 _OURS = ("label", "predicted")
 
 
 class Reading(Files):
     """A `Reader` for one report."""
 
-    def __init__(self, store: RunStore, author: str | None = None) -> None:
+    def __init__(self, store: RunStore, author: str | None = None, *, told: bool = True) -> None:
         """Of the runs of a folder.
 
         Args:
             store: where they live.
             author: what this one may see of the codes; None: all.
+            told: whether texts and own columns of the data may be told.
         """
         super().__init__(store)
-        self._author = author
+        self.told, self._author = told, author
         self._known: dict[tuple[str, str], Known] = {}
         self._chosen: dict[tuple[str, str, str], Analysis] = {}
 
@@ -46,7 +57,7 @@ class Reading(Files):
         name = record.run, split
         if name not in self._known:
             table = read_table(self.store, *name)
-            table = table if tells(record) else _bare(table)
+            table = table if self.told else _bare(table)
             tagged = Tagged(self.store, table)
             self._known[name] = Known(table, tagged, Nearest(table, tagged.training))
             self._known[name].find()
@@ -68,13 +79,30 @@ class Reading(Files):
         found = self.codes(record).coded()
         return found if self._author is None else found.seen_by(self._author)
 
+    def sides(self, runs: Sequence[str], split: str) -> Sides:
+        """Several runs with what they say of the rows of a split; put side by side by their texts, told without."""
+        found = super().sides(runs, split)
+        if self.told:
+            return found
+        bare = (
+            replace(side, answers={run: _silent(answers) for run, answers in side.answers.items()})
+            for side in found.sides
+        )
+        return replace(found, sides=tuple(bare))
+
+    def compared(self, runs: Sequence[str], split: str, metric: str) -> dict[str, Any]:
+        """Every pair of them by a metric."""
+        from core.runs.comparison import compare
+
+        return compare(self.sides(runs, split), metrics=[metric])
+
     def _predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
         found = read_predictions(self.store.path(record.run) / EVALUATION / split / PREDICTIONS)
-        if tells(record):
+        if self.told:
             return found
         ours = [name for name in found if name in _OURS or str(name).startswith((LABEL, PROBABILITY))]
         bare = found[ours]
-        bare.insert(0, "text", [f"sentence {row}" for row in range(len(found))])
+        bare.insert(0, "text", _named(len(found)))
         return bare
 
 
@@ -86,3 +114,12 @@ def tells(record: RunRecord) -> bool:
 def _bare(table: Table) -> Table:
     """Without the data's own columns; the texts stay, tags are found by them."""
     return replace(table, frame=table.frame.drop(columns=list(table.own)), own=())
+
+
+def _silent(answers: Answers) -> Answers:
+    return replace(answers, texts=_named(len(answers)), columns=answers.columns.iloc[:, :0])
+
+
+def _named(rows: int) -> list[str]:
+    """What stands in the place of texts."""
+    return [f"sentence {row}" for row in range(rows)]

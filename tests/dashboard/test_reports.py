@@ -116,6 +116,9 @@ def test_a_run_that_keeps_no_texts_gives_none_away(store):
     for told in (EVIL, "text 1", "=paper", "=1+1", read_table(store, "private").frame["key"][5]):
         assert told not in whole
     assert len(columns(made.markup)["truth"]) == 60 and codes.list()["codes"] == []
+    beside = build(["good", "private"], store=store).markup
+    whole = beside + str(packed(beside))
+    assert "sentence 3" in whole and not [told for told in (EVIL, "text 1", "=paper") if told in whole]
 
 
 @pytest.mark.slow
