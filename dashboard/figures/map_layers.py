@@ -75,7 +75,9 @@ def draw_depths(shown: Depths, look: Look) -> go.Figure:
         )
     if "purity" in ends:
         ends["by chance"] = (shown.layers.chance, t.muted)
-        figure.add_hline(y=shown.layers.chance, line={"color": t.muted, "width": look.size(1), "dash": "dot"})
+        figure.add_hline(
+            y=shown.layers.chance, line={"color": t.muted, "width": look.size(1), "dash": "dot"}, layer="below"
+        )
     low = min([0.0, *(value for value, _ in ends.values())])
     heights = spread([value for value, _ in ends.values()], 0.1 * (1 - low))
     for (name, (_, colour)), height in zip(ends.items(), heights, strict=True):

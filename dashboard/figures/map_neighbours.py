@@ -72,7 +72,7 @@ def _note(shown: Near) -> str:
 def _draw(shown: Near, look: Look) -> Table:
     columns = {
         "distance": Column("Distance", "Euclidean, in the space of the model", 3, width=90),
-        "text": Column("Sentence", width=620),
+        "text": Column("Sentence", width=380),
         "truth": Column("Is", width=110),
         "said": Column("Predicted", width=110),
     }

@@ -20,7 +20,6 @@ from dashboard.figures.embeddings import (
     DIMENSIONS,
     MAP,
     METHOD,
-    SPACE,
     TOOLS,
     Mapped,
     map_config,
@@ -75,9 +74,7 @@ def page() -> None:
     _, typed = fields(source)
     points, files = data.points(record, source.split), data.map_files(record.run, source.split, map_config(source))
     with head:
-        header(
-            "Embeddings", QUESTION, facts(record, (f"n = {count(len(points))}", f"{source.split} sentences")), low=True
-        )
+        header("Embeddings", QUESTION, facts(record, (f"n = {count(len(points))}", source.split)), low=True)
     if why := data.lacks_texts(record):
         finding("There are no texts to read", f"{why}.")
     if len(points) < FEW:
@@ -126,8 +123,6 @@ def _choices(record: RunRecord, splits: list[str]) -> Source:
         choose(METHOD, source)
         choose(DIMENSIONS, source)
         pick(COLOUR, source, width=150)
-        if "hidden" in provides(record.config.model):
-            pick(SPACE, source, width=140)
     return source
 
 

@@ -7,14 +7,15 @@ import streamlit as st
 
 from core.evaluation.projection import NAMES, NEIGHBOURS
 from core.failures.selection import Selection
+from core.models.provides import provides
 from core.runs.record import RunRecord
 from dashboard import data, selection, state
-from dashboard.figures.embeddings import DENSITY, FIND, METHOD, SENTENCES, Mapped, containing
+from dashboard.figures.embeddings import DENSITY, FIND, METHOD, SENTENCES, SPACE, Mapped, containing
 from dashboard.figures.map_drawing import Placed
 from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
 from dashboard.widgets.messages import finding, selection_note
-from dashboard.widgets.options import choose
+from dashboard.widgets.options import choose, pick
 
 LONGEST = 200
 """Characters that are searched."""
@@ -41,6 +42,8 @@ def fields(source: Source) -> tuple[str, str]:
             placeholder="Type a sentence and press Enter",
             help="The model reads it and its vector is put on the map",
         )
+        if "hidden" in provides(source.record.config.model):
+            pick(SPACE, source, width=140, about=SPACE.about)
         with st.popover("More", help="The field behind the points, how many are placed"):
             choose(DENSITY, source)
             if source.chosen(METHOD) != NAMES["pca"]:

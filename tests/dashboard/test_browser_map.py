@@ -1,0 +1,86 @@
+"""The map in a real browser: search, groups and neighbours become the one selection; the layers are read beside it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browsing import settle, visit
+from playwright.sync_api import Page, expect
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+RUN = "run=starter-ndt-pm1-n2"
+
+
+def opened(browser, base: str, link: str, theme: str = "light", width: int = 1440) -> tuple[Page, list[str]]:
+    """The page of a link once it stands, and what it complains about."""
+    page, complaints = visit(browser, base, theme, width)
+    page.goto(f"{base}/embeddings?{RUN}&{link}")
+    expect(page.get_by_role("heading", name="Silhouettes")).to_be_visible(timeout=120_000)
+    settle(page)
+    return page, complaints
+
+
+def bar(page: Page):
+    """What is selected, as the bar says it."""
+    return page.locator(".st-key-selected .s-now")
+
+
+def test_what_is_found_is_selected_by_its_rule_and_the_link_brings_both_back(browser, starters):
+    page, complaints = opened(browser, starters, "")
+    page.get_by_role("textbox", name="Find", exact=True).fill("never")
+    page.keyboard.press("Enter")
+    button = page.locator(".st-key-select-found button")
+    expect(button).to_be_visible(timeout=60_000)
+    n = re.sub(r"\D", "", button.inner_text())
+    button.click()
+    page.wait_for_url(re.compile(r"select=text(~|%7E)never"), timeout=60_000)
+    expect(bar(page)).to_contain_text("with “never”", timeout=60_000)
+    other, others = opened(browser, starters, page.url.partition("?")[2], "dark", 1024)
+    expect(bar(other)).to_contain_text("with “never”", timeout=60_000)
+    expect(other.get_by_role("textbox", name="Find", exact=True)).to_have_value("never")
+    assert re.sub(r"\D", "", bar(other).inner_text().partition(" of ")[0]) == n
+    assert complaints == [] and others == []
+
+
+def test_a_group_that_is_picked_is_the_selection(browser, starters):
+    page, complaints = opened(browser, starters, "colour=found%20group")
+    table = page.locator("table[aria-label^='Groups of sentences']")
+    expect(table).to_be_visible(timeout=120_000)
+    row = table.locator("tbody tr").first
+    name, n = (row.locator("td, th").nth(place).inner_text() for place in (0, 1))
+    row.click()
+    page.wait_for_url(re.compile(r"select=ids(:|%3A)[0-9a-f]{16}"), timeout=60_000)
+    expect(bar(page)).to_contain_text(f"the group “{name}”", timeout=60_000)
+    assert re.sub(r"\D", "", bar(page).inner_text().partition(" of ")[0]) == re.sub(r"\D", "", n)
+    assert complaints == []
+
+
+def test_the_neighbours_of_the_sentence_that_is_looked_at_follow_it(browser, starters):
+    page, complaints = opened(browser, starters, "select=text~boring&split=test")
+    nearest = page.get_by_role("heading", name="Nearest in the model's space")
+    expect(nearest).to_have_count(0)
+    page.locator(".st-key-selected-Next button").first.click()
+    expect(nearest).to_be_visible(timeout=60_000)
+    settle(page)
+    said = page.locator(".st-key-head-map-neighbours .s-fig span")
+    before = said.inner_text()
+    page.locator(".st-key-selected-Next button").first.click()
+    expect(said).not_to_have_text(before, timeout=60_000)
+    assert complaints == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_layers_are_read_beside_the_page_and_nothing_on_it_is_at_fault(browser, starters, theme):
+    page, complaints = opened(browser, starters, "find=not&density=on&place=a%20fine%20film", theme)
+    read = page.locator(".st-key-read-layers button")
+    chart = page.locator(".st-key-fig-map-layers")
+    expect(read.or_(chart).first).to_be_visible(timeout=60_000)
+    if read.count():
+        read.click()
+    expect(chart).to_be_visible(timeout=240_000)
+    settle(page)
+    grave = [each["id"] for each in Axe().run(page).response["violations"] if each["impact"] in ("serious", "critical")]
+    assert grave == [] and complaints == []
