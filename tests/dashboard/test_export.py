@@ -47,7 +47,7 @@ def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
         *("numbers-course", "token-lambda", "gates", "gate-bars", "polarity", "sigma", "support"),
         *("branches", "head-reading", "numbers", "costs", "behaviour", "distance"),
         *("difference", "difference-parts", "difference-lambdas", "difference-methods"),
-        *("patching", "belief", "belief-curves", "slices", "label-errors"),
+        *("patching", "belief", "belief-curves", "slices", "label-errors", "map-groups", "map-layers"),
         *(name for name, (figure, _) in FIGURES.items() if figure.page == "compare"),
     }
     assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]
