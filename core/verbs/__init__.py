@@ -30,23 +30,11 @@ from core.verbs.counter_examples import (
     counter_examples_remove,
 )
 from core.verbs.data import data_card, data_check, data_list
+from core.verbs.drawing import figure, figures
 from core.verbs.embeddings import groups, layers, neighbours, project
 from core.verbs.evaluation import evaluate
 from core.verbs.failures import errors, slices
-from core.verbs.inside import (
-    distance,
-    explain,
-    figure,
-    figures,
-    flip,
-    inspect,
-    lambdas,
-    methods,
-    parts,
-    patch,
-    sentence,
-    steps,
-)
+from core.verbs.inside import inspect, sentence, steps
 from core.verbs.machine import doctor
 from core.verbs.models import presets, presets_show
 from core.verbs.prediction import answer, answer_line, predict, tuned_thresholds
@@ -63,8 +51,10 @@ from core.verbs.runs import (
     runs_show,
     runs_table,
 )
+from core.verbs.silencing import lambdas, parts, patch
 from core.verbs.sweeps import sweep, sweeps_cancel, sweeps_list, sweeps_remove, sweeps_show
 from core.verbs.training import configure, configured, pretrain, resume, scores, started, summary, train
+from core.verbs.words import distance, explain, flip, methods
 
 __all__ = [
     "agreement",
