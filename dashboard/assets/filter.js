@@ -8,12 +8,22 @@ const make = (tag, attributes = {}, ...children) => {
 };
 const MANY = 10; // options from which on they can be searched
 const EDGE = 12; // pixels that stay free at the edges of the window
+const memory = {}; // the one that was drawn last: a page that is drawn anew may make this component anew
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".filter");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
-  const kept = (root.kept ??= {});
-  const focused = root.getRootNode().activeElement?.dataset?.id;
+  // What comes while somebody chooses, such as the tags, must not take the options out of their hands.
+  const lost = memory.root && memory.root !== root && !memory.root.isConnected && document.activeElement === document.body;
+  const kept = (root.kept ??= lost ? memory.root.kept : {});
+  const focused = root.getRootNode().activeElement?.dataset?.id ?? (lost ? kept.focused : undefined);
+  const opened = new Map();
+  if (!root.heard) {
+    root.heard = true;
+    root.addEventListener("focusin", (event) => { kept.focused = event.target.dataset.id; });
+    root.addEventListener("focusout", () => setTimeout(() => { if (root.isConnected && !root.contains(root.getRootNode().activeElement)) delete kept.focused; }));
+  }
+  memory.root = root;
   const send = (word, value) => setTriggerValue("chosen", { word, value });
 
   const word = (given) => {
@@ -38,8 +48,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
       items.forEach((each) => each.classList.toggle("at", each === item));
       list.setAttribute("aria-activedescendant", item.id);
       item.scrollIntoView({ block: "nearest" });
+      if (kept.open?.name === given.name) kept.open.value = given.options[at].value;
     };
-    const take = (option) => { box.hidePopover(); open.focus(); send(given.name, option.value); };
+    const take = (option) => {
+      delete kept.open;
+      box.hidePopover();
+      open.focus();
+      send(given.name, option.value);
+    };
     const put = () => {
       const place = open.getBoundingClientRect(), wide = box.offsetWidth;
       box.style.left = `${Math.max(EDGE, Math.min(place.left, innerWidth - wide - EDGE))}px`;
@@ -50,18 +66,28 @@ export default function ({ data, parentElement, setTriggerValue }) {
     box.addEventListener("toggle", (event) => {
       const shown = event.newState === "open";
       open.setAttribute("aria-expanded", String(shown));
-      if (!shown) return;
+      if (!shown) {
+        if (box.isConnected && kept.open?.name === given.name) delete kept.open;
+        return;
+      }
+      const before = kept.open?.name === given.name ? kept.open : { part: "", value: given.options[at]?.value };
+      kept.open = { ...before, name: given.name };
       put();
-      field.value = "";
-      items.forEach((item) => { item.hidden = false; });
-      mark(items[at]);
+      field.value = before.part;
+      search();
+      mark(items[given.options.findIndex((option) => option.value === before.value)] ?? there()[0]);
       (many ? field : list).focus();
     });
-    field.oninput = () => {
+    const search = () => {
       const part = field.value.toLowerCase();
       given.options.forEach((option, i) => { items[i].hidden = !option.label.toLowerCase().includes(part); });
+    };
+    field.oninput = () => {
+      search();
+      kept.open.part = field.value;
       mark(there()[0]);
     };
+    opened.set(given.name, box);
     box.onkeydown = (event) => {
       event.stopPropagation(); // the keys of the page rest while options are open
       const shown = there(), now = shown.indexOf(items[at]);
@@ -96,4 +122,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
     make("span", { class: "part" }, make("span", { class: "lead" }, "containing"), field),
   );
   if (focused) root.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
+  if (kept.open) opened.get(kept.open.name)?.showPopover();
 }

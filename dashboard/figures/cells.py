@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import plotly.graph_objects as go
 
 from dashboard.figures.panels import Panels
@@ -11,6 +12,21 @@ from dashboard.figures.theme import Look
 
 FEW = 4
 """With fewer rows cells are large, and the names of rows stand upright."""
+
+
+def cell_of(first: np.ndarray, second: np.ndarray, rows: np.ndarray) -> tuple[int, int] | None:
+    """The cell whose sentences are exactly these; None: they are of no one cell, or not all of it.
+
+    Args:
+        first: (n,) the row of the matrix that each sentence stands in, below 0: in none.
+        second: (n,) its column.
+        rows: (k,) places of the sentences, in any order.
+    """
+    if not len(rows) or first[rows[0]] < 0:
+        return None
+    cell = int(first[rows[0]]), int(second[rows[0]])
+    whole = np.flatnonzero((first == cell[0]) & (second == cell[1]))
+    return cell if np.array_equal(whole, np.sort(rows)) else None
 
 
 def square(

@@ -10,12 +10,13 @@ import streamlit as st
 from core.failures.chosen import keys_of
 from core.fingerprint import fingerprint
 from dashboard import data, selection, state
+from dashboard.figures.cells import cell_of
 from dashboard.figures.compare_matrix import MATRIX, Matrix, cell_frame
 from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
 from dashboard.widgets.messages import selection_note
 from dashboard.widgets.runs import chosen_record
-from dashboard.widgets.selected import MOST, inside_button
+from dashboard.widgets.selected import MOST, inside_button, mark_cell
 from dashboard.widgets.style import look, row_height
 
 SHOWN = 7
@@ -40,6 +41,8 @@ def cell_sentences(source: Source, shape: Matrix) -> None:
     said = now.words if now and len(rows) else shape.said(*FIRST)
     if not len(rows):
         now, rows = None, shape.rows(*FIRST)
+    cell = cell_of(shape.first, shape.second, rows)
+    mark_cell(state.MATRIX, cell if now else None, len(shape.kinds))
     with st.container(key="selection"):
         selection_note(f"{count(len(rows))} {'sentence' if len(rows) == 1 else 'sentences'}", said)
     if not len(rows):

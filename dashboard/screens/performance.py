@@ -32,7 +32,7 @@ from dashboard.figures.source import Source
 from dashboard.screens.performance_elsewhere import elsewhere
 from dashboard.screens.performance_labels import multi_label
 from dashboard.screens.performance_metrics import every_metric
-from dashboard.screens.performance_selection import pick_outcome, take_bar, take_cell, take_phenomenon
+from dashboard.screens.performance_selection import marked_cell, pick_outcome, take_bar, take_cell, take_phenomenon
 from dashboard.screens.performance_slices import saved_slices
 from dashboard.screens.performance_threshold import threshold_bar
 from dashboard.widgets.export import export_bar
@@ -42,7 +42,7 @@ from dashboard.widgets.messages import empty, finding
 from dashboard.widgets.options import asked, choose
 from dashboard.widgets.report import report_button
 from dashboard.widgets.runs import chosen_run, ended, facts
-from dashboard.widgets.selected import selected_here
+from dashboard.widgets.selected import mark_cell, selected_here
 from dashboard.widgets.stats import stats
 from dashboard.widgets.style import row_height
 
@@ -150,6 +150,7 @@ def _answers(source: Source, decision: Decision) -> dict[str, pd.DataFrame]:
             on_select=partial(take_cell, source, decision, state.CELL),
             selection_mode="points",
         )
+        mark_cell(state.CELL, marked_cell(decision, now), len(decision.classes))
         choose(CELLS, source)
         tables = CONFUSION.numbers(matrix)
         with st.expander("The same counts as a table"):

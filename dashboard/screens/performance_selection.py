@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from dashboard import selection, state
+from dashboard.figures.cells import cell_of
 from dashboard.figures.confusion import CONFIDENCE
 from dashboard.figures.decisions import BARS, Decision
 from dashboard.figures.numbers import count, number
@@ -16,6 +17,7 @@ from dashboard.figures.phenomena import PHENOMENA
 from dashboard.figures.points import PHENOMENON
 from dashboard.figures.saved import SAVED, Saved
 from dashboard.figures.source import Source
+from dashboard.selection import Chosen
 
 BAR = f"fig-{CONFIDENCE.name}"
 KINDS = f"fig-{PHENOMENA.name}"
@@ -34,6 +36,15 @@ def take_cell(source: Source, decision: Decision, by: str) -> None:
         said = tuple(_rule(source, decision, name, place) for name, place in zip(("truth", "said"), cell, strict=True))
         about = f"true {names[0]}, predicted {names[1]}{_at(decision)}"
     selection.choose_rows(source.record, source.split, rows, about, rules=said, by=by)
+
+
+def marked_cell(decision: Decision, chosen: Chosen | None) -> tuple[int, int] | None:
+    """The cell of the matrix that is selected, however it came to be: after a reload too."""
+    if chosen is None or chosen.places.max(initial=-1) >= decision.total:
+        return None
+    true, predicted = np.full((2, decision.total), -1)
+    true[decision.rows], predicted[decision.rows] = decision.labels, decision.predicted
+    return cell_of(true, predicted, chosen.places)
 
 
 def take_bar(source: Source, decision: Decision) -> None:

@@ -178,6 +178,21 @@ def selected_here(record: RunRecord, now: Chosen, clicked: Sequence[str]) -> Non
     _table(record, now)
 
 
+def mark_cell(key: str, cell: tuple[int, int] | None, size: int) -> None:
+    """A frame around the cell of a matrix that is selected, after a reload too, when the chart knows of no click.
+
+    A chart that is drawn otherwise would forget its clicks, so the page frames the cell and not the chart.
+
+    Args:
+        key: of the chart (`dashboard.figures.cells.square`).
+        cell: row and column; None: no cell is selected.
+        size: rows of the matrix.
+    """
+    if cell is not None:
+        one = f".st-key-{state.current(key)} .barlayer .point:nth-child({cell[0] * size + cell[1] + 1}) path"
+        st.html(f"<style>{one} {{ stroke: var(--accent) !important; stroke-width: 4px !important; }}</style>")
+
+
 def _table(record: RunRecord, now: Chosen) -> None:
     """The selected sentences of a split; choosing a row looks at it on all pages."""
     assert now.table is not None

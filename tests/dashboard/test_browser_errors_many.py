@@ -24,7 +24,8 @@ def server(tmp_path_factory) -> Iterator[str]:
     labels, wrong = each % 2, each % 8 == 1
     frame = texts(labels)
     frame["text"] = [f"a day of {'rain' if bad else 'sun'}, number {row}" for row, bad in zip(each, wrong, strict=True)]
-    answering(RunStore(folder), "many", right_where(~wrong, labels), frame)
+    for name in ("many", "late"):
+        answering(RunStore(folder), name, right_where(~wrong, labels), frame)
     with dashboard(folder) as address:
         yield address
 
@@ -50,6 +51,25 @@ def test_a_word_of_an_outcome_is_picked_and_let_go_of_by_keyboard(browser, serve
     page.keyboard.press("Enter")
     expect(page.locator(".filter [aria-label='Texts containing']")).to_have_value("")
     assert parse_qs(urlsplit(page.url).query)["select"] == ["wrong"]
+    assert complaints == []
+
+
+def test_tags_that_arrive_leave_open_options_open_and_the_keyboard_in_them(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/errors?run=late&select=all")
+    page.get_by_role("button", name="any class").first.focus()
+    page.keyboard.press("Enter")
+    options = page.get_by_role("listbox", name="true class")
+    expect(options).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".filter .word", has_text="any tag")).to_be_visible(timeout=120_000)
+    settle(page)
+    expect(options).to_be_focused()
+    expect(options.locator("li.at")).to_contain_text("good")
+    page.keyboard.press("Enter")
+    expect(page.locator(".filter .word.set", has_text="good")).to_be_focused(timeout=30_000)
+    assert parse_qs(urlsplit(page.url).query)["select"] == ["all;truth=good"]
     assert complaints == []
 
 

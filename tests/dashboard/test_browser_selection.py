@@ -44,6 +44,8 @@ def test_a_cell_is_selected_by_rule_or_one_by_one_and_another_browser_has_the_sa
     assert looked_at.startswith(said) and looked_at != said
     page.reload()
     assert shown(page) == looked_at
+    expect(page.locator(".st-key-fig-confusion .barlayer .point path").first).to_have_css("stroke-width", "4px")
+    expect(page.locator(".st-key-fig-confusion .barlayer .point path").nth(1)).not_to_have_css("stroke-width", "4px")
     other, others = visit(browser, server, "dark", 1024)
     other.goto(link)
     assert shown(other) == looked_at
