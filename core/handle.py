@@ -356,6 +356,24 @@ class Run:
         changes: dict[str, Any] = {"save": save, "rename": rename, "remove": remove}
         return verbs.slices(self.name, where=where, split=split, store=self.store, **changes)
 
+    def shift(
+        self, split: str = "", *, on_progress: Callable[[str, float | None], None] | None = None
+    ) -> dict[str, Any]:
+        """Whether the texts of a split are like those that it was trained on.
+
+        Args:
+            split: Empty: test, or the last that was evaluated.
+            on_progress: Told what is done; it takes seconds, at first up to a minute.
+
+        Returns:
+            `auc` of a classifier that tells the two apart, `measures`, `balance`, `words`; see `core.verbs.shift`.
+
+        Raises:
+            InputError: There is no such split.
+            NotAvailable: The training texts are not here.
+        """
+        return verbs.shift(self.name, split=split, store=self.store, on_progress=on_progress)
+
     def compare(
         self,
         *others: str | Run,

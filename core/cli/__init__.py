@@ -25,6 +25,7 @@ from core.cli.models import presets
 from core.cli.prediction import predict
 from core.cli.printing import err, say
 from core.cli.reporting import report
+from core.cli.shift import shift
 from core.cli.sweeps import sweep
 from core.cli.training import pretrain, train
 from core.exceptions import SentiscopeError
@@ -39,6 +40,7 @@ for command in (
     behave,
     errors,
     slices,
+    shift,
     predict,
     inspect,
     explain,

@@ -86,6 +86,24 @@ class Phrases:
                 listed.append(each)
         return listed
 
+    def texts_with(self, chosen: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
+        """How many texts of a selection, and how many others, have each phrase of a length, (k,) each.
+
+        Args:
+            chosen: (n,) bool.
+            length: words of a phrase, from 1.
+        """
+        at, phrases, which = self._lengths[length - 1]
+        pairs = np.unique(self._row[at] * max(1, len(phrases)) + which)
+        row, phrase = np.divmod(pairs, max(1, len(phrases)))
+        every = np.bincount(phrase, minlength=len(phrases))
+        inside = np.bincount(phrase[chosen[row]], minlength=len(phrases))
+        return inside, every - inside
+
+    def spelt(self, number: int, length: int) -> str:
+        """The phrase of a length at a place of `texts_with`."""
+        return _spelt(int(self._lengths[length - 1][1][number]), self._words, length)
+
     def _found(self, length: int, inside: np.ndarray, most: int) -> list[Overused]:
         at, phrases, which = self._lengths[length]
         own = inside[at]

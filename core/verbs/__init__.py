@@ -51,6 +51,7 @@ from core.verbs.runs import (
     runs_show,
     runs_table,
 )
+from core.verbs.shift import shift
 from core.verbs.silencing import lambdas, parts, patch
 from core.verbs.sweeps import sweep, sweeps_cancel, sweeps_list, sweeps_remove, sweeps_show
 from core.verbs.training import configure, configured, pretrain, resume, scores, started, summary, train
@@ -121,6 +122,7 @@ __all__ = [
     "runs_table",
     "scores",
     "sentence",
+    "shift",
     "slices",
     "started",
     "steps",

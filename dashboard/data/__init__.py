@@ -29,6 +29,7 @@ from dashboard.data.failures import (
     find_tags,
     known,
     selected,
+    shifted,
     slices,
     table,
 )
@@ -102,6 +103,7 @@ __all__ = [
     "runs_with_weights",
     "selected",
     "sentence",
+    "shifted",
     "sides",
     "slices",
     "space",

@@ -213,3 +213,19 @@ def _doubted(folder: str, stem: str, version: str) -> dict[str, Any] | None:
     from core.runs.errands import Files as Kept
 
     return kept.kept(Kept(Path(folder), stem)) if version else None
+
+
+def shifted(record: RunRecord, split: str) -> dict[str, Any] | None:
+    """How a split differs from training; read only. None: nobody has looked."""
+    from core.failures import shifted as kept
+
+    here = kept.files(store(), record, split)
+    return _shifted(str(here.folder), here.stem, file_version(here.path("json")))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _shifted(folder: str, stem: str, version: str) -> dict[str, Any] | None:
+    from core.failures import shifted as kept
+    from core.runs.errands import Files as Kept
+
+    return kept.kept(Kept(Path(folder), stem)) if version else None

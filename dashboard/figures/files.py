@@ -169,6 +169,12 @@ class Files:
 
         return doubted.kept(doubted.files(self.store, record, split))
 
+    def shifted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
+        """How a split differs from training, as far as it is kept; None: nobody has looked."""
+        from core.failures import shifted
+
+        return shifted.kept(shifted.files(self.store, record, split))
+
     def map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
         """Where a map is kept, or will be.
 

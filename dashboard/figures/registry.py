@@ -48,6 +48,7 @@ from dashboard.figures import (
     phenomena,
     ranking,
     saved,
+    shifted,
     silhouettes,
     steps,
     tokens,
@@ -58,7 +59,7 @@ from dashboard.figures.figure import Figure
 
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena, saved),
-    *(errors, gathering, overused, marking, finding, outcomes, doubted),
+    *(errors, gathering, overused, marking, finding, outcomes, doubted, shifted),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
     *(
         embeddings,

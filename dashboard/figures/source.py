@@ -166,6 +166,9 @@ class Reader(Protocol):
     def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """The labels that are likely wrong; None: nobody has looked."""
 
+    def shifted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
+        """How a split differs from training; None: nobody has looked."""
+
     def map_files(self, run: str, split: str, config: ProjectionConfig) -> MapFiles:
         """Where a map is kept, or will be."""
 

@@ -21,6 +21,7 @@ from dashboard.figures.selecting import WRONG
 from dashboard.figures.source import Source
 from dashboard.screens.errors_filter import pick, select
 from dashboard.screens.errors_labels import likely_label_errors
+from dashboard.screens.errors_shift import shift_of
 from dashboard.widgets.figure import caption, heading, show
 from dashboard.widgets.options import pick as choose_one
 
@@ -45,7 +46,7 @@ def below(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
     with right:
         tables |= _picks(MARKED, marked(shown), "", lambda: pick(shown, MARKED.name, ""))
     _next(shown, found, parts)
-    return tables | _words(source, shown) | likely_label_errors(source)
+    return tables | _words(source, shown) | likely_label_errors(source) | shift_of(source, shown)
 
 
 def _picks(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:

@@ -1,0 +1,178 @@
+"""How a split differs from training: in numbers, and in the words and phrases that more texts of one side have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.exceptions import NotAvailable
+from core.numbers import signed
+from dashboard.figures.drawing import Column as OfTable
+from dashboard.figures.drawing import Component, Table
+from dashboard.figures.figure import Figure
+from dashboard.figures.marks import Cell, Column, Mark, Marks, Row, axis
+from dashboard.figures.marks_drawing import component
+from dashboard.figures.numbers import count, number
+from dashboard.figures.source import Source
+from dashboard.figures.theme import Look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHOWN = 12
+"""Words of either side; the CSV has all that are listed."""
+
+
+@dataclass(frozen=True)
+class Shifted:
+    """What was found of a split."""
+
+    found: Mapping[str, Any]
+    """As `core.failures.shift.shift` gives it."""
+    split: str
+    picked: str = ""
+    """The words that are selected."""
+
+    @property
+    def sentence(self) -> str:
+        """The one number in words."""
+        if self.found["left_out"]:
+            return f"Nothing is told: {self.found['left_out']}."
+        auc, split = self.found["auc"], self.split
+        low, high = auc["interval"]
+        said = f"AUC {number(auc['value'], 2)} ({number(low, 2)} to {number(high, 2)}), where 0.50 is a guess"
+        if low > 0.5:
+            return f"A classifier of words tells {split} from training: {said}."
+        return f"A classifier of words cannot tell {split} from training: {said}."
+
+
+def shifted(source: Source) -> Shifted:
+    """What was found; raises `NotAvailable` where nobody has looked."""
+    if not source.split:
+        raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
+    found = source.reader.shifted(source.record, source.split)
+    if found is None:
+        how = f"`sentiscope shift {source.record.run} --split {source.split}` does it"
+        raise NotAvailable(f"nobody has compared {source.split} with training yet; {how}")
+    return Shifted(found, source.split)
+
+
+def _chance(p: float) -> str:
+    return "< 0.001" if p < 0.001 else number(p)
+
+
+def shift_rows(shown: Shifted) -> pd.DataFrame:
+    """A row for each measure: AUC, words of a text, unknown words, the share of each class."""
+    import pandas as pd
+
+    found, rows = shown.found, []
+    if auc := found["auc"]:
+        low, high = auc["interval"]
+        rows.append({"measure": "AUC of telling them apart", "difference": auc["value"], "low": low, "high": high})
+        rows[0]["p"] = auc["p"]
+    measured = [(each["name"], each, each["p"]) for each in found["measures"]]
+    measured += [(f"share of {each['class']}", each, each["p_holm"]) for each in found["balance"]]
+    for name, each, p in measured:
+        low, high = each["interval"]
+        ends = {"training": each["training"], "split": each["split"], "difference": each["difference"]}
+        rows.append({"measure": name, **ends, "low": low, "high": high, "p": p})
+    return pd.DataFrame(rows, columns=["measure", "training", "split", "difference", "low", "high", "p"])
+
+
+def words_table(shown: Shifted) -> pd.DataFrame:
+    """All words and phrases that are listed."""
+    import pandas as pd
+
+    columns = ["words", "split", "training", "log_odds", "low", "high", "p_holm"]
+    return pd.DataFrame(shown.found["words"], columns=columns)
+
+
+def _draw_numbers(shown: Shifted, look: Look) -> Table:
+    import pandas as pd
+
+    rows = []
+    for each in shift_rows(shown).to_dict("records"):
+        one = math.isnan(each["training"])  # AUC is of both at once
+        value = number if one else signed
+        rows.append(
+            {
+                "Measure": each["measure"],
+                "Training": "" if one else number(each["training"]),
+                shown.split.capitalize(): "" if one else number(each["split"]),
+                "Difference": number(each["difference"]) if one else signed(each["difference"], 3),
+                "95 % interval": f"{value(each['low'], 3)} to {value(each['high'], 3)}",
+                "p": _chance(each["p"]),
+            }
+        )
+    names = ["Training", shown.split.capitalize(), "Difference", "95 % interval", "p"]
+    table = pd.DataFrame(rows, columns=["Measure", *names])
+    return Table(table, dict.fromkeys(names, OfTable(alignment="right")), narrow=True)
+
+
+def words_marks(shown: Shifted) -> Marks:
+    """A row for each word or phrase, those of the split first."""
+    rows, marks = [], []
+    found = shown.found["words"]
+    for more in (True, False):
+        for place, each in enumerate([each for each in found if (each["log_odds"] > 0) is more][:SHOWN]):
+            ends = f"{number(each['low'], 2)} to {number(each['high'], 2)}"
+            said = f"log-odds {signed(each['log_odds'])} ({ends}), p after Holm {_chance(each['p_holm'])}"
+            marks.append(Mark(each["log_odds"], each["low"], each["high"], said=said))
+            cells: dict[str, Cell] = {"words": each["words"], "split": count(each["split"])}
+            cells |= {"training": count(each["training"]), "odds": marks[-1]}
+            rows.append(Row(each["words"], cells, apart=not more and not place))
+    columns = (
+        Column("words", "Words", "10rem"),
+        Column("split", shown.split, "5rem", number=True),
+        Column("training", "training", "5rem", number=True, soft=True),
+        Column("odds", "log-odds", axis=axis(marks, zero=0.0, signed=True)),
+    )
+    return Marks(
+        f"Words and phrases that {shown.split} or training has in more texts", columns, tuple(rows), height=1.8
+    )
+
+
+def _draw_words(shown: Shifted, look: Look) -> Component:
+    return component(words_marks(shown), look, picked=shown.picked, picks=True)
+
+
+def _note(shown: Shifted) -> str:
+    n = shown.found["n"]
+    return f"{count(n['split'])} of {shown.split} beside {count(n['training'])} of training"
+
+
+SHIFT: Figure[Shifted] = Figure(
+    "shift",
+    "errors",
+    "Shift between training and test",
+    shifted,
+    _draw_numbers,
+    note=_note,
+    reading=lambda shown: (
+        f"Difference: {shown.split} less training. Unknown: words of a text that no (other) training text has."
+    ),
+    how="TF-IDF of words and pairs with logistic regression learns to tell texts of the split from training texts, "
+    "cross-fitted in five folds; AUC is their mean, DeLong's variances joined as Nadeau and Bengio (2003) do, since "
+    "the fits share texts. Lengths and unknown words: Welch's t. Classes: the score test, p after Holm over the "
+    "classes, Newcombe's interval. Of more than 10,000 texts of a side a seeded sample is read.",
+    tables=lambda shown: {"Shift": shift_rows(shown)},
+)
+SHIFT_WORDS: Figure[Shifted] = Figure(
+    "shift-words",
+    "errors",
+    "Words that shifted",
+    shifted,
+    _draw_words,
+    note=lambda shown: f"{len(shown.found['words'])} of {count(shown.found['tried'])} tried",
+    reading=lambda shown: (
+        f"Bar: 95 % interval; to the right, more texts of {shown.split} have it. Click one to read its sentences."
+        if shown.found["words"]
+        else "No word or short phrase is in more texts of one side than chance allows for so many tried."
+    ),
+    how="How many texts have each word, pair and triple, by Fisher's exact test, p after Holm over all that three "
+    "texts have; texts count once, so that one that repeats a word says no more. Log-odds have a prior of all texts "
+    "(Monroe, Colaresi and Quinn 2008), which draws rare words to 0.",
+    tables=lambda shown: {"Shift words": words_table(shown)},
+)

@@ -1,0 +1,93 @@
+"""Whether the split is like training: looked for in a process of its own when somebody asks; its words select."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.data.table import TRAIN
+from core.exceptions import NotAvailable, SentiscopeError
+from core.failures import shifted
+from core.runs import errands
+from dashboard import data, state
+from dashboard.figures.analysis import Analysis
+from dashboard.figures.shifted import SHIFT, SHIFT_WORDS, Shifted
+from dashboard.figures.source import Source
+from dashboard.screens.errors_filter import select
+from dashboard.widgets.errand import watch
+from dashboard.widgets.figure import caption, heading, show
+from dashboard.widgets.messages import problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OFFER = (
+    "Whether these texts differ from those of training, in words, lengths and classes, is looked for in a separate "
+    "process, which takes seconds to a minute and is kept."
+)
+
+
+def shift_of(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
+    """The section; gives its tables."""
+    if source.split == TRAIN:
+        return {}
+    try:
+        found = SHIFT.shape(source)
+    except NotAvailable:
+        heading(str(SHIFT.title), SHIFT.name, about=str(SHIFT.how))
+        _offer(source)
+        return {}
+    if found.found["left_out"]:
+        heading(str(SHIFT.title), SHIFT.name, about=str(SHIFT.how))
+        caption(found.sentence)
+        return {}
+    with st.container(key="pair-shift"):
+        left, right = st.columns([6, 5], gap="large")
+    with left:
+        show(SHIFT, found, more=found.sentence)
+    with right:
+        _words(found, shown)
+    return SHIFT.numbers(found) | SHIFT_WORDS.numbers(found)
+
+
+def _words(found: Shifted, shown: Analysis) -> None:
+    """A word that is picked selects every sentence with it, right and wrong ones."""
+    if not found.found["words"]:
+        heading(str(SHIFT_WORDS.title), SHIFT_WORDS.name, note=SHIFT_WORDS.say(SHIFT_WORDS.note, found))
+        caption(SHIFT_WORDS.say(SHIFT_WORDS.reading, found))
+        return
+    held = {str(clause) for clause in shown.clauses}
+    picked = next((row["words"] for row in found.found["words"] if held == {"all", f"text~{row['words']}"}), "")
+    found = replace(found, picked=picked)
+    show(SHIFT_WORDS, found, default={"picked": picked}, on_picked_change=lambda: _picked(shown))
+
+
+def _picked(shown: Analysis) -> None:
+    """A callback; picked again, all errors are selected."""
+    words = state.picked(SHIFT_WORDS.name)
+    select(shown, ["all", f"text~{words}"] if words else [])
+
+
+def _offer(source: Source) -> None:
+    """The job, while it runs; else the button that begins it."""
+    here = shifted.files(data.store(), source.record, source.split)
+    job = errands.job(here)
+    if job.status == "running":
+        watch(here, "Comparing with training", "shift")
+        return
+    if job.status == "failed":
+        problem("It could not be compared with training", job.what)
+    if text := state.take(state.SHIFT_PROBLEM):
+        problem("It was not begun", str(text))
+    st.button("Compare with training", key="look-for-shift", on_click=_start, args=(source,))
+    caption(OFFER)
+
+
+def _start(source: Source) -> None:
+    errands.forget(shifted.files(data.store(), source.record, source.split))
+    try:
+        shifted.start(data.store(), source.record, source.split)
+    except SentiscopeError as error:
+        state.put(state.SHIFT_PROBLEM, str(error))

@@ -1,0 +1,84 @@
+"""Shift as a sentence, a table and marks; on Errors it is offered, and a word of it selects."""
+
+from __future__ import annotations
+
+import json
+
+import pages
+import pytest
+from pages import drawn, words
+
+from core.failures import shifted
+from core.runs.store import RunStore
+from dashboard.figures.shifted import SHIFT, SHIFT_WORDS, Shifted, shift_rows, words_marks
+from dashboard.figures.theme import Look
+
+
+def row(name, log_odds):
+    return {"words": name, "split": 9, "training": 1} | {
+        "log_odds": log_odds,
+        "low": log_odds - 1,
+        "high": log_odds + 1,
+        "p_holm": 0.0001,
+    }
+
+
+def difference(training, split, p):
+    ends = {"training": training, "split": split, "difference": split - training}
+    return {**ends, "interval": [split - training - 0.1, split - training + 0.1], "p": p}
+
+
+FOUND = {
+    "n": {"training": 48, "split": 16},
+    "read": {"training": 48, "split": 16},
+    "left_out": "",
+    "auc": {"value": 0.71, "interval": [0.65, 0.77], "p": 0.0001},
+    "measures": [{"name": "unknown words", **difference(0.1, 0.3, 0.02)}],
+    "balance": [{"class": "<b>", **difference(0.5, 0.25, 0.01), "p_holm": 0.02}],
+    "balance_p": 0.01,
+    "words": [row("slow", 2.0), row("<i>good", 1.5), row("warm", -2.0)],
+    "tried": 100,
+}
+
+
+@pytest.mark.parametrize(
+    ("low", "said"), [(0.51, "tells test from training"), (0.49, "cannot tell test from training")]
+)
+def test_the_sentence_is_that_of_the_interval(low, said):
+    found = Shifted({**FOUND, "auc": {"value": 0.55, "interval": [low, 0.6], "p": 0.04}}, "test")
+    assert said in found.sentence and f"AUC 0.55 ({low:.2f} to 0.60)" in found.sentence
+
+
+def test_the_table_has_all_numbers_and_a_picture_has_them_in_words():
+    shown = Shifted(FOUND, "test")
+    table = shift_rows(shown)
+    assert list(table["measure"]) == ["AUC of telling them apart", "unknown words", "share of <b>"]
+    assert list(table["p"]) == [0.0001, 0.02, 0.02] and table["difference"].tolist()[1:] == [pytest.approx(0.2), -0.25]
+    rows = SHIFT.draw(shown, Look()).rows
+    assert rows["95 % interval"].tolist() == ["0.650 to 0.770", "+0.100 to +0.300", "−0.350 to −0.150"]
+    assert rows["p"].tolist() == ["< 0.001", "0.020", "0.020"]
+
+
+def test_words_of_the_split_stand_before_those_of_training():
+    marks = words_marks(Shifted(FOUND, "test"))
+    assert [each.id for each in marks.rows] == ["slow", "<i>good", "warm"]
+    assert [each.apart for each in marks.rows] == [False, False, True]
+    assert SHIFT_WORDS.say(SHIFT_WORDS.note, Shifted(FOUND, "test")) == "3 of 100 tried"
+    none = Shifted({**FOUND, "words": []}, "test")
+    assert SHIFT_WORDS.say(SHIFT_WORDS.reading, none).startswith("No word or short phrase")
+
+
+@pytest.mark.slow
+def test_errors_offers_it_and_what_was_found_stands_there(app, runs, monkeypatch, tmp_path):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
+    monkeypatch.setattr("dashboard.screens.errors.PATIENCE", 60.0)
+    shown = pages.opened(app, "errors", run="finished", select="all;text~slow")
+    assert [each for each in shown.button if each.key == "look-for-shift"]
+    store = RunStore(runs)
+    here = shifted.files(store, store.read("finished"), "test").path("json")
+    here.parent.mkdir(parents=True, exist_ok=True)
+    here.write_text(json.dumps(FOUND))
+    app.run()
+    assert not app.exception and "A classifier of words tells test from training: AUC 0.71" in words(app)
+    marks = next(each for each in drawn(app, "marks") if "test or training" in json.dumps(each))
+    assert marks["picked"] == "slow" and not [each for each in app.button if each.key == "look-for-shift"]
