@@ -168,6 +168,8 @@ def neighbours(
         NotAvailable: The model makes no vector of a sentence, or has no layers.
         RunDamaged: Its files cannot be read.
     """
+    import numpy as np
+
     from core.evaluation.projection import ProjectionConfig
     from core.failures.neighbours import neighbours as found_of
     from core.failures.neighbours import place_of, report
@@ -188,10 +190,12 @@ def neighbours(
         if kept.read(here) is None:
             kept.compute(store, here, on_progress)
     there = projections.read_space(store, files, table.classes)
-    own = place_of(table, key) if key else None
-    if own is not None:
+    own = None
+    if key:
+        own = place_of(table, key)
         text = table.texts[own]
-    asked = load_run(store, run).vector(text, config.space)
+    at = np.flatnonzero(there.rows == own)
+    asked = there.vectors[at[0]] if len(at) else load_run(store, run).vector(text, config.space)
     return {
         "run": run,
         "split": table.split,
