@@ -45,8 +45,14 @@ const changed = (value, difference) => {
 const screenIsDark = matchMedia("(prefers-color-scheme: dark)");
 const themed = (found, dark) => structuredClone(dark ? changed(found.light, found.dark) : found.light);
 
-const draw = (data, dark) => {
+// One figure after the other, so that the page can be read meanwhile; at once where paper waits. Only the last call counts.
+let turn = 0;
+const draw = async (data, dark, atOnce = false) => {
+  turn += 1;
+  const mine = turn;
   for (const place of document.querySelectorAll("[data-chart]")) {
+    if (!atOnce) await new Promise((done) => setTimeout(done));
+    if (mine !== turn) return;
     const found = data.charts[place.dataset.chart], { data: traces, layout } = themed(found, dark);
     delete layout.width;
     Plotly.react(place, traces, { ...layout, autosize: true }, { ...found.config, responsive: true });
@@ -195,11 +201,10 @@ const start = async () => {
   }
   const plotly = await unpack("plotly");
   if (plotly) document.head.append(Object.assign(document.createElement("script"), { textContent: plotly }));
-  const redraw = (dark) => draw(data, dark);
-  redraw(screenIsDark.matches);
-  screenIsDark.addEventListener("change", () => redraw(screenIsDark.matches));
-  addEventListener("beforeprint", () => redraw(false));
-  addEventListener("afterprint", () => redraw(screenIsDark.matches));
+  screenIsDark.addEventListener("change", () => draw(data, screenIsDark.matches));
+  addEventListener("beforeprint", () => draw(data, false, true));
+  addEventListener("afterprint", () => draw(data, screenIsDark.matches));
+  await draw(data, screenIsDark.matches);
   document.documentElement.dataset.drawn = "true";
 };
 start();

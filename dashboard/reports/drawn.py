@@ -15,6 +15,7 @@ from dashboard.figures import nodes
 from dashboard.figures.drawing import Component, Drawing, Table, asset
 from dashboard.figures.figure import Figure
 from dashboard.figures.nodes import element
+from dashboard.figures.numbers import count
 from dashboard.figures.registry import ALL, FIGURES
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look, config
@@ -22,6 +23,8 @@ from dashboard.reports.reading import NO_TEXTS, WITHOUT_TEXTS
 
 LOOKS = (Look(), Look(dark=True))
 BEST_MAPS = ("map-tsne", "map-umap", "map-pca")
+MOST_BARS = 10_000
+"""Bars of one chart: cells of a matrix of a hundred classes. More keep a browser busy for minutes."""
 SVG_POINTS = 6_000
 """Points up to which a map is drawn as vectors, so that it prints and needs no graphics card."""
 HEIGHT, HALF, WIDEST, MOST_COLUMNS = 380, 470, 2, 5
@@ -126,14 +129,16 @@ def _wide(drawing: Drawing) -> bool:
     if isinstance(drawing, go.Figure):
         panels = sum(str(name).startswith("xaxis") for name in drawing.layout.to_plotly_json())
         return panels > WIDEST or (drawing.layout.height or 0) > HALF
-    if not isinstance(drawing, Component):
-        return False
+    if isinstance(drawing, Table):
+        return len(drawing.rows.columns) > MOST_COLUMNS + 1
     return drawing.still is None or drawing.still().count('scope="col"') > MOST_COLUMNS
 
 
 def _drawn(light: Drawing, dark: Drawing, found: Collected, name: str, alt: str, title: str) -> str:
     """What the figure shows: a place for a chart, a table, or a component."""
     if isinstance(light, go.Figure) and isinstance(dark, go.Figure):
+        if (bars := _points(light, "bar")) > MOST_BARS:
+            return nodes.html(element("p", f"{count(bars)} bars are too many for a file; their numbers stand below."))
         words, other = (_words(each) for each in (light, dark))
         found.charts[name] = {"light": words, "dark": difference(words, other), "config": config(name)}
         height = int(words["layout"].get("height") or HEIGHT)
@@ -145,8 +150,9 @@ def _drawn(light: Drawing, dark: Drawing, found: Collected, name: str, alt: str,
         return wrapped(light.html().replace("<table>", f"<table><caption>{nodes.html(title)}</caption>", 1), title)
     assert isinstance(light, Component) and isinstance(dark, Component)
     if light.still is not None and dark.still is not None:
+        about = f'tabindex="0" role="group" aria-label="{nodes.html(title)}"'
         return "".join(
-            f'<div class="in-{theme}">{each().removeprefix(_style(drawing.name))}</div>'
+            f'<div class="scroll in-{theme}" {about}>{each().removeprefix(_style(drawing.name))}</div>'
             for theme, drawing, each in (("light", light, light.still), ("dark", dark, dark.still))
         )
     data = json.loads(json.dumps(light.data))
@@ -176,8 +182,10 @@ def _words(figure: go.Figure) -> dict[str, Any]:
     return words
 
 
-def _points(figure: go.Figure) -> int:
-    return sum(len(trace.x) for trace in figure.data if getattr(trace, "x", None) is not None)
+def _points(figure: go.Figure, kind: str = "") -> int:
+    """Of its traces, or of those of a kind."""
+    traces = [trace for trace in figure.data if trace.type.startswith(kind)]
+    return sum(len(trace.x) for trace in traces if getattr(trace, "x", None) is not None)
 
 
 def _files(figure: Figure[Any], shape: Any, found: Collected, name: str) -> list[nodes.Node]:
