@@ -29,6 +29,16 @@ LEFT = re.compile(r"at most (\d+ (s|min|h) )+left")
 """How long a training run still takes. Not "at most .* left": a whole form may hold both words, far from each other."""
 
 
+@pytest.fixture(autouse=True)
+def _nothing_trains_on(tmp_path):
+    """A test that fails leaves no run behind that would train for hours."""
+    yield
+    runs = RunStore(tmp_path / "none")
+    for record in runs.list():
+        if record.status in ("queued", "running"):
+            jobs.cancel(runs, record.run, keep=False)
+
+
 def started(page: Page, base: str, table, name: str) -> None:
     """A training run that would take minutes."""
     page.goto(f"{base}/train")
@@ -38,7 +48,9 @@ def started(page: Page, base: str, table, name: str) -> None:
     page.get_by_text("Compose your own").click()
     page.get_by_text("Advanced settings").click()
     for field, value in {"Name of the run": name, **SMALL}.items():
-        page.get_by_role("textbox", name=field, exact=True).fill(value)
+        box = page.get_by_role("textbox", name=field, exact=True)
+        expect(box).to_have_count(1)  # what moved to the composer stands where it was until the page is drawn
+        box.fill(value)
         page.keyboard.press("Enter")
         settle(page)
     page.get_by_role("button", name="Start training").click()
