@@ -889,7 +889,14 @@ class Run:
         return verbs.layers(self.name, split=split, store=self.store, on_progress=on_progress)
 
     def neighbours(
-        self, text: str = "", *, key: str = "", split: str = "", space: str = "", most: int = 10
+        self,
+        text: str = "",
+        *,
+        key: str = "",
+        split: str = "",
+        space: str = "",
+        most: int = 10,
+        on_progress: Callable[[str, float | None], None] | None = None,
     ) -> dict[str, Any]:
         """The sentences of a split that are nearest to a text, or to one of them, in a space of the model.
 
@@ -899,6 +906,7 @@ class Run:
             split: Empty: test, or the last that was evaluated.
             space: `embedding`, `layer 1` … of a model that has layers; empty: what its head reads.
             most: Sentences.
+            on_progress: Told what is done, where the layers must be read first.
 
         Returns:
             `neighbours`: of each `key`, `text`, `truth`, `said` and the Euclidean `distance`, the nearest first.
@@ -908,7 +916,7 @@ class Run:
             NotAvailable: It makes no vector of a sentence.
         """
         own: dict[str, Any] = {"split": split, "space": space, "most": most, "store": self.store}
-        return verbs.neighbours(self.name, text, key=key, **own)
+        return verbs.neighbours(self.name, text, key=key, on_progress=on_progress, **own)
 
     def measure(self) -> dict[str, Any]:
         """What it costs: `parameters`, `seconds` of training, `disk`, and what a prediction takes on this machine.
