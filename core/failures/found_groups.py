@@ -32,6 +32,8 @@ MOST = 5_000
 """Sentences that are looked at; of more a seeded sample with their class shares is."""
 LEAST, SHARE = 10, 100
 """A group has ten sentences or one of a hundred, whichever is more."""
+PART = 2
+"""A group has one of so many at most: of what would be more its parts are looked for, since most is no group of all."""
 SURE = 5
 """Neighbours that make a place dense."""
 NAMED = 3
@@ -72,7 +74,9 @@ def cluster(vectors: np.ndarray, least: int) -> np.ndarray:
     """(n, d) → (n,) int64: the number of each row's group, -1 for none; the same vectors give the same groups."""
     from sklearn.cluster import HDBSCAN
 
-    found: np.ndarray = HDBSCAN(min_cluster_size=least, min_samples=SURE, copy=True).fit_predict(vectors)
+    most = max(least, -(-len(vectors) // PART))
+    settings = {"min_cluster_size": least, "max_cluster_size": most, "min_samples": SURE}
+    found: np.ndarray = HDBSCAN(**settings, copy=True).fit_predict(vectors)
     return found.astype(np.int64)
 
 
@@ -106,7 +110,8 @@ def found_groups(store: RunStore, run: str, split: str = "") -> tuple[Table, Fou
         reason = "some vectors are not finite numbers: this training has diverged"
     if reason:
         return table, FoundGroups((), np.empty(0, np.int64), rows, least, reason)
-    depends = [file_fingerprint(folder / EVALUATION / table.split / EMBEDDINGS), least, SURE, MOST, rows.tolist()]
+    settings = [least, SURE, PART, MOST]
+    depends = [file_fingerprint(folder / EVALUATION / table.split / EMBEDDINGS), settings, rows.tolist()]
     numbers = kept("groups", depends, (len(rows),), lambda: cluster(vectors[rows].astype(np.float64), least))
     return table, named(numbers, rows, [table.texts[row] for row in rows], least)
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.cluster import HDBSCAN
 
 from core.failures.found_groups import NAMELESS, cluster, named, report
 from core.failures.phrases import overused
@@ -50,6 +51,17 @@ def test_two_groups_never_have_the_same_name():
     kinds = np.repeat([0, 1, 2], 20)
     found = named(kinds, np.arange(60), [f"alike {row % 5}" for row in range(60)], 10)
     assert [each.name for each in found.groups] == [NAMELESS, f"{NAMELESS} (2)", f"{NAMELESS} (3)"]
+
+
+def test_what_holds_most_of_all_is_no_group_its_parts_are():
+    random = np.random.default_rng(0)
+    middles = np.repeat([[0.0, 0.0], [4.0, 0.0], [0.0, 900.0]], [60, 60, 40], axis=0)
+    vectors = middles + random.normal(size=middles.shape)
+    alone = HDBSCAN(min_cluster_size=10, min_samples=5, copy=True).fit_predict(vectors)
+    assert sorted(np.bincount(alone[alone >= 0])) == [40, 120], "by itself it takes the two that touch for one"
+    found = cluster(vectors, 10)
+    assert len(np.unique(found[found >= 0])) == 3 and np.bincount(found[found >= 0]).max() <= 80
+    assert np.unique(found[:60][found[:60] >= 0]).size == 1
 
 
 def test_where_nothing_is_dense_there_is_no_group():
