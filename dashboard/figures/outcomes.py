@@ -75,14 +75,14 @@ class Outcomes:
         return [f"truth{'' if true else '!'}={self.of}", f"said{'' if said else '!'}={self.of}", f"text~{words}"]
 
 
-def outcomes(of: Analysis, name: str) -> Outcomes:
-    """Of all sentences of the split, for one class."""
+def outcomes(of: Analysis, name: str, most: int = SHOWN) -> Outcomes:
+    """Of all sentences of the split, for one class; at most so many words of each outcome."""
     at = of.table.classes.index(name)
     true, said = of.table.true[:, at], of.table.said[:, at]
     rows = {each: (true == is_so) & (said == is_said) for each, (is_so, is_said) in OUTCOMES.items()}
     phrases = of.known.phrases
     found = of.known.once(
-        f"outcomes of {name}", lambda: {each: phrases.overused(has, 1, SHOWN) for each, has in rows.items()}
+        f"{most} of outcomes of {name}", lambda: {each: phrases.overused(has, 1, most) for each, has in rows.items()}
     )
     return Outcomes(of, name, found, {each: int(has.sum()) for each, has in rows.items()})
 

@@ -10,6 +10,7 @@ from dashboard.figures import (
     belief,
     calibration,
     classes,
+    clouds,
     compare_cost,
     compare_curves,
     compare_maps,
@@ -59,7 +60,7 @@ from dashboard.figures.figure import Figure
 
 TOPICS = (
     *(training, lambdas, metrics, confusion, classes, labels, ranking, calibration, costs, phenomena, saved),
-    *(errors, gathering, overused, marking, finding, outcomes, doubted, shifted),
+    *(errors, gathering, overused, marking, finding, outcomes, clouds, doubted, shifted),
     *(comparing, compare_matrix, compare_where, compare_curves, compare_maps, compare_cost),
     *(
         embeddings,

@@ -15,15 +15,14 @@ from dashboard.figures.finding import SLICED, Sliced, sliced
 from dashboard.figures.gathering import GATHERED, Gathered, gathered
 from dashboard.figures.marking import MARKED, marked
 from dashboard.figures.next_steps import next_steps
-from dashboard.figures.outcomes import OF_CLASS, WORDS_OF, Outcomes, outcomes
 from dashboard.figures.overused import OVERUSED, overused
 from dashboard.figures.selecting import WRONG
 from dashboard.figures.source import Source
 from dashboard.screens.errors_filter import pick, select
 from dashboard.screens.errors_labels import likely_label_errors
 from dashboard.screens.errors_shift import shift_of
+from dashboard.screens.errors_words import words_of_outcomes
 from dashboard.widgets.figure import caption, heading, show
-from dashboard.widgets.options import pick as choose_one
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +45,7 @@ def below(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
     with right:
         tables |= _picks(MARKED, marked(shown), "", lambda: pick(shown, MARKED.name, ""))
     _next(shown, found, parts)
-    return tables | _words(source, shown) | likely_label_errors(source) | shift_of(source, shown)
+    return tables | words_of_outcomes(source, shown) | likely_label_errors(source) | shift_of(source, shown)
 
 
 def _picks(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None]) -> dict[str, pd.DataFrame]:
@@ -77,17 +76,3 @@ def _next(shown: Analysis, found: Gathered, parts: Sliced) -> None:
             words = f'<p class="s-step"><b>{escape(step.advice)}.</b> <span>{escape(step.evidence)}.</span></p>'
             st.html(words, width="stretch")
             st.button("Show them", key=f"show-step-{place}", on_click=select, args=(shown, step.rules))
-
-
-def _words(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
-    """Of each outcome of a class; a word that is picked filters."""
-    if len(source.record.classes) > 2 or source.record.task == "multi":
-        choose_one(OF_CLASS, source)
-    found = outcomes(shown, str(source.chosen(OF_CLASS)))
-    return _picks(WORDS_OF, found, found.picked, lambda: _word(shown, found))
-
-
-def _word(shown: Analysis, found: Outcomes) -> None:
-    """A word of an outcome was picked: its sentences are the selection; picked again, all errors are."""
-    outcome, _, words = state.picked(WORDS_OF.name).partition(": ")
-    select(shown, found.rules(outcome, words) if words else [WRONG])

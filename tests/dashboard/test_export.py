@@ -130,7 +130,7 @@ def test_a_baseline_has_its_scores_and_says_what_it_lacks(trained, tmp_path):
         "pr",
         "calibration",
         *("metrics", "each-class", "parts", "words", "methods", "steps"),
-        *("errors", "error-tags", "error-slices", "error-words", "error-columns", "outcome-words"),
+        *("errors", "error-tags", "error-slices", "error-words", "error-columns", "outcome-words", "outcome-cloud"),
     }
     assert "makes no vector" in result["left_out"]["map-pca"]
     assert "not trained step by step" in result["left_out"]["learning"]
