@@ -158,7 +158,7 @@ def _marks(
 
 
 def _names(figure: go.Figure, places: Floats, names: Sequence[tuple[str, NDArray[np.integer]]], look: Look) -> None:
-    """The name of each group at the middle of its points."""
+    """The name of each group over the middle of its points."""
     t = look.tokens
     for name, at in names:
         x, y = np.median(places[at], axis=0)
@@ -166,6 +166,7 @@ def _names(figure: go.Figure, places: Floats, names: Sequence[tuple[str, NDArray
             x=float(x),
             y=float(y),
             text=escape(name),
+            yshift=look.size(18),  # above them, so that a small group is not covered
             font={"color": t.ink, "size": look.size(13.5)},
             bgcolor=t.paper,
             bordercolor=t.grid,

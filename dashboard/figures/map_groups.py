@@ -126,7 +126,8 @@ MAP_GROUPS: Figure[Groups] = Figure(
     how="HDBSCAN (Campello, Moulavi and Sander 2013) on the vectors that the model's head reads, not on a map: a group "
     "has ten sentences or one of a hundred, whichever is more, and half of all at most; what is nowhere dense enough "
     "belongs to none. Its name is the words and phrases that it has most more often than all others, by log-odds with "
-    "a prior of all sentences (Monroe, Colaresi and Quinn 2008): they rank, they do not test. The same vectors give the same groups.",
+    "a prior of all sentences (Monroe, Colaresi and Quinn 2008): they rank, they do not test. The same vectors give "
+    "the same groups.",
     needs="pooled",
     tables=lambda shown: {"Groups": groups_table(shown), "Grouped": rows_table(shown.table, shown.found)},
 )

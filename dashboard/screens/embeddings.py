@@ -122,7 +122,7 @@ def _choices(record: RunRecord, splits: list[str]) -> Source:
         source = Source(record, data, split=split or splits[-1])
         choose(METHOD, source)
         choose(DIMENSIONS, source)
-        pick(COLOUR, source, width=150)
+        pick(COLOUR, source, width=180)
     return source
 
 
