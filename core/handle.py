@@ -300,6 +300,7 @@ class Run:
         tags: bool = False,
         against: Sequence[str | Run] | str | Run = (),
         label_errors: bool | str | Path = False,
+        unsure: bool = False,
         slice: str = "",
         csv: str | Path | None = None,
         on_progress: Callable[[str, float | None], None] | None = None,
@@ -314,6 +315,7 @@ class Run:
             against: Further runs on the same rows, for the tags `models disagree` and `seeds disagree`.
             label_errors: Also labels that are likely wrong, of the training rows and of this split, and texts that
                 stand in the data with two labels; a file: also written there.
+            unsure: First read the texts again and again with dropout left on, for the tag `unsure under dropout`.
             slice: The rows of a slice (`slices`); with `where`, those where that holds too.
             csv: A file for the selected rows.
             on_progress: Told what is done, where that takes long.
@@ -327,6 +329,7 @@ class Run:
         runs = [against] if isinstance(against, str | Run) else against
         own: dict[str, Any] = {"tags": tags, "against": list(map(_name, runs)), "on_progress": on_progress}
         own |= {"label_errors": Path(label_errors) if isinstance(label_errors, str) else label_errors, "slice": slice}
+        own["unsure"] = unsure
         return verbs.errors(self.name, split=split, where=where, csv=_path(csv), store=self.store, **own)
 
     def slices(

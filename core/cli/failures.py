@@ -19,7 +19,7 @@ MARKS, WORDS = 8, 15
 """columns and tags that mark a selection, and words."""
 
 
-def errors(
+def errors(  # noqa: PLR0913 - each is an option that a person types by name
     run: Run,
     split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
     where: Annotated[
@@ -39,6 +39,10 @@ def errors(
         bool,
         typer.Option("--label-errors", help="Labels that are likely wrong, in training and in the split."),
     ] = False,
+    unsure: Annotated[
+        bool,
+        typer.Option("--unsure", help="First read the texts 20 times with dropout left on, for its tag."),
+    ] = False,
     slice: Annotated[str, typer.Option(metavar="NAME", help="A slice, see sentiscope slices.")] = "",
     label_csv: Annotated[
         Path | None, typer.Option(help="Also write the rows whose labels are doubted to this file.")
@@ -48,7 +52,7 @@ def errors(
 ) -> None:
     """What a run gets wrong: its predictions row by row, selected by rules."""
     given: dict[str, Any] = {"tags": tags, "against": against or (), "csv": csv, "on_progress": teller()}
-    given |= {"label_errors": label_csv or label_errors, "slice": slice}
+    given |= {"label_errors": label_csv or label_errors, "slice": slice, "unsure": unsure}
     emit(verbs.errors(run, split=split, where=where or (), **given), as_json, _show)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.exceptions import InputError, NotAvailable, RunDamaged
-from core.failures import wording
+from core.failures import unsure, wording
 from core.failures.kept import kept
 from core.failures.near import MOST, NEIGHBOURS, conflicting, near_duplicates
 from core.failures.table import Table, answers_for, table_of
@@ -42,6 +42,8 @@ ABOUT = {
     "neighbours conflict": f"most of the {NEIGHBOURS} nearest training texts in the model's space have another label "
     f"(among {count(MOST)} at most)",
     "low margin": f"the margin is below {LOW_MARGIN}",
+    "unsure under dropout": f"read {unsure.READINGS} times with dropout left on, the answer is another in "
+    f"{unsure.FLIPS:.0%} of them or more, or its probability has a standard deviation of {unsure.SPREAD} or more",
     "sure and wrong": f"wrong, with a probability of {SURE} or more",
     "models disagree": "another model says something else",
     "seeds disagree": "the same model with another seed says something else",
@@ -58,6 +60,7 @@ _GROUPS = {
     "_duplicates": ("near duplicate",),
     "_neighbours": ("neighbours conflict",),
     "_sure": ("low margin", "sure and wrong"),
+    "_dropout": ("unsure under dropout",),
     "_others": ("models disagree", "seeds disagree"),
 }
 _GROUP = {name: group for group, names in _GROUPS.items() for name in names}
@@ -194,6 +197,20 @@ class Tagged:
         frame = self._table.frame
         sure = (frame["p_said"] >= SURE).to_numpy(bool)
         return {"low margin": (frame["margin"] < LOW_MARGIN).to_numpy(bool), "sure and wrong": sure & self._table.wrong}
+
+    @cached_property
+    def _dropout(self) -> Found:
+        """As far as somebody has asked: it takes many times as long as all other tags."""
+        store, record = self._store, self._table.record
+        (name,) = _GROUPS["_dropout"]
+        try:
+            if why := unsure.why_not(store, record):
+                return {name: why}
+            found = unsure.kept(unsure.files(store, record, self._table.split), len(self._table))
+        except OSError as error:
+            return {name: str(error)}
+        asked = f"nobody has had it read with dropout on yet: sentiscope errors {record.run} --unsure"
+        return {name: asked if found is None else found}
 
     @cached_property
     def _others(self) -> Found:

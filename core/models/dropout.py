@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+from typing import TypeVar
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 LEVELS = 1 << 16
+Network = TypeVar("Network", bound=nn.Module)
 
 
 class Dropout(nn.Module):
@@ -33,3 +37,33 @@ class Dropout(nn.Module):
         dropped = min(round(self.p * LEVELS), LEVELS - 1)
         kept = (bits >= dropped - LEVELS // 2).to(x.dtype)
         return x * kept.mul_(LEVELS / (LEVELS - dropped))
+
+
+class Dropping(nn.Module):
+    """Dropout in evaluation mode too, from a generator of its own: what else draws is left alone.
+
+    Args:
+        p: share of entries set to 0, in [0, 1).
+        generator: whose numbers decide which.
+    """
+
+    def __init__(self, p: float, generator: torch.Generator) -> None:
+        super().__init__()
+        self.p, self.generator = p, generator
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Any shape."""
+        if self.p == 0:
+            return x
+        kept = torch.rand(x.shape, generator=self.generator).to(x.device) >= self.p
+        return x * kept / (1 - self.p)
+
+
+def dropping(model: Network, seed: int) -> Network:
+    """A copy that drops whatever it does, seeded; dropout that torch keeps inside its own LSTM stays off."""
+    other, generator = copy.deepcopy(model), torch.Generator().manual_seed(seed)
+    for module in list(other.modules()):
+        for name, child in module.named_children():
+            if isinstance(child, Dropout):
+                setattr(module, name, Dropping(child.p, generator))
+    return other

@@ -34,6 +34,7 @@ from core.interpret.templates import Step
 from core.interpret.watched import OnProgress, at_once, silent
 from core.models.build import Model, build
 from core.models.config import ModelConfig
+from core.models.dropout import dropping
 from core.models.encoder import EncoderClassifier
 from core.models.provides import HEAD, spaces
 from core.models.shuffled import shuffled
@@ -279,6 +280,12 @@ class LoadedRun:
         other = dataclasses.replace(self, model=shuffled(self.model, seed))
         if self.mix is not None:
             vars(other)["mix"] = dataclasses.replace(self.mix, model=shuffled(self.mix.model, seed))
+        return other
+
+    def dropping(self, seed: int = 0) -> LoadedRun:
+        """The same run with dropout left on, seeded: in each reading other parts of the network are missing."""
+        other = dataclasses.replace(self, model=dropping(self.model, seed))
+        vars(other)["mix"] = self.mix
         return other
 
     def reader(self, intervene: Intervention | None = None, *, unmixed: bool = False) -> Reader:

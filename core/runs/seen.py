@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from core.data.load import load
+from core.data.load import DATA_FOLDER, load
 from core.data.table import TRAIN, Dataset
 from core.exceptions import NotAvailable, SentiscopeError
 from core.runs.record import RunRecord
@@ -25,6 +25,10 @@ def trained_on(record: RunRecord) -> Dataset:
     """
     try:
         dataset = load(record.config.data)
+    except NotAvailable as error:  # the long reason names each way to have a set of data; here one is enough
+        raise NotAvailable(
+            f"the data of run '{record.run}' cannot be read here; set {DATA_FOLDER} to the folder that holds them"
+        ) from error
     except SentiscopeError as error:
         raise NotAvailable(f"the data of run '{record.run}' cannot be read here ({error})") from error
     if record.data_fingerprint != dataset.fingerprint:

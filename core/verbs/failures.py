@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from core.cells import csv_text
-from core.exceptions import InputError
+from core.exceptions import InputError, NotAvailable
 from core.runs.store import RunStore
 from core.verbs.writing import write_named
 
 
-def errors(
+def errors(  # noqa: PLR0913 - each is an option that a person types by name
     run: str,
     *,
     split: str = "",
@@ -20,6 +20,7 @@ def errors(
     tags: bool = False,
     against: Sequence[str] | str = (),
     label_errors: bool | Path = False,
+    unsure: bool = False,
     slice: str = "",
     csv: Path | None = None,
     store: RunStore | None = None,
@@ -38,6 +39,8 @@ def errors(
         label_errors: Which labels are likely wrong, of the training rows and of the split: confident learning
             (`core.failures.suspects`), by models that were not fitted on the row. Minutes at first, then kept. A path:
             also write these rows to that file.
+        unsure: First have the run read the texts again and again with dropout left on, for the tag `unsure under
+            dropout` (`core.failures.unsure`). Minutes at first, then kept.
         slice: A slice of these data by its name (`slices`); with `where`, those of its rows where that holds too.
         csv: A file for the selected rows, with every own column of the data; with `tags` a column 0/1 for each.
         store: Where runs live.
@@ -66,9 +69,11 @@ def errors(
         that stands in the data with several `labels` (label → rows), and its `rows`; `left_out`: why there are none.
 
     Raises:
-        InputError: There is no such run, split or slice, a clause is not understood, or the file cannot be written.
+        InputError: There is no such run, split or slice, a clause is not understood, the run has no dropout, or the
+            file cannot be written.
         RunDamaged: The predictions cannot be read.
     """
+    from core.failures import unsure as under_dropout
     from core.failures.doubted import doubted, doubted_rows
     from core.failures.report import report
     from core.failures.selection import Selection, chosen_rows
@@ -82,6 +87,11 @@ def errors(
         store.read(other)  # before anything is done: tags ask them when they are first wanted
     named = find_slice(store, store.read(run), slice) if slice else Selection(())
     table = read_table(store, run, split or named.split)
+    if unsure:
+        try:
+            under_dropout.find(store, table, on_progress)
+        except NotAvailable as error:
+            raise InputError(f"--unsure: run '{run}' cannot be read with dropout on: {error}") from error
     heard = {"tell": on_progress} if on_progress else {}
     tagged = Tagged(store, table, against, **heard)
     asked = Selection((*named.rules, *where) or ("wrong",), split)

@@ -32,6 +32,7 @@ from dashboard.data.failures import (
     shifted,
     slices,
     table,
+    unsure,
 )
 from dashboard.data.histories import curves, lambda_heads, learned_numbers
 from dashboard.data.inside import belief, flips, lambdas, own_belief, parts, patches, pushed, reach, sentence, steps
@@ -116,6 +117,7 @@ __all__ = [
     "test_ties",
     "ties",
     "tokenizer",
+    "unsure",
     "vector",
     "weights_fingerprint",
 ]

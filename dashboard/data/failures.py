@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from core.failures.codes import Codes
     from core.failures.selection import Selected, Selection
     from core.failures.table import Table
+    from core.runs.errands import Files as Kept
     from dashboard.figures.analysis import Analysis, Known
     from dashboard.figures.errors import Detail
 
@@ -36,14 +37,34 @@ def known(record: RunRecord, split: str) -> Known:
         RunDamaged: the predictions cannot be read.
     """
     model = file_version(store().path(record.run) / WEIGHTS)
-    return _known(*predictions(record, split), model, split, record)
+    return _known(*predictions(record, split), model, _read_unsure(record, split), split, record)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _known(path: str, version: str, model: str, split: str, _record: RunRecord) -> Known:
+def _known(path: str, version: str, model: str, unsure: str, split: str, _record: RunRecord) -> Known:
     from dashboard.figures.analysis import make_known
 
     return make_known(RunStore(Path(path).parents[3]), _record, split)
+
+
+def unsure(record: RunRecord, split: str) -> Unsure:
+    """Whether a run can be read with dropout on, and where what that gives is kept."""
+    return _unsure(*predictions(record, split), file_version(store().path(record.run) / WEIGHTS), split, record)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _unsure(path: str, version: str, model: str, split: str, _record: RunRecord) -> Unsure:
+    from core.failures import unsure as under_dropout
+
+    runs = RunStore(Path(path).parents[3])
+    why = under_dropout.why_not(runs, _record)
+    return Unsure(why, None if why else under_dropout.files(runs, _record, split))
+
+
+def _read_unsure(record: RunRecord, split: str) -> str:
+    """Another text as soon as it has been read with dropout on."""
+    found = unsure(record, split).files
+    return "" if found is None else file_version(found.path("json"))
 
 
 def table(record: RunRecord, split: str) -> Table:
@@ -74,6 +95,15 @@ _asking = threading.Lock()
 """One thread asks; whoever comes later finds it at work."""
 
 
+@dataclass(frozen=True)
+class Unsure:
+    """What can be known of a run under dropout."""
+
+    why: str
+    """Why nothing can; empty: it can."""
+    files: Kept | None
+
+
 @dataclass
 class Finding:
     """Tags that a thread finds, for all who want to know."""
@@ -83,7 +113,7 @@ class Finding:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _finding(path: str, version: str, model: str, split: str) -> Finding:
+def _finding(path: str, version: str, model: str, unsure: str, split: str) -> Finding:
     return Finding()
 
 
@@ -96,7 +126,7 @@ def find_tags(record: RunRecord, split: str, patience: float) -> Finding | None:
     model, wanted = file_version(store().path(record.run) / WEIGHTS), known(record, split)
     if wanted.whole:
         return None
-    finding = _finding(*predictions(record, split), model, split)
+    finding = _finding(*predictions(record, split), model, _read_unsure(record, split), split)
 
     def prepare() -> None:
         _ = wanted.phrases, wanted.groups

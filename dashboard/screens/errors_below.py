@@ -21,6 +21,7 @@ from dashboard.figures.source import Source
 from dashboard.screens.errors_filter import pick, select
 from dashboard.screens.errors_labels import likely_label_errors
 from dashboard.screens.errors_shift import shift_of
+from dashboard.screens.errors_unsure import unsure_offer
 from dashboard.screens.errors_words import words_of_outcomes
 from dashboard.widgets.figure import caption, heading, show
 
@@ -36,6 +37,7 @@ def below(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
         left, right = st.columns([6, 5], gap="large")
     with left:
         tables |= _picks(GATHERED, found, found.picked, lambda: pick(shown, GATHERED.name, found.picked))
+        unsure_offer(source)
     with right:
         tables |= _picks(OVERUSED, words, words.picked, lambda: pick(shown, OVERUSED.name, words.picked))
     with st.container(key="pair-marked"):

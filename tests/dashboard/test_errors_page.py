@@ -106,3 +106,17 @@ def test_label_errors_are_looked_for_when_somebody_asks(page, monkeypatch):
     assert "Likely label errors" in words(app)
     next(button for button in app.button if button.key == "look-for-labels").click().run()
     assert begun == [["core.cli", "errors", "finished", "--split", "test", "--label-errors"]] and not app.exception
+
+
+@pytest.mark.slow
+def test_what_is_unsure_under_dropout_is_looked_for_when_somebody_asks(page, monkeypatch):
+    begun = []
+    monkeypatch.setattr("core.runs.errands.start", lambda store, files, command, kind: begun.append(command[3:]))
+    app = whole(page())
+    next(button for button in app.button if button.key == "find-unsure").click().run()
+    assert begun == [["core.cli", "errors", "finished", "--split", "test", "--unsure"]] and not app.exception
+
+
+@pytest.mark.slow
+def test_a_baseline_says_why_nothing_is_unsure_under_dropout(page):
+    assert "There is no tag “unsure under dropout”: a baseline has no dropout." in words(whole(page(run="baseline")))

@@ -69,3 +69,12 @@ def test_data_that_are_gone_or_changed_are_told(loaded):
     gone = dataclasses.replace(loaded.record, config=dataclasses.replace(loaded.record.config, data=data))
     with pytest.raises(NotAvailable, match="cannot be read here"):
         seen.trained_on(gone)
+
+
+def test_a_set_of_data_that_is_not_here_is_told_in_one_short_sentence(loaded):
+    data = dataclasses.replace(loaded.record.config.data, name="yelp_polarity_sentences")
+    gone = dataclasses.replace(loaded.record, config=dataclasses.replace(loaded.record.config, data=data))
+    short = "the data of run 'mine' cannot be read here; set SENTISCOPE_DATA to the folder that holds them"
+    with pytest.raises(NotAvailable) as told:
+        seen.trained_on(gone)
+    assert str(told.value) == short

@@ -1,0 +1,87 @@
+"""Unsure under dropout: two numbers against their definition, one entry in closed form, and who has none."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from answering import answering, texts
+from torch import nn
+
+from core.exceptions import InputError
+from core.failures import unsure
+from core.failures.table import read_table
+from core.failures.tags import Tagged
+from core.handle import Run, train
+from core.models.dropout import Dropout, dropping
+from core.runs.store import RunStore
+
+TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
+NAME = "unsure under dropout"
+
+
+def test_flips_and_spread_are_those_of_their_definition():
+    said = np.array([[True, False], [True, False]])
+    first = np.array([[True, False], [False, True]])
+    answers = np.array([said, said, said, first, first])
+    chances = np.array([[0.9, 0.6], [0.9, 0.6], [0.9, 0.6], [0.9, 0.1], [0.9, 0.1]])
+    flips, spread = unsure.differing(said, answers, chances)
+    assert flips.tolist() == [0.0, 0.4] and spread[0] == 0
+    assert spread[1] == pytest.approx(math.sqrt(0.6 * 0.4) * 0.5)  # two values, 0.5 apart, 3 to 2
+    assert unsure.unsure(np.array([0.19, 0.2, 0.0]), np.array([0.14, 0.0, 0.15])).tolist() == [False, True, True]
+
+
+def test_one_dropped_entry_in_four_is_what_the_closed_form_says():
+    """x is 0 with probability p, else x / (1 - p): mean x, variance x² p / (1 - p); without dropout always x."""
+    x, p = torch.full((200_000,), 3.0), 0.25
+    model = nn.Sequential(Dropout(p))
+    assert torch.equal(model.eval()(x), x)
+    found = dropping(model, 0).eval()(x)
+    assert set(found.tolist()) == {0.0, 4.0} and torch.equal(model.eval()(x), x), "the model itself is not touched"
+    assert found.mean().item() == pytest.approx(3, abs=0.03)
+    assert found.var().item() == pytest.approx(9 * p / (1 - p), rel=0.02)
+    assert torch.equal(dropping(model, 7)(x), dropping(model, 7)(x)) and not torch.equal(dropping(model, 8)(x), found)
+    assert torch.equal(dropping(nn.Sequential(Dropout(0.0)), 0)(x), x)
+
+
+@pytest.fixture
+def place(tmp_path):
+    """Eighty sentences in a file."""
+    rows = [f"a {('good', 'bad')[n % 2]} film number {n} of the day,{('yes', 'no')[n % 2]}" for n in range(80)]
+    (tmp_path / "films.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_a_run_with_dropout_has_the_tag_once_it_was_asked_and_the_same_again(place):
+    made = train(str(place / "films.csv"), "vanilla", {**TINY, "model.dropout": 0.5}, epochs=1, name="dropped")
+    store = made.store
+    assert "--unsure" in made.errors(tags=True)["absent"][NAME]
+    heard = []
+    found = made.errors(tags=True, unsure=True, where="all", on_progress=lambda what, share: heard.append(what))
+    assert heard.count("reading with dropout on") == unsure.READINGS and NAME not in found["absent"]
+    table = read_table(store, "dropped")
+    has = Tagged(store, table).rows(NAME)
+    assert [NAME in row["tags"] for row in found["rows"]] == has.tolist()
+    here = unsure.files(store, table.record, table.split)
+    before = here.path("json").read_bytes()
+    made.errors(unsure=True, on_progress=lambda what, share: heard.append(what))
+    assert heard.count("reading with dropout on") == unsure.READINGS, "kept"
+    here.path("json").unlink()
+    unsure.find(store, table)
+    assert here.path("json").read_bytes() == before, "seeded"
+
+
+def test_without_dropout_there_is_no_tag_and_a_baseline_says_why(tmp_path):
+    store = RunStore(tmp_path / "runs")
+    answering(store, "whole", [[0.2, 0.8]], texts([0]), model__dropout=0.0)
+    answering(store, "counted", [[0.2, 0.8]], texts([0]), preset="tfidf-logreg")
+    answering(store, "bare", [[0.2, 0.8]], texts([0]))
+    reasons = {"whole": "its dropout is 0", "counted": "a baseline has no dropout", "bare": "it has no weights"}
+    for name, why in reasons.items():
+        with pytest.raises(InputError, match=why):
+            Tagged(store, read_table(store, name)).rows(NAME)
+    with pytest.raises(InputError, match="--unsure: run 'whole' cannot be read with dropout on: its dropout is 0"):
+        Run("whole", store).errors(unsure=True)
