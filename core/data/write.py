@@ -6,11 +6,13 @@ import contextlib
 import csv
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.atomic import beside, storage_errors
+from core.cells import no_formula
 from core.data.columns import as_word
 from core.exceptions import InputError
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 Write = Callable[["pa.RecordBatch"], None]
 SEPARATOR = ";"
 """Between several labels in a cell of a CSV file; the same is found when such a file is read."""
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 NESTED = {b"nested": b"json"}
 """Metadata of a column whose words are JSON: lists and objects."""
 
@@ -64,7 +67,7 @@ def writing(path: Path, schema: pa.Schema) -> Iterator[Write]:
 def _csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
     with path.open("w", encoding="utf-8", newline="") as stream:
         table = csv.writer(stream, lineterminator="\n")
-        table.writerow(schema.names)
+        table.writerow(map(no_formula, schema.names))
 
         def write(batch: pa.RecordBatch) -> None:
             columns = ([_cell(value) for value in column.to_pylist()] for column in batch.columns)
@@ -74,10 +77,11 @@ def _csv(path: Path, schema: pa.Schema) -> Iterator[Write]:
 
 
 def _cell(value: Any) -> str:
+    """Words as `core.cells.no_formula` gives them: such a file is opened in a spreadsheet. A number is no formula."""
     if value is None or isinstance(value, str):
-        return value or ""
+        return value if value and _NUMBER.fullmatch(value) else no_formula(value or "")
     if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return SEPARATOR.join(value)
+        return no_formula(SEPARATOR.join(value))
     if isinstance(value, (list, dict)):
         return json.dumps(value, ensure_ascii=False, default=str)
     return as_word(value)

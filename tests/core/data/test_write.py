@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 from core.data.write import NESTED, check_target, writing
@@ -36,6 +37,16 @@ def test_csv_is_what_pandas_reads(tmp_path):
     assert frame["text"].tolist() == [row["text"] for row in ROWS]
     assert frame["n"].tolist() == ["1", ""] and frame["labels"].tolist() == ["calm;joy", ""]
     assert frame["tags"][0] == ROWS[0]["tags"] and frame["chance"][0] == "0.25"
+
+
+def test_no_spreadsheet_computes_what_stands_in_a_csv_and_numbers_stay_numbers(tmp_path):
+    schema = pa.schema([pa.field("=cmd", pa.string()), pa.field("labels", pa.list_(pa.string()))])
+    cells = ['=HYPERLINK("http://a.b")', "+1+1", "-2", "-0.5e-3", "@SUM(A1)", "- good", "plain"]
+    with writing(tmp_path / "a.csv", schema) as write:
+        write(pa.RecordBatch.from_pylist([{"=cmd": cell, "labels": ["=a", "b"]} for cell in cells], schema=schema))
+    frame = pd.read_csv(tmp_path / "a.csv", dtype=str)
+    assert list(frame) == ["'=cmd", "labels"] and set(frame["labels"]) == {"'=a;b"}
+    assert frame["'=cmd"].tolist() == ["'" + cells[0], "'+1+1", "-2", "-0.5e-3", "'@SUM(A1)", "'- good", "plain"]
 
 
 def test_json_lines_are_json(tmp_path):
