@@ -10,7 +10,7 @@ from core.runs.store import RunStore
 
 
 class RunCodes:
-    """What people say of the sentences of a run: codes, notes, draws, rates; `core.verbs.codes` documents each.
+    """What people say of the sentences of a run: codes, notes, draws, rates; documented in `core.verbs`.
 
     Every method is the command of its name: `run.codes.add("irony")` is `sentiscope codes add RUN irony`.
     """
