@@ -75,6 +75,9 @@ const words = (column, row) => {
 const plain = (column, row) => (column.kind === "number" ? column.values[row] : words(column, row));
 const sortable = (column, row) => (["text", "set"].includes(column.kind) ? words(column, row) : column.values[row] ?? -Infinity);
 
+const classes = ({ kind, main, small, aside }) =>
+  [kind === "number" && "number", kind === "set" && "several", main && "main", small && "small", aside && "aside"].filter(Boolean).join(" ");
+
 class Rows {
   constructor(root, { columns, n, file }) {
     Object.assign(this, { root, columns, n, file, asked: "", chosen: new Map(), by: null, down: false, start: 0 });
@@ -122,8 +125,7 @@ class Rows {
   heads() {
     const row = element("tr");
     this.columns.forEach((column, place) => {
-      const kind = column.kind === "number" ? "number" : column.main ? "main" : "";
-      const head = element("th", { scope: "col", class: kind });
+      const head = element("th", { scope: "col", class: classes(column) });
       const sort = this.button(column.label, () => {
         this.down = this.by === place ? !this.down : column.kind === "number";
         this.by = place;
@@ -175,8 +177,7 @@ class Rows {
   row(row) {
     const cells = this.columns.map((column) => {
       const text = words(column, row), marked = column.marks && column.options[column.values[row]] === column.marks;
-      const kind = [column.kind === "number" && "number", column.kind === "set" && "several", column.main && "main", column.small && "small", marked && "wrong"];
-      return element("td", { class: kind.filter(Boolean).join(" "), dir: "auto" }, text);
+      return element("td", { class: `${classes(column)}${marked ? " wrong" : ""}`, dir: "auto" }, text);
     });
     return element("tr", {}, ...cells);
   }

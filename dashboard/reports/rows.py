@@ -59,6 +59,11 @@ def text_column(label: str, values: Iterable[Any], **more: Any) -> dict[str, Any
     return {"label": label, "kind": "text", "values": ["" if each is None else str(each) for each in values], **more}
 
 
+def aside(column: dict[str, Any]) -> dict[str, Any]:
+    """A column that paper has no room for."""
+    return {**column, "aside": True}
+
+
 def number_column(label: str, values: Any, places: int = 3) -> dict[str, Any]:
     """Numbers; what is none is left empty."""
     plain = [None if each != each else round(float(each), places + 2) for each in np.asarray(values, float).tolist()]
@@ -95,11 +100,12 @@ def of_run(table: Table, places: np.ndarray, tags: Mapping[str, np.ndarray], *, 
     wrong = ["wrong" if each else "right" for each in frame["wrong"].tolist()]
     columns.append(choice_column("outcome", wrong, ("wrong", "right"), marks="wrong"))
     columns += _labels(table, frame, classes)
-    columns += [number_column(name, frame[name]) for name in ("p_truth", "p_said", "margin")]
+    columns += [number_column("p_said", frame["p_said"])]
+    columns += [aside(number_column(name, frame[name])) for name in ("p_truth", "margin")]
     names = list(tags)
     has = np.array([tags[name][places] for name in names], bool).reshape(len(names), -1).T
-    columns.append(set_column("tags", [[names[at] for at in np.flatnonzero(row)] for row in has], names))
-    columns += [_own(name, frame[name]) for name in table.own]
+    columns.append(aside(set_column("tags", [[names[at] for at in np.flatnonzero(row)] for row in has], names)))
+    columns += [aside(_own(name, frame[name])) for name in table.own]
     return columns + _keys(frame, told=told)
 
 
@@ -111,7 +117,7 @@ def _named(frame: pd.DataFrame, *, told: bool) -> list[dict[str, Any]]:
 
 def _keys(frame: pd.DataFrame, *, told: bool) -> list[dict[str, Any]]:
     """The name of each row that lasts, a digest of its text."""
-    return [text_column("key", frame["key"], small=True)] if told else []
+    return [aside(text_column("key", frame["key"], small=True))] if told else []
 
 
 def _labels(table: Table, frame: pd.DataFrame, classes: list[str]) -> list[dict[str, Any]]:
@@ -161,8 +167,8 @@ def of_models(tables: Mapping[str, Table], places: np.ndarray, *, told: bool) ->
     for name, table in tables.items():
         own = table.frame.iloc[places]
         said = _labels(table, own, classes)[1]
-        columns += [said | {"label": f"said by {name}"}, number_column(f"p_truth of {name}", own["p_truth"])]
-    return columns + [_own(name, frame[name]) for name in first.own] + _keys(frame, told=told)
+        columns += [said | {"label": f"said by {name}"}, aside(number_column(f"p_truth of {name}", own["p_truth"]))]
+    return columns + [aside(_own(name, frame[name])) for name in first.own] + _keys(frame, told=told)
 
 
 def _right(tables: Mapping[str, Table], places: np.ndarray) -> list[str]:
