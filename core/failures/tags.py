@@ -16,6 +16,7 @@ from core.failures.table import Table, answers_for, table_of
 from core.failures.training import Training
 from core.fingerprint import file_fingerprint, fingerprint
 from core.numbers import count
+from core.runs.predictions import lacks_texts
 from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore
 
@@ -65,6 +66,8 @@ _GROUPS = {
 }
 _GROUP = {name: group for group, names in _GROUPS.items() for name in names}
 """By tag the property of `Tagged` that finds it, with others that cost nothing more."""
+_OF_TEXTS = frozenset(("_signs", "_words", "_read", "_duplicates", "_dropout"))
+"""Of these, what reads the texts: what stands in the place of a text that was not kept is none."""
 Found = dict[str, "np.ndarray | str"]
 """By tag its rows, (n,) bool, or why there are none."""
 
@@ -117,8 +120,16 @@ class Tagged:
         return {name: why for name, why in every.items() if isinstance(why, str)}
 
     def _found(self, name: str) -> np.ndarray | str:
+        if self._lacking and _GROUP[name] in _OF_TEXTS:
+            return self._lacking
         found: Found = getattr(self, _GROUP[name])
         return found[name]
+
+    @cached_property
+    def _lacking(self) -> str:
+        """Why there are no texts; empty: there are."""
+        why = lacks_texts(self._folder, self._table.record)
+        return why[:1].lower() + why[1:]
 
     @cached_property
     def _signs(self) -> Found:

@@ -24,6 +24,7 @@ from core.fingerprint import file_fingerprint, fingerprint
 from core.models.config import READS
 from core.runs import errands
 from core.runs.errands import Files, Tell
+from core.runs.predictions import lacks_texts
 from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 
@@ -59,7 +60,9 @@ def why_not(store: RunStore, record: RunRecord) -> str:
         return "a baseline has no dropout"
     if not model.dropout:
         return "its dropout is 0"
-    return "" if (store.path(record.run) / WEIGHTS).is_file() else "it has no weights"
+    if not (store.path(record.run) / WEIGHTS).is_file():
+        return "it has no weights"
+    return lacks_texts(store.path(record.run), record)
 
 
 def files(store: RunStore, record: RunRecord, split: str) -> Files:

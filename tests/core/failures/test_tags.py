@@ -15,6 +15,7 @@ from core.failures.kept import kept
 from core.failures.table import keys, read_table
 from core.failures.tags import ABOUT, LOW_MARGIN, SURE, Tagged
 from core.handle import train
+from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
 
 TINY = {"model.width": 8, "model.ff_width": 8, "training.batch_size": 8, "training.threads": 1, "text.min_freq": 1}
@@ -141,3 +142,16 @@ def test_a_run_without_texts_has_its_tags_as_soon_as_the_data_are_here(trained, 
     hidden = dataclasses.replace(table, frame=table.frame.assign(text="(row of test?)", key=keys(["x"] * len(table))))
     assert Tagged(trained.store, hidden).rows("question").all()
     assert not Tagged(trained.store, table).rows("question").any()
+
+
+def test_a_run_without_its_texts_has_the_tags_that_need_none(store):
+    """What stands in the place of a text is no text: its words give nobody a tag."""
+    labels = np.arange(40) % 2
+    answering(store, "one", right_where(labels == 1, labels, 0.95), texts(labels), data__texts=False)
+    path = store.path("one") / EVALUATION / "test" / PREDICTIONS
+    pd.read_parquet(path).drop(columns="text").to_parquet(path, index=False)
+    table = read_table(store, "one")
+    tags = Tagged(store, table)
+    assert "its text is not kept" in table.texts[3] and set(tags.there) == {"low margin", "sure and wrong"}
+    np.testing.assert_array_equal(tags.rows("sure and wrong"), labels == 0)
+    assert all("made without its texts" in tags.absent[name] for name in ("negation", "question", "near duplicate"))
