@@ -39,6 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(patch.undo)
     config.stash[SESSION] = folder
     _move_to(folder / "session", patch)
+    patch.setattr(os, "fsync", lambda handle: None)  # nothing that a test writes need outlive a power cut
     patch.setenv("OMP_NUM_THREADS", os.environ.get("OMP_NUM_THREADS", "1"))  # as `_one_thread`
 
 
