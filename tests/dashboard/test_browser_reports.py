@@ -143,7 +143,7 @@ def test_predictions_are_searched_chosen_sorted_and_walked_by_keyboard(browser, 
     surest = found.sort_values("margin", ascending=False).iloc[0]
     expect(table.first).to_contain_text(surest.text)
     rows.get_by_label("Search", exact=True).fill("")
-    page.get_by_role("button", name="Next").press("Enter")
+    rows.get_by_role("button", name="Next", exact=True).press("Enter")
     expect(status).to_contain_text("51 to 100 shown")
     rows.get_by_label("Search", exact=True).fill("no such word anywhere")
     expect(status).to_have_text(f"0 of {count(len(frame))} sentences")
