@@ -36,7 +36,7 @@ def test_from_keeping_to_a_training_whose_metrics_know_none_of_them(cli, place):
     run = Run("along", plain.store)
     code, out, _ = cli("counter-examples", "list", "--run", "along", "--json")
     asked = {each["text"]: each for each in json.loads(out)["counter_examples"]}
-    chances = run.predict("not bad at all")["predictions"][0]["probabilities"]
+    chances = run.predict(["not bad at all"])["predictions"][0]["probabilities"]
     assert asked["not bad at all"]["p_label"] == pytest.approx(chances["plus"])
     assert asked["not bad at all"]["breaks"] is (max(chances, key=chances.get) != "plus")
     file = Path(run.config.data.examples)
