@@ -4,8 +4,9 @@
 
 `--data` is a folder with `twitter_financial`. Trains `vanilla` with the strong recipe on the page Train, clicks a cell
 of its confusion matrix, makes a codebook, draws 75 errors at random and codes them by keys as `analysis_codes.csv` says
-(one of us read each; it has the keys of rows, not their texts), picks the most frequent code and saves it as a slice.
-Another machine's model may get other sentences wrong: those that the file does not know are left uncoded, and told.
+(one of us read each; it has the keys of rows, not their texts), picks the most frequent code, saves it as a slice and
+takes the report home. Another machine's model may get other sentences wrong: those that the file does not know are left
+uncoded, and told.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ def conclude(page: Page) -> list[str]:
     rows = page.locator(".st-key-fig-codes tbody tr[data-id]")
     expect(rows.first).to_be_visible(timeout=WAIT)
     told = [" ".join(each.split()) for each in rows.all_inner_texts()]
-    rows.first.click()
+    rows.first.locator("td, th").first.click()
     page.wait_for_url("**code%3D**", timeout=WAIT)
     settle(page)
     page.get_by_role("button", name="Save as slice").click()
@@ -143,6 +144,14 @@ def conclude(page: Page) -> list[str]:
     page.keyboard.press("Escape")
     settle(page)
     return told
+
+
+def report(page: Page) -> str:
+    """The coded session as one file; its name and size."""
+    page.get_by_role("button", name="Report · HTML").click()
+    with page.expect_download(timeout=WAIT) as saved:
+        page.get_by_role("button", name="Save the report").click(timeout=WAIT)
+    return f"{saved.value.suggested_filename}, {Path(saved.value.path()).stat().st_size / 1e6:.1f} MB"
 
 
 def main() -> None:
@@ -183,6 +192,7 @@ def main() -> None:
             print(f"{75 - len(unknown)} of 75 coded; not in the file:", *unknown or ["none"])
             print(*conclude(page), sep="\n")
             shot(page, "6-concluded")
+            print("report:", report(page))
             print("complaints of the browser:", complaints or "none")
 
 

@@ -14,7 +14,6 @@ from playwright.sync_api import Page, expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SMALL = {"epochs": "4", "width": "16", "feed-forward width": "16", "batch size": "8", "min freq": "1", "threads": "1"}
-WAIT = 60_000
 
 
 def own_table() -> bytes:
@@ -41,29 +40,29 @@ def train(page: Page, name: str, settings: dict[str, str]) -> None:
         page.keyboard.press("Enter")
         settle(page)
     page.get_by_role("button", name="Start training").click()
-    expect(page.get_by_text("finished after")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("finished after")).to_be_visible()
     settle(page)
 
 
 def listed(page: Page) -> int:
     """How many sentences are listed, with all tags found."""
-    expect(page.locator(".reader .list li").first).to_be_visible(timeout=WAIT)
-    expect(page.locator(".filter .word", has_text="any tag")).to_be_visible(timeout=WAIT)
+    expect(page.locator(".reader .list li").first).to_be_visible()
+    expect(page.locator(".filter .word", has_text="any tag")).to_be_visible()
     settle(page)
     return int(page.locator(".reader .top b").first.inner_text().split(" of ")[1])
 
 
-def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browser, empty_server):
+def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browser, empty_server, tmp_path):
     page, complaints = visit(browser, empty_server)
     page.goto(f"{empty_server}/data")
-    page.get_by_text("Bring your own file").click(timeout=WAIT)
+    page.get_by_text("Bring your own file").click()
     settle(page)
     page.locator("input[type=file]").set_input_files(
         {"name": "guests.csv", "mimeType": "text/csv", "buffer": own_table()}
     )
-    page.get_by_role("button", name="Use this file").click(timeout=WAIT)
-    page.get_by_role("button", name="Train on this").click(timeout=WAIT)
-    expect(page.get_by_role("button", name="Start training")).to_be_visible(timeout=WAIT)
+    page.get_by_role("button", name="Use this file").click()
+    page.get_by_role("button", name="Train on this").click()
+    expect(page.get_by_role("button", name="Start training")).to_be_visible()
     settle(page)
     page.get_by_text("Compose your own").click()
     train(page, "mine", SMALL)
@@ -75,33 +74,43 @@ def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browse
     whole = listed(page)
     page.get_by_role("button", name="any source").click()
     page.get_by_role("option", name=re.compile("^phone")).click()
-    page.wait_for_url("**source%3Dphone**", timeout=WAIT)
+    page.wait_for_url("**source%3Dphone**")
     phone = listed(page)
     assert 0 < phone < whole, "most of what is wrong came by phone"
 
     page.get_by_role("button", name="Codebook").click()
     page.get_by_role("textbox", name="Name", exact=True).last.fill("mislabelled")
     page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.locator(".reader .codes button")).to_have_count(1, timeout=WAIT)
+    expect(page.locator(".reader .codes button")).to_have_count(1)
     page.keyboard.press("Escape")
     settle(page)
     page.locator(".reader .list").focus()
     for row in range(phone):
-        expect(page.locator(".reader .pane .top b")).to_have_text(f"{row + 1} of {phone}", timeout=WAIT)
+        expect(page.locator(".reader .pane .top b")).to_have_text(f"{row + 1} of {phone}")
         page.keyboard.press("1")
         page.keyboard.press("j")
     rate = page.locator(".st-key-fig-codes tbody tr[data-id]")
-    expect(rate).to_contain_text(re.compile(rf"{phone}\D*1\.00"), timeout=WAIT)
+    expect(rate).to_contain_text(re.compile(rf"{phone}\D*1\.00"))
     page.wait_for_url("**at=**")
     link = page.url
 
     page.goto(f"{empty_server}/compare?compare=mine&compare=words")
-    expect(page.get_by_text("words against mine").or_(page.get_by_text("mine against words")).first).to_be_visible(
-        timeout=WAIT
-    )
+    expect(page.get_by_text("words against mine").or_(page.get_by_text("mine against words")).first).to_be_visible()
+
+    page.goto(link)
+    listed(page)
+    page.get_by_role("button", name="Report · HTML").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save the report").click()
+    assert saved.value.suggested_filename == "sentiscope-report-mine-test.html"
+    saved.value.save_as(tmp_path / "report.html")
+    report = browser.new_page()
+    report.goto((tmp_path / "report.html").as_uri())
+    for said in ("mislabelled", "source", "R-0"):  # her code, her columns, one of her ids
+        expect(report.locator("main, body").first).to_contain_text(said)
 
     other, others = visit(browser, empty_server, "dark", 1024)
     other.goto(link)
     assert listed(other) == phone
-    expect(other.locator(".st-key-fig-codes tbody tr[data-id]")).to_contain_text("mislabelled", timeout=WAIT)
+    expect(other.locator(".st-key-fig-codes tbody tr[data-id]")).to_contain_text("mislabelled")
     assert complaints == [] and others == []
