@@ -40,6 +40,7 @@ def train(page: Page, name: str, settings: dict[str, str]) -> None:
         page.keyboard.press("Enter")
         settle(page)
     page.get_by_role("button", name="Start training").click()
+    page.wait_for_url(f"**run={name}*")
     expect(page.get_by_text("finished after")).to_be_visible()
     settle(page)
 
