@@ -40,7 +40,7 @@ const cut = ({ start, rows }, place) => {
   return { start: start + from, rows: rows.slice(from, from + MOST) };
 };
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector(".reader");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
   if (!root.kept) root.kept = memory.stamp === data.stamp && performance.now() - memory.time < KEEP ? memory.kept : {};
@@ -150,11 +150,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
     const { codes, note } = own(rows[i].key), others = (kept.coded.get(rows[i].key)?.others ?? []).map((each) => short(each.codes)).filter(Boolean);
     items[i].lastChild.textContent = [short(codes), note ? "\u270e" : "", others.length ? `(${others.join(" | ")})` : ""].filter(Boolean).join(" ");
   };
+  // As a state and no trigger: of two triggers that wait for a busy page it hears the later one alone, whatever they are.
   const say = (key, change) => {
     kept.said.set(key, { ...own(key), ...change, count: ++kept.count });
     memory.time = performance.now();
     mark(rows.findIndex((row) => row.key === key));
-    setTriggerValue("coded", { count: kept.count, rows: Object.fromEntries([...kept.said].map(([name, { codes, note }]) => [name, { codes, note }])) });
+    setStateValue("coded", { count: kept.count, rows: Object.fromEntries([...kept.said].map(([name, { codes, note }]) => [name, { codes, note }])) });
   };
   const toggle = (name) => {
     const key = rows[place].key, { codes } = own(key);
@@ -202,8 +203,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
       const soon = rows.slice(place, place + NEAR).some(unknown);
       const want = soon ? rows.slice(Math.max(0, place - BEFORE), place + AHEAD).filter(unknown).map((row) => row.key) : [];
       want.forEach((key) => kept.asked.add(key));
+      const late = [...kept.asked].filter((key) => !kept.details.has(key)); // asked for, and not heard perhaps
       if (kept.told !== rows[place].key) kept.reports.push(rows[place].key);
-      if (want.length || kept.told !== rows[place].key) setTriggerValue("rest", { at: rows[place].key, want, around: kept.around });
+      if (want.length || kept.told !== rows[place].key) setTriggerValue("rest", { at: rows[place].key, want: [...new Set([...late.slice(-AHEAD), ...want])], around: kept.around });
       kept.told = rows[place].key;
     }, pause);
   };
@@ -240,7 +242,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     j: () => go(place + 1),
     k: () => go(place - 1),
     s: () => setTriggerValue("open", rows[place].key),
-    ...(coding ? { n: () => pane.querySelector("textarea").focus(), u: () => setTriggerValue("undo", ++kept.count) } : {}),
+    ...(coding ? { n: () => pane.querySelector("textarea").focus(), u: () => setStateValue("undo", ++kept.count) } : {}),
     "?": () => { help.hidden = !help.hidden; },
     Escape: () => { help.hidden = true; },
   };

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from core.exceptions import SentiscopeError
@@ -27,19 +29,20 @@ def named(key: str) -> None:
 
 
 def hear(key: str, shown: Analysis) -> None:
-    """Write down what the reader reports: codes and notes first, then what is taken back.
+    """Write down what the reader reports: codes and notes, and what is taken back, in the order of their numbers.
 
     A report has all that the page has not confirmed yet, so one that is lost on the way loses nothing.
     """
     told: Mapping[str, Any] = state.draft(key, {})
-    said, undo = told.get("coded") or {}, told.get("undo")
+    said: Mapping[str, Any] = told.get("coded") or {}
+    reports = [(int(said.get("count", 0)), partial(_write, shown, said.get("rows") or {}))]
+    reports += [(int(told.get("undo") or 0), partial(_undo, shown))]
+    before = handled()
     try:
-        if said and int(said.get("count", 0)) > handled():
-            state.put(state.HANDLED, int(said["count"]))
-            _write(shown, said.get("rows") or {})
-        if undo and int(undo) > handled():
-            state.put(state.HANDLED, int(undo))
-            _undo(shown)
+        for number, write in sorted(reports, key=itemgetter(0)):
+            if number > before:
+                state.put(state.HANDLED, number)
+                write()
     except SentiscopeError as error:
         state.put(state.NOT_WRITTEN, str(error))
 

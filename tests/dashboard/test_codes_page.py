@@ -124,6 +124,12 @@ def test_undo_comes_after_what_was_told_with_it_and_shows_the_row(heard, codes, 
     assert "nothing to undo" in heard(undo=5)[state.NOT_WRITTEN]
 
 
+def test_what_was_taken_back_before_the_next_code_goes_first(heard, codes, keys):
+    heard(coded={"count": 1, "rows": {keys[0]: {"codes": ["irony"], "note": ""}}})
+    held = heard(coded={"count": 3, "rows": {keys[1]: {"codes": ["label"], "note": ""}}}, undo=2)
+    assert codes.coded().given == {keys[1]: {"ann": ("label",)}} and held[state.HANDLED] == 3
+
+
 def test_what_is_no_row_or_no_code_is_not_written(heard, codes, keys):
     heard(coded={"count": 1, "rows": {"no row": {"codes": ["irony"], "note": "x"}}})
     assert codes.coded().given == {} and codes.coded().notes == {}
