@@ -47,8 +47,8 @@ def _read(shown: Analysis) -> None:
         ERRORS.alternative(reading, note, ""),
         on_rest_change=lambda: _rest(key),
         on_open_change=lambda: None,
-        on_coded_change=lambda: hear(key, shown),
-        on_undo_change=lambda: hear(key, shown),
+        on_coded_change=lambda: _hear(key, shown),
+        on_undo_change=lambda: _hear(key, shown),
         on_named_change=lambda: named(key),
     )
     codes_below(shown, coded, everything)
@@ -69,7 +69,23 @@ def _rest(key: str) -> None:
     """The reader rests at a row, or comes near the end of what was sent: a callback."""
     if at := (state.draft(key, {}).get("rest") or {}).get("at"):
         state.carry(state.AT, str(at))
-    st.rerun([READER, *selected.following()])
+    _anew()
+
+
+def _hear(key: str, shown: Analysis) -> None:
+    """Codes and notes: a callback."""
+    hear(key, shown)
+    _anew()
+
+
+def _anew() -> None:
+    """This part alone, and where there is a bar the part of it that says what is read.
+
+    All callbacks end so: where one of several does not, the whole page is drawn, and a key that is pressed meanwhile is
+    lost.
+    """
+    if bar := selected.following():
+        st.rerun([READER, *bar])
 
 
 def _open(shown: Analysis, key: str) -> None:
