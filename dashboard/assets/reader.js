@@ -17,6 +17,7 @@ const MOST = 3000; // rows of the list: with more, a page takes too long to draw
 const NARROW = 1100; // pixels of a window in which the list has room for texts only
 const KEYS = [["j", "next"], ["k", "previous"]], MORE = [["s", "open on Sentence"], ["?", "all keys"]];
 const CODING = [["1\u20139", "code"], ["n", "note, Esc back"], ["u", "undo"]];
+const TRIES = 5;
 const NAME = "sentiscope-author"; // in the browser: who codes here, after a reload too
 const thin = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 const FIELDS = "input, textarea, select, [contenteditable=''], [contenteditable=true]";
@@ -65,11 +66,13 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   Object.assign(kept, { rows: { rows, start, total: data.total }, around: undefined, drawn: kept.at });
   // What was said here and not written down yet stands above what the page knows.
   kept.count ??= coding?.handled ?? 0;
-  if (!kept.said || (coding && kept.author !== coding.author)) Object.assign(kept, { said: new Map(), author: coding?.author });
+  kept.said ??= new Map(); // also when the author changes: whoever has just given a name said it
   if (coding) for (const [key, said] of kept.said) if (said.count <= coding.handled) kept.said.delete(key);
-  if (coding?.author) localStorage.setItem(NAME, coding.author);
-  else if (coding && !kept.named && localStorage.getItem(NAME)) setTriggerValue("named", localStorage.getItem(NAME));
-  kept.named = true;
+  // Told until the page knows: a message that was on its way may have taken an empty field along.
+  if (coding?.author) {
+    kept.naming = TRIES;
+    localStorage.setItem(NAME, coding.author);
+  } else if (coding && (kept.naming ??= 0) < TRIES && localStorage.getItem(NAME)) setStateValue("named", { name: localStorage.getItem(NAME), time: ++kept.naming });
   const own = (key) => kept.said.get(key) ?? kept.coded.get(key)?.own ?? { codes: [], note: "" };
   clearTimeout(kept.waiting);
   if (!rows.length) {
@@ -150,7 +153,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     const { codes, note } = own(rows[i].key), others = (kept.coded.get(rows[i].key)?.others ?? []).map((each) => short(each.codes)).filter(Boolean);
     items[i].lastChild.textContent = [short(codes), note ? "\u270e" : "", others.length ? `(${others.join(" | ")})` : ""].filter(Boolean).join(" ");
   };
-  // As a state and no trigger: of two triggers that wait for a busy page it hears the later one alone, whatever they are.
+  // A state and no trigger, as all that must arrive: of two triggers that wait for a busy page it hears the later one alone.
   const say = (key, change) => {
     kept.said.set(key, { ...own(key), ...change, count: ++kept.count });
     memory.time = performance.now();
@@ -241,14 +244,16 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const press = {
     j: () => go(place + 1),
     k: () => go(place - 1),
-    s: () => setTriggerValue("open", rows[place].key),
+    s: () => { clearTimeout(kept.waiting); setTriggerValue("open", rows[place].key); },
     ...(coding ? { n: () => pane.querySelector("textarea").focus(), u: () => setStateValue("undo", ++kept.count) } : {}),
     "?": () => { help.hidden = !help.hidden; },
     Escape: () => { help.hidden = true; },
   };
   const walk = { ArrowDown: () => go(place + 1), ArrowUp: () => go(place - 1), Home: () => jump(-start), End: () => jump(data.total - 1 - start), Enter: press.s };
   const heard = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !root.isConnected) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (!root.isConnected) document.removeEventListener("keydown", heard);
+    if (!root.isConnected) return;
     const inside = event.composedPath()[0];
     if (inside.matches?.(FIELDS)) return;
     const code = coding?.book.find(({ key }) => key && String(key) === event.key);

@@ -25,7 +25,7 @@ def handled() -> int:
 def named(key: str) -> None:
     """The browser knows who codes here."""
     if not author():
-        state.put(state.AUTHOR, str(state.draft(key, {}).get("named") or "")[:60])
+        state.put(state.AUTHOR, str((state.draft(key, {}).get("named") or {}).get("name") or "")[:60])
 
 
 def hear(key: str, shown: Analysis) -> None:
