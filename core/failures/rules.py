@@ -76,6 +76,11 @@ class Clause:
         return f"{self.name}{self.sign}{self.value}"
 
 
+def of_codes(rule: str) -> bool:
+    """Whether a rule speaks of codes, which change while nothing of a run does."""
+    return rule in CODED or rule.startswith((f"{CODE}=", f"{CODE}!="))
+
+
 def read(texts: Sequence[str], table: Table) -> tuple[Clause, ...]:
     """Clauses as a person types them.
 

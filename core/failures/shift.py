@@ -74,8 +74,10 @@ class Marked(NamedTuple):
 
 def told_apart(
     texts: Sequence[str], of_split: np.ndarray, config: TextConfig, tell: Tell
-) -> tuple[float, float, float, float]:
+) -> tuple[float, float, float, float] | None:
     """AUC, the ends of its 95 % interval, and p of the two-sided test of 0.5.
+
+    None: texts are so often the same that less than two folds hold two of either side.
 
     Args:
         texts: both sides.
@@ -93,6 +95,8 @@ def told_apart(
     for number in numbers:
         tell("telling the split from training", float(number) / len(numbers))
         held = places == number
+        if min(of_split[held].sum(), (~of_split[held]).sum()) < 2:
+            continue
         fit = make_pipeline(
             TfidfVectorizer(tokenizer=split_words, token_pattern=None, ngram_range=(1, 2), min_df=2, sublinear_tf=True),
             LogisticRegression(class_weight="balanced", solver="liblinear", random_state=0),
@@ -103,6 +107,8 @@ def told_apart(
         except ValueError:  # no word that two texts have: there is nothing to tell them by
             scores = np.zeros(int(held.sum()))
         found.append(area(scores, of_split[held]))
+    if len(found) < 2:
+        return None
     auc = statistics.fmean(each[0] for each in found)
     shared = 1 / len(found) + 1 / (len(found) - 1)
     error = math.sqrt(shared * statistics.fmean(each[1] for each in found))
@@ -270,7 +276,11 @@ def shift(
     words, tried = marked(*some)
     balance = _balance(has, classes)
     of_split = np.repeat([False, True], [len(texts) for texts in some])
-    auc, low, high, p = told_apart([*some[0], *some[1]], of_split, config, tell)
+    apart = told_apart([*some[0], *some[1]], of_split, config, tell)
+    if apart is None:
+        left_out = "too many of these texts are the same to tell training from the split"
+        return {**known, "left_out": left_out, "read": known["n"]} | dict.fromkeys(("auc", "balance_p")) | _nothing()
+    auc, low, high, p = apart
     return {
         **known,
         "read": dict(zip(("training", "split"), map(len, some), strict=True)),

@@ -17,6 +17,7 @@ from core.failures.table import Table
 from core.fingerprint import file_fingerprint, fingerprint
 from core.runs import errands
 from core.runs.errands import Files, Tell
+from core.runs.predictions import lacks_texts
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 
@@ -44,7 +45,7 @@ def shifted(store: RunStore, table: Table, on_progress: Tell | None = None) -> d
     """As `core.failures.shift.shift`, from the cache or now; others are told how far it is.
 
     Raises:
-        NotAvailable: the training texts are not here, or the split is the training split.
+        NotAvailable: texts of either are not here, or the split is the training split.
     """
     from core.runs.seen import trained_on
 
@@ -53,6 +54,8 @@ def shifted(store: RunStore, table: Table, on_progress: Tell | None = None) -> d
         return found
     if table.split == TRAIN:
         raise NotAvailable("training is compared with another split")
+    if why := lacks_texts(store.path(table.record.run), table.record):
+        raise NotAvailable(why)
     dataset = trained_on(table.record)
     with errands.telling(here, on_progress) as tell:
         from core.failures.shift import shift

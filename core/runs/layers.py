@@ -25,7 +25,7 @@ from core.models.provides import HEAD, provides, spaces
 from core.paths import regular_bytes
 from core.runs import errands
 from core.runs.errands import Files, Tell
-from core.runs.predictions import evaluated_splits, read_predictions
+from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
 from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS
 from core.runs.store import RunStore
 from core.stored import LARGEST
@@ -83,6 +83,8 @@ def files(store: RunStore, run: str, split: str) -> LayerFiles:
         raise NotAvailable(f"{record.preset} has no layers of attention to look at one by one")
     if split not in (there := evaluated_splits(folder)):
         raise InputError(f"run '{run}' has no predictions of a split '{split}'; it has {', '.join(there) or 'none'}")
+    if why := lacks_texts(folder, record):
+        raise NotAvailable(why)
     if not (folder / WEIGHTS).is_file():
         raise NotAvailable(f"run '{run}' has no weights, so that its layers can read nothing")
     of = (folder / WEIGHTS, folder / TOKENIZER, folder / EVALUATION / split / PREDICTIONS)

@@ -17,8 +17,14 @@ const MOST = 3000; // rows of the list: with more, a page takes too long to draw
 const NARROW = 1100; // pixels of a window in which the list has room for texts only
 const KEYS = [["j", "next"], ["k", "previous"]], MORE = [["s", "open on Sentence"], ["?", "all keys"]];
 const CODING = [["1\u20139", "code"], ["n", "note, Esc back"], ["u", "undo"]];
-const TRIES = 5;
 const NAME = "sentiscope-author"; // in the browser: who codes here, after a reload too
+const TRIES = 5; // times that the page is told of it
+const OPENING = 3000; // milliseconds that Sentence may take to open, in which nothing else is told: it would take its place
+const LONGEST = 4000; // characters of a note
+const shelf = { // a browser may keep nothing
+  get: () => { try { return localStorage.getItem(NAME); } catch { return null; } },
+  set: (name) => { try { localStorage.setItem(NAME, name); } catch { /* then it is asked for again */ } },
+};
 const thin = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 const FIELDS = "input, textarea, select, [contenteditable=''], [contenteditable=true]";
 
@@ -71,8 +77,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   // Told until the page knows: a message that was on its way may have taken an empty field along.
   if (coding?.author) {
     kept.naming = TRIES;
-    localStorage.setItem(NAME, coding.author);
-  } else if (coding && (kept.naming ??= 0) < TRIES && localStorage.getItem(NAME)) setStateValue("named", { name: localStorage.getItem(NAME), time: ++kept.naming });
+    shelf.set(coding.author);
+  } else if (coding && (kept.naming ??= 0) < TRIES && shelf.get()) setStateValue("named", { name: shelf.get(), time: ++kept.naming });
   const own = (key) => kept.said.get(key) ?? kept.coded.get(key)?.own ?? { codes: [], note: "" };
   clearTimeout(kept.waiting);
   if (!rows.length) {
@@ -105,7 +111,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const foot = make("div", { class: "foot" }, ...keys.map(([key, text]) => make("span", {}, make("kbd", {}, key), text)));
   // A note that is being written outlives what the page sends meanwhile.
   const before = root.querySelector("textarea");
-  const writing = before && before === before.getRootNode().activeElement ? { key: kept.at, text: before.value, range: [before.selectionStart, before.selectionEnd] } : null;
+  const writing = before && before === before.getRootNode().activeElement ? { key: before.dataset.key, text: before.value, range: [before.selectionStart, before.selectionEnd] } : null;
   if (before) before.onblur = null;
   const former = root.querySelector(".list"), focused = former && former === former.getRootNode().activeElement;
   const top = former ? former.scrollTop + shift * (former.scrollHeight / former.children.length) : 0;
@@ -160,9 +166,18 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     mark(rows.findIndex((row) => row.key === key));
     setStateValue("coded", { count: kept.count, rows: Object.fromEntries([...kept.said].map(([name, { codes, note }]) => [name, { codes, note }])) });
   };
+  // One after the other: what is taken back is known by the page alone, so that whatever comes after it waits for it.
+  const act = (step) => {
+    if ((kept.undoing ?? 0) > coding.handled) (kept.later ??= []).push(step);
+    else if (step.undo) setStateValue("undo", (kept.undoing = ++kept.count));
+    else if (step.note !== undefined) say(step.key, { note: step.note });
+    else {
+      const { codes } = own(step.key);
+      say(step.key, { codes: codes.includes(step.name) ? codes.filter((each) => each !== step.name) : [...codes, step.name] });
+    }
+  };
   const toggle = (name) => {
-    const key = rows[place].key, { codes } = own(key);
-    say(key, { codes: codes.includes(name) ? codes.filter((each) => each !== name) : [...codes, name] });
+    act({ key: rows[place].key, name });
     show();
   };
   const codes = (row) => {
@@ -173,9 +188,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
       button.onclick = () => toggle(name);
       return button;
     });
-    const note = make("textarea", { "aria-label": "Note", placeholder: "Note (n)", rows: 1 });
+    const note = make("textarea", { "aria-label": "Note", placeholder: "Note (n)", rows: 1, maxlength: LONGEST, "data-key": row.key });
     note.value = given.note;
-    note.onblur = () => { if (note.value !== own(row.key).note) say(row.key, { note: note.value }); };
+    note.onblur = () => { if (note.value !== own(row.key).note) act({ key: row.key, note: note.value }); };
     note.onkeydown = (event) => { if (event.key === "Escape") { note.blur(); list.focus(); } };
     const others = (kept.coded.get(row.key)?.others ?? []).map(({ author, codes: theirs, note: wrote }) => make("li", {}, make("b", {}, author), ` ${theirs.join(", ") || "no code"}${wrote ? `: ${wrote}` : ""}`));
     return make("div", { class: "coding" }, make("div", { class: "codes", role: "group", "aria-label": "codes" }, ...buttons),
@@ -198,10 +213,12 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     const top = items[place].offsetTop - list.offsetTop;
     if (follow && (top < list.scrollTop || top > list.scrollTop + list.clientHeight - items[place].offsetHeight)) list.scrollTop = top - list.clientHeight / 2;
   };
+  const opens = () => performance.now() - (kept.opening ?? -OPENING) < OPENING;
   // One report for all moves: where the reader rests, and which rows are not known yet.
   const report = (pause) => {
     clearTimeout(kept.waiting);
     kept.waiting = setTimeout(() => {
+      if (opens()) return;
       const unknown = ({ key }) => !kept.asked.has(key) && (!kept.details.has(key) || (data.whole && kept.details.get(key).later));
       const soon = rows.slice(place, place + NEAR).some(unknown);
       const want = soon ? rows.slice(Math.max(0, place - BEFORE), place + AHEAD).filter(unknown).map((row) => row.key) : [];
@@ -214,7 +231,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   };
   // The next rows, or those before, are asked for while there still are some to walk over.
   const ask = (around) => {
-    if (kept.around !== undefined) return;
+    if (kept.around !== undefined || opens()) return;
     Object.assign(kept, { around, told: kept.at });
     kept.reports.push(kept.at);
     setTriggerValue("rest", { at: kept.at, want: [], around });
@@ -244,8 +261,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const press = {
     j: () => go(place + 1),
     k: () => go(place - 1),
-    s: () => { clearTimeout(kept.waiting); setTriggerValue("open", rows[place].key); },
-    ...(coding ? { n: () => pane.querySelector("textarea").focus(), u: () => setStateValue("undo", ++kept.count) } : {}),
+    s: () => { kept.opening = performance.now(); setTriggerValue("open", rows[place].key); },
+    ...(coding ? { n: () => pane.querySelector("textarea").focus(), u: () => act({ undo: true }) } : {}),
     "?": () => { help.hidden = !help.hidden; },
     Escape: () => { help.hidden = true; },
   };
@@ -262,9 +279,12 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     if (event.key !== "Escape") event.preventDefault();
     act();
   };
+  if (coding && kept.later?.length && kept.undoing <= coding.handled) kept.later.splice(0).forEach(act);
   rows.forEach((_, i) => mark(i));
   show(moved || !former);
-  if (writing && writing.key === rows[place].key) {
+  if (writing && writing.key !== rows[place].key) {
+    if (writing.text !== own(writing.key).note) act({ key: writing.key, note: writing.text });
+  } else if (writing) {
     const note = pane.querySelector("textarea");
     note.value = writing.text;
     note.focus();

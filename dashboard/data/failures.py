@@ -143,7 +143,9 @@ def find_tags(record: RunRecord, split: str, patience: float) -> Finding | None:
             finding.error = error
 
     with _asking:
-        if finding.thread is None:
+        # Also where it has ended and its tags have been forgotten since: both are kept, and not equally long.
+        ended = finding.thread is not None and not finding.thread.is_alive() and finding.error is None
+        if finding.thread is None or (ended and not wanted.whole):
             finding.thread = threading.Thread(target=find, daemon=True)
             finding.thread.start()
     finding.thread.join(patience)
@@ -217,16 +219,24 @@ def selected(record: RunRecord, selection: Selection, split: str) -> Selected:
         InputError: the selection is not understood, or its sentences are not kept any more.
         RunDamaged: the predictions, or what was kept, cannot be read.
     """
+    from core.failures.rules import of_codes
+
+    if any(map(of_codes, selection.rules)):
+        return _select(record, selection, split)  # codes change while nothing of the run does
     key = hashed(str(selection))
     return _selected(*predictions(record, split), key, record, selection, split)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _selected(path: str, version: str, key: str, _record: RunRecord, _selection: Selection, _split: str) -> Selected:
+    return _select(_record, _selection, _split)
+
+
+def _select(record: RunRecord, selection: Selection, split: str) -> Selected:
     from core.failures.selection import select
 
-    there = known(_record, _split)
-    return select(_selection, there.table, there.tagged, store())
+    there = known(record, split)
+    return select(selection, there.table, there.tagged, store())
 
 
 def doubted(record: RunRecord, split: str) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core.cells import csv_text
-from core.exceptions import NotAvailable, RunDamaged
+from core.exceptions import InputError, NotAvailable, RunDamaged
 from dashboard.figures import nodes
 from dashboard.figures.drawing import Component, Drawing, Table, asset
 from dashboard.figures.figure import Figure
@@ -80,7 +80,7 @@ def figure_part(name: str, source: Source, found: Collected, prefix: str = "") -
         if not found.told and name not in WITHOUT_TEXTS:
             raise NotAvailable(NO_TEXTS)
         shape = figure.shape(here)
-    except (NotAvailable, RunDamaged) as error:
+    except (InputError, NotAvailable, RunDamaged) as error:
         found.left_out[told] = str(error)
         return ""
     found.figures.append(told)
@@ -95,7 +95,7 @@ def _map(source: Source, found: Collected, prefix: str) -> str:
         here = source.with_choices(**choices)
         try:
             shape = figure.shape(here)
-        except (NotAvailable, RunDamaged) as error:
+        except (InputError, NotAvailable, RunDamaged) as error:
             reasons[f"{prefix}{name}"] = str(error)
             continue
         found.figures.append(f"{prefix}{name}")

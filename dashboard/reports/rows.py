@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,8 +66,8 @@ def aside(column: dict[str, Any]) -> dict[str, Any]:
 
 
 def number_column(label: str, values: Any, places: int = 3) -> dict[str, Any]:
-    """Numbers; what is none is left empty."""
-    plain = [None if each != each else round(float(each), places + 2) for each in np.asarray(values, float).tolist()]
+    """Numbers; what is none, or has no end, is left empty."""
+    plain = [round(each, places + 2) if math.isfinite(each) else None for each in np.asarray(values, float).tolist()]
     return {"label": label, "kind": "number", "places": places, "values": plain}
 
 

@@ -13,6 +13,7 @@ from core.failures.chosen import Group, keep
 from core.failures.coded_csv import book_written, read_back, read_book, written
 from core.failures.codes import Coded, Codes
 from core.failures.draws import draw, draws
+from core.failures.rules import of_codes
 from core.failures.selection import Selection, parse
 from dashboard import data, state
 from dashboard.figures.analysis import Analysis
@@ -27,8 +28,6 @@ from dashboard.widgets.style import look
 
 MANY = 75
 """Rows of a draw that is offered."""
-OF_CODES = ("code=", "code!=", "coded", "uncoded")
-"""How rules begin that speak of codes."""
 
 
 def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
@@ -100,7 +99,7 @@ def _now() -> Selection:
 def _with_code(name: str) -> Selection:
     """What is selected, but of the sentences with this code alone; empty: whatever their code."""
     now = _now()
-    rules = [rule for rule in now.rules if not rule.startswith(OF_CODES)] or ["all"]
+    rules = [rule for rule in now.rules if not of_codes(rule)] or ["all"]
     return Selection((*rules, *([f"code={name}"] if name else [])), now.split)
 
 

@@ -48,11 +48,19 @@ def hear(key: str, shown: Analysis) -> None:
 
 
 def _write(shown: Analysis, rows: Mapping[str, Mapping[str, Any]]) -> None:
+    """All that can be written; then what is refused, such as a code that somebody has renamed meanwhile, is raised."""
     codes, run, known = data.codes(shown.table.record), shown.table.record.run, set(shown.known.keys)
+    refused: list[SentiscopeError] = []
     for key, each in rows.items():
-        if key in known:
-            codes.code([key], [str(name) for name in each.get("codes", ())], author=author(), run=run)
+        if key not in known:
+            continue
+        try:
             codes.note(key, str(each.get("note", "")), author=author(), run=run)
+            codes.code([key], [str(name) for name in each.get("codes", ())], author=author(), run=run)
+        except SentiscopeError as error:
+            refused.append(error)
+    if refused:
+        raise refused[0]
 
 
 def _undo(shown: Analysis) -> None:

@@ -123,7 +123,7 @@ def _draft() -> Draft:
     chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
     typed = state.typed(state.SETTING)
     access.refuse_foreign(typed)
-    if state.draft(state.ALONG, False):
+    if state.draft(state.ALONG, False) and data.examples():
         typed[EXAMPLES] = planned(data.store().folder)
     settings = {**_given(chosen["data.name"]), **chosen, **typed}
     along = inputs(model, settings)

@@ -71,6 +71,17 @@ def test_a_session_with_keys_alone(browser, starters, runs):
     page.wait_for_timeout(500)
     settle(page)
     assert codes.coded().notes == {} and len(codes.coded().given) == ROWS
+    page.keyboard.press("j")
+    expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of 310")
+    for key in "1u2":  # the second code comes after what is taken back, however busy the page is
+        page.keyboard.press(key)
+    expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["2label"])
+    until = time.monotonic() + 60
+    while len(codes.coded().given) == ROWS and time.monotonic() < until:
+        page.wait_for_timeout(200)
+    assert sorted(codes.coded().given[found] for found in codes.coded().given.keys() - given.keys()) == [
+        {"ann 123 jku": ("label",)}
+    ]
     page.reload()
     page.locator(".reader .codes button").first.wait_for()
     expect(page.get_by_role("textbox", name="Author", exact=True)).to_have_value("ann 123 jku")

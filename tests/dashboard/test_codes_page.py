@@ -137,3 +137,10 @@ def test_what_is_no_row_or_no_code_is_not_written(heard, codes, keys):
     assert "no code 'gone'" in held[state.NOT_WRITTEN]
     with pytest.raises(InputError):
         codes.code([keys[0]], ["gone"])
+
+
+def test_a_code_that_is_refused_costs_no_other_row_and_no_note(heard, codes, keys):
+    rows = {keys[0]: {"codes": ["gone"], "note": "kept"}, keys[1]: {"codes": ["irony"], "note": ""}}
+    held = heard(coded={"count": 1, "rows": rows})
+    assert codes.coded().given == {keys[1]: {"ann": ("irony",)}} and codes.coded().notes == {keys[0]: {"ann": "kept"}}
+    assert "no code 'gone'" in held[state.NOT_WRITTEN]

@@ -13,6 +13,7 @@ from pages import drawn, words
 from core.failures.table import read_table
 from core.runs.store import RunStore
 from dashboard import state
+from dashboard.data import failures
 
 
 @pytest.fixture
@@ -43,6 +44,12 @@ def test_below_the_reader_stand_tags_words_slices_and_columns(page, runs):
     assert "No property, and no pair of two" in words(app)  # so few sentences: no table where there is no row
     (said,) = drawn(app, "filter")
     assert "tag" in [word["name"] for word in said["words"]]
+
+
+def test_tags_that_have_been_forgotten_are_found_anew(page):
+    whole(page(split="validation"))
+    failures._known.clear()
+    assert ">Where errors gather</h2>" in words(whole(page(split="validation")))
 
 
 def test_without_a_selection_it_lists_what_is_wrong(page, runs):

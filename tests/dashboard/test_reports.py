@@ -207,3 +207,7 @@ TREES = st.recursive(
 @given(TREES, TREES)
 def test_light_and_what_differs_are_dark(light, dark):
     assert changed(light, difference(light, dark)) == dark
+
+
+def test_a_number_without_an_end_is_left_empty():
+    assert kept_rows.number_column("x", [1.25, float("inf"), float("nan")])["values"] == [1.25, None, None]

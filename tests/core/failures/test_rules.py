@@ -121,3 +121,8 @@ def test_of_several_labels_a_class_is_one_that_the_text_has(tmp_path):
 
     assert chosen("truth=loud") == [0, 2] and chosen("truth=none of them") == [1]
     assert chosen("missed=loud") == [0] and chosen("invented=loud") == [1] and chosen("invented!=loud") == [0, 2]
+
+
+def test_which_rules_speak_of_codes():
+    assert [rules.of_codes(rule) for rule in ("coded", "uncoded", "code=a", "code!=a")] == [True] * 4
+    assert not any(map(rules.of_codes, ("wrong", "text~code=a", "coder=a", "codes")))

@@ -107,6 +107,12 @@ def test_without_a_word_that_two_texts_have_nothing_tells_them_apart():
     assert told_apart(texts, np.arange(100) % 2 > 0, TextConfig(), silent) == (0.5, 0.5, 0.5, 1.0)
 
 
+def test_of_texts_that_are_nearly_all_the_same_nothing_is_told():
+    texts, has = ["the same"] * 60 + ["another"], np.eye(2, dtype=bool)[np.zeros(61, int)]
+    found = shift(texts, texts, (has, has), ("a", "b"), TextConfig())
+    assert found["auc"] is None and found["words"] == [] and "too many of these texts are the same" in found["left_out"]
+
+
 def test_means_and_shares_are_those_of_statsmodels():
     random = np.random.default_rng(2)
     first, second = random.normal(0, 1, 40), random.normal(0.3, 2, 25)
