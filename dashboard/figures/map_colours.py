@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
 from core.failures.found_groups import FoundGroups
 from core.runs.record import LABEL
-from dashboard.figures.points import PHENOMENON, PREDICTED
+from dashboard.figures.points import COLUMN, PHENOMENON, PREDICTED
 from dashboard.figures.theme import Tokens, class_colours
 
 Floats = NDArray[np.floating]
@@ -22,6 +23,8 @@ OF = "label "
 """Before a label, the way of colouring by it, where sentences may have several."""
 KINDS = 6
 """Kinds with a colour of their own: more categories than six are hard to tell apart."""
+MOSTLY = 0.5
+"""Share of the sentences whose kind has a colour: a column with less, such as one of names, is no way of colouring."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def ways(points: pd.DataFrame) -> list[str]:
     """What the points can be coloured by."""
     bits = [f"{OF}{name.removeprefix(LABEL)}" for name in map(str, points) if name.startswith(LABEL)]
     first = [*bits, *(way for way in COLOURS if way not in ("label", "prediction"))] if bits else list(COLOURS)
-    return [*first, *([PHENOMENON] if PHENOMENON in points else []), GROUP]
+    return [*first, *([PHENOMENON] if PHENOMENON in points else []), *_own(points), GROUP]
 
 
 def colouring(
@@ -71,6 +74,11 @@ def colouring(
         ]
     if way == PHENOMENON:
         return _kinds(points[PHENOMENON].astype(str), tokens)
+    if way in (own := _own(points)):
+        column = own[way]
+        if is_numeric_dtype(column) and column.nunique() > KINDS:
+            return Shades(way, column.to_numpy(float), float(column.min()), float(column.max()))
+        return _kinds(column.astype(str), tokens)
     column = points["label" if way == "label" else "predicted"].to_numpy()
     return [
         Group(name, np.flatnonzero(column == name), colour)
@@ -109,6 +117,20 @@ def _with_label(points: pd.DataFrame, label: str, tokens: Tokens) -> list[Group]
         Group(f"{label}, missed", np.flatnonzero(has & ~found), tokens.categories[1], "diamond", front=True),
         Group(f"{label}, found", np.flatnonzero(has & found), tokens.accent, front=True),
     ]
+
+
+def _own(points: pd.DataFrame) -> dict[str, pd.Series]:
+    """The data's own columns that colours can show, by the name of the way: numbers, or mostly a few kinds."""
+    found = {}
+    for name in map(str, points):
+        column = points[name]
+        if not name.startswith(COLUMN) or column.nunique() < 2:
+            continue
+        numbers = is_numeric_dtype(column) and not is_bool_dtype(column) and np.isfinite(column.to_numpy(float)).all()
+        if numbers or column.astype(str).value_counts(normalize=True).iloc[:KINDS].sum() >= MOSTLY:
+            own = name.removeprefix(COLUMN)
+            found[f"data {own}" if own in (*COLOURS, GROUP) or own.startswith(OF) else own] = column
+    return found
 
 
 def _kinds(column: pd.Series, tokens: Tokens) -> list[Group]:

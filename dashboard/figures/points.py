@@ -13,12 +13,15 @@ PHENOMENON = "phenomenon"
 
 
 PREDICTED = "predicted:"
+COLUMN = "column:"
+"""Before the name of one of the data's own columns."""
 
 
 def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
     """What is known of each sentence of a split: text, label, predicted, probability (of the predicted), phenomenon.
 
-    With several labels per text also 0/1 columns `label:CLASS` and `predicted:CLASS` (at 0.5) each.
+    With several labels per text also 0/1 columns `label:CLASS` and `predicted:CLASS` (at 0.5) each. The data's own
+    columns are `column:NAME`.
 
     Raises:
         RunDamaged: a column is missing.
@@ -28,6 +31,7 @@ def points_frame(saved: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
         chances = saved[[f"{PROBABILITY}{name}" for name in classes]].to_numpy(float)
         kept = ["text", "label", "predicted", *([PHENOMENON] if PHENOMENON in saved else []), *bits]
         predicted = {f"{PREDICTED}{name}": chances[:, i] > HALF for i, name in enumerate(classes)} if bits else {}
-        return saved[kept].assign(probability=answer_probability(chances, multi=bool(bits)), **predicted)
+        own = {f"{COLUMN}{name}": saved[name] for name in saved if name not in (*kept, "row") and ":" not in str(name)}
+        return saved[kept].assign(**own, probability=answer_probability(chances, multi=bool(bits)), **predicted)
     except (KeyError, ValueError) as error:
         raise RunDamaged(f"the saved predictions do not fit the classes of the run: {error}") from error

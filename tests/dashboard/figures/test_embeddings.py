@@ -72,6 +72,26 @@ def test_phenomena_are_offered_only_where_they_are_known(points):
     assert map_colours.ways(known)[-2:] == ["phenomenon", map_colours.GROUP]
 
 
+def test_own_columns_colour_the_map_where_few_kinds_or_numbers_are_in_them():
+    n = 20
+    saved = pd.concat([SAVED] * 5, ignore_index=True)
+    own = {
+        "id": [f"R{row}" for row in range(n)],
+        "source": ["web", "post"] * 10,
+        "likes": range(n),
+        "label ": ["x"] * n,
+    }
+    known = points_frame(saved.assign(**own, confidence=["high", "low"] * 10), CLASSES)
+    assert map_colours.ways(known)[4:] == ["source", "likes", "data confidence", map_colours.GROUP]
+    groups = map_colours.colouring(known, "source", CLASSES, LIGHT)
+    assert {group.name: group.points.tolist() for group in groups} == {
+        "web": list(range(0, n, 2)),
+        "post": list(range(1, n, 2)),
+    }
+    shades = map_colours.colouring(known, "likes", CLASSES, LIGHT)
+    assert (shades.title, shades.low, shades.high, shades.values.tolist()) == ("likes", 0, n - 1, list(range(n)))
+
+
 @pytest.mark.parametrize(
     ("way", "expected"),
     [
