@@ -75,10 +75,10 @@ def colouring(
     if way == PHENOMENON:
         return _kinds(points[PHENOMENON].astype(str), tokens)
     if way in (own := _own(points)):
-        column = own[way]
-        if is_numeric_dtype(column) and column.nunique() > KINDS:
-            return Shades(way, column.to_numpy(float), float(column.min()), float(column.max()))
-        return _kinds(column.astype(str), tokens)
+        values = own[way]
+        if is_numeric_dtype(values) and values.nunique() > KINDS:
+            return Shades(way, values.to_numpy(float), float(values.min()), float(values.max()))
+        return _kinds(values.astype(str), tokens)
     column = points["label" if way == "label" else "predicted"].to_numpy()
     return [
         Group(name, np.flatnonzero(column == name), colour)
