@@ -6,11 +6,14 @@ import time
 
 import numpy as np
 import pages
+import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 from pages import drawn, words
 
+from core import verbs
 from core.failures.table import read_table
+from core.handle import Run
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.data import failures
@@ -127,3 +130,34 @@ def test_what_is_unsure_under_dropout_is_looked_for_when_somebody_asks(page, mon
 @pytest.mark.slow
 def test_a_baseline_says_why_nothing_is_unsure_under_dropout(page):
     assert "There is no tag “unsure under dropout”: a baseline has no dropout." in words(whole(page(run="baseline")))
+
+
+@pytest.mark.slow
+def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch):
+    folder = tmp_path / "runs"
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(folder))
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    rows = [
+        (f"a {mood} film, number {number}", label)
+        for label, mood in enumerate(("dull", "warm"))
+        for number in range(60)
+    ]
+    frame = pd.DataFrame(rows, columns=["text", "label"])
+    frame.loc[::12, "label"] = 1 - frame.loc[::12, "label"]
+    frame.assign(label=frame["label"].map({0: "bad", 1: "good"})).to_csv(tmp_path / "films.csv", index=False)
+    split = {"data.split": "0.6/0.2/0.2"}
+    verbs.train(str(tmp_path / "films.csv"), "tfidf-logreg", split, name="films", store=RunStore(folder))
+    found = Run("films", RunStore(folder)).errors(label_errors=True)["label_errors"]
+    doubted = {
+        split: {row["text"] for row in found["rows"] if row["split"] == split and row["likely"]}
+        for split in ("test", "train")
+    }
+    assert all(doubted.values())
+    page = pages.opened(app, "errors", run="films")
+    page = whole(page)
+    for place, split in enumerate(("test", "train")):
+        button = next(each for each in page.button if each.key == f"select-doubted-{place}")
+        assert button.label.startswith(f"Select the {len(doubted[split])} of {split}")
+        button.click().run()
+        assert not page.exception and "labels that are likely wrong" in words(page)
+        page = whole(page)
