@@ -9,6 +9,7 @@ const fill = (node, attributes, children) => {
 const make = (tag, attributes = {}, ...children) => fill(document.createElement(tag), attributes, children);
 const vector = (tag, attributes = {}, ...children) => fill(document.createElementNS(NS, tag), attributes, children);
 const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
+const RESET = "reset";
 const PAUSE = 200; // milliseconds after the last move of a slider: a key that is held down is one change
 const AHEAD = 3000; // so long an older answer of the page does not move a slider back
 const LEAST = 1.15, USUAL = 1.42, MOST = 1.75; // rem that a row is high
@@ -19,7 +20,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.ahead ??= new Map();
   if (root.layer !== data.layer) { root.layer = data.layer; root.open = data.layer; }
   const focused = root.getRootNode().activeElement?.dataset?.id;
-  const move = (parts) => setTriggerValue("moved", parts);
+  // Of two messages that wait for a busy page it hears the later one alone: each has what was told since the last drawing,
+  // and what a slider is still to tell.
+  root.sent = {};
+  const move = (parts) => {
+    clearTimeout(root.waiting);
+    root.sent = RESET in parts ? parts : { ...root.sent, ...root.slid, ...parts };
+    root.slid = {};
+    setTriggerValue("moved", root.sent);
+  };
 
   const button = (cell) => {
     const made = make("button", {
@@ -44,7 +53,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       root.ahead.set(lever.part, { value: wanted, when: Date.now() });
       clearTimeout(root.waiting);
       const back = Math.abs(wanted - lever.learned) < lever.step / 2;
-      root.waiting = setTimeout(() => move({ [lever.part]: back ? null : `${lever.part}:${wanted}` }), PAUSE);
+      root.slid = { ...root.slid, [lever.part]: back ? null : `${lever.part}:${wanted}` };
+      root.waiting = setTimeout(() => move({}), PAUSE);
     };
     const reset = () => { input.value = lever.learned; send(lever.learned); };
     input.oninput = () => send(+input.value);
@@ -175,7 +185,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const said = [];
   if (data.changed) {
     const back = make("button", { type: "button", class: "reset", "data-id": "reset" }, data.brief ? "Back to trained" : "Back to the model as trained");
-    back.onclick = () => { root.ahead.clear(); move({ reset: null }); };
+    back.onclick = () => { root.ahead.clear(); move({ [RESET]: null }); };
     const words = make("p", { role: "status", title: `${data.changed}. ${data.said}` }, make("b", {}, data.changed), `. ${data.said}`);
     if (!data.brief) top.append(back);
     said.push(data.brief ? make("div", { class: "brief" }, back, words) : words);

@@ -46,14 +46,13 @@ def lambda_bench(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def _moved(key: str, parts: Editable) -> None:
-    """Levers were moved: a callback, before anything is drawn."""
+    """Levers were moved, perhaps after all were put back: a callback, before anything is drawn."""
     levers = (st.session_state.get(key) or {}).get("moved") or {}
     if way := levers.get(state.SILENT):
         state.carry(state.SILENT, MEAN if way == MEAN else "")
-    elif RESET in levers:
-        state.carry(state.EDIT, UNCHANGED.encode())
-    else:
-        state.carry(state.EDIT, parts.moved(state.carried(state.EDIT), levers).encode())
+    before = UNCHANGED.encode() if RESET in levers else state.carried(state.EDIT)
+    moved = {part: value for part, value in levers.items() if part not in (RESET, state.SILENT)}
+    state.carry(state.EDIT, parts.moved(before, moved).encode() if moved else before)
 
 
 def unknown_words(edits: Edits, trained: SentenceView) -> None:

@@ -113,3 +113,16 @@ def test_a_switch_puts_parts_at_their_mean_and_the_pushes_are_of_the_model_as_ed
     expect(page).not_to_have_url(re.compile("silent="))
     expect(board.get_by_role("button", name=re.compile("^silence head 1 of layer 1, push"))).to_be_visible()
     assert complaints == []
+
+
+def test_two_levers_that_are_pressed_while_the_page_is_busy_are_both_heard(browser, starters):
+    page, complaints = visit(browser, starters)
+    opened(page, starters, "run=starter-vanilla&layer=1")
+    pressed = [page.get_by_role("button", name=f"silence head {head} of layer 1, push") for head in (1, 2, 3)]
+    for button in pressed:
+        button.evaluate("button => button.click()")  # without waiting for what the one before does
+    page.wait_for_function("/h1\\.1.*h1\\.2.*h1\\.3/.test(decodeURIComponent(location.search))")
+    settle(page)
+    page.get_by_role("button", name="Back to the model as trained").click()
+    page.wait_for_function("!location.search.includes('edit=')")
+    assert complaints == []
