@@ -136,8 +136,8 @@ def test_a_starter_run_is_asked_how_it_behaves(app):
 def test_every_starter_run_brings_every_figure(tmp_path):
     for run in STARTERS:
         made = verbs.figures(run, tmp_path / run, text="not bad at all")
-        asked_for = {"behaviour", "costs", "distance", "patching", "slices", "label-errors"}
-        asked_for |= {"difference", "difference-parts", "difference-lambdas", "difference-methods"}
+        asked_for = {"behaviour", "costs", "distance", "patching", "slices", "label-errors", "shift", "shift-words"}
+        asked_for |= {"map-layers", "difference", "difference-parts", "difference-lambdas", "difference-methods"}
         asked_for |= {*(name for name, (each, _) in FIGURES.items() if each.page == "compare")}
         lacking = {name for name in made["left_out"] if not name.endswith("-3d")} - {"labels", *asked_for, *OF_SOME}
         assert OF_SOME - set(made["left_out"]) == HAS.get(run.removeprefix("starter-"), set())
