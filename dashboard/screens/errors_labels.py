@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from core.data.table import TRAIN
-from core.exceptions import NotAvailable, SentiscopeError
+from core.exceptions import NotAvailable
 from core.failures import doubted
-from core.runs import errands
-from dashboard import data, selection, state
+from dashboard import data, selection
 from dashboard.figures.doubted import DOUBTED
 from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
-from dashboard.widgets.errand import watch
+from dashboard.widgets.errand import offer
 from dashboard.widgets.figure import caption, heading, show
-from dashboard.widgets.messages import problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,23 +79,8 @@ def _selecting(source: Source, found: Mapping[str, Any]) -> None:
 
 def _offer(source: Source) -> None:
     """The job, while it runs; else the button that begins it."""
-    record, split = source.record, source.split
-    here = doubted.files(data.store(), record, split)
-    job = errands.job(here)
-    if job.status == "running":
-        watch(here, "Looking for label errors", "labels")
-        return
-    if job.status == "failed":
-        problem("The labels could not be judged", job.what)
-    if text := state.take(state.LABELS_PROBLEM):
-        problem("It was not begun", str(text))
-    st.button("Look for label errors", key="look-for-labels", on_click=_start, args=(source,))
-    caption(OFFER)
-
-
-def _start(source: Source) -> None:
-    errands.forget(doubted.files(data.store(), source.record, source.split))
-    try:
-        doubted.start(data.store(), source.record, source.split)
-    except SentiscopeError as error:
-        state.put(state.LABELS_PROBLEM, str(error))
+    store, record, split = data.store(), source.record, source.split
+    start, failed = partial(doubted.start, store, record, split), "The labels could not be judged"
+    here, title = doubted.files(store, record, split), "Looking for label errors"
+    if offer(here, "Look for label errors", "look-for-labels", title, failed, start):
+        caption(OFFER)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from core.data.table import TRAIN
-from core.exceptions import NotAvailable, SentiscopeError
+from core.exceptions import NotAvailable
 from core.failures import shifted
-from core.runs import errands
 from dashboard import data, state
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.shifted import SHIFT, SHIFT_WORDS, Shifted
 from dashboard.figures.source import Source
 from dashboard.screens.errors_filter import select
-from dashboard.widgets.errand import watch
+from dashboard.widgets.errand import offer
 from dashboard.widgets.figure import caption, heading, show
-from dashboard.widgets.messages import problem
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,22 +71,8 @@ def _picked(shown: Analysis) -> None:
 
 def _offer(source: Source) -> None:
     """The job, while it runs; else the button that begins it."""
-    here = shifted.files(data.store(), source.record, source.split)
-    job = errands.job(here)
-    if job.status == "running":
-        watch(here, "Comparing with training", "shift")
-        return
-    if job.status == "failed":
-        problem("It could not be compared with training", job.what)
-    if text := state.take(state.SHIFT_PROBLEM):
-        problem("It was not begun", str(text))
-    st.button("Compare with training", key="look-for-shift", on_click=_start, args=(source,))
-    caption(OFFER)
-
-
-def _start(source: Source) -> None:
-    errands.forget(shifted.files(data.store(), source.record, source.split))
-    try:
-        shifted.start(data.store(), source.record, source.split)
-    except SentiscopeError as error:
-        state.put(state.SHIFT_PROBLEM, str(error))
+    store, record, split = data.store(), source.record, source.split
+    start, failed = partial(shifted.start, store, record, split), "It could not be compared with training"
+    here, title = shifted.files(store, record, split), "Comparing with training"
+    if offer(here, "Compare with training", "look-for-shift", title, failed, start):
+        caption(OFFER)
