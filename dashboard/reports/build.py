@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -122,7 +123,7 @@ def _again(names: Sequence[str], codes: str, split: str) -> str:
     return shlex.join(["sentiscope", "report", *names, *chosen])
 
 
-class _Parts:
+class _Parts(ABC):
     """What both kinds of report share: figures are collected section by section."""
 
     kind = ""
@@ -142,14 +143,14 @@ class _Parts:
         """What figures are drawn from."""
         return Source(self.records[0], self.reading, others=self.records[1:], split=split)
 
+    @abstractmethod
     def sections(self) -> Iterator[Section]:
         """In order."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def title(self) -> str:
         """Heads the report."""
-        raise NotImplementedError
 
     @property
     def facts(self) -> list[str]:
@@ -163,9 +164,9 @@ class _Parts:
         return len(self.table.frame)
 
     @property
+    @abstractmethod
     def many(self) -> int:
         """Figures that are looked for."""
-        raise NotImplementedError
 
     def cards(self, record: RunRecord, name: str = "card") -> tuple[Section, Section]:
         """The card and the settings of a run."""
