@@ -277,7 +277,7 @@ def _told() -> Iterator[None]:
 def _comes_to(record: RunRecord, selection: Selection, places: np.ndarray) -> bool:
     """Whether rules select exactly these rows."""
     try:
-        found = data.selected(record, selection, selection.split).places
+        found = data.selected(record, selection, selection.split, state.author()).places
     except InputError:
         return False
     return np.array_equal(np.sort(found), np.sort(places))
@@ -289,6 +289,7 @@ def _read(record: RunRecord, selection: Selection) -> Chosen:
         if group is not None and group.texts:
             return Chosen(selection, selected=Selected((), np.empty(0, np.int64), group))
         split = selection.split or _usual(data.evaluated_splits(record.run))
-        return Chosen(selection, split, data.known(record, split).table, data.selected(record, selection, split))
+        found = data.selected(record, selection, split, state.author())
+        return Chosen(selection, split, data.known(record, split).table, found)
     except SentiscopeError as error:
         return Chosen(selection, problem=str(error).removeprefix("--where "))

@@ -152,6 +152,11 @@ DONOR = "donor"
 """The sentence whose inside is put into the first."""
 
 
+def author() -> str:
+    """Who codes; empty: whoever gives no name."""
+    return " ".join(str(draft(AUTHOR, "")).split())
+
+
 def run() -> str:
     """The chosen run; empty when there is none."""
     return str(st.session_state.get(RUN) or "")

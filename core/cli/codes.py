@@ -23,7 +23,7 @@ Names = Annotated[list[str], typer.Argument(metavar="CODE…", help="Of the code
 Split = Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")]
 Where = Annotated[
     list[str] | None,
-    typer.Option(metavar="CLAUSE", help="Rows, as of `errors`: wrong, text~not, coded, code=NAME …; repeat."),
+    typer.Option(metavar="CLAUSE", help="Rows, as of `errors`: wrong, word=not, coded, code=NAME, noted …; repeat."),
 ]
 Keys = Annotated[list[str] | None, typer.Option("--key", metavar="KEY", help="A row, as `errors` names it; repeat.")]
 Author = Annotated[str, typer.Option(help="Who codes; default: nobody's name.")]

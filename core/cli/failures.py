@@ -26,8 +26,9 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         list[str] | None,
         typer.Option(
             metavar="CLAUSE",
-            help="wrong (default), right, all; truth=, said=, margin<0.2, p_said=0.5..0.9, text~not, COLUMN=VALUE. "
-            "Repeat: all must hold.",
+            help="wrong (default), right, all; truth=, said=, margin<0.2, p_said=0.5..0.9, word=not good, text~not (a "
+            "piece), COLUMN=VALUE, date>=2026-03, tag=, code=, coded, uncoded, noted, unnoted. Repeat: all "
+            "must hold.",
         ),
     ] = None,
     tags: Annotated[bool, typer.Option("--tags", help="Tags of the texts, with the risk of an error of each.")] = False,
@@ -173,8 +174,9 @@ def _show_marks(result: dict[str, Any]) -> None:
     ]
     if rows:
         tabulate(rows, tuple(rows[0]), "marks the selection")
-    if said := ", ".join(f"{each['words']} ({each['selected']} : {each['rest']})" for each in result["words"][:WORDS]):
-        say(f"{said}.", head="More often than in the rest: ")
+    words = [f"{each['words']} ({each['texts']} : {each['rest_texts']})" for each in result["words"][:WORDS]]
+    if words:
+        say(f"{', '.join(words)}.", head="More often than in the rest (sentences here : elsewhere): ")
 
 
 def _ends(interval: list[float | None] | None) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +74,16 @@ class Coded:
     def seen_by(self, author: str) -> Coded:
         """What an author may see: codes of others are hidden until every row that they have coded is coded.
 
-        Whoever has no name and has coded nothing reads, and sees all.
+        So are their notes, and until something is said of every row that they have a note on: a code or a note.
+        Whoever has no name and has said nothing reads, and sees all.
         """
-        own = {key for key, each in self.given.items() if author in each}
-        others = {key for key, each in self.given.items() if set(each) - {author}}
-        return self.by(author) if (author or own) and not others <= own else self
+        coded, others_coded = _told(self.given, author)
+        noted, others_noted = _told(self.notes, author)
+        if not (author or coded or noted):
+            return self
+        if not others_coded <= coded:
+            return self.by(author)
+        return self if others_noted <= coded | noted else replace(self, notes=self.by(author).notes)
 
     def rows(self, keys: Sequence[str], code: str = "") -> np.ndarray:
         """(n,) bool: which of these rows have a code; without one, which have any.
@@ -90,6 +95,16 @@ class Coded:
             raise InputError(f"no code {code!r:.80}; the codes are: {', '.join(names) or 'none yet'}")
         has = {key for key in self.given if not code or code in self.of(key)}
         return np.array([key in has for key in keys], bool)
+
+    def noted(self, keys: Sequence[str]) -> np.ndarray:
+        """(n,) bool: which of these rows have a note."""
+        return np.array([key in self.notes for key in keys], bool)
+
+
+def _told(said: Mapping[str, Mapping[str, Any]], author: str) -> tuple[set[str], set[str]]:
+    """The rows of which an author said something, and those of which others did."""
+    own = {key for key, each in said.items() if author in each}
+    return own, {key for key, each in said.items() if set(each) - {author}}
 
 
 class Codes:

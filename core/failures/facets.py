@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 
-from core.evaluation.groups import MISSING, grouped
+from core.evaluation.groups import MISSING, QUARTERS, grouped
 from core.exceptions import InputError
 from core.failures import rules
 from core.failures.codes import Coded
@@ -48,9 +49,14 @@ class Facets:
 
     table: Table
     found: tuple[Facet, ...] = field(init=False)
+    asked: tuple[str, ...] = field(init=False)
+    """Own columns whose values are too many to be offered, such as ids and names: somebody types one."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "found", (_outcome(self.table), *_classes(self.table), *_columns(self.table)))
+        own = {name: _column(self.table, name) for name in self.table.own if self.table.frame[name].nunique() > 1}
+        columns = (Facet(name, options) for name, options in own.items() if options)
+        object.__setattr__(self, "found", (_outcome(self.table), *_classes(self.table), *columns))
+        object.__setattr__(self, "asked", tuple(name for name, options in own.items() if not options))
 
     def with_tags(self, there: dict[str, np.ndarray]) -> list[Facet]:
         """All of them: outcome, classes, tags, own columns."""
@@ -61,7 +67,7 @@ class Facets:
 
 
 def of_codes(coded: Coded, keys: Sequence[str]) -> Facet:
-    """Whether rows are coded, and each code that one of the codebook's is given.
+    """Whether rows are coded, whether they have a note, and each code of the codebook.
 
     Args:
         coded: what was said.
@@ -69,6 +75,8 @@ def of_codes(coded: Coded, keys: Sequence[str]) -> Facet:
     """
     has = coded.rows(keys)
     found = [Option(Clause("coded"), "coded", has), Option(Clause("uncoded"), "not coded", ~has)]
+    noted = coded.noted(keys)
+    found += [Option(Clause("noted"), "noted", noted), Option(Clause("unnoted"), "without a note", ~noted)]
     names = [each.name for each in coded.book]
     found += [Option(Clause(CODE, "=", each), f"coded {each}", coded.rows(keys, each)) for each in names]
     return Facet(CODES, tuple(found))
@@ -110,15 +118,65 @@ def _classes(table: Table) -> Iterator[Facet]:
         )
 
 
-def _columns(table: Table) -> Iterator[Facet]:
-    for name in table.own:
-        column = table.frame[name]
-        if column.nunique() < 2 or (column.is_unique and len(column) > 2):
-            continue
-        found = (_option(table, name, label) for label in grouped(column).names)
-        options = tuple(option for option in found if option is not None)
-        if options and np.any([option.has for option in options], axis=0).mean() >= LEAST:
-            yield Facet(name, options)
+def looked_up(table: Table, columns: Sequence[str], typed: str) -> Clause:
+    """What somebody typed who looks for an id or a name: it, else a part of it, in the first column that has it.
+
+    Args:
+        table: the rows.
+        columns: as `Facets.asked` has them, at least one.
+        typed: not empty.
+    """
+    clauses = (Clause(name, sign, typed) for sign in ("=", "~") for name in columns)
+    return next((each for each in clauses if rules.rows([each], table).any()), Clause(columns[0], "=", typed))
+
+
+def understood(table: Table, columns: Sequence[str], typed: str) -> Clause:
+    """What somebody typed who searches: a rule, the whole of an id or a name, else a part of the texts.
+
+    Args:
+        table: the rows.
+        columns: as `Facets.asked` has them.
+        typed: not empty.
+
+    Raises:
+        InputError: it begins as a rule does and cannot be understood; the message says what can.
+    """
+    if rules.begins(typed, table):
+        return rules.read([typed], table)[0]
+    whole = (Clause(name, "=", typed) for name in columns)
+    return next((each for each in whole if rules.rows([each], table).any()), Clause("text", "~", typed))
+
+
+def _column(table: Table, name: str) -> tuple[Option, ...]:
+    """The options of an own column; none of one whose values are nearly all different."""
+    column = table.frame[name]
+    try:
+        times = table.dates(name)
+    except InputError:
+        times = None
+    if times is not None and times.nunique() > QUARTERS:
+        labels = _quarters(times)
+    elif column.is_unique and len(column) > 2 and not _measured(column):
+        return ()
+    else:
+        labels = list(grouped(column).names)
+    options = tuple(option for label in labels if (option := _option(table, name, label)) is not None)
+    return options if options and np.any([option.has for option in options], axis=0).mean() >= LEAST else ()
+
+
+def _measured(column: pd.Series) -> bool:
+    """Whether it holds numbers with fractions, which no id has."""
+    numbers = pd.to_numeric(column, errors="coerce")
+    return bool(numbers.notna().all() and (numbers % 1 != 0).any())
+
+
+def _quarters(times: pd.Series) -> list[str]:
+    """Quarters of the rows by day, as even as equal days allow, and what has no date."""
+    days = times.dropna().dt.tz_localize(None).dt.floor("D")
+    edges = days.quantile([0.25, 0.5, 0.75]).drop_duplicates().to_numpy()
+    parts = days.groupby(np.searchsorted(edges, days.to_numpy()))
+    found = [f"{each.min():%Y-%m-%d} to {each.max():%Y-%m-%d}" for _, each in parts]
+    return [*found, *([MISSING] if times.isna().any() else [])]
 
 
 def _option(table: Table, name: str, label: str) -> Option | None:

@@ -12,10 +12,12 @@ n counts phrases of the same length: words, pairs and triples each by themselves
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from core.exceptions import InputError
 from core.text.words import is_bare_mark, split_words
 
 PRIOR = 1000.0
@@ -40,6 +42,10 @@ class Overused(NamedTuple):
     log_odds: float
     """δ."""
     z: float
+    texts: int = 0
+    """Texts of the selection that have it,"""
+    rest_texts: int = 0
+    """and other texts."""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -62,8 +68,12 @@ class Phrases:
     """The phrases of many texts, numbered once for all selections of them."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._words, self._ids, self._row = _numbered(texts)
-        self._lengths = [_of_length(self._ids, len(self._words), length) for length in range(1, LONGEST + 1)]
+        self._texts = len(texts)
+        self._numbers, self._words, self._ids, self._row = _numbered(texts)
+
+    @cached_property
+    def _lengths(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        return [_of_length(self._ids, len(self._words), length) for length in range(1, LONGEST + 1)]
 
     def overused(self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST) -> list[Overused]:
         """The phrases of a selection, by z, the largest first; empty where nothing or everything is selected.
@@ -84,7 +94,21 @@ class Phrases:
         for each in sorted(found, key=lambda one: (-one.z, one.words)):
             if len(listed) < most and not any(_same(each, other) for other in listed):
                 listed.append(each)
-        return listed
+        return [self._in_texts(each, chosen) for each in listed]
+
+    def rows(self, words: Sequence[str]) -> np.ndarray:
+        """(n,) bool: the texts that have these words one after the other, no mark between.
+
+        Args:
+            words: as `words_of` gives them.
+        """
+        found = np.zeros(self._texts, bool)
+        numbers = [self._numbers.get(word, -1) for word in words]
+        if numbers and min(numbers) >= 0:
+            last = max(0, len(self._ids) - len(numbers) + 1)
+            at = np.all([self._ids[place : last + place] == each for place, each in enumerate(numbers)], axis=0)
+            found[self._row[:last][at]] = True
+        return found
 
     def texts_with(self, chosen: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
         """How many texts of a selection, and how many others, have each phrase of a length, (k,) each.
@@ -103,6 +127,11 @@ class Phrases:
     def spelt(self, number: int, length: int) -> str:
         """The phrase of a length at a place of `texts_with`."""
         return _spelt(int(self._lengths[length - 1][1][number]), self._words, length)
+
+    def _in_texts(self, each: Overused, chosen: np.ndarray) -> Overused:
+        has = self.rows(each.words.split(" "))
+        inside = int((has & chosen).sum())
+        return each._replace(texts=inside, rest_texts=int(has.sum()) - inside)
 
     def _found(self, length: int, inside: np.ndarray, most: int) -> list[Overused]:
         at, phrases, which = self._lengths[length]
@@ -133,8 +162,20 @@ def log_odds(y: Any, n: Any, y_rest: Any, n_rest: Any) -> tuple[Any, Any]:
     return delta, delta / np.sqrt(1 / (y + prior) + 1 / (y_rest + prior))
 
 
-def _numbered(texts: Sequence[str]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """The different words; all words of all texts as numbers, -1 at marks and ends; and the text of each."""
+def words_of(phrase: str) -> list[str]:
+    """The words of what a person typed, as texts are read here: lower case, each a token.
+
+    Raises:
+        InputError: there is none, or a mark stands among them; the message goes on from a name.
+    """
+    words = split_words(phrase.lower())
+    if not words or any(map(is_bare_mark, words)):
+        raise InputError("takes words, as in not good, without marks")
+    return words
+
+
+def _numbered(texts: Sequence[str]) -> tuple[dict[str, int], list[str], np.ndarray, np.ndarray]:
+    """The different words by number; all words of all texts as numbers, -1 at marks and ends; and the text of each."""
     numbers: dict[str, int] = {}
     words: list[str] = []
     flat: list[int] = []
@@ -149,7 +190,7 @@ def _numbered(texts: Sequence[str]) -> tuple[list[str], np.ndarray, np.ndarray]:
             flat.append(number)
         flat.append(-1)
         ends[row] = len(flat)
-    return words, np.array(flat, np.int64), np.repeat(np.arange(len(texts)), np.diff(ends, prepend=0))
+    return numbers, words, np.array(flat, np.int64), np.repeat(np.arange(len(texts)), np.diff(ends, prepend=0))
 
 
 def _of_length(ids: np.ndarray, words: int, length: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -5,10 +5,13 @@ truth=negative · said!=neutral   classes; of several labels: whether the text h
 missed=loud · invented=loud      of several labels: true and not said, said and not true
 margin<0.2 · p_said=0.5..0.9     numbers: = != < <= > >=, and both ends of a range
 text~not good · text!~http       contains, or does not; letter case aside
+word=not good · word!=no         whole words, one after the other and no mark between; letter case aside
 source=twitter · topic~tax       the data's own columns: a value, a part, or numbers; `source=` is a missing value
+date>=2026-03 · date=2026-01-01..2026-03-31   and dates (`core.failures.dates`)
 tag=negation · tag!=question     tags
 code=irony · code!=irony         codes that somebody gave (`core.failures.codes`)
 coded · uncoded                  whether somebody gave one
+noted · unnoted                  whether somebody wrote a note
 key=9f2c01aa34bd                 one row
 ids:3b51c02f9d6e4a70             rows that somebody chose one by one (`core.failures.chosen`)
 """
@@ -26,10 +29,13 @@ import pandas as pd
 from core.data.findings import shown
 from core.evaluation.multilabel import NOTHING
 from core.exceptions import InputError
+from core.failures.dates import Span, between, compared, span
+from core.failures.phrases import words_of
 from core.failures.table import SEVERAL, Table
 
-CODE, CODED = "code", ("coded", "uncoded")
-WORDS = ("wrong", "right", "all", *CODED)
+CODE, CODED, NOTED = "code", ("coded", "uncoded"), ("noted", "unnoted")
+WORD = "word"
+WORDS = ("wrong", "right", "all", *CODED, *NOTED)
 NUMBERS = ("margin", "p_truth", "p_said", "row")
 SIGNS = ("!=", "!~", "<=", ">=", "=", "~", "<", ">")
 _EQUAL, _PART, _ORDER = ("=", "!="), ("~", "!~"), ("<", "<=", ">", ">=")
@@ -62,6 +68,9 @@ class Codes(Protocol):
             InputError: there is no such code; the message says which there are.
         """
 
+    def noted(self, keys: Sequence[str]) -> np.ndarray:
+        """(n,) bool: the rows of these keys that have a note."""
+
 
 @dataclass(frozen=True)
 class Clause:
@@ -77,8 +86,13 @@ class Clause:
 
 
 def of_codes(rule: str) -> bool:
-    """Whether a rule speaks of codes, which change while nothing of a run does."""
+    """Whether a rule speaks of codes."""
     return rule in CODED or rule.startswith((f"{CODE}=", f"{CODE}!="))
+
+
+def of_readers(rule: str) -> bool:
+    """Whether a rule speaks of what readers said: codes and notes, which are not everybody's to see."""
+    return of_codes(rule) or rule in NOTED
 
 
 def read(texts: Sequence[str], table: Table) -> tuple[Clause, ...]:
@@ -118,24 +132,38 @@ def rows(
     return found
 
 
+def begins(text: str, table: Table) -> bool:
+    """Whether a text begins as a rule does, with a name and a sign."""
+    return _named(text.strip(), table) is not None
+
+
 def _read(text: str, table: Table) -> Clause:
     if text in WORDS:
         return Clause(text)
     if text.startswith(f"{IDS}:"):
         return _chosen(text)
-    names = [*_classes_of(table), *NUMBERS, "text", "key", "tag", CODE, *table.own]
+    clause = _named(text, table)
+    if clause is None:
+        raise InputError(
+            f"--where {shown(text)}: write {', '.join(WORDS[:-1])} or {WORDS[-1]}, or a name, a sign and a value, such "
+            f"as margin<0.2 or text~not. Names: {', '.join(_names(table))}; signs: {' '.join(SIGNS)}"
+        )
+    _check(clause, table)
+    return clause
+
+
+def _named(text: str, table: Table) -> Clause | None:
     # The longest name first: a column of the data may hold a sign, or begin as another one does.
-    for name in sorted(names, key=len, reverse=True):
+    for name in sorted(_names(table), key=len, reverse=True):
         rest = text.removeprefix(name).lstrip()
         sign = next((sign for sign in SIGNS if rest.startswith(sign)), "")
         if text.startswith(name) and sign:
-            clause = Clause(name, sign, rest.removeprefix(sign).strip())
-            _check(clause, table)
-            return clause
-    raise InputError(
-        f"--where {shown(text)}: write {', '.join(WORDS[:-1])} or {WORDS[-1]}, or a name, a sign and a value, such as "
-        f"margin<0.2 or text~not. Names: {', '.join(names)}; signs: {' '.join(SIGNS)}"
-    )
+            return Clause(name, sign, rest.removeprefix(sign).strip())
+    return None
+
+
+def _names(table: Table) -> list[str]:
+    return [*_classes_of(table), *NUMBERS, "text", WORD, "key", "tag", CODE, *table.own]
 
 
 def _chosen(text: str) -> Clause:
@@ -156,33 +184,50 @@ def _check(clause: Clause, table: Table) -> None:
         InputError: says what can be asked.
     """
     name, sign, value = clause.name, clause.sign, clause.value
-    allowed: tuple[str, ...] = _EQUAL
-    if name in NUMBERS:
-        allowed = (*_EQUAL, *_ORDER)
-    elif name == "text":
-        allowed = (*_PART, *_EQUAL)
-    elif name in table.own:
-        allowed = SIGNS
-    if sign not in allowed:
+    if sign not in (allowed := _signs(name, table)):
         raise InputError(f"--where {clause}: of {name} there is {name}{f', {name}'.join(sorted(allowed))}")
     if name in _classes_of(table):
         known = (*table.classes, NOTHING) if table.task == "multi" else table.classes
         if value not in known:
             raise InputError(f"--where {clause}: no class {value!r}; the classes are {', '.join(known)}")
+    elif name == WORD:
+        try:
+            words_of(value)
+        except InputError as error:
+            raise InputError(f"--where {clause}: {name} {error}; text~ finds any piece of a text") from error
     elif name in NUMBERS or sign in _ORDER:
-        _range(clause)
-        if name in table.own and _numbers(table, name).isna().all():
-            raise InputError(f"--where {clause}: no value of {name} is a number; write {name}= or {name}~")
+        _check_order(clause, table)
     elif not value and (name == CODE or sign in _PART):
         wanted = "a code, or coded or uncoded alone" if name == CODE else f"what {name} is to contain"
         raise InputError(f"--where {clause}: write {wanted}")
+    elif RANGE in value and name in table.own and _times(clause, table) is not None:
+        _spans(clause)
+
+
+def _signs(name: str, table: Table) -> tuple[str, ...]:
+    if name in NUMBERS:
+        return (*_EQUAL, *_ORDER)
+    if name == "text":
+        return (*_PART, *_EQUAL)
+    return SIGNS if name in table.own else _EQUAL
+
+
+def _check_order(clause: Clause, table: Table) -> None:
+    """Of numbers and dates: what is compared with must be one."""
+    name = clause.name
+    if name in table.own and _times(clause, table) is not None:
+        _spans(clause)
+    elif name in table.own and _numbers(table, name).isna().all():
+        raise InputError(f"--where {clause}: no value of {name} is a number or a date; write {name}= or {name}~")
+    else:
+        _range(clause)
 
 
 def _rows(clause: Clause, table: Table, tags: Tags | None, keys: Keys | None, codes: Codes | None) -> np.ndarray:
-    name, sign, value = clause.name, clause.sign, clause.value
-    if name in (*CODED, CODE):
+    name, value = clause.name, clause.value
+    if name in (*CODED, *NOTED, CODE):
         return _coded(clause, table, codes)
-    if not sign:
+    if not clause.sign:
         everything = np.ones(len(table), bool)
         return {"wrong": table.wrong, "right": ~table.wrong, "all": everything}[name]
     if name == IDS:
@@ -195,21 +240,32 @@ def _rows(clause: Clause, table: Table, tags: Tags | None, keys: Keys | None, co
         found = tags.rows(value)
     elif name in _classes_of(table):
         found = _has_class(clause, table)
-    elif name in NUMBERS or sign in _ORDER or (name in table.own and _is_range(clause)):
-        found = _between(clause, _numbers(table, name))
-    elif sign in _PART:
-        words = _written(table.frame[name]).str.casefold()
-        found = words.str.contains(value.casefold(), regex=False).to_numpy(bool)
+    elif name == WORD:
+        found = table.phrases.rows(words_of(value))
     else:
-        found = (_written(table.frame[name]) == value).to_numpy(bool)
-    return ~found if sign in ("!=", "!~") else found
+        found = _in_column(clause, table)
+    return ~found if clause.sign in ("!=", "!~") else found
+
+
+def _in_column(clause: Clause, table: Table) -> np.ndarray:
+    """(n,) bool: where a column is as the clause says, of != and !~ what they leave out."""
+    name, sign, value = clause.name, clause.sign, clause.value
+    if name in table.own and (times := _times(clause, table)) is not None and _is_time(clause):
+        return _when(clause, times)
+    if name in NUMBERS or sign in _ORDER or (name in table.own and _is_range(clause)):
+        return _between(clause, _numbers(table, name))
+    written = _written(table.frame[name])
+    if sign in _PART:
+        return written.str.casefold().str.contains(value.casefold(), regex=False).to_numpy(bool)
+    return (written == value).to_numpy(bool)
 
 
 def _coded(clause: Clause, table: Table, codes: Codes | None) -> np.ndarray:
     if codes is None:
         raise ValueError("a clause of codes needs the codes")
-    has = codes.rows(table.frame["key"].tolist(), clause.value)
-    return ~has if clause.name == "uncoded" or clause.sign == "!=" else has
+    keys = table.frame["key"].tolist()
+    has = codes.noted(keys) if clause.name in NOTED else codes.rows(keys, clause.value)
+    return ~has if clause.name in (CODED[1], NOTED[1]) or clause.sign == "!=" else has
 
 
 def _has_class(clause: Clause, table: Table) -> np.ndarray:
@@ -227,6 +283,42 @@ def _between(clause: Clause, values: pd.Series) -> np.ndarray:
     else:
         found = {"<": values.lt, "<=": values.le, ">": values.gt, ">=": values.ge}[sign](low)
     return found.to_numpy(bool)
+
+
+def _times(clause: Clause, table: Table) -> pd.Series | None:
+    """An own column as times, where the clause may be of one and the column is."""
+    if clause.sign in _PART:
+        return None
+    try:
+        return table.dates(clause.name)
+    except InputError as error:
+        if clause.sign in _EQUAL and RANGE not in clause.value:
+            return None  # as it is written
+        raise InputError(f"--where {clause}: {error}") from error
+
+
+def _is_time(clause: Clause) -> bool:
+    """Whether a clause on a column of dates is of time: else it is of what stands there, such as nothing."""
+    return clause.sign in _ORDER or RANGE in clause.value or span(clause.value) is not None
+
+
+def _when(clause: Clause, times: pd.Series) -> np.ndarray:
+    low, high = _spans(clause)
+    return between(times, low, high) if clause.sign in _EQUAL else compared(times, clause.sign, low)
+
+
+def _spans(clause: Clause) -> tuple[Span, Span]:
+    """Both ends; the same twice of a single date."""
+    low, dots, high = clause.value.partition(RANGE)
+    first, last = span(low), span(high if dots else low)
+    if first is None or last is None or (dots and clause.sign not in _EQUAL):
+        raise InputError(
+            f"--where {clause}: {clause.value!r} is no date; write {clause.name}>=2026-01-31, or "
+            f"{clause.name}=2026-01-01{RANGE}2026-03-31 for all between"
+        )
+    if first.start > last.start:
+        raise InputError(f"--where {clause}: the range ends before it begins")
+    return first, last
 
 
 def _is_range(clause: Clause) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from core.failures import rules
 from core.failures.chosen import Group, recall
 from core.failures.codes import Codes, data_of
+from core.failures.phrases import words_of
 from core.failures.rules import IDS, RANGE, Clause
 from core.failures.table import SEVERAL, Table
 from core.runs.store import RunStore
@@ -96,7 +97,7 @@ def select(
     """
     clauses = rules.read(selection.rules, table)
     group = recall(store, selection.digest) if selection.digest else None
-    if codes is None and any(clause.name in (*rules.CODED, rules.CODE) for clause in clauses):
+    if codes is None and any(rules.of_readers(str(clause)) for clause in clauses):
         codes = Codes(store.folder, data_of(table.record)).coded()
     has = rules.rows(clauses, table, tags, lambda digest: recall(store, digest).keys, codes)
     places = np.flatnonzero(has)
@@ -126,11 +127,14 @@ def in_words(clauses: Sequence[Clause], group: Group | None = None) -> str:
 def _word(clause: Clause) -> str:
     name, sign, value = clause.name, clause.sign, clause.value
     if not sign:
-        return "not coded" if name == "uncoded" else name
+        return {"uncoded": "not coded", "unnoted": "without a note"}.get(name, name)
     if name == rules.CODE:
         return f"coded {value}" if sign == "=" else f"not coded {value}"
     if name == "tag":
         return value if sign == "=" else f"no {value}"
+    if name == rules.WORD:
+        words = "word" if len(words_of(value)) == 1 else "words"
+        return f"{'with' if sign == '=' else 'without'} the {words} “{value}”"
     if name in SEVERAL:
         return f"{value} {name}" if sign == "=" else f"{value} not {name}"
     name = {"truth": "true", **_NAMES}.get(name, name)

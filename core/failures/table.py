@@ -19,7 +19,8 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from core.data.table import Task
 from core.evaluation.multilabel import label_names
 from core.evaluation.scores import HALF, scored
 from core.exceptions import InputError
+from core.failures.dates import dates
+from core.failures.phrases import Phrases
 from core.runs.answers import Answers, read_answers
 from core.runs.predictions import evaluated_splits
 from core.runs.record import RunRecord
@@ -37,7 +40,9 @@ from core.runs.store import RunStore
 OURS = ("key", "row", "text", "truth", "said", "p_truth", "p_said", "margin", "wrong")
 SEVERAL = ("missed", "invented")
 """Of several labels per text, behind ours."""
-RESERVED = frozenset((*OURS, *SEVERAL, "tag", "tags", "right", "all", "split", "code", "coded", "uncoded"))
+RESERVED = frozenset(
+    (*OURS, *SEVERAL, "tag", "tags", "right", "all", "split", "word", "code", "coded", "uncoded", "noted", "unnoted")
+)
 _HEX = 12
 
 
@@ -57,6 +62,7 @@ class Table:
     """(n, C) bool: and those that the run says;"""
     probabilities: np.ndarray
     """(n, C): its probabilities."""
+    _dates: dict[str, pd.Series | None] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -81,6 +87,17 @@ class Table:
     def texts(self) -> list[str]:
         """In the order of the rows."""
         return self.frame["text"].tolist()
+
+    @cached_property
+    def phrases(self) -> Phrases:
+        """The words of the texts, numbered when they are first asked for."""
+        return Phrases(self.texts)
+
+    def dates(self, name: str) -> pd.Series | None:
+        """An own column as times; None: it is no column of dates. Raises as `core.failures.dates.dates`."""
+        if name not in self._dates:
+            self._dates[name] = dates(self.frame[name])
+        return self._dates[name]
 
 
 def read_table(store: RunStore, run: str, split: str = "") -> Table:

@@ -33,7 +33,7 @@ def errors(
 
     Args:
         split: Empty: test, or the last that was evaluated.
-        where: Clauses of which all must hold: `["truth=negative", "margin<0.2", "text~not"]`; empty: what is wrong;
+        where: Clauses of which all must hold: `["truth=negative", "margin<0.2", "word=not"]`; empty: what is wrong;
             `["all"]`: every row. `core.failures.rules` has the grammar.
         tags: Also tags of the texts (negation, truncated, near duplicate …) with the risk of an error of each.
         against: Further runs on the same rows, for the tags `models disagree` and `seeds disagree`.

@@ -27,9 +27,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const send = (word, value) => setTriggerValue("chosen", { word, value });
 
   const word = (given) => {
-    const id = `word-${given.name}`, many = given.options.length > MANY;
+    const id = `word-${given.name}`, many = Boolean(given.typed) || given.options.length > MANY;
     const open = make("button", { type: "button", class: given.set ? "word set" : "word", "aria-haspopup": "listbox", "aria-expanded": "false", "data-id": id }, given.shown);
-    const field = make("input", { type: "search", placeholder: "Search", "aria-label": `Search ${given.about}`, "data-id": `search-${given.name}` });
+    const field = make("input", { type: "search", placeholder: given.typed ?? "Search", "aria-label": `Search ${given.about}`, "data-id": `search-${given.name}` });
     const most = Math.max(1, ...given.options.map((option) => option.n));
     const items = given.options.map((option, i) => {
       const item = make("li", { role: "option", id: `${id}-${i}`, "aria-selected": String(option.value === given.value), class: option.n ? "" : "none", title: option.label },
@@ -79,6 +79,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       (many ? field : list).focus();
     });
     const search = () => {
+      if (given.typed) return; // what is typed there is looked up among the rows, not among these options
       const part = field.value.toLowerCase();
       given.options.forEach((option, i) => { items[i].hidden = !option.label.toLowerCase().includes(part); });
     };
@@ -97,7 +98,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
         mark(shown[Math.max(0, Math.min(shown.length - 1, to))]);
       } else if (event.key === "Enter" || (event.key === " " && event.target === list)) {
         event.preventDefault();
-        if (shown.includes(items[at])) take(given.options[at]);
+        const typed = given.typed && event.target === field ? field.value.trim() : "";
+        if (typed) take({ value: typed });
+        else if (shown.includes(items[at])) take(given.options[at]);
       }
     };
     return make("span", { class: "part" }, ...(given.lead ? [make("span", { class: "lead" }, given.lead)] : []), open, box);
@@ -108,10 +111,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
     return make("span", { class: "part" }, make("span", { class: "lead" }, "and"), out);
   };
 
-  const field = make("input", { type: "search", placeholder: "any words", "aria-label": "Texts containing", maxlength: 200, "data-id": "containing" });
+  const field = make("input", { type: "search", placeholder: data.hint, "aria-label": "Texts containing", title: data.ways, maxlength: 200, "data-id": "containing" });
   const typing = kept.typed !== undefined && focused === "containing";
   field.value = typing ? kept.typed : data.contains;
-  const say = () => { if (field.value.trim() !== data.contains) send("text", field.value.trim()); };
+  const say = () => { const typed = field.value.trim(); delete kept.typed; if (typed !== data.contains) send("text", typed); };
   field.oninput = () => { kept.typed = field.value; if (!field.value && data.contains) say(); };
   field.onkeydown = (event) => { event.stopPropagation(); if (event.key === "Enter") say(); if (event.key === "Escape") field.blur(); };
   field.onblur = () => { delete kept.typed; };

@@ -22,7 +22,7 @@ from dashboard.figures.files import Files
 
 if TYPE_CHECKING:
     from core.failures.chosen import Group
-    from core.failures.codes import Codes
+    from core.failures.codes import Coded, Codes
     from core.failures.selection import Selected, Selection
     from core.failures.table import Table
     from core.runs.errands import Files as Kept
@@ -212,17 +212,17 @@ def _chosen_group(path: str, version: str, digest: str) -> Group:
     return recall(store(), digest)
 
 
-def selected(record: RunRecord, selection: Selection, split: str) -> Selected:
-    """The rows of `known` that are selected; shared, nobody changes them.
+def selected(record: RunRecord, selection: Selection, split: str, author: str = "") -> Selected:
+    """The rows of `known` that are selected, by what an author may see; shared, nobody changes them.
 
     Raises:
         InputError: the selection is not understood, or its sentences are not kept any more.
         RunDamaged: the predictions, or what was kept, cannot be read.
     """
-    from core.failures.rules import of_codes
+    from core.failures.rules import of_readers
 
-    if any(map(of_codes, selection.rules)):
-        return _select(record, selection, split)  # codes change while nothing of the run does
+    if any(map(of_readers, selection.rules)):  # they change while nothing of the run does
+        return _select(record, selection, split, codes(record).coded().seen_by(author))
     key = hashed(str(selection))
     return _selected(*predictions(record, split), key, record, selection, split)
 
@@ -232,11 +232,11 @@ def _selected(path: str, version: str, key: str, _record: RunRecord, _selection:
     return _select(_record, _selection, _split)
 
 
-def _select(record: RunRecord, selection: Selection, split: str) -> Selected:
+def _select(record: RunRecord, selection: Selection, split: str, coded: Coded | None = None) -> Selected:
     from core.failures.selection import select
 
     there = known(record, split)
-    return select(selection, there.table, there.tagged, store())
+    return select(selection, there.table, there.tagged, store(), coded)
 
 
 def doubted(record: RunRecord, split: str) -> dict[str, Any] | None:

@@ -67,7 +67,7 @@ class Known:
     @property
     def phrases(self) -> Phrases:
         """All words and short phrases of the texts."""
-        return self.once("phrases", lambda: Phrases(self.table.texts))
+        return self.table.phrases
 
     @property
     def groups(self) -> dict[str, Groups]:

@@ -23,6 +23,10 @@ TEXT = "text"
 SPLIT = "split"
 FURTHER = "further"
 """What no word says: a clause that can only be taken out."""
+ASKED = "asked"
+"""Own columns of ids and names, of which a person types one."""
+NOT_YET = "noted;uncoded"
+"""The two rules of what has been read and noted, and not coded yet; an option of the codes."""
 _LEADS = {
     "single": {OUTCOME: "Show", "truth": "sentences that are", "said": "but said to be"},
     "multi": {
@@ -53,30 +57,51 @@ def words(facets: Sequence[Facet]) -> list[tuple[str, list[Facet]]]:
 
 
 def word_of(facets: Sequence[Facet], rule: str) -> str:
-    """The word of which a rule is an option; of any other what a text contains."""
+    """The word of which a rule is an option; a rule that is of none stands by itself."""
     for name, ours in words(facets):
         if any(str(option.clause) == rule for facet in ours for option in facet.options):
             return name
-    return TEXT
+    return FURTHER
 
 
-def changed(clauses: Sequence[Clause], facets: Sequence[Facet], word: str, value: str) -> list[str]:
+def changed(
+    clauses: Sequence[Clause], facets: Sequence[Facet], word: str, value: str, asked: Sequence[str] = ()
+) -> list[str]:
     """The clauses after a choice, in the order of the sentence.
 
     Args:
         clauses: before.
         facets: the words.
-        word: that was chosen: of `words`, `TEXT`, or `FURTHER`, whose clause goes.
-        value: the clause as text, empty for any; of `TEXT` what is to be contained.
+        word: that was chosen: of `words`, `TEXT`, `ASKED`, or `FURTHER`, whose clause goes if it is there, else comes.
+        value: the clause as text, empty for any; of the codes `NOT_YET` too.
+        asked: the columns of `ASKED`.
     """
     ours = dict(words(facets)).get(word, [])
-    kept = [
-        clause for clause in clauses if not _of(clause, word, ours) and not (word == FURTHER and str(clause) == value)
-    ]
-    new = [] if not value or word == FURTHER else [f"text~{value}" if word == TEXT else value]
+    kept = [str(each) for each in clauses if not (_asks(each, asked) if word == ASKED else _of(each, word, ours))]
+    if word == FURTHER:
+        found = [each for each in kept if each != value] if value in kept else [*kept, value]
+    else:
+        found = [*kept, *(value.split(";") if value == NOT_YET else [value] if value else [])]
     order = [str(option.clause) for _, each in words(facets) for facet in each for option in facet.options]
-    found = [*map(str, kept), *new]
-    return sorted(found, key=lambda text: order.index(text) if text in order else len(order))
+    # Of no rule errors are shown: whoever takes the last one out wants to see all.
+    return sorted(dict.fromkeys(found), key=lambda text: order.index(text) if text in order else len(order)) or ["all"]
+
+
+def searched(
+    clauses: Sequence[Clause], facets: Sequence[Facet], clause: Clause | None, asked: Sequence[str] = ()
+) -> list[str]:
+    """The clauses after a search: a part of the texts, or an id, takes the place of another; None: none any more.
+
+    Args:
+        clauses: before.
+        facets: the words.
+        clause: as `core.failures.facets.understood` gives it.
+        asked: the columns of `ASKED`.
+    """
+    if clause is None or clause in clauses:
+        return changed(clauses, facets, TEXT, "") if clause is None else list(map(str, clauses))
+    word = TEXT if _of(clause, TEXT, ()) else ASKED if _asks(clause, asked) else word_of(facets, str(clause))
+    return changed(clauses, facets, word, str(clause), asked)
 
 
 def _of(clause: Clause, word: str, facets: Sequence[Facet]) -> bool:
@@ -85,11 +110,16 @@ def _of(clause: Clause, word: str, facets: Sequence[Facet]) -> bool:
     return any(facet.place(clause) is not None for facet in facets)
 
 
+def _asks(clause: Clause, asked: Sequence[str]) -> bool:
+    return clause.name in asked and clause.sign in ("=", "~")
+
+
 def sentence(analysis: Analysis, look: Look, splits: Sequence[str] = ()) -> Component:
     """The filter of a selection as our component."""
     table, facets, clauses, masks = analysis.table, analysis.facets, analysis.clauses, analysis.masks
     numbers = dict(zip((facet.name for facet in facets), counts(facets, clauses, masks), strict=True))
     said, spoken = [], set[Clause]()
+    asked = analysis.known.bare.asked
     for name, ours in words(facets):
         options: list[dict[str, Any]] = [
             {"value": str(option.clause), "label": _label(name, facet, option.label), "n": n, "said": count(n)}
@@ -99,6 +129,12 @@ def sentence(analysis: Analysis, look: Look, splits: Sequence[str] = ()) -> Comp
         held = next((each for each in clauses if _of(each, name, ours)), None)
         spoken |= {held} if held is not None else set()
         said.append(_word(table, name, ours, options, held, _left(table, ours, clauses, masks)))
+        if name == CODES:
+            spoken |= _not_yet(said[-1], ours[0], clauses, masks)
+    if asked:
+        held = next((each for each in clauses if _asks(each, asked)), None)
+        spoken |= {held} if held is not None else set()
+        said.insert(-1, _asked_word(table, asked, held, clauses, masks))
     containing = next((each for each in clauses if _of(each, TEXT, ())), None)
     rest = [each for each in clauses if each not in spoken and each is not containing]
     if len(splits) > 1:
@@ -107,11 +143,53 @@ def sentence(analysis: Analysis, look: Look, splits: Sequence[str] = ()) -> Comp
         "words": said,
         "further": [{"value": str(each), "shown": in_words([each], analysis.selected.group)} for each in rest],
         "contains": containing.value if containing else "",
+        "hint": f"any words, or {asked[0]}=…" if asked else "any words",
+        "ways": "A piece of the text, an id, or a rule: word=not, margin<0.2, date>=2026-01",
         "colours": {
             name: getattr(look.tokens, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent", "right")
         },
     }
     return Component("filter", data, look)
+
+
+def _not_yet(word: dict[str, Any], facet: Facet, clauses: Sequence[Clause], masks: Sequence[np.ndarray]) -> set[Clause]:
+    """Offer what is noted and not coded yet among the codes; the clauses that say it, where they do."""
+    own = [Clause(name) for name in NOT_YET.split(";")]
+    left = np.logical_and.reduce([option.has for option in facet.options if option.clause in own])
+    for clause, mask in zip(clauses, masks, strict=True):
+        left = left if facet.place(clause) is not None else left & mask
+    n, label = int(left.sum()), "noted, not coded yet"
+    place = 1 + next(at for at, option in enumerate(word["options"]) if option["value"] == str(own[0]))
+    word["options"].insert(place, {"value": NOT_YET, "label": label, "n": n, "said": count(n)})
+    held = set(own) & set(clauses)
+    if len(held) < len(own):
+        return set()
+    word |= {"value": NOT_YET, "shown": label}
+    return held
+
+
+def _asked_word(
+    table: Table, asked: Sequence[str], held: Clause | None, clauses: Sequence[Clause], masks: Sequence[np.ndarray]
+) -> dict[str, Any]:
+    """Of ids and names: one is typed, and found by the whole of it, else by a part."""
+    empty = f"any {asked[0]}" if len(asked) == 1 else "any id or name"
+    left, own = np.ones(len(table), bool), np.ones(len(table), bool)
+    for clause, mask in zip(clauses, masks, strict=True):
+        left, own = (left, own & mask) if clause == held else (left & mask, own)
+    options = [{"value": "", "label": empty, "n": int(left.sum()), "said": count(int(left.sum()))}]
+    if held is not None:
+        n = int((left & own).sum())
+        options.append({"value": held.value, "label": in_words([held]), "n": n, "said": count(n)})
+    return {
+        "name": ASKED,
+        "lead": "and",
+        "shown": empty if held is None else in_words([held]),
+        "set": held is not None,
+        "about": ", ".join(asked),
+        "value": "" if held is None else held.value,
+        "options": options,
+        "typed": f"Type {', '.join(asked)}, or a part",
+    }
 
 
 def _split_word(split: str, splits: Sequence[str]) -> dict[str, Any]:

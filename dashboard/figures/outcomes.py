@@ -72,7 +72,7 @@ class Outcomes:
     def rules(self, outcome: str, words: str) -> list[str]:
         """That select the sentences of a word of an outcome."""
         true, said = OUTCOMES[outcome]
-        return [f"truth{'' if true else '!'}={self.of}", f"said{'' if said else '!'}={self.of}", f"text~{words}"]
+        return [f"truth{'' if true else '!'}={self.of}", f"said{'' if said else '!'}={self.of}", f"word={words}"]
 
 
 def outcomes(of: Analysis, name: str, most: int = SHOWN) -> Outcomes:
@@ -107,7 +107,7 @@ def outcomes_marks(shown: Outcomes, look: Look) -> list[Marks]:
     tables = []
     for name, found in marks.items():
         rows = (
-            Row(shown.id(name, each.words), {"words": each.words, "selected": count(each.selected), "odds": mark})
+            Row(shown.id(name, each.words), {"words": each.words, "selected": count(each.texts), "odds": mark})
             for each, mark in zip(shown.found[name], found, strict=True)
         )
         tables.append(Marks(f"{name.capitalize()}s: {count(shown.sizes[name])}", columns, tuple(rows), height=1.7))
@@ -117,7 +117,9 @@ def outcomes_marks(shown: Outcomes, look: Look) -> list[Marks]:
 def _mark(each: Overused, outcome: str, look: Look) -> Mark:
     true, said = OUTCOMES[outcome]
     low, high = each.interval
-    words = f"log-odds {signed(each.log_odds)} ({number(low, 2)} to {number(high, 2)}), {count(each.rest)} elsewhere"
+    words = (
+        f"log-odds {signed(each.log_odds)} ({number(low, 2)} to {number(high, 2)}), {count(each.rest_texts)} elsewhere"
+    )
     return Mark(each.log_odds, low, high, colour=look.tokens.right if true == said else look.tokens.wrong, said=words)
 
 
@@ -137,7 +139,8 @@ WORDS_OF: Figure[Outcomes] = Figure(
         if any(shown.found.values())
         else "No word stands out in any outcome: too few sentences."
     ),
-    how="As of *What they say more often*, for words alone; positive is the chosen class, negative any other.",
+    how="As of *What they say more often*, for words alone; positive is the chosen class, negative any other. "
+    "*here*: its sentences that have the word.",
     options=(OF_CLASS,),
     tables=lambda shown: {"Outcomes": outcomes_table(shown)},
 )

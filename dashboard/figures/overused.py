@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.failures.phrases import Overused
+from core.failures.rules import WORD, Clause
 from core.numbers import signed
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
@@ -31,14 +32,19 @@ class Words:
     analysis: Analysis
     found: Sequence[Overused]
     picked: str = ""
-    """The one that the texts are to contain; empty: none."""
+    """The rule of the one that the sentences are to have; empty: none."""
 
 
 def overused(of: Analysis) -> Words:
     """Of the selected rows against all others."""
-    contains = {clause.value for clause in of.clauses if clause.name == "text" and clause.sign == "~"}
+    rules = {str(clause) for clause in of.clauses}
     found = of.known.phrases.overused(of.rows)
-    return Words(of, found, next((each.words for each in found if each.words in contains), ""))
+    return Words(of, found, next((rule for each in found if (rule := rule_of(each)) in rules), ""))
+
+
+def rule_of(each: Overused) -> str:
+    """That selects the sentences with a phrase."""
+    return str(Clause(WORD, "=", each.words))
 
 
 def words_marks(shown: Words) -> Marks:
@@ -48,8 +54,8 @@ def words_marks(shown: Words) -> Marks:
         ends = each.interval
         said = f"log-odds {signed(each.log_odds)} ({number(ends[0], 2)} to {number(ends[1], 2)}), z {number(each.z, 1)}"
         marks.append(Mark(each.log_odds, *ends, said=said))
-        cells: dict[str, Cell] = {"words": each.words, "selected": count(each.selected), "rest": count(each.rest)}
-        rows.append(Row(each.words, cells | {"odds": marks[-1]}))
+        cells: dict[str, Cell] = {"words": each.words, "selected": count(each.texts), "rest": count(each.rest_texts)}
+        rows.append(Row(rule_of(each), cells | {"odds": marks[-1]}))
     columns = (
         Column("words", "Words", "13rem"),
         Column("selected", "here", "3.8rem", number=True),
@@ -84,7 +90,8 @@ OVERUSED: Figure[Words] = Figure(
     ),
     how="Log-odds of each word, pair and triple in the selection against all other sentences, with a prior of all "
     "sentences (Monroe, Colaresi and Quinn 2008), so that rare words do not win by chance. Listed from z = 1.96 and "
-    "three occurrences on, the largest z first. The words are ranked, not tested: read them before you believe them.",
+    "three occurrences on, the largest z first; *here* and *elsewhere* are sentences that have the words. They are "
+    "ranked, not tested: read them before you believe them.",
     options=(SELECT,),
     tables=lambda shown: {"Words": words_table(shown)},
 )

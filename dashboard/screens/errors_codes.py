@@ -58,8 +58,12 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
         _apart(shape)
     if coded.book:
         _table(shape)
-    if coded is not everything:
+    if coded.given is not everything.given:
         caption("Others have coded some of these sentences; you will see their codes when you have coded them too.")
+    elif coded.notes is not everything.notes:
+        caption(
+            "Others have notes on some of these sentences; you will see them when you have coded or noted them too."
+        )
 
 
 def _keys(shown: Analysis) -> list[str]:

@@ -11,10 +11,7 @@ from core.exceptions import SentiscopeError
 from dashboard import data, state
 from dashboard.figures.analysis import Analysis
 
-
-def author() -> str:
-    """Who codes; empty: whoever gives no name."""
-    return " ".join(str(state.draft(state.AUTHOR, "")).split())
+author = state.author
 
 
 def handled() -> int:

@@ -58,7 +58,7 @@ def _words(found: Shifted, shown: Analysis) -> None:
         caption(SHIFT_WORDS.say(SHIFT_WORDS.reading, found))
         return
     held = {str(clause) for clause in shown.clauses}
-    picked = next((row["words"] for row in found.found["words"] if held == {"all", f"text~{row['words']}"}), "")
+    picked = next((row["words"] for row in found.found["words"] if held == {"all", f"word={row['words']}"}), "")
     found = replace(found, picked=picked)
     show(SHIFT_WORDS, found, default={"picked": picked}, on_picked_change=lambda: _picked(shown))
 
@@ -66,7 +66,7 @@ def _words(found: Shifted, shown: Analysis) -> None:
 def _picked(shown: Analysis) -> None:
     """A callback; picked again, all errors are selected."""
     words = state.picked(SHIFT_WORDS.name)
-    select(shown, ["all", f"text~{words}"] if words else [])
+    select(shown, ["all", f"word={words}"] if words else [])
 
 
 def _offer(source: Source) -> None:

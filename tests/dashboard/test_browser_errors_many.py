@@ -45,7 +45,7 @@ def test_a_word_of_an_outcome_is_picked_and_let_go_of_by_keyboard(browser, serve
     row.focus()
     page.keyboard.press("Enter")
     expect(page.locator(".filter [aria-label='Texts containing']")).to_have_value("rain")
-    assert parse_qs(urlsplit(page.url).query)["select"] == ["truth=good;said!=good;text~rain"]
+    assert parse_qs(urlsplit(page.url).query)["select"] == ["truth=good;said!=good;word=rain"]
     expect(row).to_have_attribute("aria-selected", "true")
     expect(row).to_be_focused()
     page.keyboard.press("Enter")

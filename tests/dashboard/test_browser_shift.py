@@ -62,7 +62,7 @@ def test_test_is_compared_with_training_on_demand_and_a_word_of_it_selects(brows
     settle(page)
     page.locator("[class*=st-key-fig-shift-words] tr", has_text="tomorrow").first.click()
     expect(page.locator(".s-now", has_text="120 of 120")).to_be_visible(timeout=120_000)
-    assert selected(page) == "all;text~tomorrow"
+    assert selected(page) == "all;word=tomorrow"
     settle(page)
     assert serious(page) == [] and complaints == []
 
@@ -78,7 +78,7 @@ def test_a_word_of_a_cloud_is_reached_by_keyboard_and_filters(browser, address, 
     pressed = page.locator(".cloud button[aria-pressed=true]")
     expect(pressed).to_have_count(1, timeout=120_000)
     expect(pressed).to_contain_text("ironic")
-    assert selected(page).endswith("text~ironic") and "12 of 120" in page.locator(".s-now").inner_text()
+    assert selected(page).endswith("word=ironic") and "12 of 120" in page.locator(".s-now").inner_text()
     settle(page)
     assert serious(page) == [] and complaints == []
     pressed.press("Enter")

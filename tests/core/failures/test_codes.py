@@ -101,6 +101,24 @@ def test_splitting_moves_the_named_rows_of_all_authors(codes):
     assert {key: codes.coded().of(key) for key in "abc"} == {"a": ("sarcasm",), "b": ("sarcasm",), "c": ("irony",)}
 
 
+def test_notes_of_others_are_hidden_as_their_codes_are(codes):
+    codes.note("a", "irony, I think", author="ann")
+    codes.code(["b"], ["irony"], author="ann")
+    keys = ["a", "b"]
+
+    def seen(author):
+        found = codes.coded().seen_by(author)
+        return found.noted(keys).tolist(), found.rows(keys).tolist()
+
+    everything = [True, False], [False, True]
+    assert seen("ann") == everything and seen("") == everything
+    assert seen("ben") == ([False, False], [False, False])
+    codes.code(["b"], ["label"], author="ben")
+    assert seen("ben") == ([False, False], [False, True]), "of a he has said nothing yet"
+    codes.note("a", "a wish", author="ben")
+    assert codes.coded().seen_by("ben").notes["a"] == {"ann": "irony, I think", "ben": "a wish"}
+
+
 def test_a_code_in_use_stays(codes):
     codes.code(["a"], ["irony"])
     with pytest.raises(InputError, match="sentences have it"):
@@ -128,6 +146,11 @@ def test_two_runs_on_the_same_sentences_share_codes_and_rules_see_them(tmp_path)
         [0, 4],
         [1, 2, 3, 5],
     ]
+    codes.note(two.frame["key"][4], "both", author="ann")
+    codes.note(two.frame["key"][5], "a note first, codes later", author="ann")
+    assert rows("noted") == [4, 5] and rows("unnoted") == [0, 1, 2, 3]
+    later = select(Selection(("noted", "uncoded")), two, None, store)
+    assert later.places.tolist() == [5] and in_words(later.clauses) == "noted, not coded"
     found = select(Selection(("coded", "code!=irony", "uncoded")), two, None, store)
     assert found.places.tolist() == [] and in_words(found.clauses) == "coded, not coded irony, not coded"
     with pytest.raises(InputError, match="no code 'sarcasm'; the codes are: irony"):

@@ -1,4 +1,4 @@
-"""Words of a filter: which columns are one, and how many rows each option would leave, against plain pandas."""
+"""Words of a filter: which columns are one, how many rows each option would leave, against pandas; what is typed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from answering import answering, texts
 
-from core.failures.facets import Facets, counts
+from core.exceptions import InputError
+from core.failures.facets import Facets, counts, looked_up, understood
 from core.failures.rules import Clause
 from core.failures.table import read_table
 from core.runs.store import RunStore
@@ -24,18 +25,76 @@ def table(tmp_path):
         "likes": random.integers(0, 500, 60) // 3,
         "one": ["same"] * 60,
         "name": [f"name {row % 40}" for row in range(60)],
+        "score": random.random(60),
+        "date": [None if row == 7 else f"2026-{1 + row % 9:02}-{1 + row % 25:02}" for row in range(60)],
     }
     chances = random.dirichlet(np.ones(3), 60)
     answering(store, "one", chances, texts(random.integers(0, 3, 60), **own), classes=tuple("abc"))
     return read_table(store, "one")
 
 
-def test_columns_of_names_and_of_one_value_are_no_words(table):
-    assert [facet.name for facet in Facets(table).found] == ["outcome", "truth", "said", "source", "likes"]
+def test_columns_of_names_and_of_one_value_are_no_words_and_names_are_asked_for(table):
+    facets = Facets(table)
+    assert [facet.name for facet in facets.found] == ["outcome", "truth", "said", "source", "likes", "score", "date"]
+    assert facets.asked == ("id", "number", "name")
+
+
+def test_each_option_has_the_rows_of_pandas(table):
+    """Whatever the word: what is counted is what its rule selects."""
+    frame = table.frame
+    for facet in Facets(table).found:
+        for option in facet.options:
+            value = option.clause.value
+            if facet.name == "outcome":
+                by_name = {"wrong": frame["wrong"], "right": ~frame["wrong"], "all": frame["row"] >= 0}
+                expected = by_name[option.clause.name]
+            elif facet.name in ("likes", "score"):
+                expected = frame[facet.name].between(*map(float, value.split("..")))
+            elif facet.name == "date" and value:
+                expected = pd.to_datetime(frame["date"]).between(*value.split(".."))
+            else:
+                expected = frame[facet.name].fillna("") == value
+            np.testing.assert_array_equal(option.has, expected, err_msg=str(option.clause))
+    dates = Facets(table).found[-1].options
+    assert len(dates) == 5 and np.sum([option.has for option in dates], axis=0).tolist() == [1] * 60
+
+
+@pytest.mark.parametrize(
+    ("typed", "clause"),
+    [
+        ("tweet 7", "id=tweet 7"),  # and not tweet 17
+        ("weet 1", "id~weet 1"),
+        ("12", "number=12"),
+        ("name 12", "name=name 12"),
+        ("nobody", "id=nobody"),
+    ],
+)
+def test_an_id_is_found_by_the_whole_of_it_else_by_a_part(table, typed, clause):
+    assert str(looked_up(table, Facets(table).asked, typed)) == clause
+
+
+@pytest.mark.parametrize(
+    ("typed", "clause"),
+    [
+        ("id=tweet 7", "id=tweet 7"),
+        ("date >= 2026-03", "date>=2026-03"),
+        ("tweet 7", "id=tweet 7"),
+        ("text 7", "text~text 7"),
+        ("right", "text~right"),
+        ("a = b", "text~a = b"),
+    ],
+)
+def test_what_is_searched_is_a_rule_an_id_or_a_piece_of_the_text(table, typed, clause):
+    assert str(understood(table, Facets(table).asked, typed)) == clause
+
+
+def test_a_rule_that_is_typed_and_wrong_is_refused(table):
+    with pytest.raises(InputError, match="'soon' is no date"):
+        understood(table, Facets(table).asked, "date>=soon")
 
 
 def test_options_of_a_column_are_its_values_and_quarters_and_what_is_missing(table):
-    source, likes = Facets(table).found[3:]
+    source, likes = Facets(table).found[3:5]
     assert [(option.label, str(option.clause)) for option in source.options][:2] == [
         ("web", "source=web"),
         ("phone", "source=phone"),
@@ -62,7 +121,7 @@ def test_counts_are_queries_of_the_table_that_leave_the_word_itself_out(table):
 def test_tags_stand_between_classes_and_columns_if_any_text_has_them(table):
     has = np.arange(60) < 4
     found = Facets(table).with_tags({"question": has, "emoji": np.zeros(60, bool)})
-    assert [facet.name for facet in found] == ["outcome", "truth", "said", "tag", "source", "likes"]
+    assert [facet.name for facet in found] == ["outcome", "truth", "said", "tag", "source", "likes", "score", "date"]
     assert [(str(option.clause), int(option.has.sum())) for option in found[3].options] == [("tag=question", 4)]
 
 

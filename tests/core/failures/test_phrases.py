@@ -9,7 +9,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from core.failures.phrases import LEAST, PRIOR, TELLING, log_odds, overused
+from core.exceptions import InputError
+from core.failures.phrases import LEAST, PRIOR, TELLING, Phrases, log_odds, overused, words_of
 
 
 def monroe(y, n, y_rest, n_rest):
@@ -46,7 +47,25 @@ def test_the_numbers_are_those_of_the_formula():
                 expected = monroe(inside[gram], inside.total(), rest[gram], rest.total())
                 assert (each.log_odds, each.z) == pytest.approx(expected)
                 assert each.selected >= LEAST and each.z >= TELLING
+                has = [gram in grams(text, length) for text in texts]
+                assert (each.texts, each.rest_texts) == (sum(has[:60]), sum(has[60:]))
     assert [each.z for each in found.values()] == sorted((each.z for each in found.values()), reverse=True)
+
+
+def test_the_rows_of_a_phrase_are_those_of_a_search_for_whole_words():
+    texts = ["Nothing is NO thing", "no, thing", "no", "", "...", "do not go no", "no thing", "nö no\nthing"]
+    phrases = Phrases(texts)
+    for phrase in ("no", "no thing", "NO  thing", "not go no", "do not go no", "nobody"):
+        pattern = r"(?<!\w)" + r"\s+".join(phrase.split()) + r"(?!\w)"
+        found = [re.search(pattern, text, re.IGNORECASE) is not None for text in texts]
+        assert phrases.rows(words_of(phrase)).tolist() == found
+    assert not Phrases([]).rows(["no"]).any() and not Phrases(["no"]).rows(["no"] * 5).any()
+
+
+@pytest.mark.parametrize("phrase", ["", " ", "no!", "not, good", "#good"])
+def test_what_is_no_phrase_is_refused(phrase):
+    with pytest.raises(InputError, match="takes words"):
+        words_of(phrase)
 
 
 def test_the_two_sides_are_opposite_and_equal_shares_are_zero():

@@ -32,6 +32,10 @@ def table(tmp_path_factory):
             "stars": random.integers(1, 6, 90) / 2,
             "a=b": ["x"] * 45 + ["y"] * 45,
             "id": [1234567890123456789 + n for n in range(90)],
+            "when": [
+                None if n == 4 else f"2026-{1 + n % 12:02}-{1 + n % 28:02}{' 14:05' * (n % 2)}" for n in range(90)
+            ],
+            "posted": [f"{1 + n % 12}/{1 + n // 12}/2026" for n in range(90)],
         }
     )
     store = RunStore(tmp_path_factory.mktemp("rules") / "runs")
@@ -67,6 +71,19 @@ def table(tmp_path_factory):
         ("tag=any", lambda f: f["row"] % 2 == 0),
         ("tag!=any", lambda f: f["row"] % 2 == 1),
         ("source=nowhere", lambda f: f["row"] < 0),
+        ("word=not", lambda f: f["text"].str.contains(r"\bnot\b", case=False)),
+        ("word = Very GOOD", lambda f: f["text"].str.contains(r"\bvery good\b", case=False)),
+        ("word!=ot", lambda f: f["row"] >= 0),
+        ("word=good no", lambda f: f["row"] < 0),  # a bracket stands between
+        ("when>=2026-03", lambda f: pd.to_datetime(f["when"], format="ISO8601") >= "2026-03-01"),
+        ("when<=2026-03-03", lambda f: pd.to_datetime(f["when"], format="ISO8601") < "2026-03-04"),
+        ("when>2026-03-04 14:05", lambda f: pd.to_datetime(f["when"], format="ISO8601") >= "2026-03-04 14:06"),
+        ("when<5 March 2026", lambda f: pd.to_datetime(f["when"], format="ISO8601") < "2026-03-05"),
+        ("when=2026-01-01..2026-03", lambda f: pd.to_datetime(f["when"], format="ISO8601").dt.month <= 3),
+        ("when!=2026-02", lambda f: pd.to_datetime(f["when"], format="ISO8601").dt.month != 2),
+        ("when=", lambda f: f["row"] == 4),
+        ("when~-03-", lambda f: f["when"].str.contains("-03-", na=False)),
+        ("posted=3/1/2026", lambda f: f["posted"] == "3/1/2026"),
     ],
 )
 def test_each_clause_is_the_same_query_of_pandas(table, clause, query):
@@ -91,16 +108,23 @@ def test_a_clause_is_written_as_it_is_read(table, clause):
 @pytest.mark.parametrize(
     ("clause", "said"),
     [
-        ("", "write wrong, right, all, coded or uncoded, or a name, a sign and a value"),
+        ("", "write wrong, right, all, coded, uncoded, noted or unnoted, or a name, a sign and a value"),
         ("truth", "Names: truth, said, margin"),
-        ("origin=web", "text, key, tag, code, source, year"),
+        ("origin=web", "text, word, key, tag, code, source, year"),
         ("truth=god", "no class 'god'; the classes are bad, good, so so"),
         ("truth<2", "of truth there is truth!=, truth="),
         ("margin=low", "'low' is no number; write margin<0.2, or margin=0.1..0.2"),
         ("margin<0.1..0.2", "is no number"),
         ("margin=0.3..0.1", "the range ends before it begins"),
         ("margin=nan", "is no number"),
-        ("source<3", "no value of source is a number; write source= or source~"),
+        ("source<3", "no value of source is a number or a date; write source= or source~"),
+        ("word=", "word takes words, as in not good, without marks; text~ finds any piece"),
+        ("word=good!", "word takes words"),
+        ("word~good", "of word there is word!=, word="),
+        ("when>=soon", "'soon' is no date; write when>=2026-01-31, or when=2026-01-01..2026-03-31 for all between"),
+        ("when<3/4/2026", "'3/4/2026' is no date"),
+        ("when=2026-04..2026-03", "the range ends before it begins"),
+        ("posted>=2026-03-31", "2/1/2026 may be 1 February or 2 January; write dates as 2026-03-31 in the data"),
         ("text~", "write what text is to contain"),
     ],
 )
@@ -125,4 +149,7 @@ def test_of_several_labels_a_class_is_one_that_the_text_has(tmp_path):
 
 def test_which_rules_speak_of_codes():
     assert [rules.of_codes(rule) for rule in ("coded", "uncoded", "code=a", "code!=a")] == [True] * 4
-    assert not any(map(rules.of_codes, ("wrong", "text~code=a", "coder=a", "codes")))
+    assert not any(map(rules.of_codes, ("wrong", "text~code=a", "coder=a", "codes", "noted")))
+    assert [rules.of_readers(rule) for rule in ("coded", "code=a", "noted", "unnoted", "noted=a")] == [True] * 4 + [
+        False
+    ]

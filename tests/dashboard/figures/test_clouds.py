@@ -13,7 +13,7 @@ from dashboard.figures.theme import Look
 
 FOUND = {
     "true positive": [Overused("good", 9, 1, 2.0, 5.0), Overused("warm", 5, 1, 1.0, 3.0), Overused("w", 4, 1, 0.5, 2)],
-    "false negative": [Overused("<b>", 4, 0, 4.0, 2.5)],
+    "false negative": [Overused("<b>", 4, 0, 4.0, 2.5, 3, 1)],
     "false positive": [],
     "true negative": [],
 }
@@ -38,10 +38,10 @@ def test_the_largest_stands_in_the_middle_and_every_time_in_the_same_place():
 
 
 def test_each_word_can_be_picked_and_says_its_numbers():
-    picked = shown("truth=positive", "said!=positive", "text~<b>")
+    picked = shown("truth=positive", "said!=positive", "word=<b>")
     data = CLOUDS.draw(picked, Look()).data
     assert data["picked"] == "false negative: <b>" == data["clouds"][1]["words"][0]["id"]
-    assert data["clouds"][1]["words"][0]["said"] == "log-odds +4.00, 4 here, 0 elsewhere"
+    assert data["clouds"][1]["words"][0]["said"] == "log-odds +4.00, 3 here, 1 elsewhere"
     assert [each["title"] for each in data["clouds"]][:2] == ["True positives: 10", "False negatives: 10"]
     t = Look().tokens
     assert [each["colour"] for each in data["clouds"]] == [t.ink, t.wrong, t.wrong, t.ink]

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from answering import answering, texts
 
+from core.failures.codes import Codes, data_of
+from core.failures.rules import Clause
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.filtering import changed, sentence
+from dashboard.figures.filtering import changed, searched, sentence
 from dashboard.figures.theme import Look
 
 
@@ -20,6 +22,7 @@ def known(tmp_path):
     chances = np.where((labels == (rows % 4 != 0))[:, None] * np.array([False, True]), 0.8, 0.2)
     chances[:, 0] = 1 - chances[:, 1]
     own = {name: np.where(rows < place, "x", "y") for place, name in enumerate("abcde", 10)}
+    own |= {"id": [f"tweet {row}" for row in rows], "user": [f"user {row % 30}" for row in rows]}
     record = answering(store, "one", chances, texts(labels, **own))
     return make_known(store, store.read(record), "test"), store
 
@@ -32,9 +35,10 @@ def said(known, select):
 
 def test_every_word_is_there_and_open_but_the_outcome(known):
     words, further, contains = said(known, "wrong")
-    assert list(words) == ["outcome", "truth", "said", "a", "b", "c", "others", "code"]
+    assert list(words) == ["outcome", "truth", "said", "a", "b", "c", "others", "asked", "code"]
     assert [word["shown"] for word in words.values()] == [
-        *("wrong", "any class", "any class", "any a", "any b", "any c", "any other column", "coded or not")
+        *("wrong", "any class", "any class", "any a", "any b", "any c", "any other column"),
+        *("any id or name", "coded or not"),
     ]
     assert [name for name, word in words.items() if word["set"]] == ["outcome"] and not further and not contains
 
@@ -55,6 +59,49 @@ def test_options_say_how_many_rows_they_leave(known):
     assert {o["label"] for o in words["others"]["options"]} == {"any other column", "d: x", "d: y", "e: x", "e: y"}
 
 
+@pytest.mark.parametrize("select", ["wrong", "truth=good;a=x", "word=text 1", "coded", "noted;uncoded", "id=tweet 7"])
+def test_an_option_leaves_as_many_rows_as_choosing_it_selects(known, select):
+    """Whatever else is chosen, of every option of every word."""
+    codes, keys = Codes(known[1].folder, data_of(known[0].table.record)), known[0].keys
+    codes.add("irony")
+    codes.code(keys[:6], ["irony"], author="ann")
+    for key in keys[4:12]:
+        codes.note(key, "so it is", author="ann")
+    before, (words, _, _) = analyse(known[0], select, known[1]), said(known, select)
+    for name, word in words.items():
+        for option in word["options"]:
+            value = f"id={option['value']}" if name == "asked" and option["value"] else option["value"]
+            rules = changed(before.clauses, before.facets, name, value, known[0].bare.asked)
+            assert option["n"] == len(analyse(known[0], ";".join(rules), known[1]).places), (name, option)
+    told = {o["value"]: o["n"] for o in said(known, "all")[0]["code"]["options"]}
+    assert told == {"": 40, "coded": 6, "uncoded": 34, "noted": 8, "unnoted": 32, "noted;uncoded": 6, "code=irony": 6}
+
+
+def test_what_is_noted_and_not_coded_yet_is_one_word(known):
+    words, further, _ = said(known, "noted;uncoded")
+    assert words["code"]["shown"] == "noted, not coded yet" and words["code"]["value"] == "noted;uncoded"
+    assert not further and [each["shown"] for each in said(known, "coded;noted")[1]] == ["noted"]
+
+
+def test_ids_and_names_are_asked_for_and_not_listed(known):
+    words, further, _ = said(known, "user=user 7")
+    assert words["asked"]["about"] == "id, user" and words["asked"]["shown"] == "user user 7" and not further
+    assert len(words["asked"]["options"]) == 2 and words["asked"]["set"]
+
+
+def test_what_is_searched_takes_the_place_of_what_was_searched_before(known):
+    def after(select, clause):
+        now = analyse(known[0], select, known[1])
+        return searched(now.clauses, now.facets, clause, ("id", "user"))
+
+    assert after("wrong;text~one", Clause("text", "~", "two")) == ["wrong", "text~two"]
+    assert after("wrong;text~one", None) == ["wrong"]
+    assert after("wrong;id=tweet 1", Clause("user", "~", "2")) == ["wrong", "user~2"]
+    assert after("wrong;a=x", Clause("a", "=", "y")) == ["wrong", "a=y"]
+    assert after("wrong;margin<0.3", Clause("margin", "<", "0.3")) == ["wrong", "margin<0.3"]
+    assert after("wrong;margin<0.3", Clause("margin", ">", "0.1")) == ["wrong", "margin<0.3", "margin>0.1"]
+
+
 def test_a_choice_changes_its_word_and_leaves_the_others(known):
     def after(select, word, value):
         now = analyse(known[0], select, known[1])
@@ -64,7 +111,12 @@ def test_a_choice_changes_its_word_and_leaves_the_others(known):
     assert after("said=good;wrong", "truth", "truth=bad") == ["wrong", "truth=bad", "said=good"]
     assert after("wrong;truth=bad", "truth", "") == ["wrong"]
     assert after("wrong;truth=bad", "outcome", "all") == ["all", "truth=bad"]
-    assert after("wrong;text~one", "text", "two; three") == ["wrong", "text~two; three"]
+    assert after("wrong;text~one", "text", "text~two; three") == ["wrong", "text~two; three"]
+    assert after("wrong", "further", "word=not good") == ["wrong", "word=not good"]
+    assert after("wrong;word=not", "further", "word=good") == ["wrong", "word=not", "word=good"]
+    assert after("wrong;word=not", "further", "word=not") == ["wrong"]
+    assert after("wrong;coded", "code", "noted;uncoded") == ["wrong", "uncoded", "noted"]
+    assert after("noted;uncoded", "code", "") == ["all"]
     assert after("wrong;text~one", "text", "") == ["wrong"]
     assert after("wrong;margin<0.2", "further", "margin<0.2") == ["wrong"]
     assert after("wrong;d=x", "others", "e=y") == ["wrong", "e=y"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
@@ -9,6 +11,7 @@ from answering import answering, right_where, texts
 from core.failures.phrases import overused as plainly
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.filtering import FURTHER, changed
 from dashboard.figures.overused import overused, words_marks, words_table
 
 
@@ -17,7 +20,8 @@ def known(tmp_path):
     """Two hundred rows; the wrong ones are of the sea."""
     store, rows = RunStore(tmp_path / "runs"), np.arange(200)
     frame = texts(rows % 2)
-    frame["text"] = [f"a ship on the {'open sea' if row % 4 == 0 else 'road'} number {row % 10}" for row in rows]
+    places = np.where(rows % 4 == 0, "open sea", np.where(rows % 3 == 0, "road, the road", "road overseas"))
+    frame["text"] = [f"a ship on the {place} number {row % 10}" for row, place in enumerate(places)]
     answering(store, "one", right_where(rows % 4 != 0, rows % 2), frame)
     return make_known(store, store.read("one"), "test"), store
 
@@ -33,10 +37,24 @@ def test_it_is_what_core_finds_and_the_interval_is_that_of_z(known):
 
 
 def test_a_word_that_the_texts_are_to_contain_is_picked(known):
-    shown = overused(analyse(known[0], "wrong;text~open sea", known[1]))
-    assert shown.picked == "" or shown.picked == "open sea"
+    shown = overused(analyse(known[0], "wrong;word=open sea", known[1]))
+    assert shown.picked in ("", "word=open sea")
+
+
+@pytest.mark.parametrize("select", ["wrong", "truth=good", "word=sea"])
+def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_selects(known, select):
+    before, frame = analyse(known[0], select, known[1]), known[0].table.frame
+    shown = overused(before)
+    assert len(shown.found) > 1
+    for row, each in zip(words_marks(shown).rows, shown.found, strict=False):
+        if row.id == select:  # picked already: a click takes it out
+            continue
+        after = analyse(known[0], ";".join(changed(before.clauses, before.facets, FURTHER, row.id)), known[1])
+        has = frame["text"].str.contains(rf"\b{re.escape(each.words)}\b", case=False).to_numpy()
+        np.testing.assert_array_equal(after.rows, before.rows & has)
+        assert row.cells["selected"] == str(len(after.places)) and each.rest_texts == (has & ~before.rows).sum()
 
 
 def test_nothing_and_everything_have_no_words(known):
     assert not overused(analyse(known[0], "all", known[1])).found
-    assert not words_marks(overused(analyse(known[0], "text~no such", known[1]))).rows
+    assert not words_marks(overused(analyse(known[0], "word=no such", known[1]))).rows

@@ -72,7 +72,7 @@ def test_words_of_the_split_stand_before_those_of_training():
 def test_errors_offers_it_and_what_was_found_stands_there(app, runs, monkeypatch, tmp_path):
     monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path))
     monkeypatch.setattr("dashboard.screens.errors.PATIENCE", 60.0)
-    shown = pages.opened(app, "errors", run="finished", select="all;text~slow")
+    shown = pages.opened(app, "errors", run="finished", select="all;word=slow")
     assert [each for each in shown.button if each.key == "look-for-shift"]
     store = RunStore(runs)
     here = shifted.files(store, store.read("finished"), "test").path("json")

@@ -1,0 +1,142 @@
+"""Dates in a column of the data, and what a person types to compare with them: each is a span, from a second to a year.
+
+`2026`, `2026-03`, `2026-03-31` and `2026-03-31 14:05` are a year, a month, a day and a minute: what is at least one of
+them begins with it or later, what is at most one ends with it or sooner. Other ways of writing are taken where they can
+be read in one way alone: 31 March 2026, Tue, 31 Mar 2026 14:05:00 +0200, 31-03-2026 in a column whose days tell which
+number is the month. Times with a zone are compared in UTC.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from core.data.findings import shown
+from core.exceptions import InputError
+
+MOST = 0.9
+"""Share of the values there are that have to be dates: then those that are none count as missing."""
+FIRST = 50
+"""Different values that are read before all the others."""
+_ISO = re.compile(
+    r"(?P<year>\d{4})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d)"
+    r"(?:[T ](?P<minute>\d\d:\d\d)(?P<second>:\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?)?)?"
+)
+_STEPS = {
+    "second": pd.DateOffset(seconds=1),
+    "minute": pd.DateOffset(minutes=1),
+    "day": pd.DateOffset(days=1),
+    "month": pd.DateOffset(months=1),
+    "year": pd.DateOffset(years=1),
+}
+"""The finest first."""
+_NUMBERED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2\d{4}(?!\d)")
+_FORMATS = "ISO8601", "%a %b %d %H:%M:%S %z %Y"
+"""Read fast: the second is what a Twitter export has."""
+_TOLD = re.compile(r"\d{4}")
+_TWELVE = 12
+
+
+class Span(NamedTuple):
+    """A time as it was written: from `start` on, up to `end`, which is no part of it."""
+
+    start: pd.Timestamp
+    end: pd.Timestamp
+
+
+def dates(column: pd.Series) -> pd.Series | None:
+    """A column as times in UTC, NaT where it holds none; None: it is no column of dates.
+
+    Raises:
+        InputError: its numbers can be read as day and month in two ways; the message quotes one.
+    """
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return pd.to_datetime(column, utc=True)
+    if pd.api.types.is_numeric_dtype(column):
+        return None
+    words = column.where(column.notna(), "").astype(str).str.strip()
+    there = words != ""
+    # A word such as May, or a number, is a date to pandas: one without a year is none here.
+    told = words.str.contains(_TOLD) & pd.to_numeric(words, errors="coerce").isna()
+    kinds = pd.Series(words[told].unique(), dtype=object)
+    if told.sum() < MOST * max(1, there.sum()) or not _seem(kinds.head(FIRST)):
+        return None
+    found = dict(zip(kinds, _read(kinds), strict=True))
+    times = pd.to_datetime(words.map(found), utc=True)
+    return times if times[there].notna().mean() >= MOST else None
+
+
+def span(text: str) -> Span | None:
+    """What a person typed; None: it is no date, or could be two."""
+    text = text.strip()
+    iso = _ISO.fullmatch(text)
+    if iso is None:
+        try:
+            time = _read(pd.Series([text], dtype=object)).iloc[0] if _TOLD.search(text) else pd.NaT
+        except InputError:
+            return None
+        step = _STEPS["minute" if ":" in text else "day"]
+    else:
+        time = pd.to_datetime(text, utc=True, errors="coerce")
+        step = next(_STEPS[name] for name in _STEPS if name == "year" or iso[name])
+    if pd.isna(time):
+        return None
+    return Span(time, time + step)
+
+
+def between(times: pd.Series, low: Span, high: Span) -> np.ndarray:
+    """(n,) bool: the times that lie in one of two spans or between them."""
+    found: np.ndarray = ((times >= low.start) & (times < high.end)).to_numpy(bool)
+    return found
+
+
+def compared(times: pd.Series, sign: str, than: Span) -> np.ndarray:
+    """(n,) bool: the times before, until, from or after a span; `sign` is one of < <= > >=."""
+    found = {"<": times < than.start, "<=": times < than.end, ">": times >= than.end, ">=": times >= than.start}[sign]
+    return found.to_numpy(bool)
+
+
+def _seem(kinds: pd.Series) -> bool:
+    """Whether the first of them are dates; which number is the month may be told by others."""
+    try:
+        return bool(_read(kinds).notna().mean() >= MOST)
+    except InputError:
+        return True
+
+
+def _read(kinds: pd.Series) -> pd.Series:
+    """Different ways of writing, as times."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that a format was not told
+        for each in _FORMATS:
+            if (times := pd.to_datetime(kinds, format=each, utc=True, errors="coerce")).notna().all():
+                return times
+        # One format for all is read fast, each by itself slowly.
+        for way in (None, "mixed"):
+            given: dict[str, Any] = {"format": way, "utc": True, "errors": "coerce"}
+            month, day = (pd.to_datetime(kinds, dayfirst=first, **given) for first in (False, True))
+            if month.notna().all() or day.notna().all():
+                break
+    apart = month.ne(day) & month.notna() & day.notna()
+    if not apart.any():
+        return month.fillna(day)
+    first, second = _numbers(kinds)
+    if first > _TWELVE >= second:
+        return day
+    if second > _TWELVE >= first:
+        return month
+    one, other = month[apart].iloc[0], day[apart].iloc[0]
+    raise InputError(
+        f"{shown(str(kinds[apart].iloc[0]))} may be {one.day} {one:%B} or {other.day} {other:%B}; write dates as "
+        "2026-03-31 in the data"
+    )
+
+
+def _numbers(kinds: pd.Series) -> tuple[int, int]:
+    """The largest first and second number of dates of numbers."""
+    found = [match for each in kinds if (match := _NUMBERED.search(each))]
+    return max((int(each[1]) for each in found), default=0), max((int(each[3]) for each in found), default=0)
