@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import subprocess
 import sys
@@ -98,7 +99,7 @@ def test_what_somebody_has_changed_since_is_not_undone(tmp_path):
 
 
 def test_a_file_of_a_newer_version_or_of_something_else_is_left_alone(tmp_path):
-    with sqlite3.connect(tmp_path / FILE) as made:
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE)) as made:
         made.execute("PRAGMA user_version = 99")
     with pytest.raises(StorageError, match="a newer Sentiscope has written it"):
         Codes(tmp_path, "d").add("irony")

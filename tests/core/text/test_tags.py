@@ -1,5 +1,6 @@
 """Parts of speech: twelve tags, the same for the same words, aligned to tokens, kept, and off where unknown."""
 
+import contextlib
 import hashlib
 import sqlite3
 
@@ -161,7 +162,7 @@ def test_a_damaged_file_of_tags_is_begun_anew(damage):
     path.parent.mkdir(parents=True)
     path.write_bytes(damage)
     assert tag_texts(Tagger("en"), [["good"]]) == [bytes(Tagger("en").tag(["good"]))]
-    with sqlite3.connect(path) as kept:
+    with contextlib.closing(sqlite3.connect(path)) as kept:
         assert kept.execute("SELECT count(*) FROM tags").fetchone() == (1,)
 
 
