@@ -13,7 +13,7 @@ from core.interpret import push
 from core.interpret.curves import area, beaten, inserted, on_shares, order_of
 from core.interpret.paraphrases import Paraphrase, paraphrases
 from core.interpret.reader import Reader
-from core.interpret.reading import Reading
+from core.interpret.reading import READ, Reading
 from core.interpret.verdict import DELETES
 from core.text.tokenizer import Tokenizer
 from core.text.typed import Span, typed_words, without
@@ -79,7 +79,7 @@ class Trials:
         self.reader, self.cases, self._steps, self._of = reader, cases, steps, of
 
     def pushes(self, method: str, cases: Sequence[Case], what: str) -> list[np.ndarray]:
-        """(W,) of each case."""
+        """(W,) of each case; how much a word is read has no side, so what reads goes by size."""
         if method == DELETES:
             asked = [[case.text, *(without(case.text, [word]) for word in case.words)] for case in cases]
             return [odds[0] - odds[1:] for odds in self._odds(asked, cases, what)]
@@ -163,7 +163,8 @@ class Trials:
         return [each.reshape(RANDOM, -1) for each in self._chances(asked, self.cases, "words in random orders")]
 
     def _explained(self, method: str, case: Case) -> np.ndarray:
-        return Reading(self.reader, case.text, self.reader.classes[case.target]).by(method).pushes
+        pushes = Reading(self.reader, case.text, self.reader.classes[case.target]).by(method).pushes
+        return np.abs(pushes) if method in READ else pushes
 
     def _shapley(self, case: Case) -> np.ndarray:
         def value(there: np.ndarray) -> np.ndarray:

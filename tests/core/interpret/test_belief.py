@@ -15,6 +15,7 @@ from core.exceptions import InputError
 from core.interpret.belief import Labelled, measure, of_sentence
 from core.interpret.explain import methods
 from core.interpret.reader import Reader
+from core.interpret.reading import Reading
 from core.interpret.sentence import inspect_text
 from core.interpret.trials import RANDOM, Case, Steps, Trials
 from core.models.build import build
@@ -67,6 +68,17 @@ def test_exact_pushes_are_never_slower_than_a_random_order(three, method):
     ]
     assert areas[0] == pytest.approx(max(areas)) and len(own._random[0]) == RANDOM
     assert along.tests["insertion"][0] >= 0.5
+
+
+def test_what_is_read_goes_by_size_where_components_subtract():
+    own, _, text = drawn("differential", ("bad", "good"), "single")
+    with torch.no_grad():
+        for name in ("lambda_q", "lambda_k"):
+            own.model.get_parameter(f"layers.1.attention.mixing.{name}")[0].fill_(0.6)
+    case = Case.of(text, 1)
+    trials = Trials(own, [case], Steps(lambda what, share: None, 1))
+    read, (sizes,) = Reading(own, text, "good").by("attention").pushes, trials.pushes("attention", [case], "")
+    assert (read < 0).any() and sizes == pytest.approx(abs(read))
 
 
 @pytest.mark.slow
