@@ -15,6 +15,7 @@ from core.fingerprint import fingerprint
 from core.runs.record import RunRecord
 from dashboard import data, selection, state
 from dashboard.screens.sentence_label import looked_at
+from dashboard.widgets.tokens import literal
 
 if TYPE_CHECKING:
     from core.interpret.sentence import SentenceView
@@ -54,7 +55,7 @@ def _form(record: RunRecord, text: str, view: SentenceView) -> None:
             index=classes.index(ought) if ought in classes else None,
             placeholder="Choose a class",
             key=key,
-            help=f"{record.run} says {view.label}",
+            help=f"{record.run} says {literal(view.label)}",
         )
         st.text_area("Note", key=state.KEEP_NOTE, height=68, max_chars=LONGEST_TEXT, placeholder="what fools it")
         st.text_input("Your name", key=state.AUTHOR, max_chars=LONGEST, persist_state="session")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from dashboard import state
 from dashboard.figures.source import Free, Option, Source, Span
+
+_MARKED = re.compile(r"[]*`~$<>\[\\:]|(?<!\w)_|_(?!\w)")
+"""What markdown would take for a mark: the labels of buttons are markdown, those of a menu are not."""
 
 
 def choose(option: Option, source: Source, *, single: bool = False, plain: bool = False) -> str:
@@ -17,6 +22,8 @@ def choose(option: Option, source: Source, *, single: bool = False, plain: bool 
     first = str(option.first(source))
     if len(values) < 2 and not single:
         return first
+    if any(map(_MARKED.search, values)):  # such as the name of a class
+        return pick(option, source)
     state.keep_to(option.name, values)
     chosen = st.segmented_control(
         option.label,

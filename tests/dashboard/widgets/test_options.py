@@ -1,0 +1,27 @@
+"""Options as widgets: the labels of buttons are markdown, so names that it would take for marks stand in a menu."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+
+def script(names):
+    from types import SimpleNamespace
+
+    from dashboard.figures.source import Option
+    from dashboard.widgets.options import choose
+
+    choose(Option("towards", "Towards", lambda source: names), SimpleNamespace(choices={}))
+
+
+@pytest.mark.parametrize(
+    ("name", "menu"),
+    [("very_positive", False), ("not-good", False), ("![x](http://a)", True), ("_late_", True), (":smile:", True)],
+)
+def test_names_that_markdown_would_read_are_in_a_menu(name, menu):
+    app = AppTest.from_function(script, args=([name, "warm"],)).run()
+    assert not app.exception
+    assert (len(app.selectbox), len(app.button_group)) == ((1, 0) if menu else (0, 1))
+    (widget,) = app.selectbox if menu else app.button_group
+    assert widget.value == name
