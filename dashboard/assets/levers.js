@@ -11,7 +11,7 @@ const vector = (tag, attributes = {}, ...children) => fill(document.createElemen
 const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
 const RESET = "reset";
 const PAUSE = 200; // milliseconds after the last move of a slider: a key that is held down is one change
-const AHEAD = 3000; // so long an older answer of the page does not move a slider back
+const AHEAD = 3000; // so long an answer of the page that has not heard of it does not move a slider back
 const LEAST = 1.15, USUAL = 1.42, MOST = 1.75; // rem that a row is high
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -41,6 +41,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
   // A slider as an input that hears mouse and keys; `put` shows where it stands.
   const range = (lever, put) => {
+    if (Math.abs(root.ahead.get(lever.part)?.value - lever.value) < lever.step / 2) root.ahead.delete(lever.part); // it has heard
     const ahead = root.ahead.get(lever.part);
     const input = make("input", {
       type: "range", min: lever.low, max: lever.high, step: lever.step, "aria-label": lever.about,
