@@ -137,26 +137,31 @@ def _show_labels(result: dict[str, Any]) -> None:
 
 def _show_tags(result: dict[str, Any]) -> None:
     """By excess errors; a tag that no text has is only named."""
-    rows = [
-        {
-            "tag": each["tag"],
-            "rows": count(each["n"]),
-            "selected": count(each["selected"]),
-            "errors": f"{100 * each['rate']:.1f} %",
-            "excess": "" if each["excess"] is None else signed(each["excess"], 1),
-            "risk ratio": "" if each["ratio"] is None else f"{each['ratio']:.2f}",
-            "interval": _ends(each["ratio_interval"]),
-            "p (Holm)": _chance(each["p_holm"]),
-        }
-        for each in result["tags"]
-        if each["n"]
-    ]
+    rows = [{"tag": each["tag"], **_risk(each)} for each in result["tags"] if each["n"]]
     tabulate(rows, tuple(rows[0]) if rows else (), "tag")
+    values = [{"value": each["rule"], **_risk(each)} for each in result["values"][:MARKS]]
+    if values:
+        tabulate(values, tuple(values[0]), "value")
+    for each in result["slices"][:MARKS]:
+        more = "" if each["ratio"] is None else f", {each['ratio']:.1f} times as often as the rest"
+        say(f"{each['said']}: {count(each['wrong'])} of {count(each['n'])}{more}.", head="Goes wrong more often: ")
     if nowhere := [each["tag"] for each in result["tags"] if not each["n"]]:
         say(f"No text has: {', '.join(nowhere)}.")
     for why in dict.fromkeys(result["absent"].values()):
         names = ", ".join(name for name, each in result["absent"].items() if each == why)
         say(f"{why}.", head=f"No {names}: ")
+
+
+def _risk(row: dict[str, Any]) -> dict[str, str]:
+    return {
+        "rows": count(row["n"]),
+        "selected": count(row["selected"]),
+        "errors": f"{100 * row['rate']:.1f} %",
+        "excess": "" if row["excess"] is None else signed(row["excess"], 1),
+        "risk ratio": "" if row["ratio"] is None else f"{row['ratio']:.2f}",
+        "interval": _ends(row["ratio_interval"]),
+        "p (Holm)": _chance(row["p_holm"]),
+    }
 
 
 def _show_marks(result: dict[str, Any]) -> None:

@@ -78,6 +78,8 @@ def recall(store: RunStore, digest: str) -> Group:
         raise InputError(f"{IDS}:{digest!r:.40} names no sentences that were selected")
     try:
         found = stored.read(path, Group)
+        with contextlib.suppress(OSError):
+            os.utime(path)  # used again: the oldest go first
     except FileNotFoundError:
         raise InputError(
             f"the sentences of {IDS}:{digest} are not kept here: they were selected on another machine, or long ago; "

@@ -10,7 +10,9 @@ import pandas as pd
 
 from core.data.findings import plural
 from core.evaluation.intervals import wilson
-from core.failures import risk
+from core.failures.facets import Facet, Facets
+from core.failures.gathering import TAGGED, gathered
+from core.failures.gathering import found as slices_found
 from core.failures.marking import marking
 from core.failures.phrases import overused
 from core.failures.rules import Clause
@@ -37,12 +39,14 @@ def report(table: Table, clauses: Sequence[Clause], chosen: np.ndarray, tags: Ta
     rows = records(table.frame[chosen])
     if tags is None:
         return {**found, "rows": rows}
+    facets = Facets(table).with_tags(dict(tags.there))
     of_rows = tags_of_rows(tags, chosen)
     tagged = [{**row, "tags": own} for row, own in zip(rows, of_rows, strict=True)]
     return {
         **found,
-        "tags": tag_table(table, tags, chosen),
+        **_gathered(table, facets, tags, chosen),
         "absent": tags.absent,
+        "slices": slices_found(facets, table.wrong),
         "marks": marking(table, tags.there, chosen, made_by(clauses)),
         "words": [each._asdict() for each in overused(table.texts, chosen)],
         "rows": tagged,
@@ -55,12 +59,18 @@ def made_by(clauses: Sequence[Clause]) -> set[str]:
     return named | (BY_DEFINITION if "wrong" in named else set())
 
 
-def tag_table(table: Table, tags: Tagged, chosen: np.ndarray) -> list[dict[str, Any]]:
-    """What each tag comes to among all rows, and how many of the selection have it."""
-    found = risk.table(tags.there, table.wrong, BY_DEFINITION)
-    return [
-        {**row, "about": ABOUT[row["tag"]], "selected": int((tags.there[row["tag"]] & chosen).sum())} for row in found
-    ]
+def _gathered(table: Table, facets: Sequence[Facet], tags: Tagged, chosen: np.ndarray) -> dict[str, Any]:
+    """What each tag and each value comes to among all rows, and how many of the selection have it."""
+    of_values = {str(option.clause): option.has for facet in facets for option in facet.options}
+    found: dict[str, list[dict[str, Any]]] = {"tags": [], "values": []}
+    for row in gathered(facets, tags.there, table.wrong):
+        rule = row.pop("tag")
+        if (name := rule.removeprefix(TAGGED)) in tags.there and rule.startswith(TAGGED):
+            selected = int((tags.there[name] & chosen).sum())
+            found["tags"].append({"tag": name, **row, "about": ABOUT[name], "selected": selected})
+        else:
+            found["values"].append({"rule": rule, **row, "selected": int((of_values[rule] & chosen).sum())})
+    return found
 
 
 def tags_of_rows(tags: Tagged, chosen: np.ndarray) -> list[list[str]]:

@@ -1,4 +1,7 @@
-"""Slices: selections with a name, kept for a data set, so that every run on it has them."""
+"""Slices: selections with a name, kept for a data set, so that every run on it has them.
+
+As codes are: whatever a run has added to its training rows, the sentences that it is judged on are the same.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from core.atomic import storage_errors, write_text
 from core.data.findings import shown
 from core.exceptions import InputError
 from core.failures.chosen import Group, keep, recall
+from core.failures.codes import data_of
 from core.failures.selection import Selection, parse
 from core.fingerprint import file_version
 from core.runs.record import RunRecord
@@ -25,6 +29,7 @@ MOST = 200
 """Of a data set."""
 LONGEST = 60
 """Characters of a name."""
+OUTCOMES = frozenset(("wrong", "right", "all"))
 
 
 @dataclass(frozen=True)
@@ -40,13 +45,15 @@ class Slice:
 
 
 def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selection) -> Slice:
-    """Keep a selection under a name, for the data of a run.
+    """Keep a selection under a name, for the data of a run: right and wrong, whatever of the two was looked at.
+
+    A slice is of the data and not of a run; one of wrong sentences alone would not say how often they are wrong.
 
     Raises:
         InputError: the name is empty, too long or taken by another selection, or there are too many slices.
         StorageError: the disk is full or read-only.
     """
-    name = _name(name)
+    name, selection = _name(name), _of_data(selection)
     before = slices(store, record)
     if same := next((each for each in before if each.name == name), None):
         if same.select == str(selection):
@@ -124,6 +131,12 @@ def remove_slice(store: RunStore, record: RunRecord, name: str) -> None:
         path.unlink(missing_ok=True)
 
 
+def _of_data(selection: Selection) -> Selection:
+    """Without words of right and wrong, where anything is left."""
+    left = tuple(rule for rule in selection.rules if rule not in OUTCOMES)
+    return dataclasses.replace(selection, rules=left or selection.rules)
+
+
 def _name(name: str) -> str:
     found = " ".join(name.split())
     if not found or len(found) > LONGEST or not found.isprintable():
@@ -139,7 +152,7 @@ def _write(store: RunStore, record: RunRecord, made: Slice) -> None:
 
 
 def _folder(store: RunStore, record: RunRecord) -> Path:
-    return store.folder / FOLDER / hashlib.sha256(record.data_fingerprint.encode()).hexdigest()[:16]
+    return store.folder / FOLDER / hashlib.sha256(data_of(record).encode()).hexdigest()[:16]
 
 
 def _path(store: RunStore, record: RunRecord, name: str) -> Path:

@@ -40,9 +40,10 @@ from core.runs.store import RunStore
 OURS = ("key", "row", "text", "truth", "said", "p_truth", "p_said", "margin", "wrong")
 SEVERAL = ("missed", "invented")
 """Of several labels per text, behind ours."""
-RESERVED = frozenset(
-    (*OURS, *SEVERAL, "tag", "tags", "right", "all", "split", "word", "code", "coded", "uncoded", "noted", "unnoted")
-)
+_FILTER = ("outcome", "others", "further")
+_WORDS = ("right", "all", "coded", "uncoded", "noted", "unnoted")
+RESERVED = frozenset((*OURS, *SEVERAL, *_FILTER, *_WORDS, "tag", "tags", "split", "word", "code"))
+"""Words of ours: a column of the data that has one of these names is `data:` and its name."""
 _HEX = 12
 
 

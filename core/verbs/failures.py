@@ -55,14 +55,16 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
 
         With `tags`, by excess errors: of each `tag` what it is `about`; `n`, `wrong`, `rate` and `interval`; the `rest`
         of the rows; how many of the selection have it (`selected`); `excess`, the errors beyond those that its rows
-        would have at the rate of the rest; the risk `ratio`, its `p`, `p_holm` (Holm over the tags), `ratio_interval`
-        at the level of its Holm step and whether it `differs` from 1, exactly where that leaves out 1. These are None
-        where fewer than 30 rows have the tag or have it not, and of a tag that only errors have; an upper end that is
-        None has no bound. `absent`: tag → why it is not there; each row has its `tags`. `marks`: own columns and tags
-        that the rules do not name, by how much they mark the selection (`core.failures.marking`). `words`: words and
-        phrases that it has more than the rest, by z (`core.failures.phrases`): `words`, occurrences in the selection
-        (`selected`) and in the `rest`, `log_odds` and `z`, and the `texts` of the selection that have them, as many as
-        `word=WORDS` selects of it, and `rest_texts`.
+        would have at the rate of the rest; the risk `ratio`, its `p`, `p_holm` (Holm over tags and values),
+        `ratio_interval` at the level of its Holm step and whether it `differs` from 1, exactly where that leaves out 1.
+        These are None where fewer than 30 rows have the tag or have it not, and of a tag that only errors have; an
+        upper end that is None has no bound. `values`: the same of each value of an own column, with the `rule` that
+        selects its rows. `slices`: properties, and pairs of two, that go wrong more often than chance allows for all
+        that were tried (`core.failures.found`): `select`, `said` and the same numbers. `absent`: tag → why it is not
+        there; each row has its `tags`. `marks`: own columns and tags that the rules do not name, by how much they mark
+        the selection (`core.failures.marking`). `words`: words and phrases that it has more than the rest, by z
+        (`core.failures.phrases`): `words`, occurrences in the selection (`selected`) and in the `rest`, `log_odds` and
+        `z`, and the `texts` of the selection that have them, as many as `word=WORDS` selects of it, and `rest_texts`.
 
         With `label_errors` under this name: `n` rows and how many are `likely` wrong, by split; `rows`: those of which
         another label is likelier than theirs, by their normalised `margin`, the most doubtful first: `split`, `row`,

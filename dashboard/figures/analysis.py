@@ -118,7 +118,11 @@ class Analysis:
     def facets(self) -> list[Facet]:
         """The words of the filter, as far as they are known."""
         found = self.known.facets if self.known.whole else self.known.bare.with_tags({})
-        return [*found, of_codes(self.coded, self.known.keys)]
+        return [*found, self._codes]
+
+    @cached_property
+    def _codes(self) -> Facet:
+        return of_codes(self.coded, self.known.keys)
 
     @cached_property
     def masks(self) -> list[np.ndarray]:

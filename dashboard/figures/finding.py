@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.failures.found import Found, Slice, slices
+from core.failures.gathering import rules_of
 from core.failures.selection import in_words
 from core.numbers import signed
 from dashboard.figures.analysis import Analysis
@@ -31,11 +32,6 @@ class Sliced:
     found: Found
     picked: str = ""
     """The one whose rules are the selection."""
-
-
-def rules_of(one: Slice) -> str:
-    """Its rules, a comma between."""
-    return ", ".join(map(str, one.clauses))
 
 
 def sliced(of: Analysis) -> Sliced:

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.failures import risk
-from core.failures.facets import OUTCOME, TAG, Facet
+from core.failures.facets import TAG
+from core.failures.gathering import gathered as risks
 from core.failures.risk import LEAST
-from core.failures.table import SEVERAL
 from core.failures.tags import ABOUT, BY_DEFINITION, CONSEQUENCES
 from core.numbers import signed
 from dashboard.figures.analysis import Analysis
@@ -61,21 +60,14 @@ def gathered(of: Analysis) -> Gathered:
     Raises:
         NotAvailable: its tags are still being found.
     """
-    _ = of.tags
-    rules = {str(clause) for clause in of.clauses}
-    rows = of.known.once("risks", lambda: _risks(of.known.facets, of.table.wrong))
+    tags, rules = of.tags, {str(clause) for clause in of.clauses}
+    rows = of.known.once("risks", lambda: risks(of.known.facets, tags, of.table.wrong))
     return Gathered(of, rows, next((row["tag"] for row in rows if row["tag"] in rules), ""))
 
 
 def _apart(row: Mapping[str, Any]) -> bool:
     """Whether an error brings it about, or it is one by definition."""
     return row["tag"].removeprefix(f"{TAG}=") in BY_DEFINITION | CONSEQUENCES
-
-
-def _risks(facets: Sequence[Facet], wrong: Any) -> list[dict[str, Any]]:
-    own = [facet for facet in facets if facet.name not in (OUTCOME, "truth", "said", *SEVERAL)]
-    has = {str(option.clause): option.has for facet in own for option in facet.options}
-    return risk.table(has, wrong, frozenset(f"{TAG}={name}" for name in BY_DEFINITION))
 
 
 def log_axis(rows: Iterable[Mapping[str, Any]]) -> Axis:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from core.failures.selection import parse
 from dashboard import state
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.figure import Figure
@@ -63,8 +64,7 @@ def _picks(figure: Figure[Any], shape: Any, picked: str, told: Callable[[], None
 
 def _slice(shown: Analysis) -> None:
     """A slice was picked: its errors are the selection; picked again, all errors are."""
-    rules = state.picked(SLICED.name)
-    select(shown, [WRONG, *(rules.split(", ") if rules else [])])
+    select(shown, [WRONG, *parse(state.picked(SLICED.name) or "").rules])
 
 
 def _next(shown: Analysis, found: Gathered, parts: Sliced) -> None:

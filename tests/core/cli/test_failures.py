@@ -35,7 +35,7 @@ def place(tmp_path_factory):
     labels = np.arange(200) % 2
     right = np.where(np.arange(200) < 50, np.arange(200) >= 30, np.arange(200) >= 70)
     said = [f"this is {'not' * (n < 50)} text {n}" for n in range(200)]
-    answering(store, "tagged", right_where(right, labels, 0.55), texts(labels).assign(text=said))
+    answering(store, "tagged", right_where(right, labels, 0.55), texts(labels).assign(text=said), data__name="sst2")
     return folder
 
 

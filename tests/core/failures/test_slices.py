@@ -22,7 +22,7 @@ def store(tmp_path):
     labels = np.arange(40) % 2
     for name in ("one", "two"):
         answering(store, name, right_where(np.arange(40) > 9, labels), texts(labels))
-    answering(store, "other-data", right_where(np.arange(30) > 9, labels[:30]), texts(labels[:30]))
+    answering(store, "other-data", right_where(np.arange(30) > 9, labels[:30]), texts(labels[:30]), data__name="sst2")
     return store
 
 
@@ -36,6 +36,21 @@ def test_every_run_on_the_data_has_it_and_no_other(store):
     assert slices.slices(store, store.read("other-data")) == []
     assert {path.name for path in store.folder.iterdir()} - {"one", "two", "other-data"} == {slices.FOLDER}
     assert {each.run for each in store.list()} == {"one", "two", "other-data"}
+
+
+def test_a_run_with_more_training_rows_has_the_slices_too(store):
+    save_slice(store, store.read("one"), "bad ones", Selection(("truth=bad",)))
+    store.write(dataclasses.replace(store.read("two"), data_fingerprint="with counter-examples"))
+    assert [each.name for each in slices.slices(store, store.read("two"))] == ["bad ones"]
+
+
+def test_a_slice_of_what_is_wrong_holds_what_is_right_too(store):
+    record = store.read("one")
+    assert (
+        save_slice(store, record, "bad ones", Selection(("wrong", "truth=bad"), "test")).select
+        == "split=test;truth=bad"
+    )
+    assert save_slice(store, record, "all that is wrong", Selection(("wrong",))).select == "wrong"
 
 
 def test_the_same_again_is_the_same_and_another_is_refused(store):

@@ -27,13 +27,13 @@ def test_the_planted_pair_is_there_with_the_numbers_of_the_table(known):
     shown, frame = sliced(analyse(known[0], "wrong", known[1])), known[0].table.frame
     table = sliced_table(shown).set_index("rules")
     both = (frame["one"] == "x") & (frame["two"] == "x")
-    row = table.loc["one=x, two=x"]
+    row = table.loc["one=x;two=x"]
     assert (row["n"], row["wrong"]) == (both.sum(), (both & frame["wrong"]).sum())
     assert row["ratio"] == pytest.approx(frame["wrong"][both].mean() / frame["wrong"][~both].mean())
-    assert "one=x, two=x" in [each.id for each in sliced_marks(shown).rows]
+    assert "one=x;two=x" in [each.id for each in sliced_marks(shown).rows]
 
 
 def test_the_slice_that_is_selected_is_picked(known):
-    assert sliced(analyse(known[0], "wrong;two=x;one=x", known[1])).picked == "one=x, two=x"
+    assert sliced(analyse(known[0], "wrong;two=x;one=x", known[1])).picked == "one=x;two=x"
     assert sliced(analyse(known[0], "wrong", known[1])).picked == ""
     assert all(rules_of(each) for each in sliced(analyse(known[0], "wrong", known[1])).found.slices)

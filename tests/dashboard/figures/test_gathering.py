@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 
+from core import verbs
 from core.failures.tags import CONSEQUENCES
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
+from dashboard.figures.finding import sliced, sliced_table
 from dashboard.figures.gathering import SHOWN, gathered, gathered_marks, gathered_table, log_axis, name_of, ratio_mark
 from dashboard.figures.marks import Words
 
@@ -48,6 +51,23 @@ def test_every_number_is_a_query_of_the_table(tmp_path):
     marks = gathered_marks(shown)
     assert marks.rows[0].id == "source=web" and not marks.rows[0].cells["ratio"].tie
     assert len(marks.rows) <= SHOWN + 2
+
+
+def test_the_terminal_has_the_same_family_and_the_slices(tmp_path):
+    known, store = known_of(tmp_path)
+    page = gathered_table(gathered(analyse(known, "wrong", store))).set_index("rule")
+    told = verbs.errors("one", tags=True, store=store)
+    rows = {f"tag={row['tag']}": row for row in told["tags"]} | {row["rule"]: row for row in told["values"]}
+    assert rows.keys() >= set(page.index) and {"source=web", "source=phone"} <= rows.keys()
+    for rule, row in page.iterrows():
+        assert [rows[rule][name] for name in ("n", "wrong", "p", "p_holm", "differs")] == [
+            None if pd.isna(value) else value for value in row[["n", "wrong", "p", "p_holm", "differs"]]
+        ]
+    assert rows["source=web"]["selected"] == (known.table.frame["source"].eq("web") & known.table.wrong).sum()
+    slices = sliced_table(sliced(analyse(known, "wrong", store)))
+    assert [each["select"] for each in told["slices"]] == slices["rules"].tolist() and "source=web" in set(
+        slices["rules"]
+    )
 
 
 def test_what_errors_bring_about_stands_apart_without_a_ratio(tmp_path):
