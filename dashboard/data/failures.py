@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.exceptions import NotAvailable
+from core.exceptions import NotAvailable, SentiscopeError
 from core.fingerprint import file_version
 from core.models.provides import provides
 from core.runs.record import WEIGHTS, RunRecord
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from core.runs.errands import Files as Kept
     from dashboard.figures.analysis import Analysis, Known
     from dashboard.figures.errors import Detail
+
+log = logging.getLogger(__name__)
 
 
 def known(record: RunRecord, split: str) -> Known:
@@ -108,7 +111,7 @@ class Unsure:
 class Finding:
     """Tags that a thread finds, for all who want to know."""
 
-    error: Exception | None = None
+    error: SentiscopeError | None = None
     thread: threading.Thread | None = None
 
 
@@ -121,7 +124,7 @@ def find_tags(record: RunRecord, split: str, patience: float) -> Finding | None:
     """Begin to find the tags of a split, if nobody has, and wait so many seconds; None: they are there.
 
     Raises:
-        Exception: what finding them raised.
+        SentiscopeError: why they cannot be found; it is tried again when somebody asks again.
     """
     model, wanted = file_version(store().path(record.run) / WEIGHTS), known(record, split)
     if wanted.whole:
@@ -139,8 +142,11 @@ def find_tags(record: RunRecord, split: str, patience: float) -> Finding | None:
     def find() -> None:
         try:
             wanted.find(prepare)
-        except Exception as error:  # a thread has nobody to raise it to: whoever waits does
+        except SentiscopeError as error:  # a thread has nobody to raise it to: whoever waits does
             finding.error = error
+        except Exception as error:
+            log.exception("tags of %s, %s, were not found", record.run, split)
+            finding.error = NotAvailable(f"finding them failed: {error}; the log has more")
 
     with _asking:
         # Also where it has ended and its tags have been forgotten since: both are kept, and not equally long.
@@ -149,8 +155,9 @@ def find_tags(record: RunRecord, split: str, patience: float) -> Finding | None:
             finding.thread = threading.Thread(target=find, daemon=True)
             finding.thread.start()
     finding.thread.join(patience)
-    if finding.error is not None:
-        raise finding.error
+    if (error := finding.error) is not None:
+        finding.error = None  # told once; who comes next tries again
+        raise error
     return None if wanted.whole else finding
 
 

@@ -46,7 +46,7 @@ def page() -> None:
     header("Errors", QUESTION, facts(record, (f"n = {count(len(table))}", wrong)), low=True)
     if why := data.lacks_texts(record):
         finding("There are no texts to read", f"{why}.")
-    waits = data.find_tags(record, split, PATIENCE)
+    there, why_not = _find_tags(record, split)
     shown = _selected(record, split)
     if shown is None:
         return
@@ -54,10 +54,12 @@ def page() -> None:
     reader(shown)
     source = Source(record, data, split=split, choices={SELECT.name: shown.select})
     tables: dict[str, Table] = {"Sentences": lambda: sentences_table(Reading(shown))}
-    if waits is not None:
-        _until_found(record, split)
-    else:
+    if there:
         tables |= below(source, shown)
+    elif why_not:
+        problem("There are no tags", why_not)
+    else:
+        _until_found(record, split)
     export_bar("errors", tables, figures=False)
     report_button([record.run], split, author=author())
 
@@ -80,6 +82,14 @@ def _selected(record: RunRecord, split: str) -> Analysis | None:
         problem("This selection cannot be made here", str(error))
         st.button("Show what is wrong", key="select-wrong", on_click=state.carry, args=(state.SELECT, ""))
         return None
+
+
+def _find_tags(record: RunRecord, split: str) -> tuple[bool, str]:
+    """Whether the tags are there; if they will not be, why."""
+    try:
+        return data.find_tags(record, split, PATIENCE) is None, ""
+    except SentiscopeError as error:
+        return False, str(error)
 
 
 def _until_found(record: RunRecord, split: str) -> None:

@@ -55,6 +55,19 @@ def test_tags_that_have_been_forgotten_are_found_anew(page):
     assert ">Where errors gather</h2>" in words(whole(page(split="validation")))
 
 
+def test_where_finding_tags_fails_the_list_stands_and_the_next_visit_tries_again(page, monkeypatch):
+    failures._known.clear()
+    failures._finding.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr("dashboard.figures.analysis.Phrases", lambda texts: 1 / 0)
+        app = page(split="validation")
+        while "being found" in words(app):
+            app.run()
+        assert "There are no tags" in words(app) and "division by zero" in words(app)
+        assert drawn(app, "reader")
+    assert ">Where errors gather</h2>" in words(whole(page(split="validation")))
+
+
 def test_without_a_selection_it_lists_what_is_wrong(page, runs):
     app = page(split="validation")
     frame = read_table(RunStore(runs), "finished", "validation").frame
