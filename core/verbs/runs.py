@@ -11,6 +11,7 @@ from core.exceptions import InputError, RunDamaged
 from core.runs.efficiency import efficiency, measure
 from core.runs.record import EVALUATION, HISTORY, PREDICTIONS
 from core.runs.store import RunStore
+from core.verbs.reporting import train_command
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +54,8 @@ def runs_show(run: str, store: RunStore | None = None) -> dict[str, Any]:
     """The whole record of a run; of a damaged one its name and the reason.
 
     `newer` holds what a newer version has written and this one does not know; `efficiency` what the run costs on this
-    machine (`core.runs.efficiency.Efficiency`); `described` names preset and mixture.
+    machine (`core.runs.efficiency.Efficiency`); `described` names preset and mixture; `command` trains it again, as
+    far as its `note` says (`train_command`).
 
     Raises:
         RunNotFound: no such run.
@@ -67,6 +69,7 @@ def runs_show(run: str, store: RunStore | None = None) -> dict[str, Any]:
         **dataclasses.asdict(record),
         "described": record.described,
         "efficiency": dataclasses.asdict(efficiency(store, record)),
+        **dict(zip(("command", "note"), train_command(record, store), strict=True)),
     }
 
 

@@ -89,6 +89,8 @@ def test_apart_the_same_is_kept(store):
 
 
 def test_show_and_measure_give_the_same_on_the_command_line(store):
-    shown = verbs.runs_show("mine", store)["efficiency"]
+    whole = verbs.runs_show("mine", store)
+    shown = whole["efficiency"]
+    assert (whole["command"], whole["note"]) == verbs.train_command(store.read("mine"), store)
     assert shown == dataclasses.asdict(found(store, "mine"))
     assert verbs.runs_measure(["mine"], store) == {"efficiency": {"mine": shown}}
