@@ -24,6 +24,8 @@ THRESHOLD = "threshold"
 RULE = "rule"
 LIMITS = "thresholds"
 LIMIT = "limit"
+DISAGREE = "disagree"
+"""The run beside which Errors tags what is said otherwise."""
 COMPARED = "runs"
 COMPARE = "compare"
 """The runs that stand side by side on the page of that name, a list; whoever leads there gives it to `go`."""
@@ -211,6 +213,18 @@ def settle(key: str, options: Sequence[str], first: str) -> None:
     value = str(asked) if asked in options else first
     if value != st.session_state.get(key) or st.query_params.get(key) != value:
         st.query_params[key] = st.session_state[key] = value
+
+
+def offer(key: str, options: Sequence[str]) -> str:
+    """What a bound widget that is drawn further down, and that need not hold anything, will hold of some options.
+
+    Coming from another page, the session still has its value and the link has lost it: it is said anew.
+    """
+    held = st.session_state.get(key) or st.query_params.get(key)
+    value = str(held) if held in options else ""
+    if held and (value != st.session_state.get(key, "") or key not in st.query_params):
+        st.session_state[key] = value or None
+    return value
 
 
 def restate(key: str, first: str) -> None:

@@ -38,7 +38,7 @@ def groups(
     csv: Annotated[Path | None, typer.Option(help="Also write the rows, each with its group, to this file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Groups of sentences that are close in the model's space, named by the words that mark them."""
+    """Groups of sentences that are close in embedding space, named by the words that mark them."""
     emit(verbs.groups(run, split=split, csv=csv), as_json, _show_groups)
 
 
@@ -60,7 +60,7 @@ def neighbours(
     most: Annotated[int, typer.Option(help="Sentences.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """The sentences of a split that are nearest to one in the model's space."""
+    """The sentences of a split that are nearest to one in embedding space."""
     given: dict[str, Any] = {"space": space, "most": most, "on_progress": teller()}
     emit(verbs.neighbours(run, text, key=key, split=split, **given), as_json, _show_neighbours)
 

@@ -34,7 +34,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     tags: Annotated[bool, typer.Option("--tags", help="Tags of the texts, with the risk of an error of each.")] = False,
     against: Annotated[
         list[str] | None,
-        typer.Option(metavar="RUN", help="A further run, for the tags of those that disagree; repeat."),
+        typer.Option(metavar="RUN", help="A further run, for the tag of what it says otherwise; repeat."),
     ] = None,
     label_errors: Annotated[
         bool,

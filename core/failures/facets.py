@@ -14,6 +14,7 @@ from core.failures import rules
 from core.failures.codes import Coded
 from core.failures.rules import CODE, RANGE, Clause
 from core.failures.table import SEVERAL, Table
+from core.failures.tags import called
 
 OUTCOME, TAG, CODES = "outcome", "tag", "code"
 LEAST = 0.5
@@ -60,7 +61,7 @@ class Facets:
 
     def with_tags(self, there: dict[str, np.ndarray]) -> list[Facet]:
         """All of them: outcome, classes, tags, own columns."""
-        options = tuple(Option(Clause(TAG, "=", name), name, has) for name, has in there.items() if has.any())
+        options = tuple(Option(Clause(TAG, "=", name), called(name), has) for name, has in there.items() if has.any())
         own = [facet for facet in self.found if facet.name in self.table.own]
         first = [facet for facet in self.found if facet.name not in self.table.own]
         return [*first, *([Facet(TAG, options)] if options else []), *own]

@@ -19,7 +19,7 @@ from core.failures.facets import OUTCOME, TAG, Facet, Option
 from core.failures.risk import LEAST, Risk, risk
 from core.failures.rules import Clause
 from core.failures.table import SEVERAL
-from core.failures.tags import BY_DEFINITION, CONSEQUENCES
+from core.failures.tags import BY_DEFINITION, CONSEQUENCES, OF_MODELS
 
 MOST = 12
 """Slices listed."""
@@ -52,12 +52,14 @@ def slices(facets: Sequence[Facet], wrong: np.ndarray) -> Found:
     """The slices of a table.
 
     Args:
-        facets: its words; what says itself that a row is wrong, or follows from it, is left out.
+        facets: its words; what says itself that a row is wrong, or follows from it, is left out, and so is what other
+            models say of it.
         wrong: (n,) bool.
     """
     known = BY_DEFINITION | CONSEQUENCES
     causes = [facet for facet in facets if facet.name not in (OUTCOME, *SEVERAL)]
     options = [(facet.name, option) for facet in causes for option in facet.options if option.clause.value not in known]
+    options = [each for each in options if each[0] != TAG or not each[1].clause.value.startswith(OF_MODELS)]
     options = [each for each in options if each[1].has.sum() >= LEAST]
     if not options or not 0 < wrong.sum() < len(wrong):
         return Found((), 0)

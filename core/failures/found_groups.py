@@ -1,4 +1,4 @@
-"""Groups of sentences that lie close together in the model's space, each named by the words that mark it.
+"""Groups of sentences that lie close together in embedding space, each named by the words that mark it.
 
 HDBSCAN (Campello, Moulavi and Sander 2013; scikit-learn) on the vectors that the model's head reads, not on a map of
 them, by Euclidean distance. What is nowhere dense enough belongs to no group.

@@ -45,7 +45,7 @@ class Nearest:
         _ = self._known, self._vectors(width), self._training.same([])
 
     def of(self, places: Sequence[int], each: int, vectors: np.ndarray | None) -> list[list[Neighbour]]:
-        """Of each row the `each` nearest in words, then as many in the model's space.
+        """Of each row the `each` nearest in words, then as many in embedding space.
 
         Args:
             places: k rows of the table.

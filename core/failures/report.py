@@ -17,7 +17,7 @@ from core.failures.marking import marking
 from core.failures.phrases import overused
 from core.failures.rules import Clause
 from core.failures.table import Table
-from core.failures.tags import ABOUT, BY_DEFINITION, Tagged
+from core.failures.tags import BY_DEFINITION, Tagged, about
 from core.numbers import count
 
 
@@ -67,7 +67,7 @@ def _gathered(table: Table, facets: Sequence[Facet], tags: Tagged, chosen: np.nd
         rule = row.pop("tag")
         if (name := rule.removeprefix(TAGGED)) in tags.there and rule.startswith(TAGGED):
             selected = int((tags.there[name] & chosen).sum())
-            found["tags"].append({"tag": name, **row, "about": ABOUT[name], "selected": selected})
+            found["tags"].append({"tag": name, **row, "about": about(name), "selected": selected})
         else:
             found["values"].append({"rule": rule, **row, "selected": int((of_values[rule] & chosen).sum())})
     return found

@@ -19,6 +19,7 @@ from core.failures.codes import Codes, data_of
 from core.failures.phrases import words_of
 from core.failures.rules import IDS, RANGE, Clause
 from core.failures.table import SEVERAL, Table
+from core.failures.tags import called
 from core.runs.store import RunStore
 
 BETWEEN = ";"
@@ -131,7 +132,7 @@ def _word(clause: Clause) -> str:
     if name == rules.CODE:
         return f"coded {value}" if sign == "=" else f"not coded {value}"
     if name == "tag":
-        return value if sign == "=" else f"no {value}"
+        return called(value) if sign == "=" else f"no {called(value)}"
     if name == rules.WORD:
         words = "word" if len(words_of(value)) == 1 else "words"
         return f"{'with' if sign == '=' else 'without'} the {words} “{value}”"

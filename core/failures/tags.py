@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ import numpy as np
 
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.failures import unsure, wording
+from core.failures.beside import beside, models, seeds
 from core.failures.kept import kept
 from core.failures.near import MOST, NEIGHBOURS, conflicting, near_duplicates
 from core.failures.table import Table, answers_for, table_of
@@ -27,6 +29,8 @@ LOW_MARGIN = 0.2
 SURE = 0.9
 UNKNOWN = 0.2
 """Share of the words of a text."""
+MODELS, WITH = "models disagree", "models disagree with "
+"""The tag, and what stands before the name of a run in the one that is of this run alone."""
 ABOUT = {
     "negation": "a word such as not, never or nobody",
     "contrast": "a word such as but, however or although",
@@ -40,14 +44,14 @@ ABOUT = {
     "truncated": "longer than the model reads",
     "lexicon disagrees": "the words of the lexicon add up to the polarity opposite to the true class",
     "near duplicate": "a training text shares four of five of all different words, or more",
-    "neighbours conflict": f"most of the {NEIGHBOURS} nearest training texts in the model's space have another label "
+    "neighbours conflict": f"most of the {NEIGHBOURS} nearest training texts in embedding space have another label "
     f"(among {count(MOST)} at most)",
     "low margin": f"the margin is below {LOW_MARGIN}",
     "unsure under dropout": f"read {unsure.READINGS} times with dropout left on, the answer is another in "
     f"{unsure.FLIPS:.0%} of them or more, or its probability has a standard deviation of {unsure.SPREAD} or more",
     "sure and wrong": f"wrong, with a probability of {SURE} or more",
-    "models disagree": "another model says something else",
     "seeds disagree": "the same model with another seed says something else",
+    MODELS: "another model says something else",
 }
 """Every tag, and which texts have it."""
 BY_DEFINITION = frozenset(("sure and wrong",))
@@ -62,10 +66,12 @@ _GROUPS = {
     "_neighbours": ("neighbours conflict",),
     "_sure": ("low margin", "sure and wrong"),
     "_dropout": ("unsure under dropout",),
-    "_others": ("models disagree", "seeds disagree"),
+    "_seeds": ("seeds disagree",),
 }
 _GROUP = {name: group for group, names in _GROUPS.items() for name in names}
 """By tag the property of `Tagged` that finds it, with others that cost nothing more."""
+OF_MODELS = ("seeds disagree", WITH)
+"""How tags begin that other runs give a text: they say nothing of the text itself."""
 _OF_TEXTS = frozenset(("_signs", "_words", "_read", "_duplicates", "_dropout"))
 """Of these, what reads the texts: what stands in the place of a text that was not kept is none."""
 Found = dict[str, "np.ndarray | str"]
@@ -87,11 +93,12 @@ class Tagged:
         Args:
             store: where runs live.
             table: of one of them.
-            against: other runs, which may disagree.
+            against: other runs, which may disagree; other seeds of the same model are found without being named.
             tell: told what is done, where that takes long.
         """
         self._store, self._table, self._against, self._tell = store, table, against, tell
         self._folder = store.path(table.record.run)
+        self._apart: dict[str, np.ndarray] = {}
         self.training = Training(store, table.record, tell)
 
     def rows(self, name: str) -> np.ndarray:
@@ -100,7 +107,7 @@ class Tagged:
         Raises:
             InputError: there is none of this name, or none for this run; the message says why.
         """
-        if name not in ABOUT:
+        if name not in ABOUT and not name.startswith(WITH):
             raise InputError(f"tag {name!r}: there is none; the tags are {', '.join(ABOUT)}")
         found = self._found(name)
         if isinstance(found, str):
@@ -109,8 +116,9 @@ class Tagged:
 
     @cached_property
     def there(self) -> dict[str, np.ndarray]:
-        """By name the rows of every tag that there is."""
-        every = {name: self._found(name) for name in ABOUT}
+        """By name the rows of every tag that there is; models that disagree each by themselves."""
+        names = (*(name for name in ABOUT if name != MODELS), *(f"{WITH}{run}" for run in self._models))
+        every = {name: self._found(name) for name in names}
         return {name: has for name, has in every.items() if not isinstance(has, str)}
 
     @property
@@ -120,6 +128,10 @@ class Tagged:
         return {name: why for name, why in every.items() if isinstance(why, str)}
 
     def _found(self, name: str) -> np.ndarray | str:
+        if name.startswith(WITH):
+            return self._disagrees(name.removeprefix(WITH))
+        if name == MODELS:
+            return self._any_disagrees()
         if self._lacking and _GROUP[name] in _OF_TEXTS:
             return self._lacking
         found: Found = getattr(self, _GROUP[name])
@@ -223,28 +235,44 @@ class Tagged:
         asked = f"nobody has had it read with dropout on yet: sentiscope errors {record.run} --unsure"
         return {name: asked if found is None else found}
 
-    @cached_property
-    def _others(self) -> Found:
-        """Of other runs on the same rows, whether one says something else."""
-        from core.runs.answers import aligned
-        from core.runs.seeds import folded
+    def beside(self, run: str) -> Tagged:
+        """The same tags, with those that another run gives too."""
+        other = copy.copy(self)  # with all that was found already
+        other._against = (run,)
+        for name in ("there", "_models"):
+            other.__dict__.pop(name, None)
+        return other
 
+    @cached_property
+    def _models(self) -> list[str]:
+        """The runs that are named beside it and are no other seed of the same model."""
+        record, named = self._table.record, list(dict.fromkeys(self._against))
+        others = [self._store.read(name) for name in named if name != record.run]
+        return [name for name in named if name in models(record, others, self._table.split)]
+
+    def _any_disagrees(self) -> np.ndarray | str:
+        if not self._models:
+            return "no other model is named beside it (--against RUN)"
+        return np.any([self._disagrees(run) for run in self._models], axis=0)
+
+    def _disagrees(self, run: str) -> np.ndarray:
+        """(n,) bool: where another run on the same rows says something else."""
+        from core.runs.answers import aligned
+
+        if run not in self._apart:
+            record, split = self._table.record, self._table.split
+            _, other = aligned([answers_for(self._store, name, split) for name in (record.run, run)])
+            self._apart[run] = (table_of(other, split).said != self._table.said).any(1)
+        return self._apart[run]
+
+    @cached_property
+    def _seeds(self) -> Found:
+        """Of all other seeds of the same model on the same rows, whether one says something else."""
         record, split = self._table.record, self._table.split
-        found: Found = dict.fromkeys(
-            ("models disagree", "seeds disagree"), "no such run is named beside it (--against)"
-        )
-        names = [name for name in dict.fromkeys(self._against) if name != record.run]
-        if not names:
-            return found
-        records = {name: self._store.read(name) for name in names}
-        same = folded([record, *records.values()])[0].records
-        several = aligned([answers_for(self._store, name, split) for name in (record.run, *names)])
-        for other in several[1:]:
-            name = "seeds disagree" if other.record.run in {each.run for each in same} else "models disagree"
-            apart = (table_of(other, split).said != self._table.said).any(1)
-            before = found[name]
-            found[name] = apart if isinstance(before, str) else before | apart
-        return found
+        others = beside(self._store, record, split, self._store.list())
+        found = [self._disagrees(run) for run in seeds(record, others)]
+        missing = "no other seed of this model has been trained on these data"
+        return {"seeds disagree": np.any(found, axis=0) if found else missing}
 
     @cached_property
     def _texts(self) -> str:
@@ -254,6 +282,18 @@ class Tagged:
     def _files(self, *names: str) -> list[str]:
         """Fingerprints of files of the split."""
         return [file_fingerprint(self._folder / EVALUATION / self._table.split / name) for name in names]
+
+
+def called(tag: str) -> str:
+    """A tag as people read it; rules have its name."""
+    return {"unsure under dropout": "uncertain under MC dropout"}.get(tag, tag)
+
+
+def about(tag: str) -> str:
+    """Which texts have a tag; empty: there is none of this name."""
+    if tag.startswith(WITH):
+        return f"{tag.removeprefix(WITH)} says something else"
+    return ABOUT.get(tag, "")
 
 
 def _reading(tokenizer: Tokenizer, texts: Sequence[str]) -> np.ndarray:

@@ -36,7 +36,8 @@ def errors(
         where: Clauses of which all must hold: `["truth=negative", "margin<0.2", "word=not"]`; empty: what is wrong;
             `["all"]`: every row. `core.failures.rules` has the grammar.
         tags: Also tags of the texts (negation, truncated, near duplicate …) with the risk of an error of each.
-        against: Further runs on the same rows, for the tags `models disagree` and `seeds disagree`.
+        against: Further runs on the same rows, each for a tag `models disagree with RUN`; other seeds of the same model
+            are found by themselves, for the tag `seeds disagree`.
         label_errors: Also labels that are likely wrong, of the training rows and of this split, and texts that
             stand in the data with two labels; a file: also written there.
         unsure: First read the texts again and again with dropout left on, for the tag `unsure under dropout`.

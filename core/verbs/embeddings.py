@@ -58,7 +58,7 @@ def project(
 
 
 def groups(run: str, *, split: str = "", csv: Path | None = None, store: RunStore | None = None) -> dict[str, Any]:
-    """Groups of sentences that lie close together in the model's space, named by the words that mark them.
+    """Groups of sentences that lie close together in embedding space, named by the words that mark them.
 
     Args:
         run: An evaluated run.

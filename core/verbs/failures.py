@@ -35,7 +35,8 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
             empty: what is wrong. `"all"` is every row.
         tags: What can be said of a text without reading it (`core.failures.tags`): how likely an error is with each
             and without; and what marks the selection. What takes long is kept in the cache of the machine.
-        against: Further runs on the same rows, for the tags of those that disagree; seeds of the same model apart.
+        against: Further runs on the same rows, each for a tag `models disagree with RUN`. Other seeds of the same model
+            need no naming: `seeds disagree` is there wherever one was trained on the same data.
         label_errors: Which labels are likely wrong, of the training rows and of the split: confident learning
             (`core.failures.suspects`), by models that were not fitted on the row. Minutes at first, then kept. A path:
             also write these rows to that file.

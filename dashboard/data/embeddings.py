@@ -161,7 +161,7 @@ def place(record: RunRecord, files: projections.MapFiles, made: Projection, text
 
 
 def found_groups(record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
-    """The groups of a split in the model's space, and the table of which they are rows; read only.
+    """The groups of a split in embedding space, and the table of which they are rows; read only.
 
     Raises:
         RunDamaged: the predictions or the embeddings cannot be read.

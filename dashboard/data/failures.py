@@ -18,7 +18,7 @@ from core.models.provides import provides
 from core.runs.record import WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from dashboard.data.inside import loaded_of
-from dashboard.data.stored import hashed, predictions, store
+from dashboard.data.stored import hashed, predictions, runs, store, store_in
 from dashboard.figures.files import Files
 
 if TYPE_CHECKING:
@@ -33,21 +33,45 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+NOTICED = 10
+"""Seconds after which a run that has finished elsewhere is noticed: looking for it reads every record."""
+
+
 def known(record: RunRecord, split: str) -> Known:
     """What is known of the rows of a split for Errors; its tags as far as they have been found.
 
     Raises:
         RunDamaged: the predictions cannot be read.
     """
-    model = file_version(store().path(record.run) / WEIGHTS)
-    return _known(*predictions(record, split), model, _read_unsure(record, split), split, record)
+    return _known(*_about(record, split), split, record)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _known(path: str, version: str, model: str, unsure: str, split: str, _record: RunRecord) -> Known:
+def _known(path: str, version: str, model: str, tags: str, split: str, _record: RunRecord) -> Known:
     from dashboard.figures.analysis import make_known
 
     return make_known(RunStore(Path(path).parents[3]), _record, split)
+
+
+def _about(record: RunRecord, split: str) -> tuple[str, str, str, str]:
+    """What is known of the rows of a split depends on its predictions, the model, and what gives its tags besides."""
+    model = file_version(store().path(record.run) / WEIGHTS)
+    tags = f"{_read_unsure(record, split)} {' '.join(_seeds(str(store().folder), record.run, split, record))}"
+    return *predictions(record, split), model, tags
+
+
+@st.cache_data(max_entries=64, ttl=NOTICED, show_spinner=False)
+def _seeds(folder: str, run: str, split: str, _record: RunRecord) -> list[str]:
+    from core.failures.beside import beside, seeds
+
+    return seeds(_record, beside(store_in(folder), _record, split, store_in(folder).list()))
+
+
+def models_beside(record: RunRecord, split: str) -> list[str]:
+    """The finished runs of other models that were evaluated on the same rows, the best first."""
+    from core.failures.beside import beside, models
+
+    return models(record, beside(store(), record, split, runs()), split)
 
 
 def unsure(record: RunRecord, split: str) -> Unsure:
@@ -75,8 +99,15 @@ def table(record: RunRecord, split: str) -> Table:
     return known(record, split).table
 
 
-def analysis(record: RunRecord, split: str, select: str, author: str = "") -> Analysis:
+def analysis(record: RunRecord, split: str, select: str, author: str = "", *, against: str = "") -> Analysis:
     """The rows of a split that a selection has, with the codes that an author may see; read only.
+
+    Args:
+        record: of the run.
+        split: of which.
+        select: as a link has it.
+        author: who looks.
+        against: another run on the same rows, for the tag of what it says otherwise.
 
     Raises:
         InputError: a rule is not understood, or the sentences are not kept any more.
@@ -84,7 +115,7 @@ def analysis(record: RunRecord, split: str, select: str, author: str = "") -> An
     """
     from dashboard.figures.analysis import analyse
 
-    return analyse(known(record, split), select, store(), codes(record).coded().seen_by(author))
+    return analyse(known(record, split).beside(against), select, store(), codes(record).coded().seen_by(author))
 
 
 def codes(record: RunRecord) -> Codes:
@@ -116,7 +147,7 @@ class Finding:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _finding(path: str, version: str, model: str, unsure: str, split: str) -> Finding:
+def _finding(path: str, version: str, model: str, tags: str, split: str) -> Finding:
     return Finding()
 
 
@@ -126,10 +157,10 @@ def find_tags(record: RunRecord, split: str, patience: float) -> Finding | None:
     Raises:
         SentiscopeError: why they cannot be found; it is tried again when somebody asks again.
     """
-    model, wanted = file_version(store().path(record.run) / WEIGHTS), known(record, split)
+    about, wanted = _about(record, split), known(record, split)
     if wanted.whole:
         return None
-    finding = _finding(*predictions(record, split), model, _read_unsure(record, split), split)
+    finding, model = _finding(*about, split), about[2]
 
     def prepare() -> None:
         _ = wanted.phrases, wanted.groups
@@ -230,12 +261,13 @@ def selected(record: RunRecord, selection: Selection, split: str, author: str = 
 
     if any(map(of_readers, selection.rules)):  # they change while nothing of the run does
         return _select(record, selection, split, codes(record).coded().seen_by(author))
-    key = hashed(str(selection))
-    return _selected(*predictions(record, split), key, record, selection, split)
+    return _selected(*_about(record, split), hashed(str(selection)), record, selection, split)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _selected(path: str, version: str, key: str, _record: RunRecord, _selection: Selection, _split: str) -> Selected:
+def _selected(
+    path: str, version: str, model: str, tags: str, key: str, _record: RunRecord, _selection: Selection, _split: str
+) -> Selected:
     return _select(_record, _selection, _split)
 
 

@@ -25,6 +25,8 @@ from core.runs.record import RunRecord
 from core.runs.store import RunStore
 
 Found = TypeVar("Found")
+_OF_ROWS = ("groups",)
+"""What is known once, whatever the tags."""
 
 
 class Known:
@@ -35,6 +37,23 @@ class Known:
         self.whole = False
         """Whether all tags have been found, so that asking for them takes no time."""
         self._once: dict[str, Any] = {}
+        self._beside: dict[str, Known] = {}
+
+    def beside(self, run: str) -> Known:
+        """The same with the tag of what another run says otherwise; no other run: itself, and while tags are found.
+
+        Raises:
+            InputError: that run is not of these rows.
+        """
+        if not run or not self.whole:
+            return self
+        if run not in self._beside:
+            _ = self.groups
+            other = Known(self.table, self.tagged.beside(run), self.nearest)
+            other.bare, other.keys, other._once = self.bare, self.keys, {name: self._once[name] for name in _OF_ROWS}
+            other.find()
+            self._beside[run] = other
+        return self._beside[run]
 
     def once(self, name: str, make: Callable[[], Found]) -> Found:
         """What does not depend on the selection, found when it is first wanted."""

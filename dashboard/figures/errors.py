@@ -12,6 +12,7 @@ import pandas as pd
 from core.evaluation.multilabel import NOTHING
 from core.failures.nearest import Neighbour
 from core.failures.table import SEVERAL
+from core.failures.tags import called
 from core.numbers import signed
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
@@ -201,7 +202,7 @@ def _rows(shown: Analysis, places: np.ndarray) -> list[dict[str, Any]]:
     ):
         row = {"key": key, "text": text, "true": true, "said": said, "p": round(p, 3), "wrong": wrong}
         row["own"] = " \u00b7 ".join(f"{name} {values[at]}" for name, values in own.items() if values[at])
-        row["tags"] = [name for name, has in tags.items() if has[at]]
+        row["tags"] = [called(name) for name, has in tags.items() if has[at]]
         row["chances"] = _chances(chances[at], table.classes, (true, said), several=table.task == "multi")
         if table.task == "multi":
             row |= {name: frame[name].iat[at] if frame[name].iat[at] != NOTHING else "" for name in SEVERAL}

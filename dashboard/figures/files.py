@@ -136,8 +136,8 @@ class Files:
     def _predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
         return read_predictions(self.store.path(record.run) / EVALUATION / split / PREDICTIONS)
 
-    def analysis(self, record: RunRecord, split: str, select: str) -> Analysis:
-        """The rows of a split that a selection has, with all tags.
+    def analysis(self, record: RunRecord, split: str, select: str, *, against: str = "") -> Analysis:
+        """The rows of a split that a selection has, with all tags, and that of what another run says otherwise.
 
         Raises:
             InputError: a rule is not understood, or the sentences are not kept any more.
@@ -147,7 +147,7 @@ class Files:
 
         known = make_known(self.store, record, split)
         known.find()
-        return analyse(known, select, self.store)
+        return analyse(known.beside(against), select, self.store)
 
     def slices(self, record: RunRecord, split: str) -> list[dict[str, Any]]:
         """The saved slices of its data, with what they come to on a split.
@@ -235,7 +235,7 @@ class Files:
         return read_table(self.store, record.run, split)
 
     def found_groups(self, record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
-        """The groups of a split in the model's space, and the table of which they are rows.
+        """The groups of a split in embedding space, and the table of which they are rows.
 
         Raises:
             RunDamaged: the predictions or the embeddings cannot be read.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from core.failures.facets import TAG
 from core.failures.gathering import gathered as risks
 from core.failures.risk import LEAST
-from core.failures.tags import ABOUT, BY_DEFINITION, CONSEQUENCES
+from core.failures.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, about, called
 from core.numbers import signed
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
@@ -101,7 +101,7 @@ def _log(ratio: float | None, most: float) -> float:
 def name_of(rule: str) -> str:
     """A rule as the name of what it selects: `negation`, `source web`."""
     name, _, value = rule.partition("=")
-    return value if name == TAG else f"{name} {value or 'missing'}"
+    return called(value) if name == TAG else f"{name} {value or 'missing'}"
 
 
 def gathered_marks(found: Gathered) -> Marks:
@@ -117,9 +117,10 @@ def gathered_marks(found: Gathered) -> Marks:
     columns.append(Column("excess", "excess" if not found.few else "wrong", "4.5rem", number=True))
     rows = list[Row]()
     for row in shown:
-        about = ABOUT.get(row["tag"].removeprefix(f"{TAG}="), "")
-        small = "no cause" if _apart(row) else ""
-        cells: dict[str, Cell] = {"name": Words(name_of(row["tag"]), small=small, title=about), "n": count(row["n"])}
+        tag = row["tag"].removeprefix(f"{TAG}=")
+        name, run = (MODELS, tag.removeprefix(WITH)) if tag.startswith(WITH) else (name_of(row["tag"]), "")
+        small = "no cause" if _apart(row) else f"with {run}" if run else ""
+        cells: dict[str, Cell] = {"name": Words(name, small=small, title=about(tag)), "n": count(row["n"])}
         cells["rate"] = number(row["rate"], 2)
         if not _apart(row):
             cells["ratio"] = ratio_mark(row)

@@ -18,7 +18,7 @@ from dashboard.figures.theme import Tokens, class_colours
 Floats = NDArray[np.floating]
 COLOURS = ("label", "prediction", "correctness", "confidence")
 GROUP = "found group"
-"""The way of colouring by the groups that were found in the model's space."""
+"""The way of colouring by the groups that were found in embedding space."""
 OF = "label "
 """Before a label, the way of colouring by it, where sentences may have several."""
 KINDS = 6

@@ -1,4 +1,4 @@
-"""Groups of sentences that are close in the model's space, with their words, sizes and errors, as a table of marks."""
+"""Groups of sentences that are close in embedding space, with their words, sizes and errors, as a table of marks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Groups:
 
     @property
     def _space(self) -> str:
-        return "the model's space"
+        return "embedding space"
 
 
 def groups(source: Source) -> Groups:
@@ -80,7 +80,7 @@ def groups_marks(shown: Groups) -> Marks:
         Column("rate", "wrong", axis=axis(marks, zero=0.0, ends=(0.0, 100.0))),
         Column("wrong", "% wrong", "5.4rem", number=True),
     )
-    return Marks("Groups of sentences in the model's space", columns, tuple(rows), height=1.8)
+    return Marks("Groups of sentences in embedding space", columns, tuple(rows), height=1.8)
 
 
 def groups_table(shown: Groups) -> pd.DataFrame:
@@ -118,7 +118,7 @@ def _draw(shown: Groups, look: Look) -> Component:
 MAP_GROUPS: Figure[Groups] = Figure(
     "map-groups",
     "embeddings",
-    "Groups in the model's space",
+    "Groups in embedding space",
     groups,
     _draw,
     note=_note,

@@ -82,7 +82,7 @@ def _draw(shown: Near, look: Look) -> Table:
 MAP_NEIGHBOURS: Figure[Near] = Figure(
     "map-neighbours",
     "embeddings",
-    "Nearest in the model's space",
+    "Nearest in embedding space",
     near,
     _draw,
     note=_note,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.failures.marking import YES, marking
 from core.failures.report import made_by
-from core.failures.tags import CONSEQUENCES
+from core.failures.tags import CONSEQUENCES, called
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
@@ -35,7 +35,7 @@ class Marked:
 
     def rule(self, row: Mapping[str, Any]) -> str:
         """That selects what the selection has more of; empty: no rule can."""
-        name, label = ("tag", row["name"]) if row["kind"] == "tag" else (row["name"], row["value"])
+        name, label = ("tag", called(row["name"])) if row["kind"] == "tag" else (row["name"], row["value"])
         options = (option for facet in self.analysis.facets if facet.name == name for option in facet.options)
         return next((str(option.clause) for option in options if option.label == label), "")
 
@@ -58,7 +58,10 @@ def marked_marks(shown: Marked) -> Marks:
         shares = f"{number(row['share'], 2)} of the selection, {number(row['rest_share'], 2)} of the rest"
         value = "" if row["kind"] == "tag" and row["value"] == YES else row["value"]
         low, high = sorted((row["share"], row["rest_share"]))
-        cells: dict[str, Cell] = {"name": Words(row["name"], small=value), "n": count(row["selected"])}
+        cells: dict[str, Cell] = {
+            "name": Words(called(row["name"]) if row["kind"] == "tag" else row["name"], small=value),
+            "n": count(row["selected"]),
+        }
         cells["share"] = Mark(row["share"], low, high, not sure, reference=row["rest_share"], said=shares)
         cells["v"] = Words(number(row["v"], 2), strong=sure)
         rule = shown.rule(row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from core.failures.tags import BY_DEFINITION, CONSEQUENCES
+from core.failures.tags import BY_DEFINITION, CONSEQUENCES, WITH
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.finding import Sliced
 from dashboard.figures.gathering import Gathered, name_of
@@ -33,6 +33,7 @@ ADVICE: dict[str, str] = {
     "truncated": "Let the model read longer texts (text.max_length)",
     "lexicon disagrees": "Read these for irony, trade words and doubtful labels",
     "low margin": "Leave the least sure answers to a person: set a threshold on Performance",
+    "seeds disagree": "Let several seeds answer together: chance decides these",
     "near duplicate": "Look at the labels of the near duplicates in training",
 }
 """By tag, where its errors survive correction."""
@@ -57,7 +58,10 @@ def _of_tags(tags: Gathered) -> Iterator[Step]:
             continue
         rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
         evidence = f"{number(row['rate'], 2)} of {count(row['n'])} are wrong, {number(rest, 2)} of the others"
-        usual = f"Read the errors with {name_of(row['tag'])}, and add training sentences like them"
+        if name.startswith(WITH):
+            usual = f"See on Compare what {name.removeprefix(WITH)} knows here, and whether both can answer together"
+        else:
+            usual = f"Read the errors with {name_of(row['tag'])}, and add training sentences like them"
         yield Step(ADVICE.get(name, usual), f"{name_of(row['tag'])}: {evidence}", ("wrong", row["tag"]))
 
 

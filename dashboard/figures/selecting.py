@@ -18,7 +18,7 @@ SELECT = Option(
 
 
 def analysis(source: Source) -> Analysis:
-    """The selected rows of a source.
+    """The selected rows of a source; the first of the others on the same data has a tag for what it says otherwise.
 
     Raises:
         NotAvailable: no split has been evaluated.
@@ -26,4 +26,6 @@ def analysis(source: Source) -> Analysis:
     """
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
-    return source.reader.analysis(source.record, source.split, str(source.chosen(SELECT)) or WRONG)
+    same = (each.run for each in source.others if each.data_fingerprint == source.record.data_fingerprint)
+    asked = source.record, source.split, str(source.chosen(SELECT)) or WRONG
+    return source.reader.analysis(*asked, against=next(same, ""))

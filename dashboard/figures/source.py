@@ -157,7 +157,7 @@ class Reader(Protocol):
     def points(self, record: RunRecord, split: str) -> pd.DataFrame:
         """What is known of each text of a split."""
 
-    def analysis(self, record: RunRecord, split: str, select: str) -> Analysis:
+    def analysis(self, record: RunRecord, split: str, select: str, *, against: str = "") -> Analysis:
         """The rows of a split that a selection has."""
 
     def slices(self, record: RunRecord, split: str) -> list[dict[str, Any]]:
@@ -188,7 +188,7 @@ class Reader(Protocol):
         """The predictions of a split."""
 
     def found_groups(self, record: RunRecord, split: str) -> tuple[Table, FoundGroups]:
-        """The groups of a split in the model's space, and the table of which they are rows."""
+        """The groups of a split in embedding space, and the table of which they are rows."""
 
     def behaviour(self, record: RunRecord) -> Judged:
         """What a run says to the suite that comes with Sentiscope; `NotAvailable` where it cannot be asked."""

@@ -50,7 +50,7 @@ class Reading(Files):
         super().__init__(store)
         self.told, self._author = told, author
         self._known: dict[tuple[str, str], Known] = {}
-        self._chosen: dict[tuple[str, str, str], Analysis] = {}
+        self._chosen: dict[tuple[str, str, str, str], Analysis] = {}
 
     def known(self, record: RunRecord, split: str) -> Known:
         """The rows of a split with their tags."""
@@ -63,11 +63,12 @@ class Reading(Files):
             self._known[name].find()
         return self._known[name]
 
-    def analysis(self, record: RunRecord, split: str, select: str) -> Analysis:
-        """The rows of a split that a selection has, with all tags."""
-        name = record.run, split, select
+    def analysis(self, record: RunRecord, split: str, select: str, *, against: str = "") -> Analysis:
+        """The rows of a split that a selection has, with all tags, and that of what another run says otherwise."""
+        name = record.run, split, select, against
         if name not in self._chosen:
-            self._chosen[name] = analyse(self.known(record, split), select, self.store, self.coded(record))
+            known = self.known(record, split).beside(against)
+            self._chosen[name] = analyse(known, select, self.store, self.coded(record))
         return self._chosen[name]
 
     def codes(self, record: RunRecord) -> Codes:

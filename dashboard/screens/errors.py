@@ -16,6 +16,7 @@ from dashboard.figures.numbers import count
 from dashboard.figures.selecting import SELECT, WRONG
 from dashboard.figures.source import Source
 from dashboard.screens.errors_below import below
+from dashboard.screens.errors_beside import other_run
 from dashboard.screens.errors_coding import author
 from dashboard.screens.errors_filter import filter_bar
 from dashboard.screens.errors_reader import reader
@@ -77,7 +78,7 @@ def _selected(record: RunRecord, split: str) -> Analysis | None:
     """The rows of the link's selection; None after the page has said why there is none."""
     asked = state.carried(state.SELECT) or WRONG
     try:
-        return data.analysis(record, split, asked, author())
+        return data.analysis(record, split, asked, author(), against=other_run(record, split))
     except InputError as error:
         problem("This selection cannot be made here", str(error))
         st.button("Show what is wrong", key="select-wrong", on_click=state.carry, args=(state.SELECT, ""))

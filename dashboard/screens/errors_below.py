@@ -19,6 +19,7 @@ from dashboard.figures.next_steps import next_steps
 from dashboard.figures.overused import OVERUSED, overused
 from dashboard.figures.selecting import WRONG
 from dashboard.figures.source import Source
+from dashboard.screens.errors_beside import beside_tags
 from dashboard.screens.errors_filter import pick, select
 from dashboard.screens.errors_labels import likely_label_errors
 from dashboard.screens.errors_shift import shift_of
@@ -38,6 +39,7 @@ def below(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
         left, right = st.columns([6, 5], gap="large")
     with left:
         tables |= _picks(GATHERED, found, found.picked, lambda: pick(shown, GATHERED.name, found.picked))
+        beside_tags(shown)
         unsure_offer(source)
     with right:
         tables |= _picks(OVERUSED, words, words.picked, lambda: pick(shown, OVERUSED.name, words.picked))

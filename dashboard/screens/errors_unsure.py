@@ -5,23 +5,20 @@ from __future__ import annotations
 from functools import partial
 
 from core.failures import unsure
+from core.failures.tags import called
 from core.runs import errands
 from dashboard import data
 from dashboard.figures.source import Source
 from dashboard.widgets.errand import offer
-from dashboard.widgets.figure import caption
 
-NAME = "unsure under dropout"
+NAME = called("unsure under dropout")
 
 
 def unsure_offer(source: Source) -> None:
-    """Why there is no such tag, the job while it runs, or the button that begins it; nothing once it is there."""
+    """The job while it runs, or the button that begins it; nothing once the tag is there, or can never be."""
     record, split = source.record, source.split
     found = data.unsure(record, split)
-    if found.files is None:
-        caption(f"There is no tag “{NAME}”: {found.why}.")
-        return
-    if errands.job(found.files).status == "done":
+    if found.files is None or errands.job(found.files).status == "done":
         return
     about = (
         f"The run reads the texts {unsure.READINGS} times with dropout left on, in a separate process, and keeps "

@@ -60,7 +60,7 @@ def test_a_group_that_is_picked_is_the_selection(browser, starters):
 
 def test_the_neighbours_of_the_sentence_that_is_looked_at_follow_it(browser, starters):
     page, complaints = opened(browser, starters, "select=text~boring&split=test")
-    nearest = page.get_by_role("heading", name="Nearest in the model's space")
+    nearest = page.get_by_role("heading", name="Nearest in embedding space")
     expect(nearest).to_have_count(0)
     page.locator(".st-key-selected-Next button").first.click()
     expect(nearest).to_be_visible(timeout=60_000)

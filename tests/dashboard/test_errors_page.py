@@ -142,7 +142,7 @@ def test_what_is_unsure_under_dropout_is_looked_for_when_somebody_asks(page, mon
 
 @pytest.mark.slow
 def test_a_baseline_says_why_nothing_is_unsure_under_dropout(page):
-    assert "There is no tag “unsure under dropout”: a baseline has no dropout." in words(whole(page(run="baseline")))
+    assert "uncertain under MC dropout – a baseline has no dropout" in words(whole(page(run="baseline")))
 
 
 @pytest.mark.slow
@@ -174,3 +174,42 @@ def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch
         button.click().run()
         assert not page.exception and "labels that are likely wrong" in words(page)
         page = whole(page)
+
+
+@pytest.mark.slow
+def test_tags_that_other_runs_give_and_what_is_not_here(app, tmp_path, monkeypatch):
+    """Two models may stand beside the run, the better one first; another seed does as soon as one is trained."""
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "runs"))
+    store, labels, rows = RunStore(tmp_path / "runs"), np.arange(60) % 2, texts(np.arange(60) % 2)
+    answering(store, "one", right_where(np.arange(60) > 9, labels), rows)
+    for name, width, errors, score in (("low", 48, 20, 0.6), ("high", 64, 5, 0.9)):
+        found = {"metrics": {"test": {"accuracy": score, "f1_macro": score}}}
+        answering(store, name, right_where(np.arange(60) >= errors, labels), rows, model__width=width, results=found)
+
+    def tags():
+        (word,) = (word for word in drawn(page, "filter")[0]["words"] if word["name"] == "tag")
+        return {option["value"]: option["n"] for option in word["options"]}
+
+    def picked(name):
+        (picker,) = (each for each in page.selectbox if each.key == state.DISAGREE)
+        assert picker.options == ["high", "low"]
+        return whole(picker.set_value(name).run())
+
+    page = whole(pages.opened(app, "errors", run="one", select="all"))
+    assert not any(value.startswith("tag=models") for value in tags())
+    assert "models disagree – none is picked above" in words(page)
+    assert "Not here: " in words(page) and "seeds disagree – no other seed of this model" in words(page)
+    page = picked("high")
+    assert tags()["tag=models disagree with high"] == 5 and "models disagree –" not in words(page)
+    page = picked("low")
+    assert tags()["tag=models disagree with low"] == 10 and "tag=models disagree with high" not in tags()
+    page = picked(None)
+    assert "models disagree – none is picked above" in words(page)
+    answering(store, "seed", right_where(np.arange(60) > 12, labels), rows, training__seed=7)
+    failures._seeds.clear()
+    page = whole(page.run())
+    assert tags()["tag=seeds disagree"] == 3 and "seeds disagree –" not in words(page)
+    link = whole(pages.opened(app, "errors", run="one", select="tag=models disagree with low", disagree="high"))
+    assert len(drawn(link, "reader")[0]["rows"]) == 10
+    page = link
+    assert tags()["tag=models disagree with high"] > 0

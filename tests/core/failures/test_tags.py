@@ -11,6 +11,7 @@ import pytest
 from answering import answering, right_where, texts
 
 from core.exceptions import InputError
+from core.failures.beside import beside, models
 from core.failures.kept import kept
 from core.failures.table import keys, read_table
 from core.failures.tags import ABOUT, LOW_MARGIN, SURE, Tagged
@@ -71,10 +72,47 @@ def test_runs_that_disagree_are_told_apart_from_seeds_of_the_same_model(store):
     np.testing.assert_array_equal(tags.rows("seeds disagree"), said["seed"] != said["one"])
     apart = (said["other"] != said["one"]) | (said["third"] != said["one"])
     np.testing.assert_array_equal(tags.rows("models disagree"), apart)
-    assert "--against" in Tagged(store, table).absent["models disagree"]
+    for name in ("other", "third"):
+        expected = (said[name] != said["one"]).to_numpy()
+        np.testing.assert_array_equal(tags.there[f"models disagree with {name}"], expected)
+        np.testing.assert_array_equal(Tagged(store, table).rows(f"models disagree with {name}"), expected)
+    assert "models disagree" not in tags.there and "models disagree" not in tags.absent
+    alone = Tagged(store, table)
+    np.testing.assert_array_equal(alone.rows("seeds disagree"), tags.rows("seeds disagree"))
+    assert "--against" in alone.absent["models disagree"]
+    assert set(alone.beside("third").there) - set(alone.there) == {"models disagree with third"}
+    with pytest.raises(InputError, match="no run 'nobody'"):
+        alone.rows("models disagree with nobody")
     with pytest.raises(InputError, match="not tested on the same rows"):
         answering(store, "few", right_where(np.ones(20, bool), labels[:20]), rows.head(20))
         Tagged(store, table, ["few"]).rows("models disagree")
+
+
+def test_seeds_are_finished_runs_of_the_same_settings_on_the_same_rows(store):
+    labels, rows = np.arange(40) % 2, texts(np.arange(40) % 2)
+    chances = right_where(np.ones(40, bool), labels)
+    answering(store, "one", chances, rows)
+    answering(store, "again", chances, rows)  # no other seed
+    answering(store, "wider", chances, rows, training__seed=7, model__width=64)
+    answering(store, "fewer", chances[:20], rows.head(20), training__seed=7)
+    answering(store, "unfinished", chances, rows, training__seed=7, status="running")
+    answering(store, "elsewhere", chances, rows, training__seed=7, split="validation")
+    table = read_table(store, "one")
+    assert "no other seed of this model" in Tagged(store, table).absent["seeds disagree"]
+    others = beside(store, table.record, "test", store.list())
+    assert {each.run for each in others} == {"again", "wider"} and models(table.record, others, "test") == ["wider"]
+    answering(store, "seed", right_where(np.arange(40) > 2, labels), rows, training__seed=7)
+    assert Tagged(store, table).rows("seeds disagree").sum() == 3
+
+
+def test_the_best_other_model_on_the_split_comes_first(store):
+    labels, rows = np.arange(40) % 2, texts(np.arange(40) % 2)
+    for name, width, score in (("one", 32, 0.9), ("low", 48, 0.2), ("none", 80, None), ("high", 64, 0.8)):
+        results = {} if score is None else {"metrics": {"test": {"f1_macro": score}}}
+        given = {"model__width": width, "training__metric": "f1_macro", "results": results}
+        answering(store, name, right_where(labels > 0, labels), rows, **given)
+    record = store.read("one")
+    assert models(record, beside(store, record, "test", store.list()), "test") == ["high", "low", "none"]
 
 
 def test_texts_in_a_language_without_lists_have_no_tags_of_words(store):
