@@ -220,7 +220,7 @@ def offer(key: str, options: Sequence[str]) -> str:
 
     Coming from another page, the session still has its value and the link has lost it: it is said anew.
     """
-    held = st.session_state.get(key) or st.query_params.get(key)
+    held = st.session_state[key] if key in st.session_state else st.query_params.get(key)
     value = str(held) if held in options else ""
     if held and (value != st.session_state.get(key, "") or key not in st.query_params):
         st.session_state[key] = value or None

@@ -14,7 +14,7 @@ UNSURE = "unsure under dropout"
 
 
 def other_run(record: RunRecord, split: str) -> str:
-    """The run that the picker below the tags holds; empty: none, as at first, so that a link means one thing for good."""
+    """The run that the picker below the tags holds; empty: none, as at first: nobody has asked for one."""
     return state.offer(state.DISAGREE, data.models_beside(record, split))
 
 

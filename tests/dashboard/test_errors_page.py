@@ -195,7 +195,10 @@ def test_tags_that_other_runs_give_and_what_is_not_here(app, tmp_path, monkeypat
         assert picker.options == ["high", "low"]
         return whole(picker.set_value(name).run())
 
+    page = whole(pages.opened(app, "errors", run="one", select="tag=models disagree with low", disagree="high"))
+    assert len(drawn(page, "reader")[0]["rows"]) == 10 and tags()["tag=models disagree with high"] == 0
     page = whole(pages.opened(app, "errors", run="one", select="all"))
+    page = picked(None)
     assert not any(value.startswith("tag=models") for value in tags())
     assert "models disagree – none is picked above" in words(page)
     assert "Not here: " in words(page) and "seeds disagree – no other seed of this model" in words(page)
@@ -209,7 +212,3 @@ def test_tags_that_other_runs_give_and_what_is_not_here(app, tmp_path, monkeypat
     failures._seeds.clear()
     page = whole(page.run())
     assert tags()["tag=seeds disagree"] == 3 and "seeds disagree –" not in words(page)
-    link = whole(pages.opened(app, "errors", run="one", select="tag=models disagree with low", disagree="high"))
-    assert len(drawn(link, "reader")[0]["rows"]) == 10
-    page = link
-    assert tags()["tag=models disagree with high"] > 0
