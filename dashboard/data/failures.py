@@ -56,6 +56,8 @@ def _known(path: str, version: str, model: str, tags: str, split: str, _record: 
 def _about(record: RunRecord, split: str) -> tuple[str, str, str, str]:
     """What is known of the rows of a split depends on its predictions, the model, and what gives its tags besides."""
     model = file_version(store().path(record.run) / WEIGHTS)
+    if not predictions(record, split)[1]:  # whoever reads the rows says why there are none
+        return *predictions(record, split), model, ""
     tags = f"{_read_unsure(record, split)} {' '.join(_seeds(str(store().folder), record.run, split, record))}"
     return *predictions(record, split), model, tags
 
