@@ -59,7 +59,7 @@ def test_where_finding_tags_fails_the_list_stands_and_the_next_visit_tries_again
     failures._known.clear()
     failures._finding.clear()
     with monkeypatch.context() as patch:
-        patch.setattr("dashboard.figures.analysis.Phrases", lambda texts: 1 / 0)
+        patch.setattr("core.failures.table.Phrases", lambda texts: 1 / 0)
         app = page(split="validation")
         while "being found" in words(app):
             app.run()
