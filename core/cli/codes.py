@@ -12,6 +12,7 @@ from core import verbs
 from core.cells import decimals
 from core.cli.printing import Json, Run, emit, say, tabulate
 from core.data.findings import plural
+from core.failures.names import has_name, known_as
 from core.numbers import count
 
 app = typer.Typer(
@@ -206,7 +207,7 @@ def codes_import(
     """Take codes and notes of rows from a file, by their stable keys."""
 
     def show(result: dict[str, Any]) -> None:
-        say(f"{plural(result['rows'], 'row')} taken.")
+        say(f"{plural(result['rows'], 'row')} and {plural(result['codes'], 'code')} taken.")
         if result["added"]:
             say(f"New in the codebook: {', '.join(result['added'])}.")
 
@@ -217,6 +218,11 @@ def codes_import(
 def codes_undo(run: Run, author: Author = "", as_json: Json = False) -> None:
     """Take back the author's last change."""
     emit(verbs.codes_undo(run, author=author), as_json, lambda r: say(f"Taken back: {r['undone']}."))
+
+
+def _who(author: str) -> str:
+    """An author; of a visitor without a name also what the other commands call that one."""
+    return author if has_name(author) else " ".join(filter(None, (known_as(author), author)))
 
 
 def _show_code(result: dict[str, Any]) -> None:
@@ -231,12 +237,12 @@ def _show_list(result: dict[str, Any]) -> None:
         say("No codes yet: `sentiscope codes add RUN CODE` makes one.")
     for each in result["authors"]:
         coded = f"{count(each['coded'])} of {plural(result['n'], 'row')} coded, {plural(each['notes'], 'note')}"
-        say(f"{coded}.", head=f"{each['author'] or '(no name)'}: ")
+        say(f"{coded}.", head=f"{_who(each['author'])}: ")
     for each in result["draws"]:
         say(f"{count(each['n'])} of {count(each['of'])}, seed {each['seed']}: {each['said']}", head="Drawn: ")
     for each in result["history"][:HISTORY]:
         undone = " (taken back)" if each["undone"] else ""
-        say(f"{each['said']}{undone}, {each['author'] or '(no name)'}, {each['time']}", head="Changed: ")
+        say(f"{each['said']}{undone}, {_who(each['author'])}, {each['time']}", head="Changed: ")
 
 
 def _show_draw(seed: int, result: dict[str, Any]) -> None:

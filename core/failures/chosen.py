@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core import stored
+from core import quotas, stored
 from core.atomic import storage_errors, write_text
 from core.exceptions import InputError, RunDamaged
 from core.failures.rules import IDS
 from core.fingerprint import fingerprint
+from core.numbers import count
 from core.runs.store import RunStore
 
 FOLDER = ".selections"
@@ -23,7 +24,7 @@ FOLDER = ".selections"
 MOST = 100_000
 """Sentences of one of them,"""
 MOST_KEPT = 2_000
-"""and how many are kept; those that were not used for longest go first."""
+"""and how many are kept, in `quotas.SELECTED_MB` at most; those that were not used for longest go first."""
 _NAME = re.compile(r"[0-9a-f]{16}")
 
 
@@ -50,7 +51,7 @@ def keep(store: RunStore, group: Group) -> str:
     """Keep sentences on disk; gives the rule that selects them, `ids:…`.
 
     Raises:
-        InputError: there are none, or too many.
+        InputError: there are none, or too many, or they are larger than what this server keeps.
         StorageError: the disk is full or read-only.
     """
     if not 0 < len(group.keys) <= MOST:
@@ -61,7 +62,11 @@ def keep(store: RunStore, group: Group) -> str:
         try:
             os.utime(path)  # used again
         except FileNotFoundError:
-            write_text(path, json.dumps(dataclasses.asdict(group), ensure_ascii=False, separators=(",", ":")))
+            content = json.dumps(dataclasses.asdict(group), ensure_ascii=False, separators=(",", ":"))
+            if len(content.encode("utf-8", "replace")) > quotas.SELECTED_MB() * 1_000_000:
+                allowed = f"{count(quotas.SELECTED_MB())} {quotas.SELECTED_MB.what} ({quotas.SELECTED_MB.variable})"
+                raise InputError(f"this server keeps at most {allowed}; select fewer, or select by rules") from None
+            write_text(path, content)
             _clear(path.parent)
     return f"{IDS}:{group.digest}"
 
@@ -102,7 +107,11 @@ def _clear(folder: Path) -> None:
     found = []
     for path in folder.glob("*.json"):
         with contextlib.suppress(OSError):
-            found.append((path.stat().st_mtime_ns, path))
-    for _, path in sorted(found)[:-MOST_KEPT]:
-        with contextlib.suppress(OSError):
-            path.unlink()
+            told = path.stat()
+            found.append((told.st_mtime_ns, told.st_size, path))
+    room = quotas.SELECTED_MB() * 1_000_000
+    for place, (_, size, path) in enumerate(sorted(found, reverse=True)):
+        room -= size
+        if place >= MOST_KEPT or room < 0:
+            with contextlib.suppress(OSError):
+                path.unlink()

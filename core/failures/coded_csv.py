@@ -2,23 +2,30 @@
 
 Out goes every column of the table of predictions, the data's own among them; in comes by `key`, `author`, `codes` and
 `note` alone. What a spreadsheet would compute is guarded by an apostrophe, which is taken off again, so that going out
-and in leaves everything as it is.
+and in leaves everything as it is. The column `time` says when a row was changed last: what was changed here after a
+file was written is not overwritten by it.
 """
 
 from __future__ import annotations
 
 import csv
+import datetime
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from core.cells import csv_text, unguarded
+from core.data.decode import decode
 from core.data.findings import plural
 from core.exceptions import DataError, InputError
-from core.failures.codes import KEYS, SEPARATOR, Codes, author_name, code_name, sound_text
+from core.failures.coded import Coded
+from core.failures.codes import KEYS, Codes
+from core.failures.ledger import Change
+from core.failures.names import SEPARATOR, author_name, code_name, found_name, known_as, sound_text
 from core.failures.table import Table
 from core.paths import resolve
 
@@ -27,18 +34,34 @@ BOOK = ("code", "place", "definition", "example")
 _MOST_BYTES = 200 * 1024**2
 _SHOWN = 5
 """Bad rows that are named."""
+_DELIMITERS = (",", ";", "\t")
+"""Those that spreadsheets write."""
 
 
-def written(table: Table, chosen: Sequence[bool], codes: Codes, author: str | None = None) -> str:
-    """CSV of the rows of a selection: of a row that several authors coded one line each, of others one without."""
-    coded, lines, beside = codes.coded(author), list[int](), list[tuple[str, ...]]()
+class _Said(NamedTuple):
+    """What a file says of a row by an author."""
+
+    codes: tuple[str, ...]
+    note: str
+
+
+def written(table: Table, chosen: Sequence[bool], codes: Codes, coded: Coded) -> str:
+    """CSV of the rows of a selection: of a row that several authors coded one line each, of others one without.
+
+    Args:
+        table: whose rows.
+        chosen: (n,) which of them.
+        codes: of the data set.
+        coded: what of them may be told.
+    """
+    times, lines, beside = codes.ledger.touched(codes.data), list[int](), list[tuple[str, ...]]()
     keys = table.frame["key"].tolist()
     for row in np.flatnonzero(np.asarray(chosen, bool)).tolist():
         given, notes = coded.given.get(keys[row], {}), coded.notes.get(keys[row], {})
         names = sorted({*given, *notes})
         lines += [row] * max(1, len(names))
         beside += [
-            (name, f"{SEPARATOR} ".join(given.get(name, ())), notes.get(name, ""), coded.times[keys[row], name])
+            (name, f"{SEPARATOR} ".join(given.get(name, ())), notes.get(name, ""), times.get((keys[row], name), ""))
             for name in names
         ] or [("",) * len(CODED)]
     frame = table.frame.iloc[lines].reset_index(drop=True)
@@ -52,8 +75,26 @@ def book_written(codes: Codes) -> str:
     return csv_text(pd.DataFrame(rows, columns=list(BOOK)))
 
 
-def read_book(codes: Codes, file: Path, author: str = "") -> int:
-    """Take codes from a file: new ones are added, known ones take its definition and example; how many.
+def read_any(codes: Codes, table: Table, file: Path, author: str = "") -> dict[str, Any]:
+    """Take in a file of codings or a codebook, whichever its header says it is.
+
+    Returns:
+        `rows` and `codes` that were taken, and codes that were `added`.
+
+    Raises:
+        InputError: as `read_back` and `read_book`.
+    """
+    header, _ = _read(file, ())
+    if "codes" not in header and BOOK[0] in header:
+        return {"rows": 0, **read_book(codes, file, author)}
+    return {"codes": 0, **read_back(codes, table, file, author=author)}
+
+
+def read_book(codes: Codes, file: Path, author: str = "") -> dict[str, Any]:
+    """Take codes from a file: new ones are added, known ones take its definition and example; one change.
+
+    Returns:
+        How many `codes`, and those that were `added`.
 
     Raises:
         InputError: it cannot be read, or rows of it cannot be used; nothing is changed then.
@@ -66,15 +107,10 @@ def read_book(codes: Codes, file: Path, author: str = "") -> int:
         except DataError as error:
             bad.append(error)
     _refuse(bad)
-    known = {code.name: code for code in codes.book()}
-    taken = {code.place for code in known.values()}
-    for name, place, definition, example in given:
-        if name in known:
-            codes.edit(name, definition=definition, example=example, author=author)
-        else:
-            codes.add(name, definition, example, 0 if place in taken else place, author)
-            taken.add(place)
-    return len(given)
+    said = f"{plural(len(given), 'code')} from {file.name}"
+    with codes.ledger.changing(codes.data, author_name(author), said) as change:
+        added = [name for name, place, about, such in given if codes.take(change, name, about, such, place)]
+    return {"codes": len(given), "added": added}
 
 
 def read_back(codes: Codes, table: Table, file: Path, *, author: str = "") -> dict[str, Any]:
@@ -83,7 +119,8 @@ def read_back(codes: Codes, table: Table, file: Path, *, author: str = "") -> di
     Args:
         codes: where they go; codes that the codebook lacks are added.
         table: whose rows the keys name.
-        file: CSV as `written` gives it; further columns are passed over.
+        file: CSV as `written` gives it; further columns are passed over. Where it has the column `time`, rows that were
+            changed here after it are refused; without it the file wins.
         author: whose change it is in the history, and of rows that name no author.
 
     Returns:
@@ -93,7 +130,8 @@ def read_back(codes: Codes, table: Table, file: Path, *, author: str = "") -> di
         InputError: it cannot be read, or rows of it cannot be used; each is named, and nothing is changed.
     """
     rows, keys = _rows(file, ("key", "codes")), set(table.frame["key"])
-    wanted: dict[tuple[str, str], tuple[list[str], str]] = {}
+    wanted: dict[tuple[str, str], _Said] = {}
+    times: dict[tuple[str, str], tuple[int, str]] = {}
     bad: list[DataError] = []
     for number, row in enumerate(rows, 1):
         try:
@@ -102,24 +140,73 @@ def read_back(codes: Codes, table: Table, file: Path, *, author: str = "") -> di
                 continue
             if wanted.setdefault(name, said) != said:
                 raise DataError("this sentence and author stand there twice", file=file.name, row=number, field="key")
+            if "time" in row:
+                times[name] = number, _time(row["time"], number, file)
         except DataError as error:
             bad.append(error)
     _refuse(bad)
-    known = {code.name for code in codes.book()}
-    fresh = sorted({code for given, _ in wanted.values() for code in given} - known)
+    fresh: dict[str, None] = {}
+    for code in sorted({code for said in wanted.values() for code in said.codes}):
+        fresh.setdefault(found_name(code, fresh) or code)
+    known = [code.name for code in codes.book()]
     with codes.ledger.changing(
         codes.data, author_name(author), f"{plural(len(wanted), 'row')} from {file.name}"
     ) as change:
-        codes.add_names(change, fresh)
-        for (key, who), (given, note) in wanted.items():
-            codes.set_codes(change, key, who, given, table.record.run)
-            codes.set_note(change, key, who, note, table.record.run)
-    return {"rows": len(wanted), "added": fresh}
+        names = codes.add_names(change, fresh)
+        wanted = {
+            name: said._replace(codes=tuple(sorted({names[found_name(each, fresh)] for each in said.codes})))
+            for name, said in wanted.items()
+        }
+        _refuse(_newer(change, codes, wanted, times, file))
+        for (key, who), said in wanted.items():
+            codes.set_codes(change, key, who, said.codes, table.record.run)
+            codes.set_note(change, key, who, said.note, table.record.run)
+    return {"rows": len(wanted), "added": [name for name in names.values() if name not in known]}
+
+
+def _newer(
+    change: Change,
+    codes: Codes,
+    wanted: Mapping[tuple[str, str], _Said],
+    times: Mapping[tuple[str, str], tuple[int, str]],
+    file: Path,
+) -> list[DataError]:
+    """Rows that were changed here after the file was written, and are not as it says."""
+    if not times:
+        return []
+    there: dict[tuple[str, str], list[str]] = {}
+    for row in change.rows("codings", data=codes.data):
+        there.setdefault((row["key"], row["author"]), []).append(row["code"])
+    notes = {(row["key"], row["author"]): row["text"] for row in change.rows("notes", data=codes.data)}
+    touched, found = change.touched(codes.data), []
+    for name, (number, time) in times.items():
+        now = _Said(tuple(sorted(there.get(name, ()))), notes.get(name, ""))
+        # Without a time nobody had coded it when the file was written.
+        newer = touched.get(name, "") > time if time else now != _Said((), "")
+        if newer and now != wanted[name]:
+            said = f"{known_as(name[1])} has changed this sentence here after the file was written"
+            way = "take codes out anew, or delete the column 'time' to let the file win"
+            found.append(DataError(f"{said}; {way}", file=file.name, row=number, field="time"))
+    return found
+
+
+def _time(text: str, number: int, file: Path) -> str:
+    """When a row was changed last, as the ledger says it; empty: it was not."""
+    if not text.strip():
+        return ""
+    try:
+        found = datetime.datetime.fromisoformat(text.strip())
+    except ValueError:
+        said = f"{text!r:.40} is no time as it went out; leave this column alone, or delete it to let the file win"
+        raise DataError(said, file=file.name, row=number, field="time") from None
+    zone = datetime.UTC
+    aware = found if found.tzinfo else found.replace(tzinfo=zone)
+    return aware.astimezone(zone).isoformat(timespec="seconds")
 
 
 def _coded(
     row: Mapping[str, str], keys: set[str], author: str, number: int, file: Path, table: Table
-) -> tuple[tuple[str, str], tuple[list[str], str] | None]:
+) -> tuple[tuple[str, str], _Said | None]:
     """(key, author) of a line and what it says; None: nothing, as of a row that nobody has coded."""
     where: dict[str, Any] = {"file": file.name, "row": number}
     key = row["key"].strip()
@@ -129,7 +216,7 @@ def _coded(
         raise DataError(f"no sentence of {of} has the key {key!r:.40}{hint}", **where, field="key")
     given = [part.strip() for part in row["codes"].split(SEPARATOR)]
     try:
-        codes = sorted({code_name(part) for part in given if part})
+        codes = tuple(sorted({code_name(part) for part in given if part}))
     except InputError as error:
         raise DataError(str(error), **where, field="codes") from None
     try:
@@ -139,7 +226,7 @@ def _coded(
         raise DataError(str(error), **where, field=field) from None
     # A line without an author, code and note stands for a row that nobody has coded.
     nothing = not (codes or note or row.get("author"))
-    return (key, who), None if nothing else (codes, note)
+    return (key, who), None if nothing else _Said(codes, note)
 
 
 def _entry(row: Mapping[str, str], names: set[str], number: int, file: Path) -> tuple[str, int, str, str]:
@@ -148,7 +235,7 @@ def _entry(row: Mapping[str, str], names: set[str], number: int, file: Path) -> 
         name = code_name(row["code"])
     except InputError as error:
         raise DataError(str(error), **where, field="code") from None
-    if name in names:
+    if found_name(name, names):
         raise DataError(f"the code {name!r} stands there twice", **where, field="code")
     names.add(name)
     place = (row.get("place") or "0").strip()
@@ -167,17 +254,9 @@ def _rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
     """The rows of a file, guards taken off.
 
     Raises:
-        DataError: it is no CSV in UTF-8, or a column is not there.
+        DataError: it is no CSV, or a column is not there.
     """
-    path = resolve(str(file), limit=_MOST_BYTES)
-    csv.field_size_limit(_MOST_BYTES)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream, strict=True)
-            header = [unguarded(name) for name in next(reader, [])]
-            lines = list(reader)
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"no CSV in UTF-8: {error}", file=file.name) from None
+    header, lines = _read(file, needed)
     if absent := [name for name in needed if name not in header]:
         there = ", ".join(header[:20]) or "no column"
         raise DataError(f"there is no such column; it has {there}", file=file.name, field=absent[0])
@@ -189,6 +268,31 @@ def _rows(file: Path, needed: Sequence[str]) -> list[dict[str, str]]:
         if line:
             found.append(dict(zip(header, map(unguarded, line), strict=True)))
     return found
+
+
+def _read(file: Path, needed: Sequence[str]) -> tuple[list[str], list[list[str]]]:
+    """Header and lines, in whatever encoding and with the delimiter that the header is written with.
+
+    Raises:
+        DataError: it is no CSV.
+    """
+    text = decode(resolve(str(file), limit=_MOST_BYTES).read_bytes(), file=file.name).text
+    csv.field_size_limit(_MOST_BYTES)
+    headers = {each: _header(text, each) for each in _DELIMITERS}
+    chosen = max(_DELIMITERS, key=lambda each: (set(needed) <= set(headers[each]), len(headers[each])))
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=chosen, strict=True))
+    except csv.Error as error:
+        raise DataError(f"no CSV: {error}", file=file.name) from None
+    return headers[chosen], lines[1:]
+
+
+def _header(text: str, delimiter: str) -> list[str]:
+    """The names of the columns; none where the first line is no line of a CSV."""
+    try:
+        return [unguarded(name) for name in next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])]
+    except csv.Error:
+        return []
 
 
 def _refuse(bad: Sequence[DataError]) -> None:

@@ -9,102 +9,20 @@ one run (`core.failures.rates`), so runs stay apart where they have to.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from core.exceptions import InputError
+from core.failures.coded import Code, Coded
 from core.failures.ledger import Change, Ledger, now
+from core.failures.names import LONGEST_TEXT, author_name, code_name, found_name, has_name, sound_text
+from core.numbers import count
 from core.paths import ELSEWHERE
 from core.runs.record import RunRecord
 
 KEYS = tuple(range(1, 10))
 """The digits that give a code."""
-LONGEST = 60
-"""Characters of the name of a code, and of an author."""
-LONGEST_TEXT = 4000
-"""Of a definition, an example and a note."""
-SEPARATOR = ";"
-"""Between the codes of a row in a file, so in no name."""
-
-
-@dataclass(frozen=True)
-class Code:
-    """An entry of a codebook."""
-
-    name: str
-    place: int
-    """Its digit; 0: none."""
-    definition: str
-    example: str
-
-
-@dataclass(frozen=True)
-class Coded:
-    """What was said of the rows of a data set, by one author or by all."""
-
-    book: tuple[Code, ...]
-    """The codebook: those with a digit by it, then the others by name."""
-    given: Mapping[str, Mapping[str, tuple[str, ...]]]
-    """Key of a row → author → codes, in the order of the alphabet."""
-    notes: Mapping[str, Mapping[str, str]]
-    """Key of a row → author → note."""
-    times: Mapping[tuple[str, str], str]
-    """(key, author) → when the last of it was written."""
-
-    @property
-    def authors(self) -> tuple[str, ...]:
-        """Who has given a code."""
-        return tuple(sorted({author for each in self.given.values() for author in each}))
-
-    def of(self, key: str) -> tuple[str, ...]:
-        """The codes of a row, by whomever."""
-        return tuple(sorted({code for codes in self.given.get(key, {}).values() for code in codes}))
-
-    def by(self, author: str) -> Coded:
-        """What one author said."""
-        given = {key: {author: each[author]} for key, each in self.given.items() if author in each}
-        notes = {key: {author: each[author]} for key, each in self.notes.items() if author in each}
-        return Coded(self.book, given, notes, {name: time for name, time in self.times.items() if name[1] == author})
-
-    def seen_by(self, author: str) -> Coded:
-        """What an author may see: codes of others are hidden until every row that they have coded is coded.
-
-        So are their notes, and until something is said of every row that they have a note on: a code or a note.
-        Whoever has no name and has said nothing reads, and sees all.
-        """
-        coded, others_coded = _told(self.given, author)
-        noted, others_noted = _told(self.notes, author)
-        if not (author or coded or noted):
-            return self
-        if not others_coded <= coded:
-            return self.by(author)
-        return self if others_noted <= coded | noted else replace(self, notes=self.by(author).notes)
-
-    def rows(self, keys: Sequence[str], code: str = "") -> np.ndarray:
-        """(n,) bool: which of these rows have a code; without one, which have any.
-
-        Raises:
-            InputError: the codebook has no such code.
-        """
-        if code and code not in (names := [each.name for each in self.book]):
-            raise InputError(f"no code {code!r:.80}; the codes are: {', '.join(names) or 'none yet'}")
-        has = {key for key in self.given if not code or code in self.of(key)}
-        return np.array([key in has for key in keys], bool)
-
-    def noted(self, keys: Sequence[str]) -> np.ndarray:
-        """(n,) bool: which of these rows have a note."""
-        return np.array([key in self.notes for key in keys], bool)
-
-
-def _told(said: Mapping[str, Mapping[str, Any]], author: str) -> tuple[set[str], set[str]]:
-    """The rows of which an author said something, and those of which others did."""
-    own = {key for key, each in said.items() if author in each}
-    return own, {key for key, each in said.items() if set(each) - {author}}
 
 
 class Codes:
@@ -129,15 +47,12 @@ class Codes:
         where = {"data": self.data} | ({} if author is None else {"author": author})
         given: dict[str, dict[str, tuple[str, ...]]] = {}
         notes: dict[str, dict[str, str]] = {}
-        times: dict[tuple[str, str], str] = {}
         for row in self.ledger.rows("codings", **where):
             own = given.setdefault(row["key"], {})
             own[row["author"]] = (*own.get(row["author"], ()), row["code"])
-            times[row["key"], row["author"]] = max(row["time"], times.get((row["key"], row["author"]), ""))
         for row in self.ledger.rows("notes", **where):
             notes.setdefault(row["key"], {})[row["author"]] = row["text"]
-            times[row["key"], row["author"]] = max(row["time"], times.get((row["key"], row["author"]), ""))
-        return Coded(tuple(self.book()), given, notes, times)
+        return Coded(tuple(self.book()), given, notes)
 
     def add(
         self, name: str, definition: str = "", example: str = "", place: int | None = None, author: str = ""
@@ -150,20 +65,34 @@ class Codes:
         name, author = code_name(name), author_name(author)
         with self.ledger.changing(self.data, author, f"code {name} added") as change:
             book = change.rows("codes", data=self.data)
-            if any(row["name"].casefold() == name.casefold() for row in book):
-                raise InputError(f"there is a code {name!r} already")
+            if known := found_name(name, (row["name"] for row in book)):
+                raise InputError(f"there is a code {known!r} already")
             digit = _free(book) if place is None else _place(place, name, book)
             code = Code(name, digit, sound_text(definition), sound_text(example))
             change.put("codes", {"data": self.data, **vars(code)})
         return code
 
-    def add_names(self, change: Change, names: Iterable[str]) -> None:
-        """Those of these codes that the book lacks, without a definition, within a change."""
+    def take(self, change: Change, name: str, definition: str = "", example: str = "", place: int = 0) -> bool:
+        """A code of a file, within a change: a known one takes definition and example; whether it is a new one."""
+        book = change.rows("codes", data=self.data)
+        known = found_name(name, (row["name"] for row in book))
+        if known:
+            (old,) = change.rows("codes", data=self.data, name=known)
+            change.put("codes", {**old, "definition": definition, "example": example})
+        else:
+            digit = 0 if any(row["place"] == place for row in book) else place
+            change.put("codes", {"data": self.data, **vars(Code(name, digit, definition, example))})
+        return not known
+
+    def add_names(self, change: Change, names: Iterable[str]) -> dict[str, str]:
+        """Those of these codes that the book lacks, without a definition, within a change; each as the book has it."""
+        found = {}
         for name in names:
             book = change.rows("codes", data=self.data)
-            if not any(row["name"] == name for row in book):
-                row = {"data": self.data, "name": name, "place": _free(book), "definition": "", "example": ""}
-                change.put("codes", row)
+            found[name] = found_name(name, (row["name"] for row in book)) or name
+            if found[name] not in (row["name"] for row in book):
+                change.put("codes", {"data": self.data, **vars(Code(name, _free(book), "", ""))})
+        return found
 
     def edit(
         self,
@@ -185,8 +114,9 @@ class Codes:
         with self.ledger.changing(self.data, author, f"code {name} edited") as change:
             book = change.rows("codes", data=self.data)
             old = self._row(book, name)
-            if any(row["name"].casefold() == new.casefold() for row in book if row != old):
-                raise InputError(f"there is a code {new!r} already; `codes merge` makes two codes one")
+            name, new = old["name"], new if to else old["name"]
+            if known := found_name(new, (row["name"] for row in book if row != old)):
+                raise InputError(f"there is a code {known!r} already; `codes merge` makes two codes one")
             given = {"definition": definition, "example": example}
             texts = {key: sound_text(value) for key, value in given.items() if value is not None}
             digit = old["place"] if place is None else _place(place, name, book)
@@ -205,7 +135,7 @@ class Codes:
         """
         with self.ledger.changing(self.data, author_name(author), f"code {name} removed") as change:
             row = self._row(change.rows("codes", data=self.data), name)
-            if change.rows("codings", data=self.data, code=name):
+            if change.rows("codings", data=self.data, code=row["name"]):
                 raise InputError(f"code {name!r}: sentences have it; merge it into another, then it is gone")
             change.drop("codes", row)
 
@@ -242,11 +172,10 @@ class Codes:
         author, keys, wanted = author_name(author), tuple(keys), set(codes)
         with self.ledger.changing(self.data, author, f"{said}: {_rows_said(keys)}") as change:
             book = change.rows("codes", data=self.data)
-            for name in sorted(wanted):
-                self._row(book, name)
+            named = {self._row(book, name)["name"] for name in sorted(wanted)}
             for key in keys:
                 own = {row["code"] for row in change.rows("codings", data=self.data, key=key, author=author)}
-                self.set_codes(change, key, author, after(own, wanted), run)
+                self.set_codes(change, key, author, after(own, named), run)
 
     def set_codes(self, change: Change, key: str, author: str, wanted: Collection[str], run: str) -> None:
         """The codes of a row by an author, within a change."""
@@ -281,17 +210,18 @@ class Codes:
             InputError: no such code, or nothing to merge.
         """
         into, author = code_name(into), author_name(author)
-        gone = sorted(set(names) - {into})
+        gone = sorted({name for name in names if name.casefold() != into.casefold()})
         if not gone:
             raise InputError(f"merge at least one other code into {into!r}")
         with self.ledger.changing(self.data, author, f"{', '.join(gone)} merged into {into}") as change:
             book = change.rows("codes", data=self.data)
+            known = found_name(into, (row["name"] for row in book))
             old = [self._row(book, name) for name in gone]
             for row in old:
                 change.drop("codes", row)
-            if not any(row["name"] == into for row in book):
+            if not known:
                 change.put("codes", {**old[0], "name": into})
-            return len({key for name in gone for key in self._move(change, name, into)})
+            return len({key for row in old for key in self._move(change, row["name"], known or into)})
 
     def split(self, name: str, into: str, keys: Collection[str], author: str = "") -> int:
         """Give those of `keys` that have a code another one in its place, new or not; how many rows.
@@ -300,20 +230,58 @@ class Codes:
             InputError: no such code, it is the same one, or none of the rows has it.
         """
         into, author, wanted = code_name(into), author_name(author), set(keys)
-        if into == name:
+        if into.casefold() == name.casefold():
             raise InputError(f"split {name!r} into a code of another name")
         with self.ledger.changing(self.data, author, f"{into} split from {name}") as change:
             book = change.rows("codes", data=self.data)
-            self._row(book, name)
-            self.add_names(change, [into])
+            name, into = self._row(book, name)["name"], self.add_names(change, [into])[into]
             moved = self._move(change, name, into, wanted)
             if not moved:
                 raise InputError(f"no row of the selection has the code {name!r}; select some that have it")
             return len(moved)
 
     def undo(self, author: str = "") -> dict[str, Any]:
-        """Take back the author's last change of this codebook, its codings or notes; see `Ledger.undo`."""
-        return self.ledger.undo(self.data, author_name(author))
+        """Take back the author's last change of this codebook, its codings or notes; see `Ledger.undo`.
+
+        Raises:
+            InputError: there is none, somebody has changed the same rows since, or sentences would be left with a code
+                that the book has no more.
+        """
+        return self.ledger.undo(self.data, author_name(author), self._whole)
+
+    def _whole(self, change: Change, said: str) -> None:
+        """Refuse to take back what codings rest on by now."""
+        book = {row["name"] for row in change.rows("codes", data=self.data)}
+        left = [row["code"] for row in change.rows("codings", data=self.data) if row["code"] not in book]
+        if left:
+            name = min(left)
+            have = "1 sentence has" if left.count(name) == 1 else f"{count(left.count(name))} sentences have"
+            raise InputError(f"{said!r:.80} cannot be undone: {have} the code {name!r} by now, which would be gone")
+
+    def adopt(self, visitor: str, author: str) -> bool:
+        """Let what a visitor said before there was a name be said under it, with its history; whether there was any.
+
+        Args:
+            visitor: as `nameless` gives it.
+            author: the name.
+        """
+        author = author_name(author)
+        if not has_name(author) or has_name(visitor):
+            raise ValueError("from somebody without a name to a name")
+        with self.ledger.handing_over(self.data, visitor, author) as change:
+            for table in ("codings", "notes", "draws"):
+                for row in change.rows(table, data=self.data, author=visitor):
+                    change.drop(table, row)
+                    change.put(table, self._own(change, table, {**row, "author": author}))
+            return bool(change.made)
+
+    def _own(self, change: Change, table: str, row: dict[str, Any]) -> dict[str, Any]:
+        """What stands under a name once a row is: of two notes both."""
+        if table != "notes":
+            return row
+        there = change.rows("notes", data=self.data, key=row["key"], author=row["author"])
+        texts = dict.fromkeys([*(each["text"] for each in there), row["text"]])
+        return {**row, "text": "\n".join(texts)[:LONGEST_TEXT]}
 
     def _move(self, change: Change, name: str, into: str, keys: Collection[str] | None = None) -> list[str]:
         """Codings under another name, of some rows or of all; the keys of those that were moved."""
@@ -326,8 +294,9 @@ class Codes:
         return [row["key"] for row in moved]
 
     def _row(self, book: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
+        same = found_name(name, (row["name"] for row in book))
         for row in book:
-            if row["name"] == name:
+            if row["name"] == same:
                 return row
         known = ", ".join(row["name"] for row in book) or "there are none yet: `sentiscope codes add` makes one"
         raise InputError(f"no code {name!r:.80} for {self.data}; the codes are: {known}")
@@ -339,51 +308,6 @@ def data_of(record: RunRecord) -> str:
     Not a digest: a corrected or a longer file of the same name is the same study, and its sentences keep their keys.
     """
     return Path(record.config.data.name.removeprefix(ELSEWHERE)).name
-
-
-def author_name(author: str) -> str:
-    """An author as kept; empty: whoever gives no name.
-
-    Raises:
-        InputError: it is too long.
-    """
-    return _line(author, "author") if author.strip() else ""
-
-
-def code_name(name: str, what: str = "code") -> str:
-    """The name of a code, or of something else that stands in lists, as kept.
-
-    Raises:
-        InputError: it is none.
-    """
-    found = _line(name, what)
-    if not found or SEPARATOR in found:
-        raise InputError(f"{what} {name!r:.80}: a name of one line without {SEPARATOR!r}, which stands between codes")
-    return found
-
-
-def _line(text: str, what: str) -> str:
-    found = unicodedata.normalize("NFC", " ".join(_sound(text).split()))
-    if len(found) > LONGEST:
-        raise InputError(f"{what} {found[:30]!r}…: at most {LONGEST} characters")
-    return found
-
-
-def sound_text(text: str, longest: int = LONGEST_TEXT) -> str:
-    """A definition, example or note as kept.
-
-    Raises:
-        InputError: it is too long.
-    """
-    found = _sound(text).strip()
-    if len(found) > longest:
-        raise InputError(f"{found[:30]!r}…: at most {longest} characters, these are {len(found)}")
-    return found
-
-
-def _sound(text: str) -> str:
-    """Without halves of characters and NUL, which no file can hold."""
-    return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def _place(place: int, name: str, book: Sequence[Mapping[str, Any]]) -> int:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 from core.atomic import storage_errors, write_text
 from core.data.kept_examples import NAME
 from core.exceptions import InputError, NotAvailable
-from core.failures.codes import author_name, code_name, sound_text
 from core.failures.ledger import Ledger, now
+from core.failures.names import author_name, code_name, sound_text
 from core.fingerprint import fingerprint
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ class CounterExample:
 def keep_example(
     folder: Path, text: str, label: str, note: str = "", author: str = "", link: str = ""
 ) -> CounterExample:
-    """Keep one; the same text with the same label again takes the new note and link.
+    """Keep one; what its author keeps again takes the new note and link, what another one keeps stands beside it.
+
+    Without an author, another note is another one's.
 
     Raises:
         InputError: text or label are empty or too long, or there are too many.
@@ -69,12 +71,13 @@ def keep_example(
     text, label, author = sound_text(text), code_name(label, "label"), author_name(author)
     if not text:
         raise InputError("a counter-example needs a text")
-    name = fingerprint([text, label])[:12]
-    row = CounterExample(name, text, label, sound_text(note), author, link, now())
-    ledger = Ledger(folder)
+    note, ledger = sound_text(note), Ledger(folder)
     with ledger.changing(NAME, author, f"{label}: {text[:60]}") as change:
-        if not change.rows("examples", id=name) and len(change.rows("examples")) >= MOST:
+        same = change.rows("examples", text=text, label=label, author=author, **({} if author else {"note": note}))
+        name = str(same[0]["id"]) if same else fingerprint([text, label, author, "" if author else note])[:12]
+        if not same and len(change.rows("examples")) >= MOST:
             raise InputError(f"there are {MOST} counter-examples, and no more are kept; remove some")
+        row = CounterExample(name, text, label, note, author, link, now())
         change.put("examples", asdict(row))
     return row
 
@@ -133,7 +136,7 @@ def planned(folder: Path) -> str:
         InputError: the list is empty.
         StorageError: it cannot be written.
     """
-    rows = sorted((each.text, each.label) for each in counter_examples(folder))
+    rows = sorted({(each.text, each.label) for each in counter_examples(folder)})
     if not rows:
         raise InputError(f"no {NAME} are kept yet: `sentiscope counter-examples keep TEXT --label CLASS` keeps one")
     content = [{"text": text, "label": label} for text, label in rows]

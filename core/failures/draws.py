@@ -13,8 +13,9 @@ from typing import Any
 
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.failures.codes import Codes, author_name
+from core.failures.codes import Codes
 from core.failures.ledger import now
+from core.failures.names import author_name
 from core.fingerprint import fingerprint
 from core.numbers import count
 
@@ -87,13 +88,22 @@ class Sample:
     """None: they are all of the selection."""
 
 
-def samples(keys: Sequence[str], known: Sequence[Draw]) -> list[Sample]:
+def samples(keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> list[Sample]:
     """What may speak for a selection: its rows that a draw from it, or from more than it, has; and all of it.
 
     A selection that is a draw itself speaks for what was drawn from. The smallest come first, then those that speak
     for the fewest.
+
+    Args:
+        keys: of the selection's rows.
+        known: the draws of the data set.
+        by_codes: whether the rows were selected by what was said of them: then they are no population, nor is the part
+            of a draw among them random, and only a whole draw can speak, for what was drawn from.
     """
     chosen, found = set(keys), []
+    if by_codes:
+        whole = [Sample(each.keys, len(each.population), each) for each in known if chosen.issuperset(each.keys)]
+        return sorted(whole, key=lambda sample: (len(sample.keys), sample.of))
     for each in known:
         if chosen == set(each.keys):
             found.append(Sample(tuple(keys), len(each.population), each))

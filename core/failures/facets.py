@@ -11,7 +11,7 @@ import pandas as pd
 from core.evaluation.groups import MISSING, QUARTERS, grouped
 from core.exceptions import InputError
 from core.failures import rules
-from core.failures.codes import Coded
+from core.failures.coded import Coded
 from core.failures.rules import CODE, RANGE, Clause
 from core.failures.table import SEVERAL, Table
 from core.failures.tags import called

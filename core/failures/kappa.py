@@ -11,7 +11,8 @@ import numpy as np
 
 from core.evaluation.intervals import LEVEL
 from core.exceptions import InputError
-from core.failures.codes import Coded
+from core.failures.coded import Coded
+from core.failures.names import known_as
 
 
 class Kappa(NamedTuple):
@@ -59,8 +60,7 @@ def agreement(coded: Coded, first: str, second: str, keys: Sequence[str]) -> dic
     for author in (first, second):
         if author not in coded.authors:
             raise InputError(
-                f"{author or 'whoever gives no name'} has coded nothing; coded have: "
-                f"{', '.join(each or '(no name)' for each in coded.authors) or 'none'}"
+                f"{known_as(author)} has coded nothing; coded have: {', '.join(map(known_as, coded.authors)) or 'none'}"
             )
     both = [key for key in keys if {first, second} <= coded.given.get(key, {}).keys()]
     ours, theirs = ([coded.given[key][author] for key in both] for author in (first, second))

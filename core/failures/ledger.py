@@ -12,15 +12,19 @@ import datetime
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from core import quotas
 from core.exceptions import InputError, StorageError
+from core.failures.names import known_as
+from core.numbers import count
 
 FILE = "codes.sqlite"
 BUSY_S = 30.0
-SCHEMA = 1
+SCHEMA = 2
+"""1 did not say when something was taken back."""
 TABLES = {
     "codes": (("data", "name"), ("place", "definition", "example")),
     "codings": (("data", "key", "author", "code"), ("run", "time")),
@@ -32,7 +36,8 @@ TABLES = {
 _WHOLE = frozenset(("place", "seed"))
 _HISTORY = (
     "CREATE TABLE IF NOT EXISTS history (id INTEGER PRIMARY KEY, about TEXT NOT NULL, author TEXT NOT NULL, "
-    "time TEXT NOT NULL, said TEXT NOT NULL, changes TEXT NOT NULL, undone INTEGER NOT NULL DEFAULT 0)"
+    "time TEXT NOT NULL, said TEXT NOT NULL, changes TEXT NOT NULL, undone INTEGER NOT NULL DEFAULT 0, "
+    "undone_at TEXT NOT NULL DEFAULT '')"
 )
 Row = dict[str, Any]
 
@@ -56,14 +61,29 @@ class Ledger:
             return _rows(connection, table, where)
 
     def history(self, about: str, most: int = 50) -> list[Row]:
-        """The last changes of one matter, the newest first: `id`, `author`, `time`, `said`, `undone`."""
+        """The last changes of one matter, the newest first.
+
+        Returns:
+            `id`, `author`, `time`, `said`, `undone`, and the `keys` of the rows that were coded or noted.
+        """
         if not self.path.is_file():
             return []
         with self._opened() as connection:
-            asked = "SELECT id, author, time, said, undone FROM history WHERE about = ? ORDER BY id DESC LIMIT ?"
-            return [
-                {**row, "undone": bool(row["undone"])} for row in map(dict, connection.execute(asked, (about, most)))
-            ]
+            asked = (
+                "SELECT id, author, time, said, undone, changes FROM history WHERE about = ? ORDER BY id DESC LIMIT ?"
+            )
+            found = [dict(row) for row in connection.execute(asked, (about, most))]
+        for row in found:
+            names = _sentences(json.loads(row.pop("changes")))
+            row |= {"undone": bool(row["undone"]), "keys": tuple(dict.fromkeys(key for key, _ in names))}
+        return found
+
+    def touched(self, about: str) -> dict[tuple[str, str], str]:
+        """(key, author) of each row that was ever coded or noted → when that was changed last, taking back too."""
+        if not self.path.is_file():
+            return {}
+        with self._opened() as connection:
+            return _touched(connection, about)
 
     @contextlib.contextmanager
     def changing(self, about: str, author: str, said: str) -> Iterator[Change]:
@@ -76,6 +96,7 @@ class Ledger:
 
         Raises:
             StorageError: it cannot be written.
+            InputError: this server keeps no more.
         """
         with self._opened(write=True) as connection:
             change = Change(connection)
@@ -83,9 +104,25 @@ class Ledger:
             if change.made:
                 entry = (about, author, now(), said, json.dumps(change.made))
                 connection.execute("INSERT INTO history (about, author, time, said, changes) VALUES (?,?,?,?,?)", entry)
+            if any(after for _, _, after in change.made):
+                _room(connection)
 
-    def undo(self, about: str, author: str) -> Row:
+    @contextlib.contextmanager
+    def handing_over(self, about: str, one: str, other: str) -> Iterator[Change]:
+        """A change by which what one author wrote is the other's, who can take back each part of it then."""
+        with self._opened(write=True) as connection:
+            yield Change(connection)
+            connection.execute("UPDATE history SET author = ? WHERE about = ? AND author = ?", (other, about, one))
+            names = json.dumps(one), json.dumps(other)
+            connection.execute("UPDATE history SET changes = replace(changes, ?, ?) WHERE about = ?", (*names, about))
+
+    def undo(self, about: str, author: str, check: Callable[[Change, str], None] = lambda change, said: None) -> Row:
         """Take back the last change of a person that is not taken back yet: its `said`, and `rows`, those put back.
+
+        Args:
+            about: as of `changing`.
+            author: who takes it back.
+            check: raises InputError where it may not be, by what would be there then; given what was `said`.
 
         Raises:
             InputError: there is none, or somebody has changed the same rows since.
@@ -94,13 +131,14 @@ class Ledger:
             asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
             last = connection.execute(asked, (about, author)).fetchone()
             if last is None:
-                raise InputError(f"nothing to undo: {author or 'whoever gives no name'} has changed nothing here")
+                raise InputError(f"nothing to undo: {known_as(author)} has changed nothing here")
             made = json.loads(last["changes"])
             for table, before, after in reversed(made):
                 if _rows(connection, table, _named(table, after or before)) != ([after] if after else []):
                     raise InputError(f"{last['said']!r:.80} cannot be undone: somebody has changed it since")
                 _replace(connection, table, before, after)
-            connection.execute("UPDATE history SET undone = 1 WHERE id = ?", (last["id"],))
+            check(Change(connection), last["said"])
+            connection.execute("UPDATE history SET undone = 1, undone_at = ? WHERE id = ?", (now(), last["id"]))
             return {"said": last["said"], "rows": [before for _, before, _ in made if before]}
 
     @contextlib.contextmanager
@@ -137,6 +175,10 @@ class Change:
     def rows(self, table: str, **where: Any) -> list[Row]:
         """As of `Ledger`, as they are within the transaction."""
         return _rows(self._connection, table, where)
+
+    def touched(self, about: str) -> dict[tuple[str, str], str]:
+        """As of `Ledger`, as it is within the transaction."""
+        return _touched(self._connection, about)
 
     def put(self, table: str, row: Row) -> None:
         """Write a row, in the place of the one that has its name."""
@@ -185,8 +227,37 @@ def _prepare(connection: sqlite3.Connection) -> None:
         key = f"PRIMARY KEY ({', '.join(names)})"
         connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({', '.join(kinds)}, {key}) WITHOUT ROWID")
     connection.execute(_HISTORY)
+    if "undone_at" not in {row["name"] for row in connection.execute("PRAGMA table_info(history)")}:
+        connection.execute("ALTER TABLE history ADD COLUMN undone_at TEXT NOT NULL DEFAULT ''")
     connection.execute(f"PRAGMA user_version = {SCHEMA}")
     connection.execute("COMMIT")
+
+
+def _room(connection: sqlite3.Connection) -> None:
+    """Refuse what makes the file larger than this server keeps it."""
+    pages, free, size = (
+        connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+    )
+    if (pages - free) * size > quotas.CODES_MB() * 1_000_000:
+        raise InputError(
+            f"this server keeps at most {count(quotas.CODES_MB())} {quotas.CODES_MB.what} "
+            f"({quotas.CODES_MB.variable}); this was not written down"
+        )
+
+
+def _sentences(made: Sequence[Sequence[Any]]) -> list[tuple[str, str]]:
+    """(key, author) of the codings and notes of a change."""
+    rows = [after or before for table, before, after in made if table in ("codings", "notes")]
+    return [(row["key"], row["author"]) for row in rows]
+
+
+def _touched(connection: sqlite3.Connection, about: str) -> dict[tuple[str, str], str]:
+    found: dict[tuple[str, str], str] = {}
+    for row in map(dict, connection.execute("SELECT * FROM history WHERE about = ?", (about,))):
+        when = max(row["time"], row.get("undone_at", ""))
+        for name in _sentences(json.loads(row["changes"])):
+            found[name] = max(when, found.get(name, ""))
+    return found
 
 
 def _named(table: str, row: Row) -> Row:

@@ -7,30 +7,36 @@ from typing import Any
 
 from core.data.findings import plural
 from core.evaluation.intervals import wilson
-from core.failures.codes import Code, Coded
+from core.failures.coded import Code, Coded
 from core.failures.draws import Draw, Sample, samples
 from core.numbers import count
 
+BY_CODES = "Chosen by their codes: shares are told of a random draw, or of a selection that does not speak of codes."
 
-def rates(coded: Coded, keys: Sequence[str], known: Sequence[Draw]) -> dict[str, Any]:
+
+def rates(coded: Coded, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False) -> dict[str, Any]:
     """Each code among the rows of a selection.
 
     A share is told only where the rows that were read are all of the selection or all of a random draw from it: rows
     that somebody chose to read say nothing of the others.
 
     Args:
-        coded: what was said, by one author or by all.
+        coded: what was said, by one author or by all: of several a row has what any of them gave it.
         keys: of the selection's rows.
         known: the draws of the data set.
+        by_codes: whether the rows were selected by what was said of them: they are no population then.
 
     Returns:
         `n` rows and how many are `coded`; `sample`: the rows that the shares are of, `n`, `coded` of them, `of` how
-        many they speak, whether they are a `draw`, with its `seed`; whether they are `complete`; `said` in words;
-        `codes`: of each `code` its `place`, `n` rows of the selection, and where the sample is complete `hits` in it,
-        their `share` and its 95 % `interval` (Wilson 1927), else None.
+        many they speak, whether they are a `draw`, with its `seed`; whether they are `complete`; how many `authors`
+        are counted; `said` in words; `codes`: of each `code` its `place`, `n` rows of the selection, and where the
+        sample is complete `hits` in it, their `share` and its 95 % `interval` (Wilson 1927), else None.
     """
-    sample, complete = _sample(coded, samples(keys, known))
+    told = samples(keys, known, by_codes=by_codes)
+    sample, complete = _sample(coded, told) if told else (Sample(tuple(keys), len(keys), None), False)
+    authors = {author for key in {*keys, *sample.keys} for author in coded.given.get(key, {})}
     read = [key for key in sample.keys if key in coded.given]
+    said = _said(sample, len(read), complete) if told or not keys else BY_CODES
     found = [_rate(code, coded, keys, sample.keys if complete else ()) for code in coded.book]
     found.sort(key=lambda row: (-row["n"], row["place"] or 10, row["code"]))
     return {
@@ -44,7 +50,8 @@ def rates(coded: Coded, keys: Sequence[str], known: Sequence[Draw]) -> dict[str,
             "seed": sample.draw.seed if sample.draw else None,
         },
         "complete": complete,
-        "said": _said(sample, len(read), complete),
+        "authors": len(authors),
+        "said": f"{said} A code counts where any of {len(authors)} authors gave it." if len(authors) > 1 else said,
         "codes": found,
     }
 

@@ -11,7 +11,8 @@ from core.runs.store import RunStore
 if TYPE_CHECKING:
     import numpy as np
 
-    from core.failures.codes import Coded, Codes
+    from core.failures.coded import Coded
+    from core.failures.codes import Codes
     from core.failures.draws import Draw
     from core.failures.table import Table
 
@@ -26,6 +27,8 @@ class Selected(NamedTuple):
     table: Table
     rows: np.ndarray
     said: str
+    by_codes: bool
+    """Whether they were selected by what was said of them."""
 
     @property
     def keys(self) -> list[str]:
@@ -49,6 +52,7 @@ def selected(run: str, split: str, where: Where, store: RunStore | None, author:
         InputError: there is no such run or split, or a clause is not understood.
     """
     from core.failures.report import said
+    from core.failures.rules import of_readers
     from core.failures.selection import Selection, chosen_rows
     from core.failures.table import read_table
     from core.failures.tags import Tagged
@@ -58,7 +62,8 @@ def selected(run: str, split: str, where: Where, store: RunStore | None, author:
     coded = codes.coded(author)
     asked = Selection((where,) if isinstance(where, str) and where else tuple(where) or ("wrong",), split)
     clauses, rows = chosen_rows(asked, table, Tagged(store, table), store)
-    return Selected(codes, coded, table, rows, said(table, clauses, rows))
+    by_codes = any(of_readers(rule) for rule in asked.rules)
+    return Selected(codes, coded, table, rows, said(table, clauses, rows), by_codes)
 
 
 def keyed(found: Selected, keys: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from core.runs.store import RunStore
 from core.verbs.coded import Where, about, codes_of, drawn, keyed, selected
 
 if TYPE_CHECKING:
-    from core.failures.codes import Code
+    from core.failures.coded import Code
 
 
 def codes_list(

@@ -29,7 +29,8 @@ def codes_draw(
         seed: Of the draw: the same draws the same rows, and a larger draw holds the smaller one.
         split: As of `errors`.
         where: Clauses that select, as of `errors`; empty: what is wrong.
-        csv: A file for the rows that were drawn, to be coded there and taken in again (`codes_import`).
+        csv: A file for the rows that were drawn, to be coded there and taken in again (`codes_import`); it has what
+            `author` said of them so far, and nothing of others.
         author: Who draws.
         store: Where runs live.
 
@@ -47,7 +48,7 @@ def codes_draw(
     made = draw(found.codes, found.keys, n, seed, found.said, run=run, author=author)
     if csv is not None:
         chosen = found.table.frame["key"].isin(made.keys)
-        write_named("--csv", csv, written(found.table, chosen.tolist(), found.codes))
+        write_named("--csv", csv, written(found.table, chosen.tolist(), found.codes, found.codes.coded(author)))
     return {**drawn(made), "keys": list(made.keys)}
 
 
@@ -65,8 +66,8 @@ def codes_rates(
 
     Returns:
         `run`, `data`, `split`, `selection` in words, and what `core.failures.rates` finds: `n`, `coded`, `sample`,
-        `complete`, `said`, `codes` with their `share` and 95 % `interval` (Wilson) where all of the selection, or all
-        of a random draw from it, is coded.
+        `complete`, `authors`, `said`, `codes` with their `share` and 95 % `interval` (Wilson) where all of the
+        selection, or all of a random draw from it, is coded; never of rows that were selected by their codes.
 
     Raises:
         InputError: As `codes_list`.
@@ -75,7 +76,8 @@ def codes_rates(
     from core.failures.rates import rates
 
     found = selected(run, split, where, store, author)
-    return {**about(found), "selection": found.said, **rates(found.coded, found.keys, draws(found.codes))}
+    counted = rates(found.coded, found.keys, draws(found.codes), by_codes=found.by_codes)
+    return {**about(found), "selection": found.said, **counted}
 
 
 def codes_kappa(

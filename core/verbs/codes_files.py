@@ -40,7 +40,7 @@ def codes_export(
     from core.failures.coded_csv import book_written, written
 
     found = selected(run, split, where, store)
-    write_named("FILE", Path(file), written(found.table, found.rows.tolist(), found.codes, author))
+    write_named("FILE", Path(file), written(found.table, found.rows.tolist(), found.codes, found.codes.coded(author)))
     if not book:
         return {"file": str(file), "rows": int(found.rows.sum())}
     write_named("--book", Path(book), book_written(found.codes))
@@ -61,7 +61,8 @@ def codes_import(
     Args:
         run: An evaluated run.
         file: With the columns `key` and `codes` (with `;` between), and `author` and `note` where there are any. Of
-            each row and author that it names, codes and note are as it says; codes that the book lacks are added.
+            each row and author that it names, codes and note are as it says; codes that the book lacks are added. With
+            a column `time`, rows that were changed here after it are refused.
         split: As of `errors`.
         author: Of rows that name none, and of the change.
         book: A file of codes, with `code`, `place`, `definition`, `example`; taken first.
@@ -77,6 +78,7 @@ def codes_import(
     from core.failures.coded_csv import read_back, read_book
 
     found = selected(run, split, "all", store)
-    taken = read_book(found.codes, Path(book), author) if book else 0
-    rows = read_back(found.codes, found.table, Path(file), author=author) if file else {"rows": 0, "added": []}
-    return {**rows, "codes": taken}
+    none: dict[str, Any] = {"rows": 0, "codes": 0, "added": []}
+    taken = read_book(found.codes, Path(book), author) if book else none
+    rows = read_back(found.codes, found.table, Path(file), author=author) if file else none
+    return {"rows": rows["rows"], "codes": taken["codes"], "added": [*taken["added"], *rows["added"]]}

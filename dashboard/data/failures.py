@@ -23,7 +23,8 @@ from dashboard.figures.files import Files
 
 if TYPE_CHECKING:
     from core.failures.chosen import Group
-    from core.failures.codes import Coded, Codes
+    from core.failures.coded import Coded
+    from core.failures.codes import Codes
     from core.failures.selection import Selected, Selection
     from core.failures.table import Table
     from core.runs.errands import Files as Kept

@@ -12,7 +12,8 @@ import numpy as np
 from core.evaluation.groups import Groups
 from core.exceptions import NotAvailable
 from core.failures import rules
-from core.failures.codes import Coded, Codes, data_of
+from core.failures.coded import Coded
+from core.failures.codes import Codes, data_of
 from core.failures.facets import Facet, Facets, of_codes
 from core.failures.marking import grouped_columns
 from core.failures.nearest import Nearest

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.failures.codes import Coded
+from core.failures.coded import Coded
 from core.failures.draws import Draw
 from core.failures.kappa import agreement
+from core.failures.names import known_as
 from core.failures.rates import rates
 from dashboard.figures.marks import Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.numbers import count
@@ -17,7 +18,8 @@ ABOUT = (
     "Share of the coded sentences that have the code, with its 95 % interval (Wilson). It is told only where all "
     "selected sentences are coded, or all of a random draw from them: sentences that somebody chose say nothing of "
     "the others. A sentence may have several codes, so shares need not add up to 1. κ is Cohen's, with all codes of "
-    "a sentence as one; codes of others are hidden until every sentence that they have coded is coded."
+    "a sentence as one, on the sentences that both have coded; what others said of a sentence is hidden until you have "
+    "coded it."
 )
 
 
@@ -60,7 +62,7 @@ def note(shape: CodesShape) -> str:
     if (pair := shape.pair) and pair["kappa"] is not None:
         low, high = pair["interval"]
         kappa = f"{pair['kappa']:.2f} ({low:.2f} to {high:.2f}), n = {pair['n']}"
-        said.append(f"κ with {pair['second'] or '(no name)'} {kappa}")
+        said.append(f"κ with {known_as(pair['second'])} {kappa}")
     return " · ".join(said)
 
 

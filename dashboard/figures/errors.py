@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.evaluation.multilabel import NOTHING
+from core.failures.names import known_as
 from core.failures.nearest import Neighbour
 from core.failures.table import SEVERAL
 from core.failures.tags import called
@@ -24,7 +25,7 @@ from dashboard.figures.theme import Look, Tokens, class_colours, readable
 from dashboard.figures.words import STEPS, positive, sides
 
 if TYPE_CHECKING:
-    from core.failures.codes import Code, Coded
+    from core.failures.coded import Code, Coded
     from core.interpret.several import Pushed
     from core.runs.record import RunRecord
 
@@ -151,7 +152,7 @@ def _coding(coding: Coding, keys: Sequence[str]) -> dict[str, Any]:
         if author in given or author in notes:
             own[key] = {"codes": list(given.get(author, ())), "note": notes.get(author, "")}
         if further := [
-            {"author": who or "(no name)", "codes": list(given.get(who, ())), "note": notes.get(who, "")}
+            {"author": known_as(who), "codes": list(given.get(who, ())), "note": notes.get(who, "")}
             for who in sorted({*given, *notes} - {author})
         ]:
             others[key] = further

@@ -9,9 +9,10 @@ from typing import Any
 
 from core.data.findings import plural
 from core.exceptions import InputError
-from core.failures.codes import Coded
+from core.failures.coded import Coded
 from core.failures.draws import Draw, draws
 from core.failures.kappa import agreement
+from core.failures.names import known_as
 from core.failures.rates import rates
 from core.failures.report import said as in_words
 from core.failures.rules import Clause
@@ -37,6 +38,8 @@ class Session:
     known: tuple[Draw, ...]
     named: str = ""
     """What `--codes` called it; empty: the codes of what is wrong."""
+    by_codes: bool = False
+    """Whether they are those that somebody has coded, of which no shares are told."""
 
 
 def session(reading: Reading, record: RunRecord, named: str, table: Table) -> Session:
@@ -56,11 +59,11 @@ def session(reading: Reading, record: RunRecord, named: str, table: Table) -> Se
         return _there(Session(coded, own, about, known, named), record, table)
     if named == codes.data:
         own = tuple(key for key in keys if key in coded.given or key in coded.notes)
-        return _there(Session(coded, own, "All that anybody has coded.", known, named), record, table)
+        return _there(Session(coded, own, "All that anybody has coded.", known, named, by_codes=True), record, table)
     if named in coded.authors:
         by = coded.by(named)
         own = tuple(key for key in keys if key in by.given or key in by.notes)
-        return _there(Session(by, own, f"All that {named} has coded.", known, named), record, table)
+        return _there(Session(by, own, f"All that {named} has coded.", known, named, by_codes=True), record, table)
     there = [f"'{codes.data}'", *map(repr, coded.authors), *(f"'{each.id}'" for each in known)]
     raise InputError(
         f"--codes {named!r:.80}: no draw, author or codebook of {record.run} is called so; there are {', '.join(there)}"
@@ -78,7 +81,7 @@ def codes_section(found: Session, shown: Table, *, told: bool) -> Section | None
     notes = sum(bool(found.coded.notes.get(key)) for key in found.keys)
     if not found.coded.book and not notes:
         return None
-    counted = rates(found.coded, found.keys, found.known)
+    counted = rates(found.coded, found.keys, found.known, by_codes=found.by_codes)
     parts = [paragraph(found.said), paragraph(counted["said"])]
     parts.append(_book(found, counted, shown, told=told))
     if not counted["complete"]:
@@ -127,7 +130,7 @@ def _authors(found: Session) -> str:
     names = sorted({*coded.authors, *(name for each in coded.notes.values() for name in each)})
     rows = [
         (
-            name or "(no name)",
+            known_as(name),
             count(sum(name in coded.given.get(key, {}) for key in keys)),
             count(sum(name in coded.notes.get(key, {}) for key in keys)),
         )
@@ -147,7 +150,7 @@ def _pairs(found: Session) -> str:
         if pair["interval"]:
             low, high = pair["interval"]
             kappa = f"{number(pair['kappa'], 2)} ({number(low, 2)} to {number(high, 2)})"
-        both = f"{first or '(no name)'} and {second or '(no name)'}"
+        both = f"{known_as(first)} and {known_as(second)}"
         rows.append((both, count(pair["n"]), count(pair["same"]), kappa))
     columns = ("Authors", "Coded by both", "Alike", "Cohen’s κ (95 %)")
     return table("Agreement", columns, rows, columns[1:]) if rows else ""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from core.failures.codes import Coded, Codes, data_of
+from core.failures.coded import Coded
+from core.failures.codes import Codes, data_of
 from core.failures.nearest import Nearest
 from core.failures.table import Table, read_table
 from core.failures.tags import Tagged

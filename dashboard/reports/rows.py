@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.failures.codes import Coded
+from core.failures.coded import Coded
 from core.failures.table import SEVERAL, Table
 
 FEW = 60

@@ -8,7 +8,8 @@ from functools import partial
 import streamlit as st
 
 from core.exceptions import SentiscopeError
-from core.failures.codes import KEYS, Code, Coded, Codes
+from core.failures.coded import Code, Coded
+from core.failures.codes import KEYS, Codes
 from dashboard import state
 from dashboard.screens.errors_coding import author
 

@@ -10,8 +10,9 @@ import streamlit as st
 
 from core.exceptions import SentiscopeError
 from core.failures.chosen import Group, keep
-from core.failures.coded_csv import book_written, read_back, read_book, written
-from core.failures.codes import Coded, Codes
+from core.failures.coded import Coded
+from core.failures.coded_csv import book_written, read_any, written
+from core.failures.codes import Codes
 from core.failures.draws import draw, draws
 from core.failures.rules import of_codes
 from core.failures.selection import Selection, parse
@@ -54,15 +55,13 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
         )
         _draw_button(codes, shown, keys)
         codebook(codes, coded, keys)
-        _files(codes, shown)
+        _files(codes, shown, coded)
         _apart(shape)
     if coded.book:
         _table(shape)
-    if coded.given is not everything.given:
-        caption("Others have coded some of these sentences; you will see their codes when you have coded them too.")
-    elif coded.notes is not everything.notes:
+    if hidden := everything.hidden_from(coded, keys):
         caption(
-            "Others have notes on some of these sentences; you will see them when you have coded or noted them too."
+            f"Others have coded {count(hidden)} of these that you have not: what they say shows when you have coded it."
         )
 
 
@@ -148,11 +147,11 @@ def _show_apart(pair: dict[str, object]) -> None:
     state.put(state.REDRAW, True)
 
 
-def _files(codes: Codes, shown: Analysis) -> None:
-    """CSV out and in."""
+def _files(codes: Codes, shown: Analysis, coded: Coded) -> None:
+    """CSV out and in; out goes what the author may see."""
     with st.popover("Files", type="tertiary", key="codes-files"):
         for label, name, make in (
-            ("Codes · CSV", "codes", partial(written, shown.table, shown.rows.tolist(), codes)),
+            ("Codes · CSV", "codes", partial(written, shown.table, shown.rows.tolist(), codes, coded)),
             ("Codebook · CSV", "codebook", partial(book_written, codes)),
         ):
             file = f"sentiscope-{name}.csv"
@@ -178,10 +177,7 @@ def _take(codes: Codes, shown: Analysis, key: str) -> None:
         path = Path(folder) / "codes.csv"
         path.write_bytes(content)
         try:
-            if content.lstrip(b'\xef\xbb\xbf"').startswith(b"code"):
-                read_book(codes, path, author())
-            else:
-                read_back(codes, shown.table, path, author=author())
+            read_any(codes, shown.table, path, author())
             state.put(state.REDRAW, True)
         except SentiscopeError as error:
             state.put(state.NOT_WRITTEN, str(error))

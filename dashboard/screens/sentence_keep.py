@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import SentiscopeError
-from core.failures.codes import LONGEST, LONGEST_TEXT
 from core.failures.counter_examples import keep_example
+from core.failures.names import LONGEST, LONGEST_TEXT
 from core.fingerprint import fingerprint
 from core.runs.record import RunRecord
 from dashboard import data, selection, state

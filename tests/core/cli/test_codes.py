@@ -52,7 +52,10 @@ def test_a_session_on_the_terminal(cli, run):
     coded(cli, "note", keys[0], "so it is")
     code, out, _ = cli("codes", "rates", "one")
     lines = [" ".join(line.split()) for line in out.splitlines()]
-    assert code == 0 and lines[0] == "20 of 40 sentences: wrong. 8 rows of 20, drawn at random and coded."
+    assert code == 0 and lines[0] == (
+        "20 of 40 sentences: wrong. 8 rows of 20, drawn at random and coded. "
+        "A code counts where any of 2 authors gave it."
+    )
     assert lines[1:] == ["code n share 95 %", "irony 5 0.625 0.306 to 0.863", "label 3 0.375 0.137 to 0.694"]
     listed = coded(cli, "list", "--where", "all")
     assert listed == run.codes.list(where="all")
@@ -61,6 +64,17 @@ def test_a_session_on_the_terminal(cli, run):
     assert code == 0 and "ann: 5 of 20 rows coded, 0 notes." in out and "Drawn: 8 of 20, seed 3" in out
     assert len(run.errors(where=["wrong", "code=irony"])["rows"]) == 5
     assert coded(cli, "undo") == {"undone": f"note: row {keys[0]}"}
+
+
+def test_a_sheet_to_be_coded_has_nothing_of_others_and_codes_make_no_shares(cli, run, tmp_path):
+    coded(cli, "add", "irony")
+    coded(cli, "code", "irony", "--where", "wrong", "--author", "ann")
+    assert coded(cli, "rates")["complete"] and coded(cli, "rates", "--where", "row<20")["complete"]
+    for where in ("coded", "code=irony"):
+        told = coded(cli, "rates", "--where", where)
+        assert not told["complete"] and told["codes"][0]["share"] is None and "Chosen by their codes" in told["said"]
+    coded(cli, "draw", "8", "--csv", str(tmp_path / "ben.csv"), "--author", "ben")
+    assert "ann" not in (tmp_path / "ben.csv").read_text(encoding="utf-8")
 
 
 def test_merge_split_edit_and_rm(cli, run):
@@ -99,7 +113,7 @@ def test_files_go_out_and_in(cli, run, tmp_path):
     for file in run.store.folder.glob("codes.sqlite*"):
         file.unlink()
     taken = coded(cli, "import", str(tmp_path / "a.csv"), "--book", str(tmp_path / "b.csv"))
-    assert taken == {"rows": 20, "added": [], "codes": 1} and run.codes.list()["codes"] == before
+    assert taken == {"rows": 20, "added": ["irony"], "codes": 1} and run.codes.list()["codes"] == before
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from answering import answering, right_where, texts
 
 from core.cells import no_formula, unguarded
 from core.exceptions import InputError
-from core.failures.coded_csv import book_written, read_back, read_book, written
+from core.failures import ledger
+from core.failures.coded_csv import book_written, read_any, read_back, read_book, written
 from core.failures.codes import Codes
 from core.failures.table import read_table
 from core.runs.store import RunStore
@@ -33,6 +34,11 @@ def codes(tmp_path):
     return Codes(tmp_path / "runs", "reviews.csv")
 
 
+def told(table, codes):
+    """All that was said, as it goes out."""
+    return written(table, [True] * len(table), codes, codes.coded())
+
+
 @pytest.mark.parametrize("text", [*NASTY, "", "plain", "'+", "'''=", "\t=x"])
 def test_a_guard_is_taken_off_again(text):
     assert unguarded(no_formula(text)) == text
@@ -46,7 +52,7 @@ def test_out_and_in_leaves_everything_as_it_is(tmp_path, table, codes):
         if name := " ".join(text.split()):
             codes.add(name, definition=text, example=text)
             codes.code([key], [name], author="=ben" if place % 2 else "ann")
-    out = written(table, [True] * len(table), codes)
+    out = told(table, codes)
     rows = list(csv.reader(io.StringIO(out, newline="")))
     assert not any(cell.lstrip().startswith(("=", "+", "-", "@")) for row in rows for cell in row)
     assert len(rows) - 1 == len(NASTY) + len(NASTY) // 2, "of a row that two have coded there are two lines"
@@ -54,12 +60,15 @@ def test_out_and_in_leaves_everything_as_it_is(tmp_path, table, codes):
     (tmp_path / "out.csv").write_text(out, encoding="utf-8", newline="")
     (tmp_path / "book.csv").write_text(book_written(codes), encoding="utf-8", newline="")
     other = Codes(tmp_path / "other", "reviews.csv")
-    assert read_book(other, tmp_path / "book.csv") == len(NASTY)
+    assert read_book(other, tmp_path / "book.csv") == {
+        "codes": len(NASTY),
+        "added": [each.name for each in codes.book()],
+    }
     taken = read_back(other, table, tmp_path / "out.csv")
     assert taken == {"rows": len(NASTY) + len(NASTY) // 2, "added": []}
     assert other.coded().given == codes.coded().given and other.coded().notes == codes.coded().notes
     assert other.book() == codes.book()
-    again = pd.read_csv(io.StringIO(written(table, [True] * len(table), other))).drop(columns="time")
+    again = pd.read_csv(io.StringIO(told(table, other))).drop(columns="time")
     pd.testing.assert_frame_equal(again, pd.read_csv(io.StringIO(out)).drop(columns="time"))
 
 
@@ -104,6 +113,87 @@ def test_bad_rows_are_named_and_nothing_is_taken(tmp_path, table, codes, content
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path, table, codes):
-    (tmp_path / "in.csv").write_bytes(b"key,codes\n\xff\xfe\n")
-    with pytest.raises(InputError, match=r"in\.csv: no CSV in UTF-8"):
+    (tmp_path / "in.csv").write_bytes(b"key,codes\n" + bytes(range(20)) * 9)
+    with pytest.raises(InputError, match=r"in\.csv: this is not a text file"):
         read_back(codes, table, tmp_path / "in.csv")
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Every change is a second later than the one before."""
+    seconds = iter(range(60))
+    monkeypatch.setattr(ledger, "now", lambda: f"2026-01-01T00:00:{next(seconds):02}+00:00")
+    monkeypatch.setattr("core.failures.codes.now", ledger.now)
+
+
+@pytest.mark.parametrize(
+    "since",
+    [
+        lambda codes, key: codes.code([key], ["label"], author="ann"),
+        lambda codes, key: codes.code([key], [], author="ann"),
+        lambda codes, key: codes.note(key, "seen again", author="ann"),
+        lambda codes, key: codes.undo("ann"),
+    ],
+    ids=["coded", "taken off", "noted", "taken back"],
+)
+def test_what_was_changed_here_after_a_file_was_written_is_not_reverted_by_it(tmp_path, table, codes, clock, since):
+    keys = table.frame["key"].tolist()
+    codes.add("irony")
+    codes.add("label")
+    codes.code(keys[:2], ["irony"], author="ann")
+    (tmp_path / "in.csv").write_text(told(table, codes), encoding="utf-8", newline="")
+    codes.code([keys[5]], ["label"], author="ben")
+    codes.code([keys[0]], ["irony", "label"], author="ann")
+    codes.code([keys[0]], ["irony"], author="ann")
+    assert read_back(codes, table, tmp_path / "in.csv")["rows"] == 2, "what is as the file says is no conflict"
+    since(codes, keys[0])
+    before = codes.coded()
+    with pytest.raises(InputError, match=r"in\.csv, row 1, field 'time': ann has changed this sentence here after"):
+        read_back(codes, table, tmp_path / "in.csv")
+    assert codes.coded() == before
+    timeless = pd.read_csv(tmp_path / "in.csv", dtype=str).drop(columns="time")
+    timeless.to_csv(tmp_path / "in.csv", index=False, quoting=csv.QUOTE_ALL)
+    read_back(codes, table, tmp_path / "in.csv")
+    assert codes.coded().given[keys[0]] == {"ann": ("irony",)}, "without times the file wins"
+
+
+def test_a_sheet_that_went_out_is_coded_and_taken_in(tmp_path, table, codes, clock):
+    keys = table.frame["key"].tolist()
+    codes.add("irony")
+    codes.code(keys[:1], ["irony"], author="ben")
+    sheet = pd.read_csv(io.StringIO(written(table, [True] * len(table), codes, codes.coded("ben"))), dtype=str)
+    sheet.loc[0, "codes"], sheet.loc[1, "codes"] = "IRONY; label", "irony"
+    sheet.to_csv(tmp_path / "in.csv", index=False, quoting=csv.QUOTE_ALL)
+    assert read_back(codes, table, tmp_path / "in.csv", author="ben") == {"rows": 2, "added": ["label"]}
+    assert codes.coded().given == {keys[0]: {"ben": ("irony", "label")}, keys[1]: {"ben": ("irony",)}}
+
+
+def test_a_time_that_a_spreadsheet_has_rewritten_is_named(tmp_path, table, codes):
+    (tmp_path / "in.csv").write_text(f"key,codes,time\n{table.frame['key'][0]},irony,1.5.26 9:00\n")
+    with pytest.raises(InputError, match=r"row 1, field 'time': '1\.5\.26 9:00' is no time as it went out"):
+        read_back(codes, table, tmp_path / "in.csv")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "cp1252"])
+def test_what_excel_writes_is_read(tmp_path, table, codes, encoding):
+    content = f"key;codes;note\r\n{table.frame['key'][0]};Übermut, leise;naïve\r\n"
+    (tmp_path / "in.csv").write_bytes(content.encode(encoding))
+    assert read_any(codes, table, tmp_path / "in.csv", "ann") == {"rows": 1, "codes": 0, "added": ["Übermut, leise"]}
+    assert codes.coded().notes == {table.frame["key"][0]: {"ann": "naïve"}}
+
+
+def test_the_header_says_whether_a_file_is_a_codebook(tmp_path, table, codes):
+    (tmp_path / "in.csv").write_text(f"codes,key\nirony,{table.frame['key'][0]}\n")
+    assert read_any(codes, table, tmp_path / "in.csv") == {"rows": 1, "codes": 0, "added": ["irony"]}
+    (tmp_path / "in.csv").write_text("definition,code\nthe opposite,Irony\nits name,label\n")
+    assert read_any(codes, table, tmp_path / "in.csv", "ann") == {"rows": 0, "codes": 2, "added": ["label"]}
+    assert (codes.book()[0].name, codes.book()[0].definition) == ("irony", "the opposite")
+    assert codes.undo("ann")["said"] == "2 codes from in.csv"
+    assert [(code.name, code.definition) for code in codes.book()] == [("irony", "")]
+
+
+def test_a_codebook_that_is_refused_changes_nothing(tmp_path, codes):
+    (tmp_path / "in.csv").write_text("code\nirony\nIRONY\n")
+    with pytest.raises(InputError, match="the code 'IRONY' stands there twice"):
+        read_book(codes, tmp_path / "in.csv")
+    assert codes.book() == []

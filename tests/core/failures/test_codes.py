@@ -8,7 +8,9 @@ from answering import answering, right_where, texts
 
 from core.exceptions import InputError
 from core.failures import rules
-from core.failures.codes import Code, Codes, data_of
+from core.failures.coded import Code
+from core.failures.codes import Codes, data_of
+from core.failures.names import author_name, known_as, nameless
 from core.failures.selection import Selection, in_words, select
 from core.failures.table import read_table
 from core.runs.store import RunStore
@@ -33,7 +35,7 @@ def test_a_code_takes_the_first_free_digit_and_the_tenth_has_none(tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (lambda c: c.add(" Irony "), "there is a code 'Irony' already"),
+        (lambda c: c.add(" Irony "), "there is a code 'irony' already"),
         (lambda c: c.add("a;b"), "without ';'"),
         (lambda c: c.add(" \n "), "a name of one line"),
         (lambda c: c.add("x" * 61), "at most 60 characters"),
@@ -157,3 +159,84 @@ def test_two_runs_on_the_same_sentences_share_codes_and_rules_see_them(tmp_path)
         rows("code=sarcasm")
     with pytest.raises(InputError, match="write a code, or coded or uncoded alone"):
         rows("code=")
+
+
+def test_upper_and_lower_case_are_one_code_wherever_it_is_named(codes):
+    codes.code(["a"], ["IRONY"], author="ann")
+    codes.give(["b"], ["Irony"], author="ann")
+    assert codes.coded().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
+    assert codes.coded().rows(["a", "c"], "Irony").tolist() == [True, False]
+    assert codes.split("Irony", "NEGATION", ["a"]) == 1 and codes.coded().of("a") == ("negation",)
+    assert codes.merge(["Negation"], "Irony") == 1 and codes.coded().of("a") == ("irony",)
+    assert codes.edit("IRONY", to="Irony").name == "Irony" and codes.coded().of("b") == ("Irony",)
+
+
+@pytest.mark.parametrize(
+    ("change", "gone"),
+    [
+        (lambda c: c.add("pun", author="ann"), "pun"),
+        (lambda c: c.edit("irony", to="pun", author="ann"), "pun"),
+        (lambda c: c.merge(["irony", "label"], "pun", author="ann"), "pun"),
+        (lambda c: c.split("irony", "pun", ["a"], author="ann"), "pun"),
+    ],
+    ids=["add", "rename", "merge", "split"],
+)
+def test_what_somebody_has_coded_with_since_is_not_taken_out_of_the_book_by_undo(codes, change, gone):
+    codes.code(["a"], ["irony"], author="ben")
+    change(codes)
+    codes.code(["b"], [gone], author="ben")
+    before = codes.coded()
+    with pytest.raises(InputError, match=f"cannot be undone: 1 sentence has the code '{gone}' by now"):
+        codes.undo("ann")
+    assert codes.coded() == before
+    codes.code(["b"], [], author="ben")
+    codes.undo("ann")
+    assert [code.name for code in codes.book()] == ["irony", "negation", "label"]
+
+
+def test_a_removed_code_does_not_come_back_to_rows_alone(codes):
+    codes.code(["a"], ["irony"], author="ann")
+    codes.code(["a"], [], author="ann")
+    codes.remove("irony", author="ben")
+    with pytest.raises(InputError, match="1 sentence has the code 'irony'"):
+        codes.undo("ann")
+
+
+def test_what_others_say_of_a_row_is_seen_once_one_has_coded_that_row(codes):
+    codes.code(["a", "b", "c"], ["irony"], author="ann")
+    codes.note("b", "why?", author="ann")
+    codes.code(["a"], ["label"], author="ben")
+    everything, seen = codes.coded(), codes.coded().seen_by("ben")
+    assert seen.given == {"a": {"ann": ("irony",), "ben": ("label",)}} and seen.notes == {}
+    assert everything.hidden_from(seen, "abz") == 1 and everything.hidden_from(everything, "abc") == 0
+    assert codes.coded().seen_by("carl").given == {} and codes.coded().seen_by(nameless("0" * 12)) == everything
+    codes.code(["b"], ["label"], author="ben")
+    assert codes.coded().seen_by("ben").notes == {"b": {"ann": "why?"}}
+
+
+def test_two_without_a_name_are_two_and_a_name_takes_over_what_one_of_them_said(codes):
+    one, two = nameless("0" * 12), nameless("1" * 12)
+    codes.code(["a", "b"], ["irony"], author=one)
+    codes.note("a", "mine", author=one)
+    codes.code(["a"], ["label"], author=two)
+    codes.note("b", "theirs", author=two)
+    codes.note("b", "", author=two)
+    codes.note("c", "other", author=one)
+    codes.note("c", "was there", author="ann")
+    assert [known_as(each) for each in (one, "", "ann")] == ["(no name)", "(no name)", "ann"] and author_name(
+        one
+    ) == one
+    assert codes.adopt(one, "ann") and not codes.adopt(one, "ann")
+    assert codes.coded().given == {"a": {two: ("label",), "ann": ("irony",)}, "b": {"ann": ("irony",)}}
+    assert codes.coded().notes == {"a": {"ann": "mine"}, "c": {"ann": "was there\nother"}}
+    assert [codes.undo(two)["said"] for _ in range(3)] == ["note: row b", "note: row b", "label: row a"]
+    assert codes.coded().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
+
+
+def test_what_was_said_before_there_was_a_name_can_be_taken_back_under_it(codes):
+    one = nameless("0" * 12)
+    codes.code(["a", "b"], ["irony"], author=one)
+    codes.adopt(one, "ann")
+    assert codes.undo("ann")["said"] == "irony: 2 rows" and codes.coded().given == {}
+    with pytest.raises(InputError, match="nothing to undo"):
+        codes.undo(one)

@@ -15,7 +15,7 @@ from core.failures.counter_examples import answers, counter_examples, keep_examp
 
 def test_one_is_kept_once_and_taken_out(tmp_path):
     first = keep_example(tmp_path, " not bad\u0000 ", "positive", "=note", "ann", "/sentence?run=one")
-    again = keep_example(tmp_path, "not bad", "positive", "another note", "ben")
+    again = keep_example(tmp_path, "not bad", "positive", "another note", "ann")
     other = keep_example(tmp_path, "not bad", "negative")
     assert first.text == "not bad" and first.id == again.id != other.id
     assert {each.id: each.note for each in counter_examples(tmp_path)} == {first.id: "another note", other.id: ""}
@@ -23,6 +23,16 @@ def test_one_is_kept_once_and_taken_out(tmp_path):
     assert counter_examples(tmp_path) == [other]
     with pytest.raises(InputError, match="no counter-example"):
         remove_example(tmp_path, first.id)
+
+
+def test_what_a_second_one_found_too_stands_beside_it_and_is_trained_on_once(tmp_path):
+    found = [("hm", "ann", "/a"), ("ha", "ben", "/b"), ("so", "", "/c"), ("no", "", "/d"), ("so", "", "/e")]
+    for note, author, link in found:
+        keep_example(tmp_path, "not bad", "positive", note, author, link)
+    kept = {(each.note, each.author, each.link) for each in counter_examples(tmp_path)}
+    assert kept == {("hm", "ann", "/a"), ("ha", "ben", "/b"), ("no", "", "/d"), ("so", "", "/e")}
+    with open(planned(tmp_path), encoding="utf-8") as file:
+        assert json.load(file) == [{"text": "not bad", "label": "positive"}]
 
 
 def test_a_class_of_thirty_keeps_all(tmp_path):

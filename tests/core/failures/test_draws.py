@@ -89,3 +89,27 @@ def test_of_nothing_there_is_nothing(codes):
     none = told(codes, [])
     assert none["said"] == "No row is selected." and not none["complete"] and none["n"] == none["coded"] == 0
     assert [len(sample.keys) for sample in samples([], [])] == [0]
+
+
+def test_rows_that_were_chosen_by_their_codes_have_no_shares_unless_a_whole_draw_is_among_them(codes):
+    made = draw(codes, KEYS, 75, 0, "wrong")
+    codes.code(made.keys[:40], ["irony"])
+    read = list(codes.coded().given)
+    assert told(codes, read)["complete"], "of sentences chosen otherwise they would be all"
+    some = rates(codes.coded(), read, draws(codes), by_codes=True)
+    assert not some["complete"] and {row["share"] for row in some["codes"]} == {None}
+    assert some["said"].startswith("Chosen by their codes") and [row["n"] for row in some["codes"]] == [40, 0]
+    codes.code(made.keys[40:], ["label"])
+    codes.code([key for key in KEYS if key not in made.keys][:9], ["irony"])
+    whole = rates(codes.coded(), list(codes.coded().given), draws(codes), by_codes=True)
+    assert whole["complete"] and (whole["sample"]["n"], whole["sample"]["of"]) == (75, 200)
+    assert {row["code"]: row["share"] for row in whole["codes"]} == {"irony": 40 / 75, "label": 35 / 75}
+
+
+def test_of_several_authors_it_is_said_that_any_counts(codes):
+    codes.code(KEYS, ["irony"], author="ann")
+    assert told(codes, KEYS)["said"] == "All are coded."
+    codes.code(KEYS[:50], ["label"], author="ben")
+    both = told(codes, KEYS)
+    assert both["authors"] == 2 and both["said"] == "All are coded. A code counts where any of 2 authors gave it."
+    assert [row["share"] for row in both["codes"]] == [1.0, 0.25]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.exceptions import InputError, StorageError
+from core.failures import ledger
 from core.failures.codes import Codes
 from core.failures.ledger import FILE, Ledger
 
@@ -106,3 +107,38 @@ def test_a_file_of_a_newer_version_or_of_something_else_is_left_alone(tmp_path):
     (tmp_path / FILE).write_text("no database, long enough to be taken for one " * 40)
     with pytest.raises(StorageError, match=r"codes\.sqlite: codes cannot be read or written"):
         Codes(tmp_path, "d").book()
+
+
+def test_a_file_of_the_first_version_goes_on(tmp_path):
+    codes = Codes(tmp_path, "d")
+    codes.add("irony", author="ann")
+    with sqlite3.connect(tmp_path / FILE) as made:
+        made.execute("ALTER TABLE history DROP COLUMN undone_at")
+        made.execute("PRAGMA user_version = 1")
+    codes.code(["k"], ["irony"], author="ann")
+    assert codes.undo("ann")["said"] == "irony: row k" and len(codes.ledger.history("d")) == 2
+
+
+def test_the_history_knows_the_rows_and_when_each_was_changed_last(tmp_path, monkeypatch):
+    codes, clock = Codes(tmp_path, "d"), iter(range(60))
+    monkeypatch.setattr(ledger, "now", lambda: f"2026-01-01T00:00:{next(clock):02}+00:00")
+    codes.add("irony")
+    codes.give(["a", "b"], ["irony"], author="ann")
+    codes.note("b", "so", author="ann")
+    codes.undo("ann")
+    assert [row["keys"] for row in codes.ledger.history("d")] == [("b",), ("a", "b"), ()]
+    last = codes.ledger.touched("d")
+    assert set(last) == {("a", "ann"), ("b", "ann")} and last["b", "ann"] > last["a", "ann"]
+
+
+def test_a_server_keeps_so_much_and_what_is_taken_out_makes_room(tmp_path, monkeypatch):
+    codes = Codes(tmp_path, "d")
+    codes.add("irony")
+    monkeypatch.setenv("SENTISCOPE_CODES_MB", "1")
+    with pytest.raises(InputError, match=r"at most 1 MB of codes.* \(SENTISCOPE_CODES_MB\)"):
+        for row in range(400):
+            codes.note(f"k{row}", f"{row} " * 1000)
+    kept = len(codes.coded().notes)
+    assert 0 < kept < 400
+    codes.note("k0", "")
+    assert len(codes.coded().notes) == kept - 1

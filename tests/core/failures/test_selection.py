@@ -118,6 +118,17 @@ def test_what_was_not_used_for_longest_goes_first(store, monkeypatch):
         recall(store, kept[1].removeprefix("ids:"))
 
 
+def test_a_server_keeps_so_much_of_them(store, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_SELECTED_MB", "1")
+    kept = [keep(store, Group((name,), texts=(name * 400_000,))) for name in "abc"]
+    for rule in kept[1:]:
+        assert recall(store, rule.removeprefix("ids:")).texts
+    with pytest.raises(InputError, match="not kept here"):
+        recall(store, kept[0].removeprefix("ids:"))
+    with pytest.raises(InputError, match=r"at most 1 MB of sentences.* \(SENTISCOPE_SELECTED_MB\)"):
+        keep(store, Group(("d",), texts=("d" * 1_000_001,)))
+
+
 @pytest.mark.parametrize(
     ("typed", "said"),
     [

@@ -37,15 +37,14 @@ def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
     assert (first["mark"].low, first["mark"].high) == wilson(6, 8) and first["code"].title == "what irony is"
 
 
-def test_who_codes_sees_others_when_done_and_who_reads_sees_all(codes):
-    codes.code(KEYS[:4], ["irony"], author="ann")
+def test_who_codes_sees_others_row_by_row_and_who_reads_sees_all(codes):
+    codes.code(KEYS, ["irony"], author="ann")
     codes.code(KEYS[:2], ["label"], author="ben")
-    assert shape(codes, "ben").pair is None and shape(codes, "ben").found["coded"] == 2
-    assert shape(codes, "carl").found["coded"] == 0 and shape(codes, "").found["coded"] == 4
+    assert shape(codes, "carl").found["coded"] == 0 and shape(codes, "").found["coded"] == 20
     codes.code(KEYS[2:4], ["irony"], author="ben")
-    done = shape(codes, "ben")
-    assert done.found["coded"] == 4 and done.pair["n"] == 4 and done.pair["same"] == 2
-    assert "κ with ann 0.00" in note(done) and len(done.pair["apart"]) == 2
+    some = shape(codes, "ben")
+    assert some.found["coded"] == 4 and some.pair["n"] == 4 and some.pair["same"] == 2
+    assert "κ with ann 0.00" in note(some) and len(some.pair["apart"]) == 2, "of the four that both have coded"
 
 
 def test_an_empty_book_and_an_empty_selection_have_no_rows(tmp_path, codes):
