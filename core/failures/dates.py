@@ -37,7 +37,7 @@ _STEPS = {
 _NUMBERED = re.compile(r"(\d{1,2})([/.-])(\d{1,2})\2\d{4}(?!\d)")
 _FORMATS = "ISO8601", "%a %b %d %H:%M:%S %z %Y"
 """Read fast: the second is what a Twitter export has."""
-_TOLD = re.compile(r"\d{4}")
+_TOLD = re.compile(r"(?<!\w)\d{4}(?!\w)")
 _TWELVE = 12
 
 

@@ -132,7 +132,7 @@ def looked_up(table: Table, columns: Sequence[str], typed: str) -> Clause:
 
 
 def understood(table: Table, columns: Sequence[str], typed: str) -> Clause:
-    """What somebody typed who searches: a rule, the whole of an id or a name, else a part of the texts.
+    """What somebody typed who searches: a rule, a whole id or name, a part of the texts, else a part of an id or name.
 
     Args:
         table: the rows.
@@ -144,8 +144,9 @@ def understood(table: Table, columns: Sequence[str], typed: str) -> Clause:
     """
     if rules.begins(typed, table):
         return rules.read([typed], table)[0]
-    whole = (Clause(name, "=", typed) for name in columns)
-    return next((each for each in whole if rules.rows([each], table).any()), Clause("text", "~", typed))
+    text = Clause("text", "~", typed)
+    every = (*(Clause(name, "=", typed) for name in columns), text, *(Clause(name, "~", typed) for name in columns))
+    return next((each for each in every if rules.rows([each], table).any()), text)
 
 
 def _column(table: Table, name: str) -> tuple[Option, ...]:

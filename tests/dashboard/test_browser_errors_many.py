@@ -24,6 +24,8 @@ def server(tmp_path_factory) -> Iterator[str]:
     labels, wrong = each % 2, each % 8 == 1
     frame = texts(labels)
     frame["text"] = [f"a day of {'rain' if bad else 'sun'}, number {row}" for row, bad in zip(each, wrong, strict=True)]
+    frame["tweet"] = [f"t-{row}" for row in each]
+    frame["date"] = [f"2026-{1 + row % 12:02}-{1 + row % 28:02}" for row in each]
     for name in ("many", "late"):
         answering(RunStore(folder), name, right_where(~wrong, labels), frame)
     with dashboard(folder) as address:
@@ -44,13 +46,41 @@ def test_a_word_of_an_outcome_is_picked_and_let_go_of_by_keyboard(browser, serve
     row = page.locator("tr[data-id='false negative: rain']")
     row.focus()
     page.keyboard.press("Enter")
-    expect(page.locator(".filter [aria-label='Texts containing']")).to_have_value("rain")
+    chip = page.locator(".filter .word.set", has_text="with the word “rain”")
+    expect(chip).to_be_visible()
     assert parse_qs(urlsplit(page.url).query)["select"] == ["truth=good;said!=good;word=rain"]
     expect(row).to_have_attribute("aria-selected", "true")
     expect(row).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator(".filter [aria-label='Texts containing']")).to_have_value("")
+    expect(chip).to_have_count(0)
     assert parse_qs(urlsplit(page.url).query)["select"] == ["wrong"]
+    assert complaints == []
+
+
+def test_ids_and_rules_are_typed_and_what_cannot_be_understood_is_said(browser, server):
+    page, complaints = visit(browser, server)
+    opened(page, f"{server}/errors?run=many&select=all")
+    page.get_by_role("button", name="any tweet").click()
+    page.get_by_role("searchbox", name="Search tweet").fill("t-7")
+    page.keyboard.press("Enter")
+    expect(page.locator(".filter .word.set", has_text="tweet t-7")).to_be_visible()
+    expect(page.locator(".reader .list li")).to_have_count(1)
+    assert parse_qs(urlsplit(page.url).query)["select"] == ["all;tweet=t-7"]
+    settle(page)
+    search = page.locator(".filter [aria-label='Texts containing']")
+    search.fill("tweet=t-11")
+    search.press("Enter")
+    expect(page.locator(".filter .word.set", has_text="tweet t-11")).to_be_visible()
+    expect(search).to_have_value("")
+    settle(page)
+    search.fill("date>=soon")
+    search.press("Enter")
+    expect(page.get_by_text("'soon' is no date")).to_be_visible()
+    assert parse_qs(urlsplit(page.url).query)["select"] == ["all;tweet=t-11"]
+    settle(page)
+    page.get_by_role("button", name="coded or not").click()
+    expect(page.get_by_role("option", name="noted, not coded yet")).to_be_visible()
+    page.keyboard.press("Escape")
     assert complaints == []
 
 

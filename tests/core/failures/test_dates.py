@@ -33,7 +33,10 @@ def test_times_with_a_zone_are_in_utc_and_columns_of_times_are_taken():
 
 @pytest.mark.parametrize(
     "values",
-    [["May", "June"], ["2001", "2002"], [2001, 2002], ["a film of 2014"] * 3, ["2026-13-45"], [None], [], [""]],
+    [
+        *(["May", "June"], ["2001", "2002"], [2001, 2002], ["a film of 2014"] * 3, ["t1000", "t2015"]),
+        *(["2026-13-45"], [None], [], [""]),
+    ],
 )
 def test_words_numbers_and_nothing_are_no_dates(values):
     assert dates(pd.Series(values, dtype=object)) is None

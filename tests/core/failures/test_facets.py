@@ -80,6 +80,8 @@ def test_an_id_is_found_by_the_whole_of_it_else_by_a_part(table, typed, clause):
         ("date >= 2026-03", "date>=2026-03"),
         ("tweet 7", "id=tweet 7"),
         ("text 7", "text~text 7"),
+        ("weet 7", "id~weet 7"),
+        ("nowhere", "text~nowhere"),
         ("right", "text~right"),
         ("a = b", "text~a = b"),
     ],
