@@ -214,11 +214,11 @@ def choose_sentences(
         choose(record, selection, key="" if at is None else keys[at], by=by)
 
 
-def choose_slice(record: RunRecord, split: str, name: str) -> None:
-    """Select what a saved slice has of a split; a callback."""
+def choose_slice(record: RunRecord, split: str, name: str, *, more: Sequence[str] = (), by: str = "") -> None:
+    """Select what a saved slice has of a split, of the rows for which `more` rules hold too; a callback."""
     with _told():
         found = find_slice(data.store(), record, name)
-        choose(record, Selection(found.rules, split))
+        choose(record, Selection((*found.rules, *more), found.split or split), by=by)
 
 
 def look_at(record: RunRecord, place: int) -> None:

@@ -154,11 +154,6 @@ DONOR = "donor"
 """The sentence whose inside is put into the first."""
 
 
-def author() -> str:
-    """Who codes; empty: whoever gives no name."""
-    return " ".join(str(draft(AUTHOR, "")).split())
-
-
 def run() -> str:
     """The chosen run; empty when there is none."""
     return str(st.session_state.get(RUN) or "")
@@ -244,6 +239,11 @@ def restate(key: str, first: str) -> None:
 def asked_beside() -> str:
     """The second run named in the link, whether it exists or not."""
     return str(st.query_params.get(BESIDE, ""))
+
+
+def author() -> str:
+    """Who codes, and so may see some of the codes; empty: whoever gives no name."""
+    return " ".join(str(draft(AUTHOR, "")).split())
 
 
 def carried(key: str) -> str:

@@ -20,7 +20,10 @@ def compare(
     data: Annotated[str, typer.Option(help="Other labelled data; default: the splits that all were tested on.")] = "",
     split: Annotated[str, typer.Option(help="Default: test, or the whole of a single file.")] = "",
     by: Annotated[
-        list[str] | None, typer.Option(metavar="COLUMN", help="Each value of a column of the data, or of `label`.")
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN", help="Each value of a column of the data, or of `label`; `slice`: each saved slice."
+        ),
     ] = None,
     metric: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Default: accuracy, of several labels tuned.f1_macro.")

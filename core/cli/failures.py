@@ -11,6 +11,7 @@ from core import verbs
 from core.cells import decimals
 from core.cli.printing import Json, Run, emit, say, tabulate, teller
 from core.data.findings import plural
+from core.metrics import named, title
 from core.numbers import count, signed
 
 SHOWN = 20
@@ -71,7 +72,7 @@ def slices(
     split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Selections with a name, of all runs on the same data; how often the run is wrong there."""
+    """Selections with a name, of all runs on the same data; how good the run is there."""
     changes: dict[str, Any] = {"save": save, "rename": rename, "remove": remove}
     emit(verbs.slices(run, where=where or (), split=split, **changes), as_json, _show_slices)
 
@@ -87,14 +88,29 @@ def _show_slices(result: dict[str, Any]) -> None:
             "rows": "" if each["n"] is None else count(each["n"]),
             "errors": "" if each["rate"] is None else f"{100 * each['rate']:.1f} %",
             "interval": "" if each["rate"] is None else "{:.1f} to {:.1f}".format(*(100 * p for p in each["interval"])),
+            **_macro(each),
             "selects": each["said"],
         }
         for each in result["slices"]
     ]
-    tabulate(rows, tuple(rows[0]), "slice")
+    columns = dict.fromkeys(name for row in rows for name in row if name != "selects")
+    tabulate(rows, (*columns, "selects"), "slice")
     for each in result["slices"]:
         if each["problem"]:
             say(f"{each['problem']}.", head=f"{each['name']}: ")
+        elif each["lacks"]:
+            say(each["lacks"], head=f"{each['name']}: ")
+    say("--json has precision, recall and F1 of each class.")
+
+
+def _macro(each: dict[str, Any]) -> dict[str, str]:
+    """The macro F1 of a slice with its interval, under its title."""
+    found = {}
+    for name, value in each["metrics"].items():
+        if named(name).name == "f1_macro" and value is not None:
+            low, high = each["intervals"][name]
+            found[title(name)] = f"{decimals(value)} ({decimals(low)} to {decimals(high)})"
+    return found
 
 
 def _show(result: dict[str, Any]) -> None:

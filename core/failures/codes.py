@@ -37,6 +37,11 @@ class Codes:
         """
         self.ledger, self.data = Ledger(folder), data
 
+    @property
+    def version(self) -> str:
+        """A text that changes whenever something is written, with this codebook or another."""
+        return self.ledger.version
+
     def book(self) -> list[Code]:
         """Its codes: those with a digit by it, then the others by name."""
         found = [Code(**_without(row)) for row in self.ledger.rows("codes", data=self.data)]

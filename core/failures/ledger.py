@@ -49,6 +49,14 @@ class Ledger:
         """Of a folder of runs; nothing is made before something is written."""
         self.path = folder / FILE
 
+    @property
+    def version(self) -> str:
+        """A text that changes with every change and undoing; empty before the first."""
+        if not self.path.is_file():
+            return ""
+        with self._opened() as connection:
+            return "{} {}".format(*connection.execute("SELECT MAX(id), SUM(undone) FROM history").fetchone())
+
     def rows(self, table: str, **where: Any) -> list[Row]:
         """Rows of a table whose columns have these values, in the order of what names them; none without a file.
 

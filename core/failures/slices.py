@@ -18,6 +18,7 @@ from core.data.findings import shown
 from core.exceptions import InputError
 from core.failures.chosen import Group, keep, recall
 from core.failures.codes import data_of
+from core.failures.rules import of_readers
 from core.failures.selection import Selection, parse
 from core.fingerprint import file_version
 from core.runs.record import RunRecord
@@ -42,6 +43,15 @@ class Slice:
     created: str
     group: Group | None = None
     """Its sentences, where they were chosen one by one."""
+
+    @property
+    def of_codes(self) -> bool:
+        """Whether it asks for codes or notes, which change while nothing of a run does."""
+        return any(map(of_readers, parse(self.select).rules))
+
+
+WHOLE = Slice("", "all", "")
+"""All sentences, as if they were one."""
 
 
 def save_slice(store: RunStore, record: RunRecord, name: str, selection: Selection) -> Slice:

@@ -67,7 +67,7 @@ def slices(
     remove: str = "",
     split: str = "",
 ) -> dict[str, Any]:
-    """Selections with a name, which every run on its data has, and how often this one is wrong there.
+    """Selections with a name, which every run on its data has, and how good this one is there.
 
     Args:
         save: First keep what `where` selects under this name.
@@ -77,7 +77,8 @@ def slices(
         split: Empty: test, or the last that was evaluated.
 
     Returns:
-        `slices`: of each `name`, `where`, `said`, `n`, `wrong`, `rate`, `interval` …; see `core.verbs.slices`.
+        `slices`: of each `name`, `where`, `said`, `n`, `wrong`, `rate`, `interval`, `metrics` and `per_class` with
+        their intervals …; see `core.verbs.slices`.
 
     Raises:
         InputError: A clause is not understood, the name is taken, or there is no such slice.

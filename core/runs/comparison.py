@@ -18,7 +18,7 @@ from core.exceptions import InputError
 from core.metrics import USUAL, named, refuse_unknown
 from core.numbers import count
 from core.runs.answers import Answers, both, taken
-from core.runs.sides import MOST_VALUES, Side, Sides, paired
+from core.runs.sides import MOST_VALUES, SLICE, Side, Sides, paired
 
 
 def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def compare(sides: Sides, *, metrics: Sequence[str] = (), by: Sequence[str] = ()
     Args:
         sides: what is compared.
         metrics: names as in records, `tuned.` before those at the run's own thresholds; empty: the usual first one.
-        by: columns of the data, or `label`.
+        by: columns of the data, or `label`, or `slice` where the sides have some.
 
     Returns:
         `runs` (`name`, `model`, `mixture` in words, `runs`, `seeds`, `folds`, `metrics`: by name `mean`, `deviation`
@@ -128,7 +128,7 @@ class _Measured:
         """Every two models on the rows of each value of a column; values on which the metric is undefined left out."""
         for first, second in pairs or itertools.combinations(self.sides.sides, 2):
             runs = list(paired(first, second))
-            places = {one: _values(first.answers[one], column) for _, one, _ in runs}
+            places = {one: self._places(first, one, column) for _, one, _ in runs}
             for value in sorted({value for found in places.values() for value in found}):
                 parts = {
                     run: both(
@@ -145,6 +145,13 @@ class _Measured:
                 about = {"column": column, "value": value, "n": sum(rows.values())}
                 about |= {"first_value": self._mean(parts, "first"), "second_value": self._mean(parts, "second")}
                 yield self._judged(first, second, parts, about)
+
+    def _places(self, side: Side, run: Run, column: str) -> dict[str, np.ndarray]:
+        """The rows of each value of a column, or of each slice; a row may be in several of these."""
+        if column != SLICE or not self.sides.slices:
+            return _values(side.answers[run], column)
+        found = {name: folds[run[1]] for name, folds in self.sides.slices.items()}
+        return {name: rows for name, rows in found.items() if len(rows)}
 
     def _mean(self, pairs: Mapping[Run, Both], side: str) -> float:
         """The metric of one of the two, over its runs."""

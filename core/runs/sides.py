@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+
+import numpy as np
 
 from core.data.table import TEST
 from core.evaluation.significance import Run
@@ -18,6 +20,8 @@ from core.runs.store import RunStore
 
 MOST_VALUES = 50
 """Of a column to compare by: beyond, each would rest on few rows and Holm would find nothing."""
+SLICE = "slice"
+"""What stands for the saved slices where a column is named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,8 @@ class Sides:
     split: str
     notes: tuple[str, ...] = ()
     """What a person should know of other data, such as labels that were left out."""
+    slices: Mapping[str, Mapping[int, np.ndarray]] = field(default_factory=dict)
+    """Name of a saved slice → fold → its rows, where they are to be compared by (`core.failures.slices_compared`)."""
 
     @property
     def rows(self) -> int:

@@ -136,7 +136,11 @@ def slices(
     Returns:
         `run`, `data`, `split`; `slices`, by name: `name`, `select` as a link has it, `where` (its clauses) and `said`
         in words, `created`; `split`, `n` rows, their `share` of all, how many are `wrong`, `rate` and its 95 %
-        `interval` (Wilson). `problem`: why this run has no such rows; these numbers are None then.
+        `interval` (Wilson); `metrics` of these rows under their names everywhere (accuracy and macro F1; of several
+        labels all labels right, macro and micro F1 and the Hamming loss, `tuned.` before them at thresholds of the
+        run's own), with `intervals`; `per_class`: `support`, `precision`, `recall` and `f1` of each class, with
+        `per_class_intervals`. None is what is not defined on these rows, and `lacks` says why. `problem`: why this run
+        has no such rows; all of these numbers are None or empty then.
 
     Raises:
         InputError: There is no such run, split or slice, a clause is not understood, or the name is taken.
@@ -146,7 +150,7 @@ def slices(
     from core.failures.selection import Selection, select
     from core.failures.slices import remove_slice, rename_slice, save_slice
     from core.failures.slices import slices as kept
-    from core.failures.slices_report import slice_report
+    from core.failures.slices_report import slices_report
     from core.failures.table import read_table
     from core.failures.tags import Tagged
 
@@ -162,5 +166,5 @@ def slices(
         rename_slice(store, table.record, *rename)
     if remove:
         remove_slice(store, table.record, remove)
-    found = [slice_report(store, table, each) for each in kept(store, table.record)]
+    found = slices_report(store, table, kept(store, table.record))
     return {"run": run, "data": table.record.config.data.name, "split": table.split, "slices": found}

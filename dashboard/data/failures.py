@@ -18,7 +18,7 @@ from core.models.provides import provides
 from core.runs.record import WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from dashboard.data.inside import loaded_of
-from dashboard.data.stored import hashed, predictions, runs, store, store_in
+from dashboard.data.stored import evaluated_splits, hashed, predictions, runs, store, store_in
 from dashboard.figures.files import Files
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from core.failures.coded import Coded
     from core.failures.codes import Codes
     from core.failures.selection import Selected, Selection
+    from core.failures.slices import Slice
     from core.failures.table import Table
     from core.runs.errands import Files as Kept
+    from core.runs.sides import Sides
     from dashboard.figures.analysis import Analysis, Known
     from dashboard.figures.errors import Detail
 
@@ -92,7 +94,9 @@ def _unsure(path: str, version: str, model: str, split: str, _record: RunRecord)
 
 
 def _read_unsure(record: RunRecord, split: str) -> str:
-    """Another text as soon as it has been read with dropout on."""
+    """Another text as soon as it has been read with dropout on; of a split that there is not, none."""
+    if split not in evaluated_splits(record.run):
+        return ""
     found = unsure(record, split).files
     return "" if found is None else file_version(found.path("json"))
 
@@ -102,8 +106,10 @@ def table(record: RunRecord, split: str) -> Table:
     return known(record, split).table
 
 
-def analysis(record: RunRecord, split: str, select: str, author: str = "", *, against: str = "") -> Analysis:
-    """The rows of a split that a selection has, with the codes that an author may see; read only.
+def analysis(
+    record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
+) -> Analysis:
+    """The rows of a split that a selection has, with the codes that an author may see, None: all; read only.
 
     Args:
         record: of the run.
@@ -118,7 +124,7 @@ def analysis(record: RunRecord, split: str, select: str, author: str = "", *, ag
     """
     from dashboard.figures.analysis import analyse
 
-    return analyse(known(record, split).beside(against), select, store(), codes(record).coded().seen_by(author))
+    return analyse(known(record, split).beside(against), select, store(), coded(record, author))
 
 
 def codes(record: RunRecord) -> Codes:
@@ -126,6 +132,20 @@ def codes(record: RunRecord) -> Codes:
     from core.failures.codes import Codes, data_of
 
     return Codes(store().folder, data_of(record))
+
+
+def coded(record: RunRecord, author: str | None = None) -> Coded:
+    """What was said of the rows of its data, as far as an author may see it, None: all; read only."""
+    there = codes(record)
+    found = _coded(str(store().folder), there.data, there.version)
+    return found if author is None else found.seen_by(author)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _coded(folder: str, of: str, version: str) -> Coded:
+    from core.failures.codes import Codes
+
+    return Codes(Path(folder), of).coded()
 
 
 _asking = threading.Lock()
@@ -216,20 +236,79 @@ def _details(
     return read_rows(loaded_of(Path(path).name) if weights else None, _shown, keys)
 
 
-def slices(record: RunRecord, split: str) -> list[dict[str, Any]]:
-    """The saved slices of the data of a run, with what they come to on a split; read only.
+def kept_slices(record: RunRecord) -> list[Slice]:
+    """The saved slices of the data of a run, by name; read only.
+
+    Raises:
+        RunDamaged: one cannot be read.
+    """
+    from core.failures.slices import version
+
+    return _kept_slices(str(store().folder), version(store(), record), record.data_fingerprint, record)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _kept_slices(folder: str, version: str, of: str, _record: RunRecord) -> list[Slice]:
+    return Files(store_in(folder)).kept_slices(_record)
+
+
+def slices_version(record: RunRecord) -> str:
+    """A text that changes when a slice of the data of a run does, or a code that one asks for."""
+    from core.failures.slices import version
+
+    coded = any(each.of_codes for each in kept_slices(record))
+    return version(store(), record) + (codes(record).version if coded else "")
+
+
+def slices(record: RunRecord, split: str, author: str | None = None) -> list[dict[str, Any]]:
+    """What the saved slices of the data of a run come to on a split; read only.
+
+    Args:
+        record: the run.
+        split: of it.
+        author: whose view of the codes slices of codes are asked of; None: all are seen.
 
     Raises:
         RunDamaged: the predictions or a slice cannot be read.
     """
-    from core.failures.slices import version
-
-    return _slices(*predictions(record, split), version(store(), record), split, record)
+    return [_report(record, split, each, author) for each in kept_slices(record)]
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _slices(path: str, version: str, kept: str, split: str, _record: RunRecord) -> list[dict[str, Any]]:
-    return Files(store()).slices(_record, split)
+def whole(record: RunRecord, split: str) -> dict[str, Any]:
+    """What all sentences of a split come to, as if they were a slice; read only. Raises as `slices`."""
+    from core.failures.slices import WHOLE
+
+    return _report(record, split, WHOLE, None)
+
+
+def _report(record: RunRecord, split: str, each: Slice, author: str | None) -> dict[str, Any]:
+    view = f"{author} {codes(record).version}" if each.of_codes else ""
+    key = hashed(f"{each.name} {each.select} {each.created}")
+    return _slice(*predictions(record, split), key, hashed(view), split, record, each, author)
+
+
+@st.cache_resource(max_entries=512, show_spinner=False)
+def _slice(
+    path: str, version: str, key: str, view: str, split: str, _record: RunRecord, _kept: Slice, _author: str | None
+) -> dict[str, Any]:
+    from core.failures.slices_report import slice_report
+
+    there = known(_record, split)
+    seen = coded(_record, _author) if _kept.of_codes else None
+    return slice_report(store(), there.table, there.tagged, _kept, seen)
+
+
+def sliced(sides: Sides, author: str | None = None) -> Sides:
+    """The same sides with the rows of each saved slice of the data of the first.
+
+    Raises:
+        InputError: there is none by which they can be compared.
+        RunDamaged: predictions or a slice cannot be read.
+    """
+    from core.failures.slices_compared import with_slices
+
+    record = sides.sides[0].model.records[0]
+    return with_slices(store(), sides, kept_slices(record), table, coded(record, author))
 
 
 def chosen_group(digest: str) -> Group:
@@ -253,8 +332,14 @@ def _chosen_group(path: str, version: str, digest: str) -> Group:
     return recall(store(), digest)
 
 
-def selected(record: RunRecord, selection: Selection, split: str, author: str = "") -> Selected:
-    """The rows of `known` that are selected, by what an author may see; shared, nobody changes them.
+def selected(record: RunRecord, selection: Selection, split: str, author: str | None = None) -> Selected:
+    """The rows of `known` that are selected; shared, nobody changes them.
+
+    Args:
+        record: the run.
+        selection: of its rows.
+        split: of which they are.
+        author: whose view of the codes rules on codes are asked of; None: all are seen.
 
     Raises:
         InputError: the selection is not understood, or its sentences are not kept any more.
@@ -263,7 +348,7 @@ def selected(record: RunRecord, selection: Selection, split: str, author: str = 
     from core.failures.rules import of_readers
 
     if any(map(of_readers, selection.rules)):  # they change while nothing of the run does
-        return _select(record, selection, split, codes(record).coded().seen_by(author))
+        return _select(record, selection, split, coded(record, author))
     return _selected(*_about(record, split), hashed(str(selection)), record, selection, split)
 
 
@@ -274,11 +359,11 @@ def _selected(
     return _select(_record, _selection, _split)
 
 
-def _select(record: RunRecord, selection: Selection, split: str, coded: Coded | None = None) -> Selected:
+def _select(record: RunRecord, selection: Selection, split: str, seen: Coded | None = None) -> Selected:
     from core.failures.selection import select
 
     there = known(record, split)
-    return select(selection, there.table, there.tagged, store(), coded)
+    return select(selection, there.table, there.tagged, store(), seen)
 
 
 def doubted(record: RunRecord, split: str) -> dict[str, Any] | None:

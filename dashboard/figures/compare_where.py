@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.evaluation.comparison import better
-from core.exceptions import NotAvailable
+from core.exceptions import InputError, NotAvailable
 from core.metrics import named, title
 from core.runs.comparison import by_column
+from core.runs.sides import SLICE
 from dashboard.figures.comparing import (
     METRIC,
     PAIR,
@@ -27,7 +28,27 @@ from dashboard.figures.numbers import count, number, signed
 from dashboard.figures.source import Option, Source
 from dashboard.figures.theme import Look
 
-BY = Option("by", "By", lambda source: source.sides.columns, "A column of the data, or the label")
+
+def _columns(source: Source) -> list[str]:
+    own = source.sides.columns
+    return [*own, *([SLICE] if SLICE not in own and source.reader.kept_slices(source.record) else [])]
+
+
+def _of_slices(source: Source) -> bool:
+    return str(source.chosen(BY)) == SLICE and SLICE not in source.sides.columns
+
+
+def _version(source: Source) -> str:
+    """Slices and codes change while nothing of the runs does."""
+    return f" {source.reader.slices_version(source.record)} {source.author}" if _of_slices(source) else ""
+
+
+def can_be_chosen(source: Source) -> bool:
+    """Whether there is more than one."""
+    return len(_columns(source)) > 1
+
+
+BY = Option("by", "By", _columns, "A column of the data, the label, or the saved slices", version=_version)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,18 +60,26 @@ class Where:
     letters: tuple[str, str]
     tests: Sequence[Mapping[str, Any]]
     """As `core.runs.comparison.by_column` gives them, the largest difference first."""
+    left_out: Sequence[str] = ()
+    """Slices that the two cannot be compared by, and why."""
 
 
 def _read(source: Source) -> Where:
-    if not source.sides.columns:
-        raise NotAvailable("these data have no column with a few values")
+    if not _columns(source):
+        raise NotAvailable("these data have no column with a few values, and no saved slices")
     first, second = chosen_pair(source)
-    column, metric = str(source.chosen(BY)), str(source.chosen(METRIC))
-    found = by_column(source.sides, first, second, metric, column)
+    column, metric, sides = str(source.chosen(BY)), str(source.chosen(METRIC)), source.sides
+    if _of_slices(source):
+        try:
+            sides = source.reader.sliced(replace(sides, sides=(first, second), notes=()), source.author)
+        except InputError as error:
+            raise NotAvailable(str(error).removeprefix("--by slice: ")) from error
+    found = by_column(sides, first, second, metric, column)
     if not found:
         raise NotAvailable(f"{title(metric)} is not defined on the sentences of any value of {column}")
     ordered = sorted(found, key=lambda test: -test["difference"])
-    return Where(column, metric, (letter_of(source, first), letter_of(source, second)), ordered)
+    letters = letter_of(source, first), letter_of(source, second)
+    return Where(column, metric, letters, ordered, sides.notes if _of_slices(source) else ())
 
 
 def where_table(shape: Where) -> Marks:
@@ -91,7 +120,8 @@ def _draw(shape: Where, look: Look) -> Component:
 def _reading(shape: Where) -> str:
     sure = sum(bool(better(test)) for test in shape.tests)
     words = f"{shape.letters[0]} and {shape.letters[1]} differ on {sure or 'none'} of {len(shape.tests)} values"
-    return f"{words} after Holm's correction; a ring on grey is a tie."
+    lacking = "".join(f" {note[:1].upper()}{note[1:]}." for note in shape.left_out)
+    return f"{words} after Holm's correction; a ring on grey is a tie.{lacking}"
 
 
 WHERE = Figure(

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.behaviour.judge import Judged
+    from core.failures.codes import Coded
     from core.failures.found_groups import FoundGroups
+    from core.failures.slices import Slice
     from core.failures.table import Table
     from core.interpret.belief import Own
     from core.interpret.believed import Belief
@@ -136,7 +138,9 @@ class Files:
     def _predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
         return read_predictions(self.store.path(record.run) / EVALUATION / split / PREDICTIONS)
 
-    def analysis(self, record: RunRecord, split: str, select: str, *, against: str = "") -> Analysis:
+    def analysis(
+        self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
+    ) -> Analysis:
         """The rows of a split that a selection has, with all tags, and that of what another run says otherwise.
 
         Raises:
@@ -147,21 +151,66 @@ class Files:
 
         known = make_known(self.store, record, split)
         known.find()
-        return analyse(known.beside(against), select, self.store)
+        return analyse(known.beside(against), select, self.store, self.seen(record, author))
 
-    def slices(self, record: RunRecord, split: str) -> list[dict[str, Any]]:
-        """The saved slices of its data, with what they come to on a split.
+    def seen(self, record: RunRecord, author: str | None) -> Coded:
+        """What was said of the rows of its data, as far as an author may see it; None: all."""
+        from core.failures.codes import Codes, data_of
+
+        found = Codes(self.store.folder, data_of(record)).coded()
+        return found if author is None else found.seen_by(author)
+
+    def kept_slices(self, record: RunRecord) -> list[Slice]:
+        """The saved slices of its data.
+
+        Raises:
+            RunDamaged: one cannot be read.
+        """
+        from core.failures.slices import slices
+
+        return slices(self.store, record)
+
+    def slices_version(self, record: RunRecord) -> str:
+        """A text that changes when one of them does, or a code that one asks for."""
+        from core.failures.codes import Codes, data_of
+        from core.failures.slices import version
+
+        coded = any(each.of_codes for each in self.kept_slices(record))
+        return version(self.store, record) + (Codes(self.store.folder, data_of(record)).version if coded else "")
+
+    def slices(self, record: RunRecord, split: str, author: str | None = None) -> list[dict[str, Any]]:
+        """What they come to on a split.
 
         Raises:
             RunDamaged: the predictions or a slice cannot be read.
         """
-        from core.failures.slices import slices
-        from core.failures.slices_report import slice_report
-        from core.failures.table import read_table
+        from core.failures.slices_report import slices_report
 
-        found = slices(self.store, record)
-        table = read_table(self.store, record.run, split) if found else None
-        return [slice_report(self.store, table, each) for each in found] if table is not None else []
+        found = self.kept_slices(record)
+        return slices_report(self.store, self.table(record, split), found, self.seen(record, author)) if found else []
+
+    def whole(self, record: RunRecord, split: str) -> dict[str, Any]:
+        """What all sentences of a split come to, as if they were a slice.
+
+        Raises:
+            RunDamaged: the predictions cannot be read.
+        """
+        from core.failures.slices import WHOLE
+        from core.failures.slices_report import slices_report
+
+        return slices_report(self.store, self.table(record, split), [WHOLE])[0]
+
+    def sliced(self, sides: Sides, author: str | None = None) -> Sides:
+        """The same sides with the rows of each saved slice of the data of the first.
+
+        Raises:
+            InputError: there is none by which they can be compared.
+            RunDamaged: predictions or a slice cannot be read.
+        """
+        from core.failures.slices_compared import with_slices
+
+        record = sides.sides[0].model.records[0]
+        return with_slices(self.store, sides, self.kept_slices(record), self.table, self.seen(record, author))
 
     def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """The labels that are likely wrong, as far as they are kept; None: nobody has looked."""

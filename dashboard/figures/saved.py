@@ -1,4 +1,4 @@
-"""Slices that somebody saved: how often a run is wrong in each, as a table of marks."""
+"""Slices that somebody saved: the metrics of a run in each, as a table of marks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.evaluation.intervals import wilson
 from core.exceptions import NotAvailable
+from core.metrics import title
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.marks import Cell, Column, Mark, Marks, Row, Words, axis
@@ -19,6 +19,12 @@ from dashboard.figures.theme import Look
 if TYPE_CHECKING:
     import pandas as pd
 
+CLASS = "\x1f"
+"""Between a slice and one of its classes, where that is picked; in no name."""
+MOST = 100
+"""Rows with those of the classes; with more these stand in the table of numbers alone."""
+PARTS = ("precision", "recall", "f1")
+
 
 @dataclass(frozen=True)
 class Saved:
@@ -26,10 +32,18 @@ class Saved:
 
     slices: Sequence[Mapping[str, Any]]
     """As `core.failures.slices_report.slice_report` gives them, by name."""
-    n: int
-    """Sentences of the split,"""
-    wrong: int
-    """and how many of them are wrong."""
+    whole: Mapping[str, Any]
+    """The same of all sentences of the split."""
+
+    @property
+    def first(self) -> str:
+        """The name of the share of sentences that are right."""
+        return next(iter(self.whole["metrics"]))
+
+    @property
+    def second(self) -> str:
+        """That of the macro F1."""
+        return next(name for name in self.whole["metrics"] if name.endswith("f1_macro"))
 
 
 def saved(source: Source) -> Saved:
@@ -40,42 +54,107 @@ def saved(source: Source) -> Saved:
     """
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
-    found = [each for each in source.reader.slices(source.record, source.split) if each["split"] == source.split]
+    every = source.reader.slices(source.record, source.split, source.author)
+    found = [each for each in every if each["split"] == source.split]
     if not found:
         raise NotAvailable("no slice of these data was saved")
-    examples = source.reader.analysis(source.record, source.split, "all")
-    return Saved(found, len(examples.table), int(examples.table.wrong.sum()))
+    return Saved(found, source.reader.whole(source.record, source.split))
 
 
 def saved_marks(shown: Saved) -> Marks:
-    """A row for each, all sentences first."""
-    everything = Mark(shown.wrong / shown.n if shown.n else None, *wilson(shown.wrong, shown.n), tie=True)
-    marks = [Mark(each["rate"], *(each["interval"] or (None, None))) if each["n"] else Mark() for each in shown.slices]
-    cells: dict[str, Cell] = {"name": Words("all sentences"), "rate": everything, "n": count(shown.n)}
-    rows = [Row("", {**cells, "wrong": number(everything.value or 0.0)}, picks=False)]
-    for each, mark in zip(shown.slices, marks, strict=True):
-        said = each["problem"] or each["said"]
-        cells = {"name": Words(each["name"], small=said, title=f"{each['name']}: {said}"), "rate": mark}
-        if each["n"] is not None:
-            cells["n"] = count(each["n"])
-        if each["n"]:
-            cells["wrong"] = number(each["rate"])
-        rows.append(Row(each["name"], cells, picks=bool(each["n"])))
+    """A row for each, all sentences first; each unfolds to its classes."""
+    every = [shown.whole, *shown.slices]
+    unfolds = len(every) * (1 + len(shown.whole["per_class"])) <= MOST
+    rows = [_row(shown, each, unfolds=unfolds) for each in every]
+    drawn = [each.cells for row in rows for each in (row, *row.children)]
+    marks = {key: [mark for cells in drawn if isinstance(mark := cells.get(key), Mark)] for key in ("right", "f1")}
+    of_class = "; of a class its recall" if unfolds else ""
     columns = (
-        Column("name", "Slice", "22rem"),
-        Column("n", "n", "4rem", number=True),
-        Column("rate", "share that is wrong", axis=axis([everything, *marks], ends=(0.0, 1.0))),
-        Column("wrong", "wrong", "4.5rem", number=True),
+        Column("name", "Slice", "17rem"),
+        Column("n", "n", "3.6rem", number=True),
+        Column("right", f"{title(shown.first).lower()}{of_class}", axis=axis(marks["right"], ends=(0.0, 1.0))),
+        Column("rate", "", "3.4rem", number=True),
+        Column(
+            "f1",
+            f"{title(shown.second)}{'; of a class its own' if unfolds else ''}",
+            axis=axis(marks["f1"], ends=(0.0, 1.0)),
+        ),
+        Column("value", "", "3.4rem", number=True),
     )
-    return Marks("Saved slices and how often the run is wrong in each", columns, tuple(rows))
+    return Marks("Saved slices and how good the run is in each", columns, tuple(rows))
+
+
+def _row(shown: Saved, each: Mapping[str, Any], *, unfolds: bool) -> Row:
+    """One slice, or all sentences."""
+    name, whole = each["name"], each is shown.whole
+    small = "" if whole else each["problem"] or each["lacks"] or each["said"]
+    words = Words("all sentences") if whole else Words(name, small=small, title=f"{name}: {each['said']}. {small}")
+    cells: dict[str, Cell] = {"name": words}
+    if each["n"] is not None:
+        cells["n"] = count(each["n"])
+        for metric, mark, text in ((shown.first, "right", "rate"), (shown.second, "f1", "value")):
+            cells |= _measure(mark, text, each["metrics"][metric], each["intervals"][metric], tie=whole)
+    children = _classes(each) if unfolds and each["n"] else ()
+    return Row(name, cells, children=children, picks=bool(each["n"]) and not whole)
+
+
+def _classes(each: Mapping[str, Any]) -> tuple[Row, ...]:
+    """What each class comes to within a slice."""
+    rows = []
+    for label, found in each["per_class"].items():
+        ends = each["per_class_intervals"][label]
+        precise = "never said" if found["precision"] is None else f"precision {_with_ends(found, ends)}"
+        cells: dict[str, Cell] = {"name": Words(label, small=precise), "n": count(found["support"])}
+        cells |= _measure("right", "rate", found["recall"], ends["recall"], tie=True)
+        cells |= _measure("f1", "value", found["f1"], ends["f1"], tie=True)
+        rows.append(Row(f"{each['name']}{CLASS}{label}", cells, picks=found["support"] > 0))
+    return tuple(rows)
+
+
+def _measure(mark: str, text: str, value: float | None, ends: Sequence[float] | None, *, tie: bool) -> dict[str, Cell]:
+    """A number and its mark; nothing where it is not defined."""
+    if value is None:
+        return {}
+    low, high = ends or (None, None)
+    return {mark: Mark(value, low, high, tie=tie), text: number(value)}
+
+
+def _with_ends(found: Mapping[str, Any], ends: Mapping[str, Any]) -> str:
+    """The precision of a class in words."""
+    low, high = ends["precision"]
+    return f"{number(found['precision'], 2)} ({number(low, 2)} to {number(high, 2)})"
 
 
 def saved_table(shown: Saved) -> pd.DataFrame:
-    """All numbers."""
+    """All numbers of the slices, a row each."""
     import pandas as pd
 
-    names = ("name", "select", "n", "wrong", "rate")
-    return pd.DataFrame([{name: each[name] for name in names} for each in shown.slices])
+    rows = []
+    for each in shown.slices:
+        row = {name: each[name] for name in ("name", "select", "n", "wrong", "rate")}
+        for metric, value in each["metrics"].items():
+            row |= _ends(metric, value, each["intervals"][metric])
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def classes_table(shown: Saved) -> pd.DataFrame:
+    """Of each class of each slice, a row each."""
+    import pandas as pd
+
+    rows = []
+    for each in shown.slices:
+        for label, found in each["per_class"].items():
+            row = {"name": each["name"], "class": label, "support": found["support"]}
+            for part in PARTS:
+                row |= _ends(part, found[part], each["per_class_intervals"][label][part])
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _ends(name: str, value: float | None, ends: Sequence[float] | None) -> dict[str, float | None]:
+    low, high = ends or (None, None)
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
 
 
 def _draw(shown: Saved, look: Look) -> Component:
@@ -88,9 +167,11 @@ SAVED: Figure[Saved] = Figure(
     "Slices",
     saved,
     _draw,
-    note=lambda shown: f"{len(shown.slices)} saved, n = {count(shown.n)}",
-    reading="Bars: 95 % interval (Wilson). A slice is a selection with a name, of every run on the same data.",
+    note=lambda shown: f"{len(shown.slices)} saved, n = {count(shown.whole['n'])}",
+    reading="A row unfolds to its classes. Bars: 95 % intervals, of shares Wilson's, of F1 a bootstrap.",
     how="What the run says as it was evaluated, whatever the threshold above. A slice by rules is asked of each run "
-    "anew; one of sentences that were chosen one by one has the same sentences everywhere.",
-    tables=lambda shown: {"Slices": saved_table(shown)},
+    "anew; one of sentences that were chosen one by one has the same sentences everywhere. The bootstrap is over the "
+    "sentences of the slice. Empty is what is not defined on these: the recall of a class that none of them has, the "
+    "precision of one that is never said.",
+    tables=lambda shown: {"Slices": saved_table(shown), "Slices by class": classes_table(shown)},
 )

@@ -27,5 +27,5 @@ def analysis(source: Source) -> Analysis:
     if not source.split:
         raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
     same = (each.run for each in source.others if each.data_fingerprint == source.record.data_fingerprint)
-    asked = source.record, source.split, str(source.chosen(SELECT)) or WRONG
+    asked = source.record, source.split, str(source.chosen(SELECT)) or WRONG, source.author
     return source.reader.analysis(*asked, against=next(same, ""))

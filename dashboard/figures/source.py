@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from core.behaviour.judge import Judged
     from core.evaluation.projection import Projection, ProjectionConfig
     from core.failures.found_groups import FoundGroups
+    from core.failures.slices import Slice
     from core.failures.table import Table
     from core.interpret.belief import Own
     from core.interpret.believed import Belief
@@ -77,6 +78,8 @@ class Option:
     """A value in words next to the heading of a figure that stands alone; None: the value, if not the usual."""
     endings: Mapping[str, str] = field(default_factory=dict)
     """Value → the end of the file's name, for figures that are written once for each value."""
+    version: Callable[[Source], str] | None = None
+    """Changes when what the values mean does, while no file of the run changes."""
 
     def counts(self, source: Source) -> bool:
         """Whether there is anything to choose for this run."""
@@ -119,7 +122,7 @@ class Option:
         value = source.chosen(self)
         if isinstance(self.values(source), Free):
             value = hashlib.sha256(str(value).encode("utf-8", "surrogatepass")).hexdigest()
-        return f"{self.name}={value}"
+        return f"{self.name}={value}{'' if self.version is None else self.version(source)}"
 
     def told(self, source: Source) -> str:
         """The chosen value in words."""
@@ -157,11 +160,29 @@ class Reader(Protocol):
     def points(self, record: RunRecord, split: str) -> pd.DataFrame:
         """What is known of each text of a split."""
 
-    def analysis(self, record: RunRecord, split: str, select: str, *, against: str = "") -> Analysis:
-        """The rows of a split that a selection has."""
+    def analysis(
+        self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
+    ) -> Analysis:
+        """The rows of a split that a selection has, with the codes that an author may see; None: with all."""
 
-    def slices(self, record: RunRecord, split: str) -> list[dict[str, Any]]:
-        """The saved slices of its data, with what they come to on a split."""
+    def kept_slices(self, record: RunRecord) -> list[Slice]:
+        """The saved slices of its data."""
+
+    def slices(self, record: RunRecord, split: str, author: str | None = None) -> list[dict[str, Any]]:
+        """What they come to on a split; those of codes, of the codes that an author may see, None: of all."""
+
+    def whole(self, record: RunRecord, split: str) -> dict[str, Any]:
+        """What all sentences of a split come to, as if they were a slice."""
+
+    def slices_version(self, record: RunRecord) -> str:
+        """A text that changes when one of them does, or a code that one asks for."""
+
+    def sliced(self, sides: Sides, author: str | None = None) -> Sides:
+        """The same sides with the rows of each saved slice.
+
+        Raises:
+            InputError: there is none by which they can be compared.
+        """
 
     def doubted(self, record: RunRecord, split: str) -> dict[str, Any] | None:
         """The labels that are likely wrong; None: nobody has looked."""
@@ -254,6 +275,7 @@ class Source:
         text: str = "",
         edits: Edits = UNCHANGED,
         choices: Mapping[str, Any] | None = None,
+        author: str | None = None,
     ) -> None:
         """One run, seen in one way.
 
@@ -265,11 +287,12 @@ class Source:
             text: A text to look into; empty: none.
             edits: What is changed inside the model when it reads the text.
             choices: Values of options by name; all others have their usual ones.
+            author: Whoever looks, who may see some of the codes; None: all.
 
         Raises:
             InputError: the split was not evaluated.
         """
-        self.record, self.reader, self.text, self.edits = record, reader, text, edits
+        self.record, self.reader, self.text, self.edits, self.author = record, reader, text, edits, author
         self.others = tuple(others)
         self.choices = dict(choices or {})
         self.used: set[str] = set()
@@ -296,7 +319,7 @@ class Source:
         """The same with other choices."""
         chosen = {**self.choices, **choices}
         kept: dict[str, Any] = {"others": self.others, "split": self.split, "text": self.text, "edits": self.edits}
-        other = Source(self.record, self.reader, **kept, choices=chosen)
+        other = Source(self.record, self.reader, **kept, choices=chosen, author=self.author)
         other.used = self.used
         return other
 

@@ -64,7 +64,9 @@ class Reading(Files):
             self._known[name].find()
         return self._known[name]
 
-    def analysis(self, record: RunRecord, split: str, select: str, *, against: str = "") -> Analysis:
+    def analysis(
+        self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
+    ) -> Analysis:
         """The rows of a split that a selection has, with all tags, and that of what another run says otherwise."""
         name = record.run, split, select, against
         if name not in self._chosen:
@@ -72,14 +74,17 @@ class Reading(Files):
             self._chosen[name] = analyse(known, select, self.store, self.coded(record))
         return self._chosen[name]
 
+    def seen(self, record: RunRecord, author: str | None) -> Coded:
+        """What this report may tell, whoever is named."""
+        return super().seen(record, self._author)
+
     def codes(self, record: RunRecord) -> Codes:
         """The codebook of the data of a run."""
         return Codes(self.store.folder, data_of(record))
 
     def coded(self, record: RunRecord) -> Coded:
         """What was said of the rows, as far as whoever asks may see it."""
-        found = self.codes(record).coded()
-        return found if self._author is None else found.seen_by(self._author)
+        return self.seen(record, self._author)
 
     def sides(self, runs: Sequence[str], split: str) -> Sides:
         """Several runs with what they say of the rows of a split; put side by side by their texts, told without."""

@@ -18,7 +18,7 @@ from dashboard.figures.compare_cost import COST
 from dashboard.figures.compare_curves import CALIBRATION, CLASS, LAMBDAS, ROC
 from dashboard.figures.compare_maps import MAPS
 from dashboard.figures.compare_matrix import CELLS, MATRIX
-from dashboard.figures.compare_where import BY, WHERE
+from dashboard.figures.compare_where import BY, WHERE, can_be_chosen
 from dashboard.figures.comparing import METRIC, MODELS, MOST, PAIR, PAIRS, letter_of
 from dashboard.figures.figure import Figure
 from dashboard.figures.naming import data_name
@@ -28,7 +28,7 @@ from dashboard.figures.results import headline
 from dashboard.figures.source import Source
 from dashboard.screens.compare_cells import cell_sentences, take_cell
 from dashboard.widgets.export import Table, export_bar
-from dashboard.widgets.figure import heading, show, show_of, show_others
+from dashboard.widgets.figure import caption, heading, show, show_of, show_others
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, opening, problem
 from dashboard.widgets.options import asked, choose, pick
@@ -65,7 +65,7 @@ def page() -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         split = _split(splits)
-        source = Source(records[0], data, others=records[1:], split=split)
+        source = Source(records[0], data, others=records[1:], split=split, author=state.author())
         if not _comparable(source):
             return
         pick(METRIC, source, width=240)
@@ -163,8 +163,7 @@ def _pair(source: Source) -> dict[str, Table]:
     """Two of the models: who is right where the other is wrong, and on which sentences."""
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         choose(PAIR, source)
-        columns = source.sides.columns
-        if len(columns) > 1:
+        if can_be_chosen(source):
             pick(BY, source)
         asked(CELLS, source)
     with st.container(key="pair-cells"):
@@ -176,8 +175,11 @@ def _pair(source: Source) -> dict[str, Table]:
         choose(CELLS, source)
         tables |= MATRIX.numbers(shape)
         cell_sentences(source, shape)
-    with right, contextlib.suppress(NotAvailable):
-        tables |= WHERE.numbers(show_of(source, WHERE))
+    with right:
+        try:
+            tables |= WHERE.numbers(show_of(source, WHERE))
+        except NotAvailable as error:
+            caption(f"{str(error)[:1].upper()}{str(error)[1:]}.")
     return tables
 
 

@@ -17,7 +17,6 @@ from dashboard.figures.selecting import SELECT, WRONG
 from dashboard.figures.source import Source
 from dashboard.screens.errors_below import below
 from dashboard.screens.errors_beside import other_run
-from dashboard.screens.errors_coding import author
 from dashboard.screens.errors_filter import filter_bar
 from dashboard.screens.errors_reader import reader
 from dashboard.widgets.export import Table, export_bar
@@ -53,7 +52,7 @@ def page() -> None:
         return
     filter_bar(shown, splits)
     reader(shown)
-    source = Source(record, data, split=split, choices={SELECT.name: shown.select})
+    source = Source(record, data, split=split, choices={SELECT.name: shown.select}, author=state.author())
     tables: dict[str, Table] = {"Sentences": lambda: sentences_table(Reading(shown))}
     if there:
         tables |= below(source, shown)
@@ -62,7 +61,7 @@ def page() -> None:
     else:
         _until_found(record, split)
     export_bar("errors", tables, figures=False)
-    report_button([record.run], split, author=author())
+    report_button([record.run], split, author=state.author())
 
 
 def _split(splits: Sequence[str]) -> str:
@@ -78,7 +77,7 @@ def _selected(record: RunRecord, split: str) -> Analysis | None:
     """The rows of the link's selection; None after the page has said why there is none."""
     asked = state.carried(state.SELECT) or WRONG
     try:
-        return data.analysis(record, split, asked, author(), against=other_run(record, split))
+        return data.analysis(record, split, asked, state.author(), against=other_run(record, split))
     except InputError as error:
         problem("This selection cannot be made here", str(error))
         st.button("Show what is wrong", key="select-wrong", on_click=state.carry, args=(state.SELECT, ""))

@@ -11,7 +11,6 @@ from core.exceptions import SentiscopeError
 from core.failures.coded import Code, Coded
 from core.failures.codes import KEYS, Codes
 from dashboard import state
-from dashboard.screens.errors_coding import author
 
 NEW = "a new code"
 NONE = "none"
@@ -37,12 +36,12 @@ def codebook(codes: Codes, coded: Coded, keys: Sequence[str]) -> None:
         if others:
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 into = st.selectbox("Merge into", others, key=state.current("codes-into"), width=200)
-                _button("Merge", partial(codes.merge, [code.name], into, author()))
+                _button("Merge", partial(codes.merge, [code.name], into, state.author()))
         with st.container(horizontal=True, vertical_alignment="bottom"):
             part = st.text_input("Split off as", key=state.current("codes-part"), max_chars=60, width=200)
             hint = "The selected sentences that have the code get the new one in its place"
-            _button("Split", partial(codes.split, code.name, part, keys, author()), hint, off=not part.strip())
-        _button("Remove", partial(codes.remove, code.name, author()), "Of a code that no sentence has")
+            _button("Split", partial(codes.split, code.name, part, keys, state.author()), hint, off=not part.strip())
+        _button("Remove", partial(codes.remove, code.name, state.author()), "Of a code that no sentence has")
 
 
 def _entry(codes: Codes, coded: Coded, code: Code | None) -> None:
@@ -58,10 +57,10 @@ def _entry(codes: Codes, coded: Coded, code: Code | None) -> None:
         if not st.form_submit_button("Save" if code else "Add", type="primary"):
             return
         if code is None:
-            _do(partial(codes.add, name, definition, example, digit, author()))
+            _do(partial(codes.add, name, definition, example, digit, state.author()))
         else:
             given = partial(codes.edit, code.name, definition=definition, example=example)
-            _do(partial(given, to=name, place=digit, author=author()))
+            _do(partial(given, to=name, place=digit, author=state.author()))
         state.put(state.REDRAW, True)
         st.rerun()
 

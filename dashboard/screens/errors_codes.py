@@ -23,7 +23,6 @@ from dashboard.figures.marks_drawing import component
 from dashboard.figures.numbers import count
 from dashboard.figures.selecting import WRONG
 from dashboard.screens.errors_book import codebook
-from dashboard.screens.errors_coding import author
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.style import look
 
@@ -41,7 +40,7 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
     """
     codes = data.codes(shown.table.record)
     keys = _keys(shown)
-    shape = codes_shape(coded, author(), _keys(_whatever_code(shown)), draws(codes))
+    shape = codes_shape(coded, state.author(), _keys(_whatever_code(shown)), draws(codes))
     heading("Codes", "codes", note=note(shape), about=ABOUT)
     with st.container(key="codes-by", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
@@ -72,7 +71,9 @@ def _keys(shown: Analysis) -> list[str]:
 def _whatever_code(shown: Analysis) -> Analysis:
     """What would be selected without its rules on codes: of the sentences of one code all have it."""
     others = _with_code("")
-    return shown if others == _now() else data.analysis(shown.table.record, shown.table.split, str(others), author())
+    return (
+        shown if others == _now() else data.analysis(shown.table.record, shown.table.split, str(others), state.author())
+    )
 
 
 def _table(shape: CodesShape) -> None:
@@ -120,7 +121,7 @@ def _draw_button(codes: Codes, shown: Analysis, keys: list[str]) -> None:
 def _draw(codes: Codes, shown: Analysis, keys: list[str], n: int) -> None:
     """A callback: the draw becomes the selection."""
     try:
-        made = draw(codes, keys, n, 0, shown.said, run=shown.table.record.run, author=author())
+        made = draw(codes, keys, n, 0, shown.said, run=shown.table.record.run, author=state.author())
         about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.said}"
         rule = keep(data.store(), Group(made.keys, about))
     except SentiscopeError as error:
@@ -177,7 +178,7 @@ def _take(codes: Codes, shown: Analysis, key: str) -> None:
         path = Path(folder) / "codes.csv"
         path.write_bytes(content)
         try:
-            read_any(codes, shown.table, path, author())
+            read_any(codes, shown.table, path, state.author())
             state.put(state.REDRAW, True)
         except SentiscopeError as error:
             state.put(state.NOT_WRITTEN, str(error))

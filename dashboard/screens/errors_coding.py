@@ -11,8 +11,6 @@ from core.exceptions import SentiscopeError
 from dashboard import data, state
 from dashboard.figures.analysis import Analysis
 
-author = state.author
-
 
 def handled() -> int:
     """The last report that was written down."""
@@ -21,7 +19,7 @@ def handled() -> int:
 
 def named(key: str) -> None:
     """The browser knows who codes here."""
-    if not author():
+    if not state.author():
         state.put(state.AUTHOR, str((state.draft(key, {}).get("named") or {}).get("name") or "")[:60])
 
 
@@ -52,8 +50,8 @@ def _write(shown: Analysis, rows: Mapping[str, Mapping[str, Any]]) -> None:
         if key not in known:
             continue
         try:
-            codes.note(key, str(each.get("note", "")), author=author(), run=run)
-            codes.code([key], [str(name) for name in each.get("codes", ())], author=author(), run=run)
+            codes.note(key, str(each.get("note", "")), author=state.author(), run=run)
+            codes.code([key], [str(name) for name in each.get("codes", ())], author=state.author(), run=run)
         except SentiscopeError as error:
             refused.append(error)
     if refused:
@@ -62,6 +60,6 @@ def _write(shown: Analysis, rows: Mapping[str, Mapping[str, Any]]) -> None:
 
 def _undo(shown: Analysis) -> None:
     """The last change of the author, and the row that it was of is read."""
-    rows = data.codes(shown.table.record).undo(author())["rows"]
+    rows = data.codes(shown.table.record).undo(state.author())["rows"]
     if key := next((row["key"] for row in rows if row.get("key") in set(shown.known.keys)), ""):
         state.carry(state.AT, key)

@@ -10,7 +10,7 @@ from dashboard import data, selection, state
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import ERRORS, Coding, Detail, Reading
 from dashboard.screens.errors_codes import codes_below
-from dashboard.screens.errors_coding import author, handled, hear, named
+from dashboard.screens.errors_coding import handled, hear, named
 from dashboard.widgets import selected
 from dashboard.widgets.figure import place
 from dashboard.widgets.messages import problem
@@ -33,10 +33,10 @@ def _read(shown: Analysis) -> None:
     key, record = state.current(f"fig-{ERRORS.name}"), shown.table.record
     rest = state.draft(key, {}).get("rest") or {}
     known, without = _details(shown, [str(each) for each in rest.get("want", [])])
-    everything = data.codes(record).coded()
-    coded = everything.seen_by(author())
+    everything = data.coded(record)
+    coded = everything.seen_by(state.author())
     around = None if rest.get("around") is None else int(rest["around"])
-    said = Coding(coded, author(), handled())
+    said = Coding(coded, state.author(), handled())
     reading = Reading(shown, str(state.draft(state.AT, "")), known, without, said, around)
     note = ERRORS.say(ERRORS.note, reading)
     if text := state.take(state.NOT_WRITTEN):

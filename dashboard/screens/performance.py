@@ -32,7 +32,17 @@ from dashboard.figures.source import Source
 from dashboard.screens.performance_elsewhere import elsewhere
 from dashboard.screens.performance_labels import multi_label
 from dashboard.screens.performance_metrics import every_metric
-from dashboard.screens.performance_selection import marked_cell, pick_outcome, take_bar, take_cell, take_phenomenon
+from dashboard.screens.performance_selection import (
+    BAR,
+    ELSEWHERE,
+    KINDS,
+    beside,
+    marked_cell,
+    pick_outcome,
+    take_bar,
+    take_cell,
+    take_phenomenon,
+)
 from dashboard.screens.performance_slices import saved_slices
 from dashboard.screens.performance_threshold import threshold_bar
 from dashboard.widgets.export import export_bar
@@ -85,7 +95,7 @@ def page() -> None:
         st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True, help=about)
         or splits[-1]
     )
-    source = Source(record, data, split=split)
+    source = Source(record, data, split=split, author=state.author())
     report = source.report
     n = len(report.examples)
     with head:
@@ -137,8 +147,10 @@ def _counted(decision: Decision) -> None:
 
 
 def _answers(source: Source, decision: Decision) -> dict[str, pd.DataFrame]:
-    """What is confused with what; beside it the sentences of the clicked cell, before that how sure each answer was."""
+    """What is confused with what, beside it how sure each answer was; the sentences stand beside what was clicked."""
     now = selection.chosen_of(source.record, source.split)
+    elsewhere = state.draft(state.SELECTOR, "") in ELSEWHERE
+    beside_cells = now is not None and not elsewhere
     with st.container(key="pair-main"):
         left, right = st.columns(2, gap="large")
     with left:
@@ -163,12 +175,12 @@ def _answers(source: Source, decision: Decision) -> dict[str, pd.DataFrame]:
                 on_select=partial(take_cell, source, decision, state.CELLS),
                 selection_mode="single-cell",
             )
-    if now is not None:
+    if now is not None and beside_cells:
         with right:
             selected_here(source.record, now, (state.CELL, state.CELLS))
         with st.container(key="pair-outcomes"):
             left, right = st.columns(2, gap="large")
-    with left if now is not None else right:
+    with left if beside_cells else right:
         show_of(
             source,
             CONFIDENCE,
@@ -176,6 +188,7 @@ def _answers(source: Source, decision: Decision) -> dict[str, pd.DataFrame]:
             on_select=partial(take_bar, source, decision),
             selection_mode="points",
         )
+        beside(source, now, BAR)
     with right:
         tables |= CLASSES.numbers(show_of(source, CLASSES))
     return tables
@@ -201,6 +214,7 @@ def _details(source: Source) -> dict[str, pd.DataFrame]:
     with st.container(key="pair-details"):
         columns = st.columns(2, gap="large")
     tables: dict[str, pd.DataFrame] = {}
+    now = selection.chosen_of(source.record, source.split)
     free = itertools.cycle(columns)
     column = next(free)
     for figure in figures:
@@ -209,6 +223,8 @@ def _details(source: Source) -> dict[str, pd.DataFrame]:
                 choose(PROBABILITIES, source)
             taken: dict[str, Any] = {"on_select": partial(take_phenomenon, source), "selection_mode": "points"}
             tables |= figure.numbers(show_of(source, figure, **(taken if figure is PHENOMENA else {})))
+            if figure is PHENOMENA:
+                beside(source, now, KINDS)
             column = next(free)
     return tables
 

@@ -8,6 +8,7 @@ from html import unescape
 import numpy as np
 import streamlit as st
 
+from core.failures.selection import Selection
 from dashboard import selection, state
 from dashboard.figures.cells import cell_of
 from dashboard.figures.confusion import CONFIDENCE
@@ -15,12 +16,16 @@ from dashboard.figures.decisions import BARS, Decision
 from dashboard.figures.numbers import count, number
 from dashboard.figures.phenomena import PHENOMENA
 from dashboard.figures.points import PHENOMENON
-from dashboard.figures.saved import SAVED, Saved
+from dashboard.figures.saved import CLASS, SAVED, Saved
 from dashboard.figures.source import Source
 from dashboard.selection import Chosen
+from dashboard.widgets.selected import selected_here
 
 BAR = f"fig-{CONFIDENCE.name}"
 KINDS = f"fig-{PHENOMENA.name}"
+SLICES = f"fig-{SAVED.name}"
+ELSEWHERE = (BAR, KINDS, SLICES)
+"""What can be clicked besides the cells; its sentences stand there and not beside the matrix."""
 
 
 def take_cell(source: Source, decision: Decision, by: str) -> None:
@@ -70,10 +75,23 @@ def take_phenomenon(source: Source) -> None:
 
 
 def take_slice(source: Source, shown: Saved) -> None:
-    """The sentences of the picked slice."""
-    picked = state.picked(SAVED.name)
-    if one := next((each for each in shown.slices if each["name"] == picked), None):
-        selection.choose_slice(source.record, source.split, one["name"])
+    """The sentences of the picked slice, or of one class of it."""
+    name, _, label = state.picked(SAVED.name).partition(CLASS)
+    if any(each["name"] == name for each in shown.slices):
+        more = [f"truth={label}"] if label else []
+        selection.choose_slice(source.record, source.split, name, more=more, by=SLICES)
+    elif label:
+        selection.choose(source.record, Selection((f"truth={label}",), source.split), by=SLICES)
+    else:
+        selection.clear(source.record)
+
+
+def beside(source: Source, now: Chosen | None, *clicked: str) -> bool:
+    """The selected sentences, if it was one of these figures and tables that was clicked; whether it was."""
+    if now is None or state.draft(state.SELECTOR, "") not in clicked:
+        return False
+    selected_here(source.record, now, clicked)
+    return True
 
 
 def pick_outcome(source: Source, decision: Decision) -> None:

@@ -1,4 +1,4 @@
-"""Selections with a name: how often the run is wrong in each, used, renamed and removed."""
+"""Selections with a name: how good the run is in each, used, renamed and removed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import streamlit as st
 from core.exceptions import NotAvailable, SentiscopeError
 from core.failures.slices import LONGEST, remove_slice, rename_slice
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import data, selection, state
 from dashboard.figures.saved import SAVED
 from dashboard.figures.source import Source
-from dashboard.screens.performance_selection import take_slice
+from dashboard.screens.performance_selection import SLICES, beside, take_slice
 from dashboard.widgets.figure import caption, heading, show
 
 if TYPE_CHECKING:
@@ -32,15 +32,16 @@ NONE_YET = (
 def saved_slices(source: Source) -> dict[str, pd.DataFrame]:
     """The section; gives its table. A picked slice is selected on all pages."""
     tables: dict[str, pd.DataFrame] = {}
-    found = data.slices(source.record, source.split)
+    found = data.kept_slices(source.record)
     with contextlib.suppress(NotAvailable):
         shape = SAVED.shape(source)
         show(SAVED, shape, on_picked_change=partial(take_slice, source, shape))
+        beside(source, selection.chosen_of(source.record, source.split), SLICES)
         tables = SAVED.numbers(shape)
     if not tables:
         heading(str(SAVED.title), SAVED.name, about=str(SAVED.how))
         caption(f"None of {source.split}; other splits have some." if found else NONE_YET)
-    _change(source.record, [each["name"] for each in found])
+    _change(source.record, [each.name for each in found])
     return tables
 
 

@@ -9,7 +9,8 @@ from html import escape
 import streamlit as st
 
 from core.exceptions import SentiscopeError
-from core.failures.slices import LONGEST, save_slice
+from core.failures.selection import parse
+from core.failures.slices import LONGEST, Slice, save_slice
 from core.fingerprint import fingerprint
 from core.numbers import count
 from core.runs.record import RunRecord
@@ -26,6 +27,8 @@ MOST = 500
 """Rows that are sent to a browser."""
 LEADS = (("errors", "Errors"), ("embeddings", "Map"), (SENTENCE, "Sentence"))
 """Pages that show a selection, with the words of their buttons."""
+OF_A_RUN = ("data", "performance", "errors", "compare", "behave", "embeddings", SENTENCE, "steps", "lambdas")
+"""Pages that show a run or its data, where a slice can be picked while nothing is selected."""
 
 
 NOW = "selected-now"
@@ -41,7 +44,7 @@ def in_sight(what: str) -> None:
 
 
 def selection_bar(record: RunRecord, pages: dict[str, str]) -> None:
-    """What is selected and how it goes on; nothing where nothing is.
+    """What is selected and how it goes on; where nothing is, the saved slices, if there are some.
 
     Args:
         record: the chosen run.
@@ -51,12 +54,16 @@ def selection_bar(record: RunRecord, pages: dict[str, str]) -> None:
         problem("Nothing was selected", str(why))
     now = selection.chosen(record)
     state.put(state.FOLLOWS, now is not None and len(now) > 0)
-    if now is None:
+    here, kept = str(state.draft(state.HERE, "")), _kept_slices(record)
+    if now is None and (here not in OF_A_RUN or not kept):
         return
-    here = str(state.draft(state.HERE, ""))
     with st.container(key="selected", horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
+        if now is None:
+            st.html('<div class="s-now"><span>Nothing is selected</span></div>', width="stretch")
+            _slices(record, kept, now)
+            return
         if not len(now):
-            st.html(_said(now), width="stretch")
+            st.html(_said(record, now), width="stretch")
         else:
             st.fragment(_now, key=NOW)(record)
             for page, word in LEADS:
@@ -67,6 +74,8 @@ def selection_bar(record: RunRecord, pages: dict[str, str]) -> None:
                 if st.button(f"Back to {pages[back]}", type="tertiary", key="selected-back"):
                     state.go(back)
             _save(record, now)
+        if kept:
+            _slices(record, kept, now)
         st.button(
             "Clear",
             icon=":material/close:",
@@ -88,18 +97,21 @@ def _now(record: RunRecord) -> None:
     if (now := selection.chosen(record)) is None:
         return
     with st.container(key=NOW, horizontal=True, vertical_alignment="center", gap="xsmall", wrap=False):
-        st.html(_said(now), width="stretch")
+        st.html(_said(record, now), width="stretch")
         _steps(record, now)
 
 
-def _said(now: Chosen) -> str:
-    """How many, by what, and the sentence that is looked at."""
+def _said(record: RunRecord, now: Chosen) -> str:
+    """How many, by what, how many of them are coded, and the sentence that is looked at."""
     if now.problem:
         return f'<div class="s-now" role="status"><b>Nothing is selected</b> <span>{escape(now.problem)}</span></div>'
     of = "" if now.table is None else f" of {count(len(now.table))}"
     what = f"<b>{count(len(now))}{of}</b> <span>{escape(now.words)}</span>"
     if not len(now):
         what = f"<b>None{of}</b> <span>{escape(now.words)}</span>"
+    seen = data.coded(record, state.author())
+    if seen.given:
+        what += f" <span>· {count(sum(key in seen.given for key in now.keys))} coded</span>"
     at = "" if now.at is None else f' <q title="{escape(now.text(now.at))}">{escape(now.text(now.at)[:200])}</q>'
     return f'<div class="s-now" role="status">{what}{at}</div>'
 
@@ -142,6 +154,35 @@ def _lead(record: RunRecord, now: Chosen, page: str, word: str) -> None:
         else:
             state.put(state.SPLIT, now.split)
             state.go(page)
+
+
+def _kept_slices(record: RunRecord) -> list[Slice]:
+    """Those of the data of a run that has answers to select from."""
+    return data.kept_slices(record) if data.evaluated_splits(record.run) else []
+
+
+def _slices(record: RunRecord, kept: list[Slice], now: Chosen | None) -> None:
+    """The saved slices; the one that is picked becomes the selection."""
+    key = f"selected-slice-{fingerprint([str(now.selection) if now else '', *(each.name for each in kept)])[:12]}"
+    names = [each.name for each in kept]
+    here = next((each.name for each in kept if now and parse(each.select).rules == now.selection.rules), None)
+    with st.popover("Slices", type="tertiary", key="selected-slices", help="Select a saved slice"):
+        st.radio(
+            "Saved slices",
+            names,
+            index=None if here is None else names.index(here),
+            captions=[each.group.about if each.group else ", ".join(parse(each.select).rules) for each in kept],
+            key=key,
+            on_change=_take_slice,
+            args=(record, key),
+        )
+
+
+def _take_slice(record: RunRecord, key: str) -> None:
+    """A callback: of the split that the page shows, where that is not said by the slice."""
+    split = str(state.draft(state.SPLIT, ""))
+    if name := state.draft(key, None):
+        selection.choose_slice(record, split if split in data.evaluated_splits(record.run) else "", str(name))
 
 
 def _save(record: RunRecord, now: Chosen) -> None:

@@ -8,11 +8,13 @@ from pages import opened, words
 from streamlit.testing.v1 import AppTest
 
 from core.failures.chosen import Group, keep, recall
+from core.failures.codes import Codes, data_of
 from core.failures.selection import Selection
 from core.failures.slices import save_slice, slices
 from core.failures.table import read_table
 from core.runs.store import RunStore
 from dashboard import state
+from dashboard.figures.saved import CLASS
 
 
 def called(script, **session) -> AppTest:
@@ -162,6 +164,77 @@ def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):
     assert "Not changed:" in words(app)
     app.button(key="slice-remove").click().run()
     assert slices(store, record) == [] and "None of these data yet." in words(app)
+
+
+def take_slice() -> None:
+    from dashboard import data
+    from dashboard.figures.saved import SAVED
+    from dashboard.figures.source import Source
+    from dashboard.screens.performance_selection import take_slice
+
+    source = Source(data.store().read("finished"), data, split="test")
+    take_slice(source, SAVED.shape(source))
+
+
+def test_a_slice_is_picked_whole_or_one_class_of_it_and_a_second_click_takes_it_back(runs):
+    store = RunStore(runs)
+    save_slice(store, store.read("finished"), "sure", Selection(("p_said>0.5",)))
+    for picked, rules in (
+        ("sure", "p_said>0.5"),
+        (f"sure{CLASS}negative", "p_said>0.5;truth=negative"),
+        (f"{CLASS}negative", "truth=negative"),
+    ):
+        app = called(take_slice, **{"fig-slices": {"picked": picked}})
+        assert link(app) == rules and app.session_state[state.SELECTOR] == "fig-slices"
+    app = called(take_slice, **{"fig-slices": {"picked": ""}, state.SELECT: "p_said>0.5"})
+    assert state.SELECT not in app.query_params
+
+
+@pytest.mark.slow
+def test_a_saved_slice_is_picked_in_the_bar_of_any_page_and_its_codes_are_counted(app, runs):
+    store = RunStore(runs)
+    record = store.read("finished")
+    assert not opened(app, "lambdas", run="finished").radio
+    save_slice(store, record, "bad ones", Selection(("truth=negative",)))
+    save_slice(store, record, "doubtful", Selection(("margin<0.9",), "validation"))
+    app.run()
+    assert "Nothing is selected" in words(app)
+    [radio] = app.radio
+    assert (radio.options, radio.value) == (["bad ones", "doubtful"], None)
+    radio.set_value("bad ones").run()
+    assert not app.exception and link(app) == "truth=negative"
+    table = read_table(store, "finished")
+    n = int(table.true[:, 0].sum())
+    assert f"<b>{n} of {len(table)}</b> <span>true negative</span>" in words(app) and "coded" not in words(app)
+    codes = Codes(store.folder, data_of(record))
+    codes.add("irony")
+    codes.code(table.frame["key"][table.true[:, 0]].tolist()[:2], ["irony"], author="Ann")
+    app.run()
+    assert "<span>· 2 coded</span>" in words(app) and app.radio[0].value == "bad ones"
+    app.radio[0].set_value("doubtful").run()
+    assert link(app) == "split=validation;margin<0.9"
+
+
+def test_the_bar_counts_only_codes_that_whoever_codes_may_see(runs):
+    """Ann has coded two, Ben one of them: of those that Ann alone has coded, Ben's selection has none."""
+    store = RunStore(runs)
+    record = store.read("finished")
+    codes, keys = Codes(store.folder, data_of(record)), read_table(store, "finished").frame["key"].tolist()
+    codes.add("irony")
+    codes.code(keys[:2], ["irony"], author="Ann")
+    codes.code(keys[:1], ["irony"], author="Ben")
+    for author, n in (("Ann", 2), ("Ben", 1), ("", 2)):
+        app = called(chosen, **{state.SELECT: "code=irony", state.AUTHOR: author})
+        assert app.session_state["found"] == keys[:n]
+
+
+def chosen() -> None:
+    import streamlit as st
+
+    from dashboard import data, selection
+
+    now = selection.chosen(data.store().read("finished"))
+    st.session_state["found"] = sorted(now.keys, key=data.known(now.table.record, "test").keys.index)
 
 
 def search() -> None:

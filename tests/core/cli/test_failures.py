@@ -174,7 +174,12 @@ def test_slices_are_saved_listed_asked_and_removed(cli, place):
     inside = json.loads(cli("errors", "three", "--slice", "bad ones", "--where", "wrong", "--json")[1])
     assert inside["where"] == ["truth=bad", "wrong"] and [row["truth"] for row in inside["rows"]] == ["bad", "bad"]
     assert json.loads(cli("errors", "three", "--slice", "bad ones", "--json")[1])["selected"]["n"] == 20
-    assert "20 10.0 % 2.8 to 30.1 true bad" in " ".join(cli("slices", "three")[1].split())
+    assert one["metrics"]["accuracy"] == 0.9 and one["per_class"]["bad"]["recall"] == 0.9
+    assert one["lacks"].startswith("No sentence of it is good: of what is not there, there is no recall.")
+    printed = " ".join(cli("slices", "three")[1].split())
+    low, high = one["intervals"]["f1_macro"]
+    assert f"20 10.0 % 2.8 to 30.1 0.474 ({low:.3f} to {high:.3f}) true bad" in printed
+    assert f"bad ones: {one['lacks']}" in printed
     assert "three bad" in cli("slices", "three", "--rename", "bad ones", "three bad")[1]
     assert cli("slices", "three", "--rename", "bad ones", "x")[0] == 2
     Run("three", RunStore(place / "runs")).slices(rename=("three bad", "bad ones"))

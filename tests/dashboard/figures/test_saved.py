@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
+from sklearn.metrics import f1_score
 
 from core.evaluation.intervals import wilson
 from core.exceptions import NotAvailable
@@ -12,7 +13,7 @@ from core.failures.selection import Selection
 from core.failures.slices import save_slice
 from core.runs.store import RunStore
 from dashboard.figures.files import Files
-from dashboard.figures.saved import saved, saved_marks, saved_table
+from dashboard.figures.saved import CLASS, classes_table, saved, saved_marks, saved_table
 from dashboard.figures.source import Source
 
 
@@ -42,8 +43,24 @@ def test_each_slice_has_its_share_of_errors_and_its_interval(store):
     table = saved_table(shown).set_index("name")
     assert list(table.index) == ["good", "no class", "nobody"]
     assert tuple(table.loc["good", ["n", "wrong", "rate"]]) == (20, 3, 0.15)
+    assert table.loc["good", "accuracy"] == 0.85 and np.isnan(table.loc["nobody", "f1_macro"])
     first, good, other, nobody = saved_marks(shown).rows
-    assert (first.cells["rate"].value, first.picks) == (0.15, False)
-    assert (good.cells["rate"].low, good.cells["rate"].high) == pytest.approx(wilson(3, 20)) and good.picks
-    assert "no class 'none'" in other.cells["name"].small and not other.picks
-    assert nobody.cells["n"] == "0" and nobody.cells["rate"].value is None and not nobody.picks
+    assert (first.cells["right"].value, first.cells["rate"], first.picks) == (0.85, "0.850", False)
+    assert (good.cells["right"].low, good.cells["right"].high) == pytest.approx(wilson(17, 20)) and good.picks
+    assert good.cells["f1"].value == pytest.approx(f1_score(np.ones(20), np.arange(20) >= 3, average="macro"))
+    assert "no class 'none'" in other.cells["name"].small and not other.picks and "n" not in other.cells
+    assert nobody.cells["n"] == "0" and "right" not in nobody.cells and not nobody.picks
+    assert nobody.cells["name"].small == "There is no sentence of it, so nothing is measured."
+
+
+def test_a_slice_unfolds_to_its_classes_and_what_is_not_defined_stays_empty(store):
+    save_slice(store, store.read("one"), "good", Selection(("truth=good",)))
+    shown = saved(source_of(store))
+    whole, good = saved_marks(shown).rows
+    assert [each.id.split(CLASS) for each in good.children] == [["good", "bad"], ["good", "good"]]
+    bad, of_good = good.children
+    assert "right" not in bad.cells and not bad.picks and bad.cells["name"].small == "precision 0.00 (0.00 to 0.56)"
+    assert of_good.cells["right"].value == 0.85 and of_good.picks
+    assert [each.cells["n"] for each in whole.children] == ["20", "20"] and all(each.picks for each in whole.children)
+    of_classes = classes_table(shown).set_index("class")
+    assert of_classes.loc["good", "recall"] == 0.85 and np.isnan(of_classes.loc["bad", "recall"])

@@ -1,0 +1,109 @@
+"""The metrics of some rows of a table: those of `core.metrics`, as they are of a whole split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from core.data.table import Task
+from core.evaluation.intervals import intervals, per_class_intervals, wilson
+from core.evaluation.metrics import evaluate, per_class
+from core.evaluation.scores import HALF
+from core.failures.table import Table
+from core.metrics import TUNED, named
+
+SHOWN: dict[Task, tuple[str, ...]] = {
+    "single": ("accuracy", "f1_macro"),
+    "multi": ("subset_accuracy", "f1_macro", "f1_micro", "hamming_loss"),
+}
+"""Of few rows these say something; what ranks them is not defined where a class is missing, as it is in most slices."""
+MOST_NAMED = 4
+"""Classes in a sentence."""
+PARTS = ("precision", "recall", "f1")
+_OF = {"precision": "said", "recall": "true"}
+
+
+def names(table: Table) -> tuple[str, ...]:
+    """The metrics of a table, with `tuned.` before them where labels have thresholds of their own."""
+    tuned = TUNED if table.task == "multi" and table.record.tuned_thresholds else ""
+    return tuple(f"{tuned}{name}" for name in SHOWN[table.task])
+
+
+def measured(table: Table, places: np.ndarray) -> dict[str, Any]:
+    """The metrics of some rows, with 95 % intervals.
+
+    Shares of rows (accuracy; precision and recall of a class) have Wilson's interval, which is sound for few rows too;
+    all others the percentile bootstrap over these rows, as everywhere.
+
+    Args:
+        table: of a run.
+        places: (k,) its rows.
+
+    Returns:
+        `metrics`, name → value, and `intervals`, name → [low, high]; `per_class`, class → `support`, `precision`,
+        `recall`, `f1`, and `per_class_intervals`, in the same way; None is what is not defined on these rows. `lacks`
+        says in a sentence which these are and why; empty: nothing.
+    """
+    record, task = table.record, table.task
+    true, chances = table.true[places], table.probabilities[places]
+    labels = true.argmax(1) if task == "single" else true
+    thresholds = np.array([(record.tuned_thresholds or {}).get(name, HALF) for name in table.classes])
+    asked = labels, chances, task, thresholds
+    values = evaluate(*asked, ordered=record.ordered)
+    plain = {name: named(name).name for name in names(table)}
+    ends = intervals(*asked, names=set(plain.values()), ordered=record.ordered) if len(places) else {}
+    for name in plain.values():
+        if named(name).whole_rows and len(places):
+            ends[name] = list(wilson(values[name] * len(places), len(places)))
+    return {
+        "metrics": {name: values.get(each) for name, each in plain.items()},
+        "intervals": {name: ends.get(each) for name, each in plain.items()},
+        **_classes(table, places, asked),
+        "lacks": _lacks(table, places),
+    }
+
+
+def _classes(table: Table, places: np.ndarray, asked: tuple[Any, ...]) -> dict[str, Any]:
+    """Of each class what is true, what is said, and how alike the two are."""
+    labels, chances, task, thresholds = asked
+    whole = labels, chances, table.classes, task, thresholds
+    counts = {"true": table.true[places].sum(0), "said": table.said[places].sum(0)}
+    values, drawn = per_class(*whole), per_class_intervals(*whole)
+    found: dict[str, dict[str, Any]] = {}
+    ends: dict[str, dict[str, Any]] = {}
+    for place, name in enumerate(table.classes):
+        n = {side: int(number[place]) for side, number in counts.items()}
+        there = {part: n[_OF[part]] > 0 if part in _OF else sum(n.values()) > 0 for part in PARTS}
+        found[name] = {"support": n["true"]} | {part: values[name][part] if there[part] else None for part in PARTS}
+        ends[name] = {part: drawn[name].get(part) if there[part] else None for part in PARTS}
+        for part, side in _OF.items():
+            if there[part]:
+                ends[name][part] = list(wilson(values[name][part] * n[side], n[side]))
+    return {"per_class": found, "per_class_intervals": ends}
+
+
+def _lacks(table: Table, places: np.ndarray) -> str:
+    if not len(places):
+        return "There is no sentence of it, so nothing is measured."
+    true, said = (has[places].any(0) for has in (table.true, table.said))
+    never, unsaid, wrongly = (_named(table, where) for where in (~true, ~said, said & ~true))
+    found = []
+    if never:
+        found.append(f"No sentence of it is {_listed(never)}: of what is not there, there is no recall.")
+    if unsaid:
+        found.append(f"None is said to be {_listed(unsaid)}: of what is never said, there is no precision.")
+    if wrongly:
+        found.append("Macro F1 counts a class as 0 that is said and never true.")
+    return " ".join(found)
+
+
+def _named(table: Table, where: np.ndarray) -> list[str]:
+    return [name for name, holds in zip(table.classes, where, strict=True) if holds]
+
+
+def _listed(classes: Sequence[str]) -> str:
+    if len(classes) > MOST_NAMED:
+        return f"any of {len(classes)} classes"
+    return " or ".join([", ".join(classes[:-1]), classes[-1]] if len(classes) > 1 else classes)
