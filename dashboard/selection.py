@@ -15,6 +15,7 @@ import numpy as np
 
 from core.exceptions import InputError, SentiscopeError
 from core.failures.chosen import Group, keep, keys_of
+from core.failures.order import ordered
 from core.failures.selection import Selected, Selection, in_words, parse
 from core.failures.slices import find_slice
 from core.runs.record import RunRecord
@@ -241,6 +242,7 @@ def step(record: RunRecord, by: int) -> None:
 
 def clear(record: RunRecord) -> None:
     """Select nothing any more; a callback."""
+    state.carry(state.ORDER, "")
     choose(record, Selection(()))
 
 
@@ -289,7 +291,8 @@ def _read(record: RunRecord, selection: Selection) -> Chosen:
         if group is not None and group.texts:
             return Chosen(selection, selected=Selected((), np.empty(0, np.int64), group))
         split = selection.split or _usual(data.evaluated_splits(record.run))
-        found = data.selected(record, selection, split, state.author())
-        return Chosen(selection, split, data.known(record, split).table, found)
+        table, found = data.known(record, split).table, data.selected(record, selection, split, state.author())
+        places = ordered(table, found.places, state.carried(state.ORDER))
+        return Chosen(selection, split, table, replace(found, places=places))
     except SentiscopeError as error:
         return Chosen(selection, problem=str(error).removeprefix("--where "))

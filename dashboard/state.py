@@ -63,6 +63,8 @@ LAG = 100
 """Rows that were read before this one."""
 AT = "at"
 """nor to the key of the one sentence among them that is looked at,"""
+ORDER = "order"
+"""nor to the order in which they are read,"""
 BACK = "back"
 """nor to the page where it was selected."""
 FOLLOWS = "selection-follows"
@@ -74,7 +76,9 @@ AUTHOR = "author"
 HANDLED = "codes-handled"
 NOT_WRITTEN = "codes-problem"
 REDRAW = "codes-redraw"
-"""What was changed below the reader changes the page above it too."""
+"""What was changed below the reader changes the page above it too,"""
+CHANGED = "codes-changed"
+"""and this is how often that was."""
 SILENT = "silent"
 """How a part falls silent (`dashboard.figures.silencing`); the switch beside the levers writes it."""
 EDIT = "edit"
@@ -272,7 +276,7 @@ def carry(key: str, value: str) -> None:
 
 def link_to(page: str, **values: str) -> str:
     """The link that restores a page as it stands, with these values, and nothing selected."""
-    left_out = (SELECT, AT, BACK, PROJECTOR)
+    left_out = (SELECT, AT, ORDER, BACK, PROJECTOR)
     return f"{page}?{urlencode({**{k: v for k, v in st.query_params.items() if k not in left_out}, **values})}"
 
 

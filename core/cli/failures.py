@@ -46,6 +46,9 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         typer.Option("--unsure", help="First read the texts 20 times with dropout left on, for its tag."),
     ] = False,
     slice: Annotated[str, typer.Option(metavar="NAME", help="A slice, see sentiscope slices.")] = "",
+    order: Annotated[
+        str, typer.Option(help="Of the rows: file, sure, wrong (surest wrong first), margin (lowest first), unsure.")
+    ] = "file",
     label_csv: Annotated[
         Path | None, typer.Option(help="Also write the rows whose labels are doubted to this file.")
     ] = None,
@@ -54,7 +57,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
 ) -> None:
     """What a run gets wrong: its predictions row by row, selected by rules."""
     given: dict[str, Any] = {"tags": tags, "against": against or (), "csv": csv, "on_progress": teller()}
-    given |= {"label_errors": label_csv or label_errors, "slice": slice, "unsure": unsure}
+    given |= {"label_errors": label_csv or label_errors, "slice": slice, "unsure": unsure, "order": order}
     emit(verbs.errors(run, split=split, where=where or (), **given), as_json, _show)
 
 

@@ -91,7 +91,7 @@ def read_any(codes: Codes, table: Table, file: Path, author: str = "") -> dict[s
 
 
 def read_book(codes: Codes, file: Path, author: str = "") -> dict[str, Any]:
-    """Take codes from a file: new ones are added, known ones take its definition and example; one change.
+    """Import codes from a file: new ones are added, known ones take its definition and example; one change.
 
     Returns:
         How many `codes`, and those that were `added`.

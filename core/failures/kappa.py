@@ -51,7 +51,7 @@ def agreement(coded: Coded, first: str, second: str, keys: Sequence[str]) -> dic
     Returns:
         `first` and `second`; `n` rows that both have coded; `same`, on how many all codes are the same; `kappa` and its
         95 % `interval` with all codes of a row as one; `codes`: of each `code` that one of them gave, `first`, `second`
-        and `both` rows, its own `kappa` and `interval`; `apart`: the `key` of each row that they coded otherwise, and
+        and `both` rows, its own `kappa` and `interval`; `apart`: the `key` of each row that they coded differently, and
         the codes of the `first` and the `second`.
 
     Raises:

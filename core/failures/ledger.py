@@ -19,6 +19,7 @@ from typing import Any
 from core import quotas
 from core.exceptions import InputError, StorageError
 from core.failures.names import known_as
+from core.fingerprint import file_version
 from core.numbers import count
 
 FILE = "codes.sqlite"
@@ -55,7 +56,8 @@ class Ledger:
         if not self.path.is_file():
             return ""
         with self._opened() as connection:
-            return "{} {}".format(*connection.execute("SELECT MAX(id), SUM(undone) FROM history").fetchone())
+            last = connection.execute("SELECT MAX(id), SUM(undone) FROM history").fetchone()
+        return f"{file_version(self.path)} {last[0]} {last[1]}"  # the file's own too: it may have been begun anew
 
     def rows(self, table: str, **where: Any) -> list[Row]:
         """Rows of a table whose columns have these values, in the order of what names them; none without a file.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     pass
 
 
-def errors(
+def errors(  # noqa: PLR0913 - each is an option that a person types by name
     run: Named,
     *,
     split: str = "",
@@ -26,6 +26,7 @@ def errors(
     label_errors: bool | str | Path = False,
     unsure: bool = False,
     slice: str = "",
+    order: str = "file",
     csv: str | Path | None = None,
     on_progress: Callable[[str, float | None], None] | None = None,
 ) -> dict[str, Any]:
@@ -42,6 +43,8 @@ def errors(
             stand in the data with two labels; a file: also written there.
         unsure: First read the texts again and again with dropout left on, for the tag `unsure under dropout`.
         slice: The rows of a slice (`slices`); with `where`, those where that holds too.
+        order: Of the rows: `file`, `sure` (the surest first), `wrong` (the surest wrong), `margin` (the lowest
+            first) or `unsure`.
         csv: A file for the selected rows.
         on_progress: Told what is done, where that takes long.
 
@@ -54,7 +57,7 @@ def errors(
     runs = [against] if isinstance(against, str | Named) else against
     own: dict[str, Any] = {"tags": tags, "against": list(map(named, runs)), "on_progress": on_progress}
     own |= {"label_errors": Path(label_errors) if isinstance(label_errors, str) else label_errors, "slice": slice}
-    own["unsure"] = unsure
+    own |= {"unsure": unsure, "order": order}
     return verbs.errors(run.name, split=split, where=where, csv=path(csv), store=run.store, **own)
 
 

@@ -95,7 +95,7 @@ def codes_kappa(
 
     Returns:
         `run`, `data`, `split`, and what `core.failures.kappa.agreement` finds: `n`, `same`, Cohen's `kappa` and its
-        95 % `interval`, the same of each code, and the rows that they coded otherwise.
+        95 % `interval`, the same of each code, and the rows that they coded differently.
 
     Raises:
         InputError: As `codes_list`; or one of them has coded nothing.

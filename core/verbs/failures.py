@@ -22,6 +22,7 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     label_errors: bool | Path = False,
     unsure: bool = False,
     slice: str = "",
+    order: str = "file",
     csv: Path | None = None,
     store: RunStore | None = None,
     on_progress: Callable[[str, float | None], None] | None = None,
@@ -43,6 +44,8 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         unsure: First have the run read the texts again and again with dropout left on, for the tag `unsure under
             dropout` (`core.failures.unsure`). Minutes at first, then kept.
         slice: A slice of these data by its name (`slices`); with `where`, those of its rows where that holds too.
+        order: Of the rows: `file`, as they stand there; `sure`, the surest answers first; `wrong`, the surest wrong
+            ones; `margin`, the lowest margin first: what is nearly wrong too; `unsure`, the least sure first.
         csv: A file for the selected rows, with every own column of the data; with `tags` a column 0/1 for each.
         store: Where runs live.
         on_progress: Told what is done, where that takes long.
@@ -73,18 +76,22 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         that stands in the data with several `labels` (label → rows), and its `rows`; `left_out`: why there are none.
 
     Raises:
-        InputError: There is no such run, split or slice, a clause is not understood, the run has no dropout, or the
-            file cannot be written.
+        InputError: There is no such run, split, slice or order, a clause is not understood, the run has no dropout, or
+            the file cannot be written.
         RunDamaged: The predictions cannot be read.
     """
+    import numpy as np
+
     from core.failures import unsure as under_dropout
     from core.failures.doubted import doubted, doubted_rows
+    from core.failures.order import ordered, refuse_unknown
     from core.failures.report import report
     from core.failures.selection import Selection, chosen_rows
     from core.failures.slices import find_slice
     from core.failures.table import read_table
     from core.failures.tags import Tagged
 
+    refuse_unknown(order)
     store = store or RunStore()
     where, against = ([each] if isinstance(each, str) else each for each in (where, against))
     for other in against:
@@ -100,10 +107,13 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
     tagged = Tagged(store, table, against, **heard)
     asked = Selection((*named.rules, *where) or ("wrong",), split)
     clauses, chosen = chosen_rows(asked, table, tagged, store)
+    places = ordered(table, np.flatnonzero(chosen), order or "file")
     if csv is not None:
-        beside = {f"tag:{name}": has[chosen].astype(int) for name, has in tagged.there.items()} if tags else {}
-        write_named("--csv", csv, csv_text(table.frame[chosen].assign(**beside)))
+        beside = {f"tag:{name}": has[places].astype(int) for name, has in tagged.there.items()} if tags else {}
+        write_named("--csv", csv, csv_text(table.frame.iloc[places].assign(**beside)))
     found = report(table, clauses, chosen, tagged if tags else None)
+    at = {int(place): rank for rank, place in enumerate(places)}
+    found["rows"] = sorted(found["rows"], key=lambda row: at[row["row"]])
     if not label_errors:
         return found
     labels = doubted(store, table, on_progress)
@@ -143,7 +153,7 @@ def slices(
         has no such rows; all of these numbers are None or empty then.
 
     Raises:
-        InputError: There is no such run, split or slice, a clause is not understood, or the name is taken.
+        InputError: There is no such run, split, slice or order, a clause is not understood, or the name is taken.
         RunDamaged: The predictions or a slice cannot be read.
         StorageError: Nothing can be written.
     """

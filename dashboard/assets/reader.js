@@ -62,6 +62,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   for (const [key, detail] of Object.entries(data.details)) kept.details.set(key, detail);
 
   const coding = data.coding;
+  // Codes of rows that came before another author, or before codes were changed below, are known no longer.
+  const view = coding && `${coding.author} ${coding.changed}`;
+  if (kept.view !== view) Object.assign(kept, { view, coded: new Map(), rows: undefined });
   if (coding) for (const { key } of data.rows) kept.coded.set(key, { own: coding.own[key], others: coding.others[key] });
   const within = ({ rows, start }) => kept.goal >= start && kept.goal < start + rows.length;
   const here = ({ rows }) => rows.findIndex((row) => row.key === kept.at);
@@ -82,7 +85,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const own = (key) => kept.said.get(key) ?? kept.coded.get(key)?.own ?? { codes: [], note: "" };
   clearTimeout(kept.waiting);
   if (!rows.length) {
-    root.replaceChildren(make("div", { class: "empty" }, make("b", {}, data.empty[0]), make("span", {}, data.empty[1])));
+    const nearly = data.empty[2] ? make("button", { type: "button" }, data.empty[2]) : null;
+    if (nearly) nearly.onclick = () => setStateValue("nearly", Date.now());
+    root.replaceChildren(make("div", { class: "empty" }, make("b", {}, data.empty[0]), make("span", {}, data.empty[1]), nearly));
     return undefined;
   }
   let place = Math.max(0, here({ rows }));
@@ -94,9 +99,12 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const longest = Math.max(...both.flatMap((name) => rows.map((row) => row[name].length)), 4);
   root.style.setProperty("--columns", `minmax(0,1fr) ${both.map(() => `${Math.min(6.5, 0.5 * longest + 0.4)}rem`).join(" ")} 2.4rem ${coding ? "3.2rem" : ""}`);
   const last = start + rows.length, part = start ? `${thin(start + 1)} to ${thin(last)}` : `first ${thin(last)}`;
-  const heading = rows.length < data.total ? `${data.heading}, ${part} of ${data.many}` : data.heading;
-  const heads = [[heading, ""], ...both.map((name) => [name, ""]), ["P", "n"], ...(coding ? [["code", "n"]] : [])];
-  const head = make("div", { class: "head", "aria-hidden": "true" }, ...heads.map(([text, kind]) => make("span", { class: kind }, text)));
+  const portion = rows.length < data.total ? `, ${part} of ${data.many}` : "";
+  const heading = `sentence, ${data.orders.find(([name]) => name === data.order)?.[1]}${portion}`;
+  const order = make("select", { "aria-label": "Order of the sentences" }, ...data.orders.map(([name, text]) => make("option", { value: name || " ", selected: name === data.order ? "selected" : "" }, text)));
+  order.onchange = () => setStateValue("order", { name: order.value.trim(), time: Date.now() });
+  const heads = [...both.map((name) => [name, ""]), ["P", "n"], ...(coding ? [["code", "n"]] : [])];
+  const head = make("div", { class: "head" }, make("span", {}, "sentence, ", order, portion), ...heads.map(([text, kind]) => make("span", { class: kind, "aria-hidden": "true" }, text)));
   const items = rows.map((row, i) => {
     const cells = both.map((name) => classed(row[name]));
     const item = make("li", { role: "option", id: `row-${i}`, title: row.text }, make("span", { class: "text" }, row.text), ...cells, make("span", { class: "n" }, write(row.p)), coding ? make("span", { class: "n soft" }) : null);

@@ -39,6 +39,7 @@ from dashboard.data.failures import (
     table,
     unsure,
     whole,
+    written,
 )
 from dashboard.data.histories import curves, lambda_heads, learned_numbers
 from dashboard.data.inside import belief, flips, lambdas, own_belief, parts, patches, pushed, reach, sentence, steps
@@ -132,4 +133,5 @@ __all__ = [
     "vector",
     "weights_fingerprint",
     "whole",
+    "written",
 ]

@@ -148,6 +148,14 @@ def _coded(folder: str, of: str, version: str) -> Coded:
     return Codes(Path(folder), of).coded()
 
 
+def written(run: str) -> str:
+    """A text that changes with whatever people write beside the data of a run: codes, notes, draws, slices."""
+    from core.failures.slices import version
+
+    record = store().read(run)
+    return f"{codes(record).version} {version(store(), record)}"
+
+
 _asking = threading.Lock()
 """One thread asks; whoever comes later finds it at work."""
 

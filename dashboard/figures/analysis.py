@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from core.failures.codes import Codes, data_of
 from core.failures.facets import Facet, Facets, of_codes
 from core.failures.marking import grouped_columns
 from core.failures.nearest import Nearest
+from core.failures.order import ordered
 from core.failures.phrases import Phrases
 from core.failures.rules import Clause
 from core.failures.selection import Selected, in_words, parse, select
@@ -111,6 +112,17 @@ class Analysis:
     selected: Selected
     coded: Coded
     """What was said of the rows, as far as whoever looks may see it."""
+    order: str = ""
+    """In which they are read (`core.failures.order`); empty: as they were chosen, else the surest first."""
+
+    def ordered(self, order: str) -> Analysis:
+        """The same rows in another order.
+
+        Raises:
+            InputError: there is none of this name.
+        """
+        places = ordered(self.table, self.places, order)
+        return replace(self, selected=replace(self.selected, places=places), order=order)
 
     @property
     def table(self) -> Table:

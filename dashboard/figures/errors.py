@@ -1,4 +1,4 @@
-"""The selected sentences, surest first, and the one that is read: words, answer, tags, nearest training texts."""
+"""The selected sentences in their order, and the one that is read: words, answer, tags, nearest training texts."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pandas as pd
 from core.evaluation.multilabel import NOTHING
 from core.failures.names import known_as
 from core.failures.nearest import Neighbour
+from core.failures.order import ORDERS
 from core.failures.table import SEVERAL
 from core.failures.tags import called
 from core.numbers import signed
@@ -20,7 +21,7 @@ from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number
 from dashboard.figures.pushed import full_colour
-from dashboard.figures.selecting import SELECT, analysis
+from dashboard.figures.selecting import ORDER, SELECT, WRONG, analysis
 from dashboard.figures.theme import Look, Tokens, class_colours, readable
 from dashboard.figures.words import STEPS, positive, sides
 
@@ -62,6 +63,8 @@ class Coding:
     author: str
     handled: int = 0
     """The last of the reader's reports that was written down: of what came later it knows better."""
+    changed: int = 0
+    """How often codes were changed below the reader: what it knows of rows that are not sent is out of date then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,9 +123,10 @@ def _draw(reading: Reading, look: Look) -> Component:
     places, many = reading.shown, len(reading.analysis.places)
     colours = dict(zip(table.classes, class_colours(t, table.classes, ordered=table.record.ordered), strict=True))
     data = {
-        "stamp": f"{table.record.run} {table.split} {shown.select}",
+        "stamp": f"{table.record.run} {table.split} {shown.select} {shown.order}",
         "at": reading.at,
-        "heading": "sentence" if shown.selected.group else "sentence, surest first",
+        "order": shown.order,
+        "orders": _orders(shown),
         "start": reading.start,
         "total": many,
         "many": count(many),
@@ -164,6 +168,7 @@ def _coding(coding: Coding, keys: Sequence[str]) -> dict[str, Any]:
         "others": others,
         "author": author,
         "handled": coding.handled,
+        "changed": coding.changed,
     }
 
 
@@ -172,15 +177,35 @@ def _about(code: Code) -> str:
     return "\n".join(filter(None, (code.definition, example)))
 
 
-def nothing(shown: Analysis) -> tuple[str, str]:
-    """What is said where no row is left."""
-    rows = len(shown.table)
-    if not shown.table.wrong.any() and any(str(clause) == "wrong" for clause in shown.clauses):
-        return (
-            f"All {count(rows)} are right",
-            "There is no error to read; the sentences of the lowest margin come next to one.",
-        )
-    return "No sentence is left", "Take the last word out of the sentence above."
+def _orders(shown: Analysis) -> list[tuple[str, str]]:
+    """In which the list can stand, the usual one first."""
+    if shown.selected.group:
+        return [("", "as they were chosen"), *ORDERS.items()]
+    return [("", ORDERS["sure"]), *((name, words) for name, words in ORDERS.items() if name != "sure")]
+
+
+def nothing(shown: Analysis) -> tuple[str, str, str]:
+    """What is said where no row is left, and the button to what is nearly wrong; empty: there is none."""
+    if not nearly(shown):
+        return "No sentence is left", "Take the last word out of the sentence above.", ""
+    if not shown.table.wrong.any():
+        title = f"All {count(len(shown.table))} are right"
+    else:
+        title = f"All {count(int(np.all([*nearly(shown).values()], axis=0).sum()))} of these are right"
+    return (
+        title,
+        "There is no error to read; the sentences of the lowest margin come next to one.",
+        "Lowest margin first",
+    )
+
+
+def nearly(shown: Analysis) -> dict[str, np.ndarray]:
+    """The rules that leave some rows if these need not be wrong, each with its rows; none: there are no such rules."""
+    if not any(str(clause) == WRONG for clause in shown.clauses):
+        return {}
+    others = {str(clause): has for clause, has in zip(shown.clauses, shown.masks, strict=True) if str(clause) != WRONG}
+    found = others or {"all": np.ones(len(shown.table), bool)}
+    return found if np.all([*found.values()], axis=0).any() else {}
 
 
 def _written(column: pd.Series) -> list[str]:
@@ -278,7 +303,7 @@ ERRORS = Figure(
         f"{count(len(reading.analysis.places))} of {count(len(reading.analysis.table))}, {reading.analysis.said}"
     ),
     reading="Colour: what the log-odds lose without the word. Dashed: a word that the model does not know.",
-    options=(SELECT,),
+    options=(SELECT, ORDER),
     tables=lambda reading: {"Sentences": sentences_table(reading)},
 )
 """On its page with words, neighbours and keys; alone it is the list, and the sentence as it was written."""

@@ -23,6 +23,10 @@ from dashboard.figures.numbers import count, number
 from dashboard.reports.reading import Reading
 from dashboard.reports.sections import Section, finding, paragraph, table
 
+UNTOLD = (
+    "Left out: definitions and examples of the codes, notes, and the words by which sentences were drawn. They may "
+    "quote texts, which this run was made to keep none of."
+)
 EXAMPLES = 3
 """Coded sentences that stand with a code."""
 
@@ -35,6 +39,8 @@ class Session:
     keys: tuple[str, ...]
     said: str
     """Which sentences they are."""
+    quoting: str
+    """By which words of a person they were selected; these may be words of the texts."""
     known: tuple[Draw, ...]
     named: str = ""
     """What `--codes` called it; empty: the codes of what is wrong."""
@@ -52,18 +58,18 @@ def session(reading: Reading, record: RunRecord, named: str, table: Table) -> Se
     known, keys = tuple(draws(codes)), table.frame["key"].tolist()
     if not named:
         wrong = tuple(key for key, is_wrong in zip(keys, table.wrong.tolist(), strict=True) if is_wrong)
-        return Session(coded, wrong, in_words(table, (Clause("wrong"),), table.wrong), known)
+        return Session(coded, wrong, in_words(table, (Clause("wrong"),), table.wrong), "", known)
     if found := next((each for each in known if each.id == named), None):
         own = tuple(key for key in keys if key in set(found.keys))
-        about = f"{count(len(found.keys))} of {count(len(found.population))} drawn with seed {found.seed}: {found.said}"
-        return _there(Session(coded, own, about, known, named), record, table)
+        about = f"{count(len(found.keys))} of {count(len(found.population))} drawn with seed {found.seed}"
+        return _there(Session(coded, own, about, found.said, known, named), record, table)
     if named == codes.data:
         own = tuple(key for key in keys if key in coded.given or key in coded.notes)
-        return _there(Session(coded, own, "All that anybody has coded.", known, named, by_codes=True), record, table)
+        return _there(Session(coded, own, "All that anybody has coded.", "", known, named, by_codes=True), record, table)
     if named in coded.authors:
         by = coded.by(named)
         own = tuple(key for key in keys if key in by.given or key in by.notes)
-        return _there(Session(by, own, f"All that {named} has coded.", known, named, by_codes=True), record, table)
+        return _there(Session(by, own, f"All that {named} has coded.", "", known, named, by_codes=True), record, table)
     there = [f"'{codes.data}'", *map(repr, coded.authors), *(f"'{each.id}'" for each in known)]
     raise InputError(
         f"--codes {named!r:.80}: no draw, author or codebook of {record.run} is called so; there are {', '.join(there)}"
@@ -82,7 +88,8 @@ def codes_section(found: Session, shown: Table, *, told: bool) -> Section | None
     if not found.coded.book and not notes:
         return None
     counted = rates(found.coded, found.keys, found.known, by_codes=found.by_codes)
-    parts = [paragraph(found.said), paragraph(counted["said"])]
+    of = f"{found.said}: {found.quoting}" if found.quoting and told else found.said
+    parts = [paragraph(of), paragraph(counted["said"])]
     parts.append(_book(found, counted, shown, told=told))
     if not counted["complete"]:
         parts.append(
@@ -90,7 +97,7 @@ def codes_section(found: Session, shown: Table, *, told: bool) -> Section | None
         )
     parts += [_authors(found), _pairs(found)]
     if not told:
-        parts.append(paragraph("Examples and notes quote texts, which this run was made to keep none of.", "soft"))
+        parts.append(paragraph(UNTOLD, "soft"))
     return Section(
         "codes", "Codes", int(counted["coded"]), f"of {plural(counted['n'], 'sentence')} coded", "".join(parts)
     )
@@ -98,13 +105,13 @@ def codes_section(found: Session, shown: Table, *, told: bool) -> Section | None
 
 def _book(found: Session, counted: dict[str, Any], shown: Table, *, told: bool) -> str:
     about = {code.name: code for code in found.coded.book}
-    columns = ["Code", "Definition", "Sentences"]
+    columns = ["Code", *(["Definition"] if told else []), "Sentences"]
     columns += ["Share", "95 % interval"] if counted["complete"] else []
     columns += ["Examples"] if told else []
     rows: list[list[str | Node]] = []
     for each in counted["codes"]:
         code = about[each["code"]]
-        row: list[str | Node] = [code.name, code.definition, count(each["n"])]
+        row: list[str | Node] = [code.name, *([code.definition] if told else []), count(each["n"])]
         if counted["complete"]:
             low, high = each["interval"]
             row += [number(each["share"]), f"{number(low)} to {number(high)}"]

@@ -9,16 +9,17 @@ import streamlit as st
 from core.exceptions import InputError, SentiscopeError
 from core.failures.selection import parse
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import data, selection, state
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import Reading, sentences_table
 from dashboard.figures.numbers import count
-from dashboard.figures.selecting import SELECT, WRONG
+from dashboard.figures.selecting import ORDER, SELECT, WRONG
 from dashboard.figures.source import Source
 from dashboard.screens.errors_below import below
 from dashboard.screens.errors_beside import other_run
+from dashboard.screens.errors_codes import coded_sessions
 from dashboard.screens.errors_filter import filter_bar
-from dashboard.screens.errors_reader import reader
+from dashboard.screens.errors_reader import codes_part, reader
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, problem
@@ -52,16 +53,28 @@ def page() -> None:
         return
     filter_bar(shown, splits)
     reader(shown)
-    source = Source(record, data, split=split, choices={SELECT.name: shown.select}, author=state.author())
+    source = Source(
+        record,
+        data,
+        split=split,
+        choices={SELECT.name: shown.select, **({ORDER.name: shown.order} if shown.order else {})},
+        author=state.author(),
+    )
     tables: dict[str, Table] = {"Sentences": lambda: sentences_table(Reading(shown))}
+    with st.container(key="pair-gathered"):
+        left, right = st.columns([6, 5], gap="large")
+    with right:
+        codes_part(shown)
     if there:
-        tables |= below(source, shown)
-    elif why_not:
-        problem("There are no tags", why_not)
+        tables |= below(source, shown, left)
     else:
-        _until_found(record, split)
+        with left:
+            if why_not:
+                problem("There are no tags", why_not)
+            else:
+                _until_found(record, split)
     export_bar("errors", tables, figures=False)
-    report_button([record.run], split, author=state.author())
+    report_button([record.run], split, author=state.author(), **coded_sessions(shown))
 
 
 def _split(splits: Sequence[str]) -> str:
@@ -77,10 +90,11 @@ def _selected(record: RunRecord, split: str) -> Analysis | None:
     """The rows of the link's selection; None after the page has said why there is none."""
     asked = state.carried(state.SELECT) or WRONG
     try:
-        return data.analysis(record, split, asked, state.author(), against=other_run(record, split))
+        found = data.analysis(record, split, asked, state.author(), against=other_run(record, split))
+        return found.ordered(state.carried(state.ORDER))
     except InputError as error:
         problem("This selection cannot be made here", str(error))
-        st.button("Show what is wrong", key="select-wrong", on_click=state.carry, args=(state.SELECT, ""))
+        st.button("Show what is wrong", key="select-wrong", on_click=selection.clear, args=(record,))
         return None
 
 

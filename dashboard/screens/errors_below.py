@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.failures.selection import parse
 from dashboard import state
@@ -31,24 +32,21 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def below(source: Source, shown: Analysis) -> dict[str, pd.DataFrame]:
-    """All of it; gives its tables."""
+def below(source: Source, shown: Analysis, first: DeltaGenerator) -> dict[str, pd.DataFrame]:
+    """All of it, the tags in the place beside the codes; gives its tables."""
     tables: dict[str, pd.DataFrame] = {}
     found, words, parts = gathered(shown), overused(shown), sliced(shown)
-    with st.container(key="pair-gathered"):
-        left, right = st.columns([6, 5], gap="large")
-    with left:
+    with first:
         tables |= _picks(GATHERED, found, found.picked, lambda: pick(shown, GATHERED.name, found.picked))
         beside_tags(shown)
         unsure_offer(source)
-    with right:
-        tables |= _picks(OVERUSED, words, words.picked, lambda: pick(shown, OVERUSED.name, words.picked))
     with st.container(key="pair-marked"):
         left, right = st.columns([6, 5], gap="large")
     with left:
         tables |= _picks(SLICED, parts, parts.picked, lambda: _slice(shown))
-    with right:
         tables |= _picks(MARKED, marked(shown), "", lambda: pick(shown, MARKED.name, ""))
+    with right:
+        tables |= _picks(OVERUSED, words, words.picked, lambda: pick(shown, OVERUSED.name, words.picked))
     _next(shown, found, parts)
     return tables | words_of_outcomes(source, shown) | likely_label_errors(source) | shift_of(source, shown)
 

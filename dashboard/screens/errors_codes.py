@@ -1,10 +1,11 @@
-"""Codes below the reader: who codes, how often each code stands, the codebook, draws, files."""
+"""Codes beside the tags: who codes, how often each code stands, the codebook, draws, files."""
 
 from __future__ import annotations
 
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -42,6 +43,8 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
     keys = _keys(shown)
     shape = codes_shape(coded, state.author(), _keys(_whatever_code(shown)), draws(codes))
     heading("Codes", "codes", note=note(shape), about=ABOUT)
+    if coded.book:
+        _table(shape)
     with st.container(key="codes-by", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
             "Author",
@@ -50,18 +53,32 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
             width=180,
             placeholder="your name",
             persist_state="session",
+            on_change=state.put,
+            args=(state.REDRAW, True),
             help="Codes are kept under it, and the last change under it is what u takes back",
         )
         _draw_button(codes, shown, keys)
         codebook(codes, coded, keys)
         _files(codes, shown, coded)
         _apart(shape)
-    if coded.book:
-        _table(shape)
     if hidden := everything.hidden_from(coded, keys):
         caption(
             f"Others have coded {count(hidden)} of these that you have not: what they say shows when you have coded it."
         )
+
+
+def coded_sessions(shown: Analysis) -> dict[str, Any]:
+    """Of which coded sessions there may be a report: `sessions`, name → words, and `now`, that of the selection."""
+    codes, author = data.codes(shown.table.record), state.author()
+    coded, rows, selected = data.coded(shown.table.record, author), set(shown.known.keys), set(_keys(shown))
+    found = {codes.data: "all that is coded"} if rows & {*coded.given, *coded.notes} else {}
+    found |= {name: f"what {name} has coded" for name in coded.authors if name and rows & coded.by(name).given.keys()}
+    now = ""
+    for each in draws(codes):
+        if rows & set(each.keys):
+            found[each.id] = f"{count(len(each.keys))} drawn from {count(len(each.population))}: {each.said}"
+            now = now or (each.id if selected == set(each.keys) else "")
+    return {"sessions": found, "now": now}
 
 
 def _keys(shown: Analysis) -> list[str]:
@@ -133,17 +150,17 @@ def _draw(codes: Codes, shown: Analysis, keys: list[str], n: int) -> None:
 
 
 def _apart(shape: CodesShape) -> None:
-    """What two authors coded otherwise."""
+    """What two authors coded differently."""
     pair = shape.pair
     if pair and pair["apart"]:
-        label = f"The {count(len(pair['apart']))} coded otherwise"
+        label = f"The {count(len(pair['apart']))} coded differently"
         st.button(label, key="codes-apart", type="tertiary", on_click=partial(_show_apart, pair))
 
 
 def _show_apart(pair: dict[str, object]) -> None:
     rows = pair["apart"]
     assert isinstance(rows, list)
-    about = f"coded otherwise by {pair['first'] or '(no name)'} and {pair['second'] or '(no name)'}"
+    about = f"coded differently by {pair['first'] or '(no name)'} and {pair['second'] or '(no name)'}"
     state.carry(state.SELECT, keep(data.store(), Group(tuple(row["key"] for row in rows), about)))
     state.put(state.REDRAW, True)
 
@@ -159,7 +176,7 @@ def _files(codes: Codes, shown: Analysis, coded: Coded) -> None:
             st.download_button(label, make, file, "text/csv", key=f"codes-{name}", type="tertiary", on_click="ignore")
         key = state.current("codes-taken")
         st.file_uploader(
-            "Take codes from a file",
+            "Import codes",
             type="csv",
             key=key,
             max_upload_size=20,

@@ -21,6 +21,7 @@ def named(key: str) -> None:
     """The browser knows who codes here."""
     if not state.author():
         state.put(state.AUTHOR, str((state.draft(key, {}).get("named") or {}).get("name") or "")[:60])
+        state.put(state.REDRAW, True)  # what this one may see stands all over the page
 
 
 def hear(key: str, shown: Analysis) -> None:

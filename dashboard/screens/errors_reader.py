@@ -1,4 +1,4 @@
-"""The list of selected sentences and the one that is read; moving and coding rerun nothing but this part."""
+"""The list of selected sentences, the one that is read, and their codes; moving and coding rerun nothing but these."""
 
 from __future__ import annotations
 
@@ -8,35 +8,53 @@ from core.exceptions import RunDamaged
 from core.failures.selection import Selection, parse
 from dashboard import data, selection, state
 from dashboard.figures.analysis import Analysis
-from dashboard.figures.errors import ERRORS, Coding, Detail, Reading
+from dashboard.figures.errors import ERRORS, Coding, Detail, Reading, nearly
 from dashboard.screens.errors_codes import codes_below
 from dashboard.screens.errors_coding import handled, hear, named
+from dashboard.screens.errors_filter import select
 from dashboard.widgets import selected
 from dashboard.widgets.figure import place
 from dashboard.widgets.messages import problem
 from dashboard.widgets.style import look
 
-READER = "reader"
-"""The part that is drawn anew."""
+READER, CODES = "reader", "codes-part"
+"""The parts that are drawn anew."""
 
 
 def reader(shown: Analysis) -> None:
-    """List and reader, and the codes below them."""
+    """List and reader."""
     state.carried(state.AT)  # once: while keys are pressed the link is behind what the session knows
     st.fragment(_read, key=READER)(shown)
 
 
-def _read(shown: Analysis) -> None:
+def codes_part(shown: Analysis) -> None:
+    """The codes of what is selected."""
+    st.fragment(_coded, key=CODES)(shown)
+
+
+def _coded(shown: Analysis) -> None:
+    _whole_page()
+    if text := state.take(state.NOT_WRITTEN):
+        problem("This was not written down", str(text))
+    codes_below(shown, data.coded(shown.table.record, state.author()), data.coded(shown.table.record))
+
+
+def _whole_page() -> None:
+    """What was changed in either part changes the page around it too."""
     if state.draft(state.REDRAW, False):
         state.forget(state.REDRAW)
+        state.put(state.CHANGED, int(state.draft(state.CHANGED, 0)) + 1)
         st.rerun()
+
+
+def _read(shown: Analysis) -> None:
+    _whole_page()
     key, record = state.current(f"fig-{ERRORS.name}"), shown.table.record
     rest = state.draft(key, {}).get("rest") or {}
     known, without = _details(shown, [str(each) for each in rest.get("want", [])])
-    everything = data.coded(record)
-    coded = everything.seen_by(state.author())
     around = None if rest.get("around") is None else int(rest["around"])
-    said = Coding(coded, state.author(), handled())
+    coded, changed = data.coded(record, state.author()), int(state.draft(state.CHANGED, 0))
+    said = Coding(coded, state.author(), handled(), changed)
     reading = Reading(shown, str(state.draft(state.AT, "")), known, without, said, around)
     note = ERRORS.say(ERRORS.note, reading)
     if text := state.take(state.NOT_WRITTEN):
@@ -50,8 +68,9 @@ def _read(shown: Analysis) -> None:
         on_coded_change=lambda: _hear(key, shown),
         on_undo_change=lambda: _hear(key, shown),
         on_named_change=lambda: named(key),
+        on_order_change=lambda: _order(key),
+        on_nearly_change=lambda: _nearly(shown),
     )
-    codes_below(shown, coded, everything)
     if opened := state.draft(key, {}).get("open"):
         _open(shown, str(opened))
 
@@ -72,6 +91,19 @@ def _rest(key: str) -> None:
     _anew()
 
 
+def _order(key: str) -> None:
+    """Another order of the list: a callback."""
+    state.carry(state.ORDER, str((state.draft(key, {}).get("order") or {}).get("name") or ""))
+    state.put(state.REDRAW, True)
+
+
+def _nearly(shown: Analysis) -> None:
+    """Where nothing is wrong, what is nearly: a callback."""
+    state.carry(state.ORDER, "margin")
+    select(shown, [*nearly(shown)])
+    state.put(state.REDRAW, True)
+
+
 def _hear(key: str, shown: Analysis) -> None:
     """Codes and notes: a callback."""
     hear(key, shown)
@@ -79,13 +111,12 @@ def _hear(key: str, shown: Analysis) -> None:
 
 
 def _anew() -> None:
-    """This part alone, and where there is a bar the part of it that says what is read.
+    """These parts alone, and where there is a bar the part of it that says what is read.
 
     All callbacks end so: where one of several does not, the whole page is drawn, and a key that is pressed meanwhile is
     lost.
     """
-    if bar := selected.following():
-        st.rerun([READER, *bar])
+    st.rerun([READER, CODES, *selected.following()])
 
 
 def _open(shown: Analysis, key: str) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import streamlit as st
 
 from core.exceptions import SentiscopeError
+from core.fingerprint import fingerprint
 from core.numbers import whole_percent
 from dashboard import access, data, state
 from dashboard.widgets.messages import problem
@@ -17,23 +19,51 @@ _ONE = threading.Lock()
 """Reports are put together one after the other: each takes seconds of a core, and a class has many visitors."""
 
 
-def report_button(runs: Sequence[str], split: str, *, author: str | None = None) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """What a report is of. One that was made is offered as long as it is asked for and nothing has been coded since."""
+
+    runs: tuple[str, ...]
+    split: str
+    author: str | None
+    codes: str = ""
+    """A coded session; empty: the run, or what is compared."""
+    version: str = ""
+    """Of the codes and slices of the data."""
+
+    @property
+    def name(self) -> str:
+        """Of its file."""
+        return "-".join(filter(None, ("-".join(self.runs)[:120], self.split, self.codes[:40])))
+
+
+def report_button(
+    runs: Sequence[str],
+    split: str,
+    *,
+    author: str | None = None,
+    sessions: Mapping[str, str] | None = None,
+    now: str = "",
+) -> None:
     """A button that makes the report, then one that saves it; on a projector none.
 
     Args:
         runs: One, or several that are compared.
         split: That the page shows.
         author: What this one may see of the codes; None: all.
+        sessions: Coded sessions that there may be a report of, with their words.
+        now: The one of these that the page shows; empty: none.
     """
     if not state.projector():
-        st.fragment(_offer)(tuple(runs), split, author)
+        st.fragment(_offer)(tuple(runs), split, author, sessions or {}, now)
 
 
-def _offer(runs: tuple[str, ...], split: str, author: str | None) -> None:
+def _offer(runs: tuple[str, ...], split: str, author: str | None, sessions: Mapping[str, str], now: str) -> None:
     """Either of the two; the file is kept for this visitor until another one is made."""
-    name = f"{'-'.join(runs)[:120]}-{split}"
-    kept: tuple[tuple[str, ...], str, str] | None = state.draft(state.REPORT, None)
+    kept: tuple[Asked, str] | None = state.draft(state.REPORT, None)
     with st.container(key="report", horizontal=True, vertical_alignment="center", gap="medium"):
+        codes = _session(sessions, now) if sessions else ""
+        of = Asked(runs, split, author, codes, data.written(runs[0]))
         asked = st.button(
             "Report · HTML",
             key="make-report",
@@ -41,13 +71,13 @@ def _offer(runs: tuple[str, ...], split: str, author: str | None) -> None:
             help="Figures, tables, codes, settings, data card and predictions in one file that opens without a network",
         )
         if asked:
-            kept = _made(runs, split, author)
-        if kept and kept[:2] == (runs, split):
-            megabytes = f"{len(kept[2].encode('utf-8', 'replace')) / 1e6:.1f} MB"
+            kept = _made(of)
+        if kept and kept[0] == of:
+            megabytes = f"{len(kept[1].encode('utf-8', 'replace')) / 1e6:.1f} MB"
             st.download_button(
                 f"Save the report, {megabytes}",
-                partial(str, kept[2]),
-                f"sentiscope-report-{name}.html",
+                partial(str, kept[1]),
+                f"sentiscope-report-{of.name}.html",
                 "text/html",
                 key="save-report",
                 type="tertiary",
@@ -55,7 +85,22 @@ def _offer(runs: tuple[str, ...], split: str, author: str | None) -> None:
             )
 
 
-def _made(runs: tuple[str, ...], split: str, author: str | None) -> tuple[tuple[str, ...], str, str] | None:
+def _session(sessions: Mapping[str, str], now: str) -> str:
+    """What it is to be of: the run, or one of its coded sessions."""
+    names = ["", *sessions]
+    chosen = st.selectbox(
+        "Report of",
+        names,
+        index=names.index(now) if now in names else 0,
+        format_func=lambda name: sessions.get(name, "the run"),
+        key=f"report-of-{fingerprint([*names, now])[:12]}",
+        label_visibility="collapsed",
+        width=320,
+    )
+    return str(chosen)
+
+
+def _made(of: Asked) -> tuple[Asked, str] | None:
     """The report; None after it was said why there is none."""
     from dashboard.reports.build import build
 
@@ -67,9 +112,10 @@ def _made(runs: tuple[str, ...], split: str, author: str | None) -> tuple[tuple[
     try:
         with _ONE:
             made = build(
-                runs,
-                split=split,
-                author=author,
+                of.runs,
+                codes=of.codes,
+                split=of.split,
+                author=of.author,
                 no_paths=not access.local(),
                 store=data.store(),
                 on_progress=tell,
@@ -79,6 +125,6 @@ def _made(runs: tuple[str, ...], split: str, author: str | None) -> tuple[tuple[
         problem("There is no report", str(error))
         return None
     bar.empty()
-    kept = runs, split, made.markup
+    kept = of, made.markup
     state.put(state.REPORT, kept)
     return kept

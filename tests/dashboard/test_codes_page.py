@@ -74,7 +74,7 @@ def test_a_draw_becomes_the_selection(page, codes, keys):
     next(button for button in app.button if button.key == "codes-draw").click().run()
     (reader,) = drawn(app, "reader")
     n = min(75, len(keys))
-    assert not app.exception and len(reader["rows"]) == n and reader["heading"].startswith("sentence")
+    assert not app.exception and len(reader["rows"]) == n and reader["orders"][0] == ("", "as they were chosen")
     assert f"{n} of {n} coded" not in words(app) and "drawn at random from" in words(app)
     assert "ids:" in str(app.query_params[state.SELECT])
 

@@ -21,7 +21,9 @@ from core.handle import Run
 from core.runs.store import RunStore
 from dashboard.reports import rows as kept_rows
 from dashboard.reports.build import build
+from dashboard.reports.coded import codes_section, session
 from dashboard.reports.drawn import difference
+from dashboard.reports.reading import Reading
 
 LABELS = np.arange(60) % 2
 GOOD, POOR = np.arange(60) % 10 > 1, np.arange(60) % 3 > 0
@@ -211,3 +213,19 @@ def test_light_and_what_differs_are_dark(light, dark):
 
 def test_a_number_without_an_end_is_left_empty():
     assert kept_rows.number_column("x", [1.25, float("inf"), float("nan")])["values"] == [1.25, None, None]
+
+
+def test_without_texts_no_definition_and_no_words_of_a_draw_are_told(tmp_path):
+    store = RunStore(tmp_path / "runs")
+    answering(store, "private", right_where(POOR, LABELS), texts(LABELS), data__texts=False)
+    run = Run("private", store)
+    run.codes.add("irony", definition="as in: what a joy", example="thanks a lot")
+    draw = run.codes.draw(5, where=["text~text 1"], author="ann")
+    run.codes.code(["irony"], keys=draw["keys"], author="ann")
+    record, table = store.read("private"), read_table(store, "private")
+    found = session(Reading(store), record, draw["id"], table)
+    for told in (True, False):
+        markup = codes_section(found, table, told=told).markup
+        quoted = ("what a joy", "thanks a lot", "text 1")
+        assert [words in markup for words in quoted] == [told] * 3
+        assert "irony" in markup and "5 of " in markup and ("Left out: definitions and examples" in markup) != told

@@ -161,6 +161,17 @@ def test_a_starter_run_keeps_the_own_columns_of_the_corpus(cli, monkeypatch):
     assert {row["phenomenon"] for row in found["rows"]} == {"irony"} and found["selected"]["n"] == len(found["rows"])
 
 
+def test_the_rows_stand_in_the_order_that_is_asked_for(cli, place):
+    asked = ("errors", "twenty", "--where", "all", "--order", "margin", "--csv", "ordered.csv")
+    rows = json.loads(cli(*asked, "--json")[1])["rows"]
+    assert rows == Run("twenty", RunStore(place / "runs")).errors(where="all", order="margin")["rows"]
+    assert [row["key"] for row in rows] == pd.read_csv(place / "ordered.csv")["key"].tolist()
+    wrong_first = json.loads(cli("errors", "three", "--where", "all", "--order", "wrong", "--json")[1])["rows"]
+    assert [row["wrong"] for row in wrong_first] == [True] * 3 + [False] * 37
+    code, _, err = cli("errors", "three", "--order", "shortest")
+    assert code == 2 and "no order shortest; there are sure, wrong, margin, unsure, file" in " ".join(err.split())
+
+
 def test_slices_are_saved_listed_asked_and_removed(cli, place):
     assert cli("slices", "three")[1] == "No slice of built-in yet; --save NAME --where CLAUSE keeps one.\n"
     code, out, _ = cli("slices", "three", "--save", "bad ones", "--where", "truth=bad", "--json")
