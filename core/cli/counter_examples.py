@@ -11,6 +11,7 @@ from core import verbs
 from core.cells import decimals
 from core.cli.printing import Json, emit, say, tabulate
 from core.data.findings import plural
+from core.evaluation.multilabel import NOTHING
 
 app = typer.Typer(no_args_is_help=True, help="Sentences that a model gets wrong: list, keep, rm, export.")
 Author = Annotated[str, typer.Option(help="Who does so; default: nobody's name.")]
@@ -28,7 +29,10 @@ def counter_examples_list(
 @app.command("keep")
 def counter_examples_keep(
     text: Annotated[str, typer.Argument(help="The sentence.")],
-    label: Annotated[str, typer.Option(help="The class that it ought to have.")],
+    label: Annotated[
+        list[str],
+        typer.Option(help="The class that it ought to have; of several labels repeat, for none: 'none of them'."),
+    ],
     note: Annotated[str, typer.Option(help="What is wrong.")] = "",
     author: Author = "",
     link: Annotated[str, typer.Option(help="Where it was found.")] = "",
@@ -37,7 +41,8 @@ def counter_examples_keep(
 ) -> None:
     """Keep a sentence with the label that it ought to have."""
     given: dict[str, Any] = {"note": note, "author": author, "link": link, "run": run}
-    emit(verbs.counter_examples_keep(text, label, **given), as_json, lambda r: say(f"{r['label']}: {r['text']}"))
+    kept = verbs.counter_examples_keep(text, label[0] if len(label) == 1 else label, **given)
+    emit(kept, as_json, lambda r: say(f"{_ought(r)}: {r['text']}"))
 
 
 @app.command("rm")
@@ -59,6 +64,11 @@ def counter_examples_export(
     emit(result, as_json, lambda r: say(f"{plural(r['rows'], 'counter-example')} in {r['file']}."))
 
 
+def _ought(row: dict[str, Any]) -> str:
+    """What it ought to be, in words."""
+    return ", ".join(row["labels"]) or NOTHING
+
+
 def _show(result: dict[str, Any]) -> None:
     rows = result["counter_examples"]
     if not rows:
@@ -70,5 +80,6 @@ def _show(result: dict[str, Any]) -> None:
         wrong = sum(row["breaks"] for row in known)
         say(f"{result['run']} is wrong on {wrong} of the {len(known)} whose class it has.")
     says = ("says", "p") if "run" in result else ()
+    rows = [{**row, "label": _ought(row)} for row in rows]
     tabulate(rows, ("id", "label", *says, "text", "note", "author"), "id")
     say(f"{plural(len(rows), 'counter-example')}; `sentiscope train --add counter-examples` trains with them.")

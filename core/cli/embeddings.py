@@ -55,13 +55,17 @@ def neighbours(
     run: Run,
     text: Annotated[str, typer.Argument(metavar="[TEXT]", help="Any sentence.")] = "",
     key: Annotated[str, typer.Option(help="In place of a text: a row of the split, see sentiscope errors.")] = "",
+    where: Annotated[
+        list[str] | None,
+        typer.Option(metavar="CLAUSE", help="In place of both: rows, as of errors; of these the nearest of training."),
+    ] = None,
     split: Annotated[str, typer.Option(help="Default: test, or the last that was evaluated.")] = "",
     space: Annotated[str, typer.Option(help=SPACES)] = "",
     most: Annotated[int, typer.Option(help="Sentences.")] = 10,
     as_json: Json = False,
 ) -> None:
-    """The sentences of a split that are nearest to one in embedding space."""
-    given: dict[str, Any] = {"space": space, "most": most, "on_progress": teller()}
+    """The sentences that are nearest to one, or to a selection, in embedding space."""
+    given: dict[str, Any] = {"space": space, "where": where or (), "most": most, "on_progress": teller()}
     emit(verbs.neighbours(run, text, key=key, split=split, **given), as_json, _show_neighbours)
 
 
@@ -79,9 +83,24 @@ def _show_layers(result: dict[str, Any]) -> None:
 
 
 def _show_neighbours(result: dict[str, Any]) -> None:
+    if "said_share" in result:
+        _show_common(result)
+        return
     say(f"{result['text']}", head=f"Nearest on {result['split']}, {result['space']}: ")
     rows = [{**each, "distance": decimals(each["distance"])} for each in result["neighbours"]]
     tabulate(rows, ("key", "distance", "truth", "said", "text"), "key")
+
+
+def _show_common(result: dict[str, Any]) -> None:
+    """Those of training that are near to most of a selection."""
+    of = f"{plural(result['n'], 'sentence')} of {result['split']} ({result['said']})"
+    say(f"{of}, among {count(result['among'])}.", head="Nearest in training to ")
+    shares = (f"{100 * result[name]:.0f} %" for name in ("true_share", "said_share"))
+    say("Of the {} nearest of each, {} have its true label, {} what the run says.".format(result["each"], *shares))
+    rows = [
+        {**each, "near to": count(each["near"]), "cosine": decimals(each["likeness"])} for each in result["neighbours"]
+    ]
+    tabulate(rows, ("near to", "cosine", "label", "text"), "text")
 
 
 def _show_groups(result: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ from core.data.findings import plural
 from core.data.labelled import is_several
 from core.data.mixture import CORPUS, read_alike
 from core.data.table import TRAIN
+from core.data.write import SEPARATOR
 from core.exceptions import DataError, RunDamaged
 from core.paths import resolve
 
@@ -26,6 +27,7 @@ class Example(TypedDict):
 
     text: str
     label: str
+    """A class; several labels with a semicolon between, of a text without any nothing."""
 
 
 class Along(NamedTuple):
@@ -41,18 +43,16 @@ def with_examples(given: dict[str, pd.DataFrame], classes: tuple[str, ...], conf
 
     Their labels are renamed as the data's are. Those of another class stay out, and so do those that are read alike
     with a text of another split: nothing is judged on what was learned. With any, train keeps `text`, `label` and
-    `corpus` alone.
+    `corpus` alone. Where the data have several labels per text, those of an example are all that it has.
 
     Raises:
-        DataError: the file cannot be read, or the data have several labels per text.
+        DataError: the file cannot be read.
     """
     if not config.examples:
         return Along(given, [])
-    if is_several(given[TRAIN]["label"]):
-        raise DataError(f"data.examples: {NAME} have one label each, and the data several per text")
-    names = config.renamed()
-    rows = [(each["text"], names.get(each["label"], each["label"])) for each in _read(config.examples)]
-    known = [(text, classes.index(label)) for text, label in rows if label in classes]
+    several, rows = is_several(given[TRAIN]["label"]), _read(config.examples)
+    labels = [_encoded(each["label"], classes, config.renamed(), several=several) for each in rows]
+    known = [(each["text"], label) for each, label in zip(rows, labels, strict=True) if label is not None]
     judged = {text for split, frame in given.items() if split != TRAIN for text in read_alike(frame["text"].tolist())}
     alike = read_alike([text for text, _ in known])
     kept = [row for row, text in zip(known, alike, strict=True) if text not in judged]
@@ -63,10 +63,23 @@ def with_examples(given: dict[str, pd.DataFrame], classes: tuple[str, ...], conf
         notes.append(f"{NAME}: {plural(twice, 'row')} left out, read alike in the other splits")
     train = given[TRAIN]
     before = train if CORPUS in train else train.assign(**{CORPUS: config.name})
-    texts, labels = pd.Series([text for text, _ in kept], dtype="str"), pd.Series([n for _, n in kept], dtype="int64")
-    added = pd.DataFrame({"text": texts, "label": labels, CORPUS: pd.Series([NAME] * len(kept), dtype="str")})
+    texts = pd.Series([text for text, _ in kept], dtype="str")
+    found = pd.Series([label for _, label in kept], dtype=train["label"].dtype)
+    added = pd.DataFrame({"text": texts, "label": found, CORPUS: pd.Series([NAME] * len(kept), dtype="str")})
     columns = ["text", "label", CORPUS]
     return Along({**given, TRAIN: pd.concat([before[columns], added], ignore_index=True)}, notes)
+
+
+def _encoded(
+    label: str, classes: tuple[str, ...], names: dict[str, str], *, several: bool
+) -> int | tuple[int, ...] | None:
+    """The number of a class, of several labels a tuple of them; None: one of them is none of the data's."""
+    words = label.split(SEPARATOR) if several and label else [] if several else [label]
+    found = [names.get(word, word) for word in words]
+    if not set(found) <= set(classes):
+        return None
+    numbers = tuple(sorted({classes.index(name) for name in found}))
+    return numbers if several else numbers[0]
 
 
 def digest_of(config: DataConfig) -> str:

@@ -7,22 +7,27 @@ list as it is then (`planned`), so that it can be resumed and repeated when the 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.atomic import storage_errors, write_text
 from core.data.kept_examples import NAME
-from core.exceptions import InputError, NotAvailable
+from core.data.write import SEPARATOR
+from core.evaluation.multilabel import NOTHING
+from core.evaluation.scores import HALF
+from core.exceptions import InputError
 from core.failures.ledger import Ledger, now
 from core.failures.names import author_name, code_name, sound_text
 from core.fingerprint import fingerprint
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from core.runs.load import LoadedRun
+    from core.runs.record import RunRecord
 
 FOLDER = ".counter-examples"
 """Beside the runs: copies that trainings took along."""
@@ -37,7 +42,7 @@ class Answer:
 
     said: str
     p_label: float | None
-    """Probability of what it ought to be; None: the run has no such class."""
+    """Probability of what it ought to be, of several labels that of the least sure one; None: it has no such class."""
     breaks: bool | None
     """Whether it is wrong there; None: the run has no such class."""
 
@@ -49,26 +54,47 @@ class CounterExample:
     id: str
     text: str
     label: str
-    """What it ought to be."""
+    """What it ought to be, as files of data have it: several labels with a semicolon between, of none nothing."""
     note: str
     author: str
     link: str
     """Where it was found, such as a page with run and sentence."""
     time: str
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The same one by one."""
+        return tuple(self.label.split(SEPARATOR)) if self.label else ()
+
+    @property
+    def ought(self) -> str:
+        """The same in words."""
+        return ", ".join(self.labels) or NOTHING
+
+
+def labels_of(label: str | Collection[str]) -> tuple[str, ...]:
+    """What somebody says that a text ought to be: a class, labels with a semicolon between, or labels one by one.
+
+    Raises:
+        InputError: one is no name of a class.
+    """
+    if isinstance(label, str):
+        label = [] if label.strip() == NOTHING else label.split(SEPARATOR)
+    return tuple(sorted({code_name(each, "label") for each in label}))
+
 
 def keep_example(
-    folder: Path, text: str, label: str, note: str = "", author: str = "", link: str = ""
+    folder: Path, text: str, label: str | Collection[str], note: str = "", author: str = "", link: str = ""
 ) -> CounterExample:
     """Keep one; what its author keeps again takes the new note and link, what another one keeps stands beside it.
 
-    Without an author, another note is another one's.
+    Without an author, another note is another one's. Several labels are kept as a set of them.
 
     Raises:
         InputError: text or label are empty or too long, or there are too many.
     """
     link = sound_text(link, LONGEST_LINK)
-    text, label, author = sound_text(text), code_name(label, "label"), author_name(author)
+    text, label, author = sound_text(text), SEPARATOR.join(labels_of(label)), author_name(author)
     if not text:
         raise InputError("a counter-example needs a text")
     note, ledger = sound_text(note), Ledger(folder)
@@ -91,20 +117,35 @@ def counter_examples(folder: Path) -> list[CounterExample]:
 def answers(loaded: LoadedRun, rows: Sequence[CounterExample]) -> list[Answer]:
     """What a run says of each today.
 
+    Of a run that gives several labels per text all of them must be right, at its own thresholds.
+
     Raises:
-        NotAvailable: it gives several labels per text, and they have one each.
         RunDamaged: its model cannot be read.
     """
     record = loaded.record
-    if record.task == "multi":
-        raise NotAvailable(f"{record.run} gives several labels per text, and {NAME} have one each")
-    classes, found = record.classes, []
-    for row, chances in zip(rows, loaded.predict([each.text for each in rows]).probabilities, strict=True):
-        said = classes[int(chances.argmax())]
-        known = row.label in classes
-        chance = float(chances[classes.index(row.label)]) if known else None
-        found.append(Answer(said, chance, said != row.label if known else None))
-    return found
+    answer = _answer_of_several if record.task == "multi" else _answer
+    found = loaded.predict([each.text for each in rows]).probabilities
+    return [answer(record, row, chances) for row, chances in zip(rows, found, strict=True)]
+
+
+def _answer(record: RunRecord, row: CounterExample, chances: np.ndarray) -> Answer:
+    said = record.classes[int(chances.argmax())]
+    if row.label not in record.classes:
+        return Answer(said, None, None)
+    return Answer(said, float(chances[record.classes.index(row.label)]), said != row.label)
+
+
+def _answer_of_several(record: RunRecord, row: CounterExample, chances: np.ndarray) -> Answer:
+    limits = [(record.tuned_thresholds or {}).get(name, HALF) for name in record.classes]
+    said = [name for name, chance, limit in zip(record.classes, chances, limits, strict=True) if chance > limit]
+    words = ", ".join(said) or NOTHING
+    if not set(row.labels) <= set(record.classes):
+        return Answer(words, None, None)
+    sure = min(
+        float(chance) if name in row.labels else 1 - float(chance)
+        for name, chance in zip(record.classes, chances, strict=True)
+    )
+    return Answer(words, sure, set(said) != set(row.labels))
 
 
 def example_table(rows: Sequence[CounterExample]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ Methods of `core.handle.objects.Run`, which is the first argument of each.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,27 +92,31 @@ def neighbours(
     text: str = "",
     *,
     key: str = "",
+    where: Sequence[str] | str = (),
     split: str = "",
     space: str = "",
     most: int = 10,
     on_progress: Callable[[str, float | None], None] | None = None,
 ) -> dict[str, Any]:
-    """The sentences of a split that are nearest to a text, or to one of them, in a space of the model.
+    """The sentences that are nearest to a text, to a row of a split or to a whole selection, in a space of the model.
 
     Args:
         text: Any, or
-        key: of a row of the split, which is no neighbour of itself.
+        key: of a row of the split, which is no neighbour of itself; or
+        where: clauses that select rows, as of `errors`: then those of training that are near to most of these.
         split: Empty: test, or the last that was evaluated.
         space: `embedding`, `layer 1` … of a model that has layers; empty: what its head reads.
         most: Sentences.
         on_progress: Told what is done, where the layers must be read first.
 
     Returns:
-        `neighbours`: of each `key`, `text`, `truth`, `said` and the Euclidean `distance`, the nearest first.
+        `neighbours`: of each `key`, `text`, `truth`, `said` and the Euclidean `distance`, the nearest first; of a
+        selection `text`, `label`, `near`, `share` and `likeness`; see `core.verbs.neighbours`.
 
     Raises:
-        InputError: There is no such split, key or space; neither or both of text and key.
+        InputError: There is no such split, key or space, a clause is not understood, or none or several of text, key
+            and where are given.
         NotAvailable: It makes no vector of a sentence.
     """
     own: dict[str, Any] = {"split": split, "space": space, "most": most, "store": run.store}
-    return verbs.neighbours(run.name, text, key=key, on_progress=on_progress, **own)
+    return verbs.neighbours(run.name, text, key=key, where=where, on_progress=on_progress, **own)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.exceptions import InputError
 from core.runs.store import RunStore
 from core.verbs.writing import write_named
+
+if TYPE_CHECKING:
+    from core.failures.counter_examples import CounterExample
 
 
 def counter_examples_list(*, run: str = "", store: RunStore | None = None) -> dict[str, Any]:
@@ -19,20 +23,21 @@ def counter_examples_list(*, run: str = "", store: RunStore | None = None) -> di
         store: Where runs live.
 
     Returns:
-        `counter_examples`: of each `id`, `text`, `label` (what it ought to be), `note`, `author`, `link`, `time`; with
-        a run also `said`, what it says, `p_label`, its probability of the label, and `breaks`, whether it is wrong;
-        both are None where it has no such class.
+        `counter_examples`: of each `id`, `text`, `label` (what it ought to be: a class, or several labels with a
+        semicolon between, of none nothing), `labels` (the same as a list), `note`, `author`, `link`, `time`; with a run
+        also `said`, what it says, `p_label`, its probability of the label, of several that of the least sure one, and
+        `breaks`, whether it is wrong; both are None where it has no such class.
 
     Raises:
         InputError: There is no such run.
-        NotAvailable: The run gives several labels per text, or has no weights.
+        NotAvailable: The run has no weights.
         RunDamaged: Its model cannot be read.
     """
     from core.failures.counter_examples import answers, counter_examples
 
     store = store or RunStore()
     found = counter_examples(store.folder)
-    rows = [dataclasses.asdict(each) for each in found]
+    rows = list(map(_shown, found))
     if run:
         from core.runs.load import load_run
 
@@ -43,7 +48,7 @@ def counter_examples_list(*, run: str = "", store: RunStore | None = None) -> di
 
 def counter_examples_keep(
     text: str,
-    label: str,
+    label: str | Collection[str],
     *,
     note: str = "",
     author: str = "",
@@ -55,7 +60,8 @@ def counter_examples_keep(
 
     Args:
         text: The sentence.
-        label: A class.
+        label: A class; of several labels per text a list of all that it ought to have, which may be empty, or these
+            with a semicolon between; `"none of them"` is the empty list.
         note: What is wrong.
         author: Who found it.
         link: Where it was found.
@@ -63,17 +69,27 @@ def counter_examples_keep(
         store: Where runs live.
 
     Returns:
-        `id`, `text`, `label`, `note`, `author`, `link`, `time`.
+        `id`, `text`, `label`, `labels`, `note`, `author`, `link`, `time`.
 
     Raises:
-        InputError: Text or label are empty or too long, or the run has no such class.
+        InputError: Text or label are empty or too long, the run has no such class, or it gives one label per text, and
+            there are none or several.
     """
-    from core.failures.counter_examples import keep_example
+    from core.failures.counter_examples import keep_example, labels_of
 
-    store = store or RunStore()
-    if run and label not in (classes := store.read(run).classes):
-        raise InputError(f"--label {label!r:.60}: run '{run}' has no such class; it has {', '.join(classes)}")
-    return dataclasses.asdict(keep_example(store.folder, text, label, note, author, link))
+    store, labels = store or RunStore(), labels_of(label)
+    if run:
+        record = store.read(run)
+        if strange := [each for each in labels if each not in record.classes]:
+            there = ", ".join(record.classes)
+            raise InputError(f"--label {strange[0]!r:.60}: run '{run}' has no such class; it has {there}")
+        if record.task == "single" and len(labels) != 1:
+            raise InputError(f"--label: run '{run}' gives each text one class; name one")
+    return _shown(keep_example(store.folder, text, labels, note, author, link))
+
+
+def _shown(one: CounterExample) -> dict[str, Any]:
+    return {**dataclasses.asdict(one), "labels": list(one.labels)}
 
 
 def counter_examples_remove(id: str, *, author: str = "", store: RunStore | None = None) -> dict[str, Any]:

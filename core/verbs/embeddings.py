@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from core.cells import csv_text
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.models.provides import HEAD, provides
 from core.runs.store import RunStore
 from core.verbs.writing import write_named
+
+if TYPE_CHECKING:
+    from core.failures.table import Table
 
 
 def project(
@@ -141,18 +144,22 @@ def neighbours(
     text: str = "",
     *,
     key: str = "",
+    where: Sequence[str] | str = (),
     split: str = "",
     space: str = "",
     most: int = 10,
     store: RunStore | None = None,
     on_progress: Callable[[str, float | None], None] | None = None,
 ) -> dict[str, Any]:
-    """The sentences of a split that are nearest to a text, or to one of them, in a space of the model.
+    """The sentences that are nearest to a text, to a row or to a whole selection in a space of the model.
+
+    To a text or a row those of its split, to a selection those of training (`core.failures.common`).
 
     Args:
         run: An evaluated run.
         text: Any text, which the model reads, or
-        key: of a row of the split (`errors` has them); it is no neighbour of itself.
+        key: of a row of the split (`errors` has them); it is no neighbour of itself; or
+        where: clauses that select rows, as of `errors`, always in the space of the head.
         split: Empty: test, or the last that was evaluated.
         space: `embedding`, `layer 1` … of a model that has layers; empty: what its head reads.
         most: Sentences, 200 at most.
@@ -161,11 +168,17 @@ def neighbours(
 
     Returns:
         `run`, `split`, `space`, `text`; `neighbours`, the nearest first: `key`, `row`, `text`, `truth`, `said`,
-        `wrong` and the Euclidean `distance`.
+        `wrong` and the Euclidean `distance`. Of a selection `n`, how many were selected (`looked_at`, 2,000
+        at most), `said` in words; `each`, the
+        nearest that one sentence has, `among` how many of training; of these neighbours the share with the true label
+        of their sentence (`true_share`) and with what the run says of it (`said_share`); `neighbours`: `row`, `text`,
+        `label`, `near` (selected sentences that have it among their nearest), their `share`, and `likeness`, the mean
+        cosine to them; those near to most come first.
 
     Raises:
-        InputError: There is no such run, split, key or space; neither or both of text and key.
-        NotAvailable: The model makes no vector of a sentence, or has no layers.
+        InputError: There is no such run, split, key or space, a clause is not understood, or none or several of text,
+            key and where are given.
+        NotAvailable: The model makes no vector of a sentence, or has no layers; or the training texts are not here.
         RunDamaged: Its files cannot be read.
     """
     import numpy as np
@@ -178,11 +191,15 @@ def neighbours(
     from core.runs import projections
     from core.runs.load import load_run
 
-    if bool(text.strip()) == bool(key):
-        raise InputError("name a text or --key, one of the two")
+    if sum(map(bool, (text.strip(), key, where))) != 1:
+        raise InputError("name a text, --key or --where, one of the three")
     store = store or RunStore()
     _check_vectors(store, run)
     table = read_table(store, run, split)
+    if where:
+        if space not in ("", HEAD):
+            raise InputError(f"--space {space}: a selection is compared with training in the space of the head alone")
+        return _of_selection(store, table, [where] if isinstance(where, str) else where, most, on_progress)
     config = ProjectionConfig("pca", space="" if space == HEAD else space)
     files = projections.map_files(store, run, table.split, config)
     if config.space:
@@ -203,6 +220,29 @@ def neighbours(
         "text": text,
         "neighbours": report(found_of(table, there, asked, own, most)),
     }
+
+
+def _of_selection(
+    store: RunStore,
+    table: Table,
+    where: Sequence[str],
+    most: int,
+    tell: Callable[[str, float | None], None] | None,
+) -> dict[str, Any]:
+    from core.evaluation.projection import ProjectionConfig
+    from core.failures.common import common
+    from core.failures.selection import Selection, in_words, select
+    from core.failures.tags import Tagged
+    from core.failures.training import Training
+    from core.runs import projections
+
+    run = table.record.run
+    found = select(Selection(tuple(where), table.split), table, Tagged(store, table), store)
+    files = projections.map_files(store, run, table.split, ProjectionConfig("pca"))
+    vectors = projections.read_space(store, files, table.classes).vectors[found.places]
+    training = Training(store, table.record, *([tell] if tell else []))
+    about = {"run": run, "split": table.split, "space": HEAD, "said": in_words(found.clauses, found.group)}
+    return {**about, **common(table, found.places, vectors, training, most).report()}
 
 
 def _usual(store: RunStore, run: str) -> str:

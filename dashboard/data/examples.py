@@ -26,7 +26,7 @@ def answers(run: str, rows: Sequence[CounterExample]) -> list[Answer]:
     """What a run says of counter-examples today; read only.
 
     Raises:
-        NotAvailable: it gives several labels per text, or has no weights.
+        NotAvailable: it has no weights.
         RunDamaged: its model cannot be read.
     """
     weights = weights_fingerprint(run)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from core.failures.chosen import Group
     from core.failures.coded import Coded
     from core.failures.codes import Codes
+    from core.failures.common import Common
     from core.failures.selection import Selected, Selection
     from core.failures.slices import Slice
     from core.failures.table import Table
@@ -242,6 +243,23 @@ def _details(
     from dashboard.figures.files import read_rows
 
     return read_rows(loaded_of(Path(path).name) if weights else None, _shown, keys)
+
+
+def common(shown: Analysis) -> Common:
+    """The training sentences that are nearest to selected ones in the space of the head; read only.
+
+    Raises:
+        NotAvailable: the training texts are not here.
+        RunDamaged: the embeddings or the model cannot be read.
+    """
+    record, split = shown.table.record, shown.table.split
+    model = file_version(store().path(record.run) / WEIGHTS)
+    return _common(*predictions(record, split), model, split, hashed(shown.places.tobytes().hex()), shown)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _common(path: str, version: str, model: str, split: str, places: str, _shown: Analysis) -> Common:
+    return Files(store()).common(_shown)
 
 
 def kept_slices(record: RunRecord) -> list[Slice]:

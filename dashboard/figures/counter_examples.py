@@ -84,7 +84,7 @@ def _draw(shown: ClassList, look: Look) -> Table:
         [
             {
                 "text": each.text,
-                "label": each.label,
+                "label": each.ought,
                 **{run: _told(said[at]) for run, said in shown.said.items()},
                 "note": each.note,
                 "author": each.author,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from core.behaviour.judge import Judged
     from core.failures.codes import Coded
+    from core.failures.common import Common
     from core.failures.found_groups import FoundGroups
     from core.failures.slices import Slice
     from core.failures.table import Table
@@ -152,6 +153,19 @@ class Files:
         known = make_known(self.store, record, split)
         known.find()
         return analyse(known.beside(against), select, self.store, self.seen(record, author))
+
+    def common(self, shown: Analysis) -> Common:
+        """The training sentences that are nearest to selected ones in the space of the head.
+
+        Raises:
+            NotAvailable: the training texts are not here.
+            RunDamaged: the embeddings or the model cannot be read.
+        """
+        from core.failures.common import common
+
+        table = shown.table
+        space = self.space(table.record, self.map_files(table.record.run, table.split, ProjectionConfig("pca")))
+        return common(table, shown.places, space.vectors[shown.places], shown.known.tagged.training)
 
     def seen(self, record: RunRecord, author: str | None) -> Coded:
         """What was said of the rows of its data, as far as an author may see it; None: all."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from core.behaviour.judge import Judged
     from core.evaluation.projection import Projection, ProjectionConfig
+    from core.failures.common import Common
     from core.failures.found_groups import FoundGroups
     from core.failures.slices import Slice
     from core.failures.table import Table
@@ -164,6 +165,14 @@ class Reader(Protocol):
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
     ) -> Analysis:
         """The rows of a split that a selection has, with the codes that an author may see; None: with all."""
+
+    def common(self, shown: Analysis) -> Common:
+        """The training sentences that are nearest to selected ones in the space of the head.
+
+        Raises:
+            NotAvailable: the training texts are not here.
+            RunDamaged: the embeddings or the model cannot be read.
+        """
 
     def kept_slices(self, record: RunRecord) -> list[Slice]:
         """The saved slices of its data."""

@@ -43,8 +43,8 @@ LIST = ("errors",)
 """Figures that are lists of sentences: a report has its own."""
 UNTOLD = (
     "The texts are not in this report",
-    "The run was made to keep no texts (`--no-texts`): sentences, own columns, notes, definitions and examples are left "
-    "out.",
+    "The run was made to keep no texts (`--no-texts`): sentences, own columns, notes, definitions and examples are left"
+    " out.",
 )
 
 

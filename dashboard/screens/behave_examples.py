@@ -87,7 +87,7 @@ def _said(runs: Sequence[str], rows: Sequence[CounterExample]) -> dict[str, list
 
 def _take(record: RunRecord, rows: Sequence[CounterExample], places: Sequence[int], key: str) -> None:
     """All of them are selected on all pages, and the chosen one is looked at; a callback."""
-    labels = [each.label if each.label in record.classes else "" for each in rows]
+    labels = [each.ought if set(each.labels) <= set(record.classes) else "" for each in rows]
     about, at = "counter-examples of the class", places[0] if places else None
     selection.choose_sentences(record, [each.text for each in rows] if places else [], labels, about, at=at, by=key)
 
@@ -95,7 +95,7 @@ def _take(record: RunRecord, rows: Sequence[CounterExample], places: Sequence[in
 def _opened(record: RunRecord, one: CounterExample) -> None:
     """The chosen one: whole, where it was found, into Sentence, out of the list."""
     with st.container(key="counter-example"):
-        said = " · ".join(filter(None, (f"ought to be {one.label}", one.note, one.author, one.time[:10])))
+        said = " · ".join(filter(None, (f"ought to be {one.ought}", one.note, one.author, one.time[:10])))
         st.html(f'<div class="s-sel"><b>{escape(one.text)}</b> <span>{escape(said)}</span></div>', width="stretch")
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             if st.button("Look inside with this run", icon=":material/notes:", key="example-inside"):

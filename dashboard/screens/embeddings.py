@@ -24,6 +24,7 @@ from dashboard.figures.embeddings import (
     Mapped,
     map_config,
 )
+from dashboard.figures.map_common import MAP_COMMON
 from dashboard.figures.map_groups import MAP_GROUPS
 from dashboard.figures.map_layers import MAP_LAYERS
 from dashboard.figures.map_neighbours import MAP_NEIGHBOURS
@@ -32,7 +33,7 @@ from dashboard.figures.silhouettes import SILHOUETTES
 from dashboard.figures.source import Source
 from dashboard.screens.embeddings_groups import groups_below
 from dashboard.screens.embeddings_layers import layers_below, not_read
-from dashboard.screens.embeddings_neighbours import neighbours, neighbours_below
+from dashboard.screens.embeddings_neighbours import neighbours, neighbours_below, training_below
 from dashboard.screens.embeddings_progress import not_yet
 from dashboard.screens.embeddings_upon import fields, placed, said_found
 from dashboard.widgets.export import export_bar
@@ -119,7 +120,7 @@ def _choices(record: RunRecord, splits: list[str]) -> Source:
     state.settle(state.SPLIT, splits, "test" if "test" in splits else splits[-1])
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         split = st.segmented_control("Split", splits, key=state.SPLIT, bind="query-params", required=True)
-        source = Source(record, data, split=split or splits[-1])
+        source = Source(record, data, split=split or splits[-1], author=state.author())
         choose(METHOD, source)
         choose(DIMENSIONS, source)
         pick(COLOUR, source, width=180)
@@ -152,11 +153,11 @@ def _map(source: Source, shown: Mapped, points: pd.DataFrame, text: str) -> None
         caption(how)
     if now is not None and state.draft(state.SELECTOR, "") != f"fig-{MAP_GROUPS.name}":
         selected_here(source.record, now, (key,))
-    tables = neighbours_below(source, near)
+    tables = neighbours_below(source, near) | training_below(source, now)
     stats(embeddings.map_stats(shown.made, config, shown.width))
     caption(WORTH)
     tables = MAP.numbers(shown) | tables | groups_below(source, now) | layers_below(source) | _silhouettes(source)
-    placed_here = (MAP, MAP_NEIGHBOURS, MAP_GROUPS, MAP_LAYERS, SILHOUETTES)
+    placed_here = (MAP, MAP_COMMON, MAP_NEIGHBOURS, MAP_GROUPS, MAP_LAYERS, SILHOUETTES)
     export_bar("map", tables | show_others(source, "embeddings", placed_here))
 
 

@@ -1,18 +1,22 @@
-"""The nearest to the sentence that is looked at, or to the typed one: marked on the map, and in words below it."""
+"""The nearest to the sentence that is looked at, or to the typed one, and to a whole selection those of training."""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
-from core.exceptions import NotAvailable
+from core.exceptions import NotAvailable, RunDamaged
 from dashboard import data, selection
+from dashboard.figures.map_common import LEAST, MAP_COMMON
 from dashboard.figures.map_neighbours import AT, MAP_NEIGHBOURS, Near
 from dashboard.figures.numbers import count
+from dashboard.figures.selecting import SELECT
 from dashboard.figures.source import Source
 from dashboard.selection import Chosen
-from dashboard.widgets.figure import show
+from dashboard.widgets.figure import caption, heading, show
 
+PATIENCE = 0.2
+"""Seconds that a page waits for the training sentences before it goes on without them."""
 QUOTED = 60
 """Characters of a sentence in the words of a selection."""
 
@@ -42,3 +46,36 @@ def neighbours_below(source: Source, near: Near | None) -> dict[str, pd.DataFram
         args=(source.record, source.split, rows, about),
     )
     return MAP_NEIGHBOURS.numbers(near)
+
+
+def training_below(source: Source, now: Chosen | None) -> dict[str, pd.DataFrame]:
+    """The training sentences that are nearest to a selection of several; gives its numbers."""
+    if now is None or len(now) < LEAST:
+        return {}
+    source.choices[SELECT.name] = str(now.selection)
+    try:
+        if data.find_tags(source.record, source.split, PATIENCE) is not None:
+            heading(str(MAP_COMMON.title), MAP_COMMON.name, about=str(MAP_COMMON.how))
+            st.fragment(_look_again, run_every=1.0)(source)
+            return {}
+        near = MAP_COMMON.shape(source)
+    except (NotAvailable, RunDamaged) as error:
+        heading(str(MAP_COMMON.title), MAP_COMMON.name, about=str(MAP_COMMON.how))
+        caption(f"There are none: {error}.")
+        return {}
+    show(MAP_COMMON, near)
+    found = near.common.found
+    texts, labels = found["text"].tolist(), found["label"].tolist()
+    st.button(
+        f"Select these {count(len(texts))}",
+        key="select-training",
+        on_click=selection.choose_sentences,
+        args=(source.record, texts, labels, f"nearest in training to {count(len(now))}: {now.words}"),
+    )
+    return MAP_COMMON.numbers(near)
+
+
+def _look_again(source: Source) -> None:
+    if data.find_tags(source.record, source.split, 0) is None:
+        st.rerun()
+    caption("The training sentences are being read.")

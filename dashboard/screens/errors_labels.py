@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -11,12 +12,13 @@ import streamlit as st
 from core.data.table import TRAIN
 from core.exceptions import NotAvailable
 from core.failures import doubted
-from dashboard import data, selection
-from dashboard.figures.doubted import DOUBTED
+from dashboard import data, selection, state
+from dashboard.figures.doubted import DOUBTED, SHOWN
 from dashboard.figures.numbers import count
 from dashboard.figures.source import Source
 from dashboard.widgets.errand import offer
 from dashboard.widgets.figure import caption, heading, show
+from dashboard.widgets.selected import inside_button
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +28,7 @@ OFFER = (
     "process, which takes from seconds to minutes and is kept."
 )
 DOUBT, TWICE = "labels that are likely wrong", "texts that have another label elsewhere"
+ROW = f"fig-{DOUBTED.name}"
 DOUBLES = 8
 """Texts with two labels that are named."""
 
@@ -38,7 +41,17 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
         heading("Likely label errors", DOUBTED.name, about=str(DOUBTED.how))
         _offer(source)
         return {}
-    show(DOUBTED, found)
+    rows = found.found["rows"][:SHOWN]
+    show(
+        DOUBTED,
+        found,
+        more="Choose a row to read its sentence." if rows else "",
+        on_select=partial(_take_row, source, rows),
+        selection_mode="single-row",
+    )
+    now = selection.chosen(source.record)
+    if now is not None and len(now) and state.draft(state.SELECTOR, "") == ROW:
+        _opened(source, now)
     _selecting(source, found.found)
     if twice := found.found["conflicts"]:
         named = "; ".join(
@@ -50,6 +63,29 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
     if not found.found["rows"]:
         return {}
     return DOUBTED.numbers(found)
+
+
+def _take_row(source: Source, rows: Sequence[Mapping[str, Any]]) -> None:
+    """The sentence of the chosen row is the selection; chosen again, nothing is: a callback."""
+    at = next(iter(state.draft(state.current(ROW), {}).get("selection", {}).get("rows", [])), None)
+    if at is None or at >= len(rows):
+        selection.clear(source.record)
+        return
+    row = rows[at]
+    if row["split"] in data.evaluated_splits(source.record.run):
+        selection.choose_keys(source.record, row["split"], [row["key"]], DOUBT, at=0, by=ROW)
+    elif source.record.config.data.texts:
+        about = f"{DOUBT}, {row['split']}"
+        selection.choose_sentences(source.record, [row["text"]], [row["truth"]], about, at=0, by=ROW)
+
+
+def _opened(source: Source, now: selection.Chosen) -> None:
+    """The chosen one whole, where the list above does not have it, and into Sentence."""
+    with st.container(key="doubted-row", horizontal=True, vertical_alignment="center", gap="medium"):
+        said = f"is {now.label(0)}" if now.label(0) else ""
+        st.html(f'<div class="s-sel"><b>{escape(now.text(0))}</b> <span>{escape(said)}</span></div>', width="stretch")
+        if inside_button(source.record):
+            selection.look_inside()
 
 
 def _selecting(source: Source, found: Mapping[str, Any]) -> None:

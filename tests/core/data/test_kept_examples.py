@@ -75,8 +75,15 @@ def test_a_file_of_something_else_is_refused(table, tmp_path, content):
         load(DataConfig(name=table, examples=str(file)))
 
 
-def test_data_with_several_labels_take_none(tmp_path, keep):
-    rows = pd.DataFrame({"text": [f"text {n}" for n in range(40)], "label": ["a;b", "a", "b", "b;a"] * 10})
+def test_data_with_several_labels_take_whole_sets_of_them(tmp_path, keep):
+    rows = pd.DataFrame({"text": [f"text {n}" for n in range(40)], "label": ["a;b", "a", "b", ""] * 10})
     rows.to_csv(tmp_path / "several.csv", index=False)
-    with pytest.raises(DataError, match="one label each"):
-        load(DataConfig(name=str(tmp_path / "several.csv"), examples=keep(("new", "a"))))
+    kept = keep(("new", "b;a"), ("newer", "a"), ("nothing of it", ""), ("other", "a;c"))
+    plain = load(DataConfig(name=str(tmp_path / "several.csv")))
+    found = load(DataConfig(name=str(tmp_path / "several.csv"), examples=kept))
+    train = found.splits["train"]
+    assert found.task == "multi" and train["text"].tolist()[-3:] == ["new", "newer", "nothing of it"]
+    assert train["label"].tolist()[-3:] == [(0, 1), (0,), ()]
+    assert f"{NAME}: 1 row of other classes left out" in found.notes and f"{NAME}: 3 rows joined train" in found.notes
+    for split in ("validation", "test"):
+        pd.testing.assert_frame_equal(found.splits[split], plain.splits[split])

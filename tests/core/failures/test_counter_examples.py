@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.exceptions import InputError, NotAvailable
+from core.exceptions import InputError
 from core.failures.counter_examples import answers, counter_examples, keep_example, planned, remove_example
 
 
@@ -86,10 +86,25 @@ def test_a_run_is_asked_what_it_says_of_each_today(tmp_path):
     said = answers(Asked(), rows)
     assert [(each.said, each.breaks) for each in said] == [("negative", True), ("positive", False), ("negative", None)]
     assert [each.p_label for each in said] == [pytest.approx(0.1), pytest.approx(0.8), None]
+
+
+def test_of_several_labels_the_whole_set_is_kept_and_asked_for(tmp_path):
+    """Both labels are probable by the length of a text: `a` below its end, `b` from there on at its own threshold."""
     several = Asked()
-    several.record = SimpleNamespace(run="two", task="multi", classes=("a", "b"))
-    with pytest.raises(NotAvailable, match="several labels per text"):
-        answers(several, rows)
+    several.record = SimpleNamespace(run="two", task="multi", classes=("a", "b"), tuned_thresholds={"a": 0.5, "b": 0.7})
+    intended = (("long one", ["b"]), ("long one", "b;a"), ("short", []), ("short", ["b"]), ("short", ["c", "a"]))
+    rows = [keep_example(tmp_path, text, labels) for text, labels in intended]
+    assert [each.label for each in rows] == ["b", "a;b", "", "b", "a;c"]
+    assert [each.ought for each in rows] == ["b", "a, b", "none of them", "b", "a, c"]
+    assert keep_example(tmp_path, "short", "none of them") == counter_examples(tmp_path)[0]
+    said = answers(several, rows)
+    assert [each.said for each in said] == ["b", "b", "none of them", "none of them", "none of them"]
+    assert [each.breaks for each in said] == [False, True, False, True, None]
+    assert [each.p_label for each in said] == [*map(pytest.approx, (0.8, 0.2, 0.5, 0.5)), None]
+    one = answers(Asked(), rows)
+    assert {each.breaks for each in one} == {None}  # none of these is a class of it
+    with pytest.raises(InputError, match="label ''"):
+        keep_example(tmp_path, "short", ["a", ""])
 
 
 def test_a_link_may_be_as_long_as_its_text_makes_it(tmp_path):
