@@ -107,9 +107,7 @@ def table(record: RunRecord, split: str) -> Table:
     return known(record, split).table
 
 
-def analysis(
-    record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""
-) -> Analysis:
+def analysis(record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = "") -> Analysis:
     """The rows of a split that a selection has, with the codes that an author may see, None: all; read only.
 
     Args:

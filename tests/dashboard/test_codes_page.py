@@ -7,6 +7,7 @@ import pytest
 from pages import drawn, words
 
 from core.exceptions import InputError
+from core.failures.coded_csv import book_written, written
 from core.failures.codes import Codes, data_of
 from core.failures.table import read_table
 from core.runs.store import RunStore
@@ -74,7 +75,7 @@ def test_a_draw_becomes_the_selection(page, codes, keys):
     next(button for button in app.button if button.key == "codes-draw").click().run()
     (reader,) = drawn(app, "reader")
     n = min(75, len(keys))
-    assert not app.exception and len(reader["rows"]) == n and reader["orders"][0] == ("", "as they were chosen")
+    assert not app.exception and len(reader["rows"]) == n and reader["orders"][0] == ["", "as they were chosen"]
     assert f"{n} of {n} coded" not in words(app) and "drawn at random from" in words(app)
     assert "ids:" in str(app.query_params[state.SELECT])
 
@@ -144,3 +145,76 @@ def test_a_code_that_is_refused_costs_no_other_row_and_no_note(heard, codes, key
     held = heard(coded={"count": 1, "rows": rows})
     assert codes.coded().given == {keys[1]: {"ann": ("irony",)}} and codes.coded().notes == {keys[0]: {"ann": "kept"}}
     assert "no code 'gone'" in held[state.NOT_WRITTEN]
+
+
+def named(elements, label):
+    """The one of this label."""
+    return next(each for each in elements if each.label == label)
+
+
+@pytest.mark.slow
+def test_codes_are_merged_split_and_removed_and_the_reader_knows_it(page, codes, keys):
+    codes.code(keys[:4], ["irony"])
+    codes.code(keys[4:6], ["label"])
+    app = page(select=f"key={keys[1]}")
+    before = drawn(app, "reader")[0]["coding"]["changed"]
+    named(app.selectbox, "Code").set_value("irony").run()
+    named(app.selectbox, "Merge into").set_value("label")
+    named(app.button, "Merge").click().run()
+    assert {codes.coded().of(key) for key in keys[:6]} == {("label",)} and [each.name for each in codes.book()] == [
+        "label"
+    ]
+    coding = drawn(app, "reader")[0]["coding"]
+    assert coding["own"][keys[1]]["codes"] == ["label"] and coding["changed"] > before
+    named(app.selectbox, "Code").set_value("label").run()
+    assert named(app.button, "Split").disabled
+    named(app.text_input, "Split off as").set_value("late").run()
+    named(app.button, "Split").click().run()
+    assert codes.coded().of(keys[1]) == ("late",), "of the selected sentences alone"
+    assert {codes.coded().of(key) for key in (keys[0], *keys[2:6])} == {("label",)}
+    named(app.selectbox, "Code").set_value("late").run()
+    named(app.button, "Remove").click().run()
+    assert "sentences have it; merge it into another" in words(app) and not app.exception
+
+
+@pytest.mark.slow
+def test_codings_and_codebooks_are_imported_from_their_files(page, codes, keys, runs):
+    table = read_table(RunStore(runs), "finished")
+    codes.code(keys[:3], ["irony"])
+    codings, book = (written(table, [True] * len(keys), codes), book_written(codes))
+    codes.code(keys[:3], [])
+    codes.merge(["irony"], "label")
+    app = page(select="all")
+    for content in (book, codings):
+        data = content if isinstance(content, bytes) else content.encode()
+        named(app.file_uploader, "Import codes").set_value(("codes.csv", data, "text/csv")).run()
+        assert not app.exception
+    assert [each.name for each in codes.book()] == ["irony", "label"]
+    assert set(codes.coded().given) == set(keys[:3]) and codes.coded().of(keys[0]) == ("irony",)
+    named(app.file_uploader, "Import codes").set_value(("x.csv", b"key,codes\nnobody,irony\n", "text/csv")).run()
+    assert "This was not written down" in words(app)
+
+
+@pytest.mark.slow
+def test_what_two_coded_differently_becomes_the_selection(page, codes, keys):
+    codes.code(keys[:3], ["irony"], author="ben")
+    codes.code(keys[:1], ["label"], author="ann")
+    app = page(select="all")
+    named(app.text_input, "Author").set_value("ann").run()
+    assert "Others have coded some of these sentences" in words(app), "ann has not coded them all"
+    codes.code(keys[1:3], ["irony"], author="ann")
+    app.run()
+    named(app.button, "The 1 coded differently").click().run()
+    (reader,) = drawn(app, "reader")
+    assert [row["key"] for row in reader["rows"]] == [keys[0]] and "coded differently by ann and ben" in words(app)
+
+
+@pytest.mark.slow
+def test_another_author_is_another_view_of_all_rows_that_the_reader_knows(page, codes, keys):
+    codes.code(keys[:2], ["irony"], author="ben")
+    app = page(select="all")
+    first = drawn(app, "reader")[0]["coding"]
+    named(app.text_input, "Author").set_value("ann").run()
+    second = drawn(app, "reader")[0]["coding"]
+    assert set(first["others"]) == set(keys[:2]) and second["others"] == {}
+    assert (first["author"], second["author"]) == ("", "ann")

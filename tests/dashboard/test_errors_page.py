@@ -10,12 +10,13 @@ import pandas as pd
 import pytest
 from answering import answering, right_where, texts
 from pages import drawn, words
+from streamlit.testing.v1 import AppTest
 
 from core import verbs
 from core.failures.table import read_table
 from core.handle import Run
 from core.runs.store import RunStore
-from dashboard import state
+from dashboard import data, state
 from dashboard.data import failures
 
 
@@ -212,3 +213,63 @@ def test_tags_that_other_runs_give_and_what_is_not_here(app, tmp_path, monkeypat
     failures._seeds.clear()
     page = whole(page.run())
     assert tags()["tag=seeds disagree"] == 3 and "seeds disagree –" not in words(page)
+
+
+def test_where_nothing_is_wrong_it_leads_on_to_the_lowest_margins_and_the_link_keeps_the_order(app, runs):
+    store, labels = RunStore(runs), np.arange(40) % 2
+    sure = np.linspace(0.51, 0.99, 40)
+    answering(store, "perfect", right_where(np.ones(40, bool), labels, sure), texts(labels))
+    pages.opened(app, "errors", run="perfect")
+    (reader,) = drawn(app, "reader")
+    assert reader["empty"][2] == "Lowest margin first"
+    app = pages.opened(app, "errors", run="perfect", select="all", order="margin")
+    (reader,) = drawn(app, "reader")
+    assert [row["text"] for row in reader["rows"]] == [f"text {n}" for n in range(40)] and reader["order"] == "margin"
+    app.query_params["order"] = "shortest"
+    app.run()
+    assert "no order shortest; there are sure, wrong, margin" in words(app)
+
+
+def nearly() -> None:
+    from dashboard import data
+    from dashboard.screens.errors_reader import _nearly
+
+    _nearly(data.analysis(data.store().read("perfect"), "test", "wrong;truth=good"))
+
+
+def picked() -> None:
+    from dashboard import data
+    from dashboard.screens.errors_below import _slice
+
+    _slice(data.analysis(data.store().read("finished"), "test", "wrong"))
+
+
+def test_what_is_picked_becomes_the_selection(runs):
+    store, labels = RunStore(runs), np.arange(40) % 2
+    answering(store, "perfect", right_where(np.ones(40, bool), labels), texts(labels))
+    found = AppTest.from_function(nearly).run()
+    assert not found.exception
+    assert (found.session_state[state.SELECT], found.session_state[state.ORDER]) == ("truth=good", "margin")
+    app = AppTest.from_function(picked)
+    app.session_state["fig-error-slices"] = {"picked": "truth=positive, text~film"}
+    assert app.run().session_state[state.SELECT] == "wrong;truth=positive;text~film" and not app.exception
+    app.session_state["fig-error-slices"] = {"picked": ""}
+    assert app.run().session_state[state.SELECT] == "wrong"
+
+
+@pytest.mark.slow
+def test_a_step_that_is_advised_shows_its_sentences(page, runs):
+    labels = np.arange(200) % 2
+    right = np.where(np.arange(200) < 50, np.arange(200) >= 30, np.arange(200) >= 70)
+    said = [f"this is {'not' * (n < 50)} text {n}" for n in range(200)]
+    answering(RunStore(runs), "tagged", right_where(right, labels, 0.55), texts(labels).assign(text=said))
+    app = whole(page(run="tagged"))
+    buttons = [each for each in app.button if each.label == "Show them"]
+    assert buttons, "thirty of fifty sentences with a negation are wrong"
+    buttons[0].click().run()
+    app = whole(app)
+    selected = app.session_state[state.SELECT]
+    table = read_table(RunStore(runs), "tagged")
+    expected = data.analysis(table.record, "test", selected).places
+    keys = table.frame["key"].to_numpy()[expected].tolist()
+    assert [row["key"] for row in drawn(app, "reader")[0]["rows"]] == keys and 0 < len(keys) < 100

@@ -191,6 +191,17 @@ def test_a_slice_is_picked_whole_or_one_class_of_it_and_a_second_click_takes_it_
 
 
 @pytest.mark.slow
+def test_all_that_is_wrong_is_selected_with_a_button(app, runs):
+    opened(app, "performance", run="finished", split="validation")
+    wrong = read_table(RunStore(runs), "finished", "validation").wrong
+    button = app.button(key="select-wrong")
+    assert button.label == f"Select the {wrong.sum()} wrong"
+    button.click().run()
+    assert not app.exception and link(app) == "split=validation;wrong"
+    assert f"<b>{wrong.sum()} of {len(wrong)}</b> <span>wrong</span>" in words(app)
+
+
+@pytest.mark.slow
 def test_a_saved_slice_is_picked_in_the_bar_of_any_page_and_its_codes_are_counted(app, runs):
     store = RunStore(runs)
     record = store.read("finished")
