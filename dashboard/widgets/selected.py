@@ -19,6 +19,7 @@ from dashboard.figures.drawing import asset
 from dashboard.selection import SENTENCE, Chosen
 from dashboard.widgets.messages import problem, selection_note
 from dashboard.widgets.style import row_height
+from dashboard.widgets.tokens import literal
 
 SHOWN = 8
 ROOM = 440
@@ -171,7 +172,10 @@ def _slices(record: RunRecord, kept: list[Slice], now: Chosen | None) -> None:
             "Saved slices",
             names,
             index=None if here is None else names.index(here),
-            captions=[each.group.about if each.group else ", ".join(parse(each.select).rules) for each in kept],
+            format_func=literal,
+            captions=[
+                literal(each.group.about if each.group else ", ".join(parse(each.select).rules)) for each in kept
+            ],
             key=key,
             on_change=_take_slice,
             args=(record, key),
