@@ -251,7 +251,7 @@ def test_what_is_picked_becomes_the_selection(runs):
     assert not found.exception
     assert (found.session_state[state.SELECT], found.session_state[state.ORDER]) == ("truth=good", "margin")
     app = AppTest.from_function(picked)
-    app.session_state["fig-error-slices"] = {"picked": "truth=positive, text~film"}
+    app.session_state["fig-error-slices"] = {"picked": "truth=positive;text~film"}
     assert app.run().session_state[state.SELECT] == "wrong;truth=positive;text~film" and not app.exception
     app.session_state["fig-error-slices"] = {"picked": ""}
     assert app.run().session_state[state.SELECT] == "wrong"
