@@ -65,7 +65,9 @@ def session(reading: Reading, record: RunRecord, named: str, table: Table) -> Se
         return _there(Session(coded, own, about, found.said, known, named), record, table)
     if named == codes.data:
         own = tuple(key for key in keys if key in coded.given or key in coded.notes)
-        return _there(Session(coded, own, "All that anybody has coded.", "", known, named, by_codes=True), record, table)
+        return _there(
+            Session(coded, own, "All that anybody has coded.", "", known, named, by_codes=True), record, table
+        )
     if named in coded.authors:
         by = coded.by(named)
         own = tuple(key for key in keys if key in by.given or key in by.notes)
