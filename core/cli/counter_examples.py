@@ -11,7 +11,6 @@ from core import verbs
 from core.cells import decimals
 from core.cli.printing import Json, emit, say, tabulate
 from core.data.findings import plural
-from core.evaluation.multilabel import NOTHING
 
 app = typer.Typer(no_args_is_help=True, help="Sentences that a model gets wrong: list, keep, rm, export.")
 Author = Annotated[str, typer.Option(help="Who does so; default: nobody's name.")]
@@ -66,6 +65,8 @@ def counter_examples_export(
 
 def _ought(row: dict[str, Any]) -> str:
     """What it ought to be, in words."""
+    from core.evaluation.multilabel import NOTHING
+
     return ", ".join(row["labels"]) or NOTHING
 
 
