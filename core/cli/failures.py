@@ -142,9 +142,9 @@ def _show_labels(result: dict[str, Any]) -> None:
     else:
         of = ", ".join(f"{count(result['likely'][split])} of {count(n)} in {split}" for split, n in result["n"].items())
         say(f"{of}.", head="Labels that are likely wrong: ")
-    rows = [{**row, "margin": signed(row["margin"])} for row in result["rows"][:SHOWN]]
+    rows = [{**row, "p truth": decimals(row["p_truth"])} for row in result["rows"][:SHOWN]]
     if rows:
-        tabulate(rows, ("split", "key", "truth", "likelier", "margin", "text"), "key")
+        tabulate(rows, ("split", "key", "truth", "likelier", "p truth", "text"), "key")
     if len(result["rows"]) > SHOWN:
         say(f"The first {SHOWN} of {count(len(result['rows']))} of which another label is likelier; --json has all.")
     for each in result["conflicts"][:MARKS]:

@@ -51,7 +51,7 @@ def label_errors(table: Table, dataset: Dataset, tell: Tell) -> dict[str, Any]:
             first: dict[str, Any] = {"split": split, "row": row, "key": names[row], "text": texts[row]}
             first["likely"] = bool(doubted.likely[row])
             found["rows"].append({**first, **_doubt(doubted, labels, chances, classes, row)})
-    found["rows"].sort(key=lambda row: row["margin"])
+    found["rows"].sort(key=lambda row: row["p_truth"])
     return found
 
 

@@ -1,10 +1,11 @@
 """Labels that are likely wrong: confident learning (Northcutt, Jiang and Chuang, JAIR 2021), and texts with two labels.
 
-Of each row its own probabilities p, by a model that was not fitted on it. Rows are ranked by their normalised
-margin, p of the label less the largest p of another class, the least first. The threshold of class j is the mean of p_j
-over the rows labelled j, and a row labelled i is likely labelled wrongly where a class j ≠ i has p_j at or above its
-threshold and no smaller p than any other class that has. Of several labels per text each is a yes or no of its own,
-and a row has the margin of its worst one.
+Of each row its own probabilities p, by a model that was not fitted on it. Rows are ranked by their self-confidence, p
+of the label, the least first. Of planted errors it found more than the normalised margin did, p of the label less the
+largest p of another class, where there were three or four classes; of two they are one order. The threshold of class j
+is the mean of p_j over the rows labelled j, and a row labelled i is likely labelled wrongly where a class j ≠ i has p_j
+at or above its threshold and no smaller p than any other class that has. Of several labels per text each is a yes or
+no of its own, and a row has the self-confidence and the margin of its worst one.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ import numpy as np
 class Suspects:
     """n rows as their labels are doubted."""
 
+    confidence: np.ndarray
+    """(n,) in [0, 1]: the probability of the label."""
     margin: np.ndarray
     """(n,) in [-1, 1]."""
     likely: np.ndarray
@@ -30,7 +33,7 @@ class Suspects:
     @property
     def order(self) -> np.ndarray:
         """(n,) places, the most doubtful first."""
-        return np.argsort(self.margin, kind="stable")
+        return np.argsort(self.confidence, kind="stable")
 
 
 def suspects(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
@@ -50,7 +53,7 @@ def suspects(labels: np.ndarray, probabilities: np.ndarray) -> Suspects:
     confident = np.where(probabilities >= thresholds, probabilities, -np.inf)
     first = confident.argmax(1)
     likely = np.logical_and(np.isfinite(confident.max(1)), first != own)
-    return Suspects(given - others.max(1), likely, np.where(likely, first, others.argmax(1)))
+    return Suspects(given, given - others.max(1), likely, np.where(likely, first, others.argmax(1)))
 
 
 def conflicts(keys: Sequence[str], labels: Sequence[object]) -> list[list[int]]:
@@ -74,7 +77,8 @@ def _several(has: np.ndarray, chances: np.ndarray) -> Suspects:
     likely = doubted.sum(1) > 0
     # Of a row that is likely wrong, the worst of what makes it so; else the worst of all.
     worst = np.where(doubted | ~likely[:, None], of_state, np.inf).argmin(1)
-    return Suspects(2 * of_state[np.arange(len(has)), worst] - 1, likely, worst)
+    own = of_state[np.arange(len(has)), worst]
+    return Suspects(own, 2 * own - 1, likely, worst)
 
 
 def _mean(values: np.ndarray) -> float:

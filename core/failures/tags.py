@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,6 +71,7 @@ _GROUPS = {
 }
 _GROUP = {name: group for group, names in _GROUPS.items() for name in names}
 """By tag the property of `Tagged` that finds it, with others that cost nothing more."""
+_MISSING = {WEIGHTS: "weights", TOKENIZER: "tokenizer", EMBEDDINGS: "embeddings of this split"}
 OF_MODELS = ("seeds disagree", WITH)
 """How tags begin that other runs give a text: they say nothing of the text itself."""
 _OF_TEXTS = frozenset(("_signs", "_words", "_read", "_duplicates", "_dropout"))
@@ -177,6 +179,8 @@ class Tagged:
         try:
             depends = self._texts, file_fingerprint(self._folder / TOKENIZER)
             tokenizer = load_tokenizer(self._folder / TOKENIZER)
+        except FileNotFoundError:
+            return dict.fromkeys(("unknown words", "truncated"), "it has no tokenizer")
         except (OSError, RunDamaged) as error:
             return dict.fromkeys(("unknown words", "truncated"), f"its tokenizer cannot be read ({error})")
         made = kept("reading", depends, (2, len(self._table)), lambda: _reading(tokenizer, self._table.texts))
@@ -212,6 +216,8 @@ class Tagged:
             model = [file_fingerprint(self._folder / name) for name in (WEIGHTS, TOKENIZER)]
             depends = self._files(PREDICTIONS, EMBEDDINGS), model, record.data_fingerprint, record.config.data
             return {"neighbours conflict": kept("neighbours", depends, (len(self._table),), make)}
+        except FileNotFoundError as error:
+            return {"neighbours conflict": f"it has no {_MISSING.get(Path(error.filename or '').name, 'model')}"}
         except (NotAvailable, RunDamaged, OSError) as error:
             return {"neighbours conflict": str(error)}
 

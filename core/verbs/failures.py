@@ -71,9 +71,10 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         `z`, and the `texts` of the selection that have them, as many as `word=WORDS` selects of it, and `rest_texts`.
 
         With `label_errors` under this name: `n` rows and how many are `likely` wrong, by split; `rows`: those of which
-        another label is likelier than theirs, by their normalised `margin`, the most doubtful first: `split`, `row`,
-        `key`, `text`, `likely`, `truth` and the `likelier` label, `p_truth`, `p_likelier`; `conflicts`: each `text`
-        that stands in the data with several `labels` (label → rows), and its `rows`; `left_out`: why there are none.
+        another label is likelier than theirs, by the probability of their label (`p_truth`), the least first: `split`,
+        `row`, `key`, `text`, `likely`, `truth` and the `likelier` label, `p_truth`, `p_likelier`, `margin`;
+        `conflicts`: each `text` that stands in the data with several `labels` (label → rows), and its `rows`;
+        `left_out`: why there are none.
 
     Raises:
         InputError: There is no such run, split, slice or order, a clause is not understood, the run has no dropout, or

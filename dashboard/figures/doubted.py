@@ -23,7 +23,7 @@ COLUMNS = {
     "text": Column("Sentence", width=520),
     "truth": Column("Is", width=95),
     "likelier": Column("Likelier", "The label that the models find likelier", width=95),
-    "margin": Column("Margin", "P(its label) less P(the likelier one)", decimals=2, width=80),
+    "p_truth": Column("P(is)", "Probability of its label, by models that were not fitted on it", decimals=2, width=80),
     "likely": Column("Likely wrong", "By the thresholds of confident learning", width=95),
     "split": Column("Split", width=90),
 }
@@ -82,6 +82,6 @@ DOUBTED: Figure[Doubted] = Figure(
     ),
     how="Confident learning (Northcutt, Jiang and Chuang 2021). Training rows are judged by TF-IDF that was fitted on "
     "the other four fifths; rows of the split by the mean of TF-IDF and the run. Ranked by the probability of their "
-    "label less that of the likelier one; *likely wrong* where another class passes its own mean.",
+    "label, listed where another is likelier; *likely wrong* where another class passes its own mean.",
     tables=lambda shown: {"Label errors": doubted_rows(dict(shown.found)), "Two labels": conflicts_table(shown)},
 )

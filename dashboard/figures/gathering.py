@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from core.failures.facets import TAG
 from core.failures.gathering import gathered as risks
 from core.failures.risk import LEAST
+from core.failures.rules import RANGE
 from core.failures.tags import BY_DEFINITION, CONSEQUENCES, MODELS, WITH, about, called
 from core.numbers import signed
 from dashboard.figures.analysis import Analysis
@@ -101,7 +102,13 @@ def _log(ratio: float | None, most: float) -> float:
 def name_of(rule: str) -> str:
     """A rule as the name of what it selects: `negation`, `source web`."""
     name, _, value = rule.partition("=")
-    return called(value) if name == TAG else f"{name} {value or 'missing'}"
+    return called(value) if name == TAG else f"{name} {value.replace(RANGE, ' to ') or 'missing'}"
+
+
+def words_of(tag: str, small: str = "") -> Words:
+    """A tag in a table; of another run that says something else the run stands behind it."""
+    name, run = (MODELS, tag.removeprefix(WITH)) if tag.startswith(WITH) else (called(tag), "")
+    return Words(name, small=small or (f"with {run}" if run else ""), title=about(tag))
 
 
 def gathered_marks(found: Gathered) -> Marks:
@@ -117,10 +124,10 @@ def gathered_marks(found: Gathered) -> Marks:
     columns.append(Column("excess", "excess" if not found.few else "wrong", "4.5rem", number=True))
     rows = list[Row]()
     for row in shown:
-        tag = row["tag"].removeprefix(f"{TAG}=")
-        name, run = (MODELS, tag.removeprefix(WITH)) if tag.startswith(WITH) else (name_of(row["tag"]), "")
-        small = "no cause" if _apart(row) else f"with {run}" if run else ""
-        cells: dict[str, Cell] = {"name": Words(name, small=small, title=about(tag)), "n": count(row["n"])}
+        small = "no cause" if _apart(row) else ""
+        name, _, tag = row["tag"].partition("=")
+        named = words_of(tag, small) if name == TAG else Words(name_of(row["tag"]), small=small)
+        cells: dict[str, Cell] = {"name": named, "n": count(row["n"])}
         cells["rate"] = number(row["rate"], 2)
         if not _apart(row):
             cells["ratio"] = ratio_mark(row)

@@ -12,6 +12,7 @@ from core.failures.tags import CONSEQUENCES, called
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
+from dashboard.figures.gathering import words_of
 from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Row, Words
 from dashboard.figures.marks_drawing import component
 from dashboard.figures.numbers import count, number
@@ -58,16 +59,14 @@ def marked_marks(shown: Marked) -> Marks:
         shares = f"{number(row['share'], 2)} of the selection, {number(row['rest_share'], 2)} of the rest"
         value = "" if row["kind"] == "tag" and row["value"] == YES else row["value"]
         low, high = sorted((row["share"], row["rest_share"]))
-        cells: dict[str, Cell] = {
-            "name": Words(called(row["name"]) if row["kind"] == "tag" else row["name"], small=value),
-            "n": count(row["selected"]),
-        }
+        name = words_of(row["name"], value) if row["kind"] == "tag" else Words(row["name"], small=value)
+        cells: dict[str, Cell] = {"name": name, "n": count(row["selected"])}
         cells["share"] = Mark(row["share"], low, high, not sure, reference=row["rest_share"], said=shares)
         cells["v"] = Words(number(row["v"], 2), strong=sure)
         rule = shown.rule(row)
         rows.append(Row(rule or f"{row['kind']} {row['name']}", cells, picks=bool(rule)))
     columns = (
-        Column("name", "Column or tag", "15rem"),
+        Column("name", "Column or tag", "12rem"),
         Column("n", "here", "3.6rem", number=True),
         Column("share", "share", axis=Axis(0.0, 1.0, (0.0, 0.5, 1.0), ("0", "0.5", "1"))),
         Column("v", "V", "3.4rem", number=True),

@@ -48,4 +48,4 @@ def absent(shown: Analysis, lone: str) -> str:
     for name, why in shown.known.tagged.absent.items():
         if reason := own.get(name, why):
             reasons.setdefault(reason, []).append(called(name))
-    return "; ".join(f"{', '.join(names)} – {why}" for why, names in reasons.items())
+    return " · ".join(f"{', '.join(names)} – {why}" for why, names in reasons.items())

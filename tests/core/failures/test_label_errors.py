@@ -69,7 +69,7 @@ def test_planted_labels_stand_first_with_the_likelier_one(found):
     for text, split in ((text, split) for text, split in planted.items() if text in listed):
         assert listed[text]["split"] == split and listed[text]["truth"] != listed[text]["likelier"]
         assert listed[text]["p_likelier"] > listed[text]["p_truth"] and listed[text]["key"] == keys([text])[0]
-    assert [row["margin"] for row in result["rows"]] == sorted(row["margin"] for row in result["rows"])
+    assert [row["p_truth"] for row in result["rows"]] == sorted(row["p_truth"] for row in result["rows"])
     assert result["n"] == {split: len(dataset.splits[split]) for split in (TRAIN, "test")}
     likely = sum(row["likely"] for row in result["rows"])
     assert 0 < likely <= sum(result["likely"].values()) and result["left_out"] == ""

@@ -17,13 +17,13 @@ def test_margin_thresholds_and_the_likelier_class_are_those_of_the_definition(cl
     thresholds = [chances[labels == number, number].mean() for number in range(classes)]
     for row in range(200):
         own, others = chances[row, labels[row]], np.delete(chances[row], labels[row])
-        assert found.margin[row] == pytest.approx(own - others.max())
+        assert found.margin[row] == pytest.approx(own - others.max()) and found.confidence[row] == own
         above = [number for number in range(classes) if chances[row, number] >= thresholds[number]]
         first = max(above, key=lambda number: chances[row, number]) if above else labels[row]
         assert found.likely[row] == (first != labels[row])
         if found.likely[row]:
             assert found.label[row] == first
-    assert (np.diff(found.margin[found.order]) >= 0).all()
+    assert (np.diff(found.confidence[found.order]) >= 0).all()
     assert (found.margin[found.likely] < 0).mean() > 0.9  # thresholds of rare classes are low
 
 

@@ -11,9 +11,20 @@ from core import verbs
 from core.failures.tags import CONSEQUENCES
 from core.runs.store import RunStore
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.figures.finding import sliced, sliced_table
-from dashboard.figures.gathering import SHOWN, gathered, gathered_marks, gathered_table, log_axis, name_of, ratio_mark
+from dashboard.figures.files import Files
+from dashboard.figures.finding import sliced, sliced_marks, sliced_table
+from dashboard.figures.gathering import (
+    GATHERED,
+    SHOWN,
+    gathered,
+    gathered_marks,
+    gathered_table,
+    log_axis,
+    name_of,
+    ratio_mark,
+)
 from dashboard.figures.marks import Words
+from dashboard.figures.source import Source
 
 ROWS = 400
 
@@ -68,6 +79,21 @@ def test_the_terminal_has_the_same_family_and_the_slices(tmp_path):
     assert [each["select"] for each in told["slices"]] == slices["rules"].tolist() and "source=web" in set(
         slices["rules"]
     )
+
+
+def test_a_run_that_stands_beside_has_a_row_and_is_no_slice(tmp_path):
+    known, store = known_of(tmp_path)
+    labels, rows = known.table.true.argmax(1), known.table.frame[["text", "source"]].assign(label=0)
+    other = np.arange(ROWS) % 5 > 0
+    answering(store, "two", right_where(other, labels), rows.assign(label=labels), model__width=64)
+    source = Source(store.read("one"), Files(store), others=[store.read("two")])
+    rule, apart = "tag=models disagree with two", (other == known.table.wrong)
+    (mark,) = (row for row in gathered_marks(GATHERED.read(source)).rows if row.id == rule)
+    assert mark.cells["n"] == str(apart.sum()) and mark.cells["name"].small == "with two"
+    after = analyse(known, f"all;{rule}", store)
+    np.testing.assert_array_equal(after.rows, apart)
+    assert after.said == "all, models disagree with two"
+    assert not any(rule in each.id for each in sliced_marks(sliced(analyse(known.beside("two"), "all", store))).rows)
 
 
 def test_what_errors_bring_about_stands_apart_without_a_ratio(tmp_path):
