@@ -37,6 +37,7 @@ class RunConfig:
         """What one room asks of another."""
         self._check_inputs()
         self._check_start()
+        self._check_backbone()
         for name, need in ACROSS.items():
             value, usual = valued(self, name), SETTINGS[name].default
             if need.refused and value != usual and not need.met(self.model):
@@ -55,7 +56,7 @@ class RunConfig:
     def _check_start(self) -> None:
         """What only a training that starts from another run has a use for, and how far it goes."""
         for name in ("text.grown", "training.frozen"):
-            if (value := valued(self, name)) and not self.training.start:
+            if (value := valued(self, name)) and not self.training.start and not self._borrows(name):
                 raise ConfigError(
                     f"{name}={value}: of a training that starts from another run; name it, training.start=RUN"
                 )
@@ -69,6 +70,22 @@ class RunConfig:
             raise ConfigError(
                 f"training.frozen={self.training.frozen}: the words and {self.model.layers} layers, so {most} at most"
             )
+
+    def _check_backbone(self) -> None:
+        """A backbone reads with its own tokenizer, and has the vectors of its words."""
+        borrowed, tokenizer = self.model.family == "pretrained", self.text.tokenizer
+        if borrowed and tokenizer != "pretrained":
+            why = "a backbone reads with its own; choose text.tokenizer=pretrained"
+            raise ConfigError(f"text.tokenizer={tokenizer}: {why}")
+        if not borrowed and tokenizer == "pretrained":
+            raise ConfigError(f"text.tokenizer={tokenizer}: this model has no backbone; choose word or bpe")
+        if borrowed and (vectors := self.training.vectors) != "random":
+            raise ConfigError(
+                f"training.vectors={vectors}: a backbone has vectors of its words; choose training.vectors=random"
+            )
+
+    def _borrows(self, name: str) -> bool:
+        return name == "training.frozen" and self.model.family == "pretrained"
 
     def _check_inputs(self) -> None:
         for name, each in INPUTS.items():
@@ -123,9 +140,12 @@ ACROSS = {
     "training.lambda_lr": Need(
         lambda model: model.has_lambda, f"this model has no lambda; choose training.lambda_lr=1, {_TWO_MAPS}"
     ),
+    "training.start": Need(
+        lambda model: model.family == "encoder", "only an encoder has layers for it; a pretrained one has its own"
+    ),
     **{
-        name: Need(lambda model: model.family == "encoder", "only an encoder has layers for it")
-        for name in ("training.start", "training.frozen", "training.layer_decay")
+        name: Need(lambda model: model.layered, "only an encoder has layers for it")
+        for name in ("training.frozen", "training.layer_decay")
     },
     "training.masked_epochs": Need(
         lambda model: model.family == "encoder" and model.pad_mode == "masked",
@@ -136,7 +156,7 @@ ACROSS = {
         lambda model: model.has_lambda,
         f"pushes the maps of a head apart, and there are no two; choose training.diversity=0, {_TWO_MAPS}",
     ),
-    **{f"training.{name}": _BY_STEPS for name in ("word_dropout", "vectors", "teacher", "mix", "nonsense")},
+    **{f"training.{name}": _BY_STEPS for name in ("word_dropout", "vectors", "teacher", "mix", "nonsense", "portions")},
     "text.char_ngrams": Need(
         lambda model: model.family.startswith("tfidf"),
         "only TF-IDF counts character n-grams; choose text.char_ngrams=0, or model.family=tfidf-logreg",

@@ -14,6 +14,7 @@ from core.config import RunConfig
 from core.data.kept_examples import NAME
 from core.exceptions import DataError, InputError
 from core.paths import Allowed, resolve
+from core.runs.backbones import SETTING, listed
 from core.runs.store import RunStore
 from core.text.lexicon_files import VADER
 from core.verbs import configure
@@ -99,6 +100,9 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
             resolve(examples, allowed())
         except InputError as error:
             raise DataError(f"data.examples={error}; write {NAME} for those that are kept") from None
+    backbone = typed.get(SETTING, "")
+    if backbone and not allowed().anywhere and backbone not in (each.name for each in listed()):
+        raise DataError(f"{SETTING}: choose one that `sentiscope backbones list` shows on this server")
     lexicon = typed.get("text.lexicon", "")
     if lexicon not in ("", VADER):
         try:

@@ -11,7 +11,7 @@ import sys
 
 import typer
 
-from core.cli import codes, counter_examples, data, runs, sweeps
+from core.cli import backbones, codes, counter_examples, data, runs, sweeps
 from core.cli.agreement import agreement
 from core.cli.behaviour import behave
 from core.cli.belief import believe
@@ -62,6 +62,7 @@ for command in (
 ):
     app.command()(command)
 for noun, group in (
+    ("backbones", backbones.app),
     ("codes", codes.app),
     ("counter-examples", counter_examples.app),
     ("data", data.app),

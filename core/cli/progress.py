@@ -50,6 +50,9 @@ class TrainingProgress:
             self._begin(kind, event["steps"])
         elif kind == "queued":
             self.console.print(f"run {event['run']}")
+        elif kind == "cost":
+            time = "" if event["seconds"] is None else f" and {spoken_time(event['seconds'], 0).removesuffix(' left')}"
+            self.console.print(f"takes about {event['bytes'] / 1e9:.1f} GB of memory{time}", soft_wrap=True)
         elif kind == "recipe":
             for setting, why in event["left_out"].items():
                 self.console.print(f"recipe {event['recipe']}, without {setting}: {why}", soft_wrap=True)

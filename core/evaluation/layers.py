@@ -9,7 +9,7 @@ import numpy as np
 
 from core.evaluation.multilabel import SEVERAL
 from core.evaluation.neighbourhood import purity
-from core.evaluation.predict import OnBatch, evaluating, unheard
+from core.evaluation.predict import OnBatch, device_of, evaluating, unheard
 from core.evaluation.representation import silhouette
 from core.models.encoder import EncoderClassifier
 from core.models.head import masked_mean
@@ -51,15 +51,16 @@ def read_layers(
     order = np.argsort(-tokens.lengths, kind="stable")
     longest = int(tokens.lengths.max(initial=1)) or 1
     batches = in_order(order, max(1, min(AT_ONCE, PAIRS // longest**2)))
-    found = np.zeros((len(model.layers) + 1, len(tokens), model.embedding.embedding_dim), np.float32)
-    device = model.embedding.weight.device
+    found = np.zeros((len(model.layers) + 1, len(tokens), model.width), np.float32)
+    device = device_of(model)
     with evaluating(model):
         for number, rows in enumerate(batches):
             on_batch(number / len(batches))
-            trace = model(Batch.of(tokens.padded(rows)).to(device), trace=True).trace
-            own = trace.keep[:, model.first :]
+            batch = Batch.of(tokens.padded(rows)).to(device)
+            trace, own = model(batch, trace=True).trace, batch.keep
+            text = slice(model.first, model.first + own.shape[1])
             for place, vectors in enumerate((trace.embedded, *(layer.hidden for layer in trace.layers))):
-                found[place, rows] = masked_mean(vectors[:, model.first :].float(), own).cpu().numpy()
+                found[place, rows] = masked_mean(vectors[:, text].float(), own).cpu().numpy()
     return found
 
 

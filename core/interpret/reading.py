@@ -120,8 +120,8 @@ class Reading:
         change = self.reader.change
         off = {head for at, head in change.heads_off | change.heads_mean if at == layer}
         loud = [[[head not in off]] for head in range(len(view.layers[layer].combined))]
-        first = len(view.tokens) - len(self.encoding.tokens) - bool(view.filled)
-        return Pushes(self._of_words(received(view.layers[layer].combined * loud, view.places)[first:]))
+        read = received(view.layers[layer].combined * loud, view.places)
+        return Pushes(self._of_words(read[view.before :]))
 
     @cached_property
     def view(self) -> SentenceView:

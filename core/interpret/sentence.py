@@ -24,6 +24,7 @@ from core.text.tokenizer import Tokenizer
 from core.training.scaling import UNSCALED, Scaling
 
 CLASS_TOKEN = "[CLS]"
+LAST_TOKEN = "[SEP]"
 PADDING = "[PAD]"
 
 
@@ -88,8 +89,8 @@ class SentenceView:
     read_as: str
     """After normalising: what the tokens are pieces of."""
     tokens: tuple[str, ...]
-    """One per row and column of the maps; a class token comes first where the model has one, and last stands the
-    padding where the model reads it (`padding_name`)."""
+    """One per row and column of the maps; a class token comes first where the model has one, and last stands what a
+    backbone ends a text with, or the padding where the model reads it (`padding_name`)."""
     unknown: tuple[bool, ...]
     """True where the vocabulary lacks the token, so that the model saw only `<unk>`."""
     unknown_words: float | None
@@ -118,6 +119,10 @@ class SentenceView:
     filled: int | None = None
     """Places of padding that the model read as text (`pad_mode` as_released), folded into the last token; None where
     padding is masked."""
+    before: int = 0
+    """How many of the tokens stand before those of the text."""
+    behind: int = 0
+    """How many stand behind them."""
     pieces: tuple[tuple[str, ...], ...] | None = None
     """Of each token the character n-grams that the model reads beside it, none of one that is no word of the text; None
     where it reads none."""
@@ -189,9 +194,9 @@ def inspect_text(
     chances = probabilities(logits[0], task, scaling).tolist()
     tokens, unknown = list(encoding.tokens), [token == UNKNOWN for token in encoding.ids]
     filled = None
-    if isinstance(model, EncoderClassifier) and model.class_token is not None:
-        tokens, unknown = [CLASS_TOKEN, *tokens], [False, *unknown]
-    before, behind = len(tokens) - len(encoding.tokens), 0
+    before, behind = (model.first, model.last) if isinstance(model, EncoderClassifier) else (0, 0)
+    tokens = [CLASS_TOKEN] * before + tokens + [LAST_TOKEN] * behind
+    unknown = [False] * before + unknown + [False] * behind
     fold = Fold(len(tokens), 0)
     if isinstance(model, EncoderClassifier) and model.fill:
         filled = model.fill - len(tokens)
@@ -212,6 +217,8 @@ def inspect_text(
         layers=() if output.trace is None else tuple(_layer(layer, fold) for layer in output.trace.layers),
         **_beside(output.trace, fold),
         filled=filled,
+        before=before,
+        behind=behind,
         pieces=((),) * before + tuple(tuple(pieces(token)) for token in encoding.tokens) + ((),) * behind
         if tokenizer.buckets
         else None,

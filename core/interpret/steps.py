@@ -45,13 +45,20 @@ def steps(
         NotAvailable: the text has no token, or too many.
     """
     encoding, model = reader.tokenizer.encode(text), reader.model
+    if "backbone" in model.provides:
+        raise NotAvailable(
+            "the layers of a pretrained encoder are another library's and are not computed anew here; Sentence shows "
+            "its maps"
+        )
     if not encoding.tokens:
-        raise NotAvailable("the model knows no word of this text")
+        raise NotAvailable("the model knows no word of this text; type another one")
     batch = Batch.of(one_text(encoding)).to(device_of(model))
     attentive = isinstance(model, EncoderClassifier)
     seen: Trace | None = None
     if len(encoding.tokens) > MOST_TOKENS or (isinstance(model, EncoderClassifier) and model.fill > MOST_TOKENS):
-        raise NotAvailable(f"a text of more than {count(MOST_TOKENS)} tokens is too long for its steps")
+        raise NotAvailable(
+            f"a text of more than {count(MOST_TOKENS)} tokens is too long for its steps; type a shorter one"
+        )
     said = reader.say([text], reader.intervene)
     with evaluating(model):
         seen = model(batch, trace=True).trace

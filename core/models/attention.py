@@ -25,7 +25,98 @@ DENSE = 256
 """With a window: up to here a masked dense call is faster than the banded one."""
 
 
-class Attention(nn.Module):
+class Heads(nn.Module):
+    """What stands between the queries, keys and values of heads and what they say, wherever these come from."""
+
+    heads: int
+    components: int
+    index: int
+    row_norm: bool
+    mixing: Mixing
+    terms: Terms
+    head_norm: nn.RMSNorm | None
+    temperature: nn.Parameter | None
+
+    def say(
+        self,
+        x: Tensor,
+        scores: tuple[Tensor, Tensor, Tensor],
+        reading: Reading,
+        keys: Tensor,
+        changes: Changes | None,
+        *,
+        trace: bool,
+    ) -> tuple[Tensor, LayerTrace]:
+        """What each head says (B, H, L, d/H), changes applied, and with `trace` its maps, coefficients and outputs.
+
+        Args:
+            x: (B, L, d), from which coefficients may come.
+            scores: Q' and K' (B, N, H, L, e') with everything that a score is made of, and the values (B, H, L, d/H).
+            reading: what is read.
+            keys: (B, L) bool, those of `reading.keep` that may be read.
+            changes: of this layer.
+            trace: keep the inside.
+        """
+        q, k, v = scores
+        c, silent = self._coefficients(x, changes)
+        out, seen = self._attend(q, k, v, c, reading.keep, keys, trace=trace)
+        if silent is not None:
+            left, _ = self._attend(q, k, v, silent, reading.keep, keys, trace=False)
+            out = out + _token_mean(left, reading.keep)
+        if self.head_norm is not None:
+            out = self.head_norm(out) * self.mixing.scale
+        if changes is not None:
+            off, level = changes.silent_heads(self.heads, out.device)
+            out = torch.where(off | level, _token_mean(out, reading.keep) * level, out)
+            out = changes.head_outputs(out, reading.donor)
+        if not trace:
+            return out, seen
+        B, H, L, _ = v.shape
+        return out, replace(seen, coefficients=c.expand(B, self.components, H, L, 1), head_outputs=out)
+
+    def scalars(self) -> dict[str, float]:
+        """The learned numbers of this layer that have a meaning of their own."""
+        named: dict[str, Tensor | None] = {"tau": self.temperature}
+        lexical, gate = self.terms.lexical, self.terms.gate
+        if lexical is not None and isinstance(lexical.strength, nn.Parameter):
+            named["strength"] = lexical.strength
+        if gate is not None:
+            named["lexicon_gate"] = gate.strength
+        return {name: value.item() for name, value in named.items() if value is not None}
+
+    def _attend(
+        self, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, keys: Tensor, *, trace: bool
+    ) -> tuple[Tensor, LayerTrace]:
+        """(B, H, L, d/H) and a trace with maps and support only; `keys` are those of `keep` that may be read."""
+        L = q.shape[3]
+        seen = LayerTrace(maps=None, coefficients=c, hidden=v, head_outputs=v)
+        area = self.terms.support
+        positions = None if area is None or area.covers(L) else area.globals(keep, self.index)
+        if positions is None or area is None:
+            support = None
+        elif L > (DENSE_TRACE if trace else DENSE):
+            return attend_banded(q, k, v, c, keys, positions, window=area.window), seen
+        else:
+            support = support_mask(keep, positions, area.window)
+        if not trace:
+            return attend_fused(q, k, v, c, keys, support), seen
+        out, maps = attend_explicit(q, k, v, c, keys, support)
+        return out, replace(seen, maps=maps, support=support)
+
+    def _coefficients(self, x: Tensor, changes: Changes | None) -> tuple[Tensor, Tensor | None]:
+        """(B|1, N, H|1, L|1, 1), what is changed applied; and those of what is off, where its mean stays."""
+        c: Tensor = self.mixing(x)
+        if changes is not None:
+            c = changes.lambdas(c, self.mixing.sign)
+        if self.row_norm:
+            c = c / c.abs().sum(1, keepdim=True)
+        if changes is None:
+            return c, None
+        off, level = changes.silent_maps(self.components, self.heads, c.device)
+        return c * ~(off | level), c * level if bool(level.any()) else None
+
+
+class Attention(Heads):
     """Multi-head attention over N components that share one set of values.
 
     Order of the parts of a score: normalise, rotate, temperature, Hadamard factor, then gate and lexical term.
@@ -73,7 +164,7 @@ class Attention(nn.Module):
     ) -> tuple[Tensor, LayerTrace | None]:
         """x (B, L, d) → (B, L, d) and, if asked, the trace (its `hidden` is filled by the layer)."""
         B, L, d = x.shape
-        N, H = self.components, self.heads
+        H = self.heads
         changes = Changes(intervene, self.index) if intervene else None
         log_gate = self._log_gate(x, reading, changes)
         open_keys = None if changes is None else ~changes.closed(reading.keep)
@@ -81,39 +172,17 @@ class Attention(nn.Module):
         lexical = None if changes is None else changes.lexical(x)
         q, k = self._scores(x, reading, log_gate, lexical)
         v = self.value(x).view(B, L, H, d // H).transpose(1, 2)  # (B, H, L, d/H)
-        c, silent = self._coefficients(x, changes)
-        out, seen = self._attend(q, k, v, c, reading.keep, keys, trace=trace)
-        if silent is not None:
-            left, _ = self._attend(q, k, v, silent, reading.keep, keys, trace=False)
-            out = out + _token_mean(left, reading.keep)
-        if self.head_norm is not None:
-            out = self.head_norm(out) * self.mixing.scale
-        if changes is not None:
-            off, level = changes.silent_heads(H, out.device)
-            out = torch.where(off | level, _token_mean(out, reading.keep) * level, out)
-            out = changes.head_outputs(out, reading.donor)
+        out, seen = self.say(x, (q, k, v), reading, keys, changes, trace=trace)
         y = self.out(out.transpose(1, 2).reshape(B, L, d))
         if not trace:
             return y, None
         return y, replace(
             seen,
-            coefficients=c.expand(B, N, H, L, 1),
             hidden=y,
-            head_outputs=out,
             gates=log_gate if log_gate is None else log_gate.exp() * (1 if open_keys is None else open_keys),
             terms={} if seen.maps is None else self.terms.shown(reading, lexical),
             temperature=self.temperature,
         )
-
-    def scalars(self) -> dict[str, float]:
-        """The learned numbers of this layer that have a meaning of their own."""
-        named: dict[str, Tensor | None] = {"tau": self.temperature}
-        lexical, gate = self.terms.lexical, self.terms.gate
-        if lexical is not None and isinstance(lexical.strength, nn.Parameter):
-            named["strength"] = lexical.strength
-        if gate is not None:
-            named["lexicon_gate"] = gate.strength
-        return {name: value.item() for name, value in named.items() if value is not None}
 
     def _scores(
         self, x: Tensor, reading: Reading, log_gate: Tensor | None, lexical: Lexicon | None
@@ -129,7 +198,7 @@ class Attention(nn.Module):
         q = q / math.sqrt(q.shape[-1]) if self.temperature is None else q * self.temperature
         q, k = self.terms.multiplied(q, k, reading, lexical)
         columns = self.terms.columns(reading, log_gate, lexical)
-        return _append(q, [column for column, _ in columns]), _append(k, [column for _, column in columns])
+        return append(q, [column for column, _ in columns]), append(k, [column for _, column in columns])
 
     def _log_gate(self, x: Tensor, reading: Reading, changes: Changes | None) -> Tensor | None:
         """(B, L): 0 at a class token, and where an intervention closes the gate, which the key mask does instead."""
@@ -141,39 +210,8 @@ class Attention(nn.Module):
             log_gate = log_gate.masked_fill(first, 0.0)
         return log_gate if changes is None else changes.gates(log_gate)
 
-    def _attend(
-        self, q: Tensor, k: Tensor, v: Tensor, c: Tensor, keep: Tensor, keys: Tensor, *, trace: bool
-    ) -> tuple[Tensor, LayerTrace]:
-        """(B, H, L, d/H) and a trace with maps and support only; `keys` are those of `keep` that may be read."""
-        L = q.shape[3]
-        seen = LayerTrace(maps=None, coefficients=c, hidden=v, head_outputs=v)
-        area = self.terms.support
-        positions = None if area is None or area.covers(L) else area.globals(keep, self.index)
-        if positions is None or area is None:
-            support = None
-        elif L > (DENSE_TRACE if trace else DENSE):
-            return attend_banded(q, k, v, c, keys, positions, window=area.window), seen
-        else:
-            support = support_mask(keep, positions, area.window)
-        if not trace:
-            return attend_fused(q, k, v, c, keys, support), seen
-        out, maps = attend_explicit(q, k, v, c, keys, support)
-        return out, replace(seen, maps=maps, support=support)
 
-    def _coefficients(self, x: Tensor, changes: Changes | None) -> tuple[Tensor, Tensor | None]:
-        """(B|1, N, H|1, L|1, 1), what is changed applied; and those of what is off, where its mean stays."""
-        c: Tensor = self.mixing(x)
-        if changes is not None:
-            c = changes.lambdas(c, self.mixing.sign)
-        if self.row_norm:
-            c = c / c.abs().sum(1, keepdim=True)
-        if changes is None:
-            return c, None
-        off, level = changes.silent_maps(self.components, self.heads, c.device)
-        return c * ~(off | level), c * level if bool(level.any()) else None
-
-
-def _append(x: Tensor, columns: list[Tensor]) -> Tensor:
+def append(x: Tensor, columns: list[Tensor]) -> Tensor:
     """x (B, N, H, L, e) with columns, each broadcast to (B, N, H, L, .), behind its own."""
     return torch.cat([x, *(column.expand(*x.shape[:4], column.shape[-1]) for column in columns)], -1) if columns else x
 

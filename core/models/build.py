@@ -20,6 +20,7 @@ from core.models.mixing import Additive, Differential, DifferentialV2, Single
 from core.models.ngrams import CharacterNGrams
 from core.models.plain import Plain
 from core.models.positions import PolarityAware, Sinusoidal
+from core.models.pretrained import Body, Injected, PretrainedClassifier
 from core.models.provides import provides
 from core.models.recurrent import BiLSTM
 from core.models.support import Support
@@ -28,7 +29,9 @@ from core.models.terms import KeyGate, LexicalTerm, Terms
 Model = EncoderClassifier | Plain
 
 
-def build(config: ModelConfig, *, vocabulary: int, classes: int, max_length: int = 0) -> Model:
+def build(
+    config: ModelConfig, *, vocabulary: int, classes: int, max_length: int = 0, body: Body | None = None
+) -> Model:
     """A model with fresh weights, drawn from torch's global generator.
 
     Args:
@@ -36,6 +39,7 @@ def build(config: ModelConfig, *, vocabulary: int, classes: int, max_length: int
         vocabulary: number of token ids.
         classes: number of logits.
         max_length: most tokens of a text; only `pad_mode=as_released` reads it.
+        body: the backbone of a pretrained model, which keeps its weights; nobody else reads it.
 
     Raises:
         ConfigError: if there is nothing to classify, or no length to fill texts up to.
@@ -46,6 +50,8 @@ def build(config: ModelConfig, *, vocabulary: int, classes: int, max_length: int
         raise ConfigError(
             f"model.head.one_logit: for two classes, and these data have {classes}; choose one_logit=false"
         )
+    if config.family == "pretrained":
+        return _pretrained(config, classes, body)
     if config.family != "encoder":
         return _baseline(config, vocabulary, classes)
     fill = max_length if config.pad_mode == "as_released" else 0
@@ -67,6 +73,22 @@ def build(config: ModelConfig, *, vocabulary: int, classes: int, max_length: int
     if config.initial == "xavier":
         _initialise(model)
     return model
+
+
+def _pretrained(config: ModelConfig, classes: int, body: Body | None) -> PretrainedClassifier:
+    if body is None:
+        raise ConfigError("model.backbone: a pretrained encoder is named; `sentiscope backbones list` shows which")
+    part = config.attention
+    return PretrainedClassifier(
+        body=body,
+        attentions=[
+            Injected(heads=part.heads, terms=Terms(lexical=_lexical(part, config.width // part.heads)), index=index)
+            for index in range(config.layers)
+        ],
+        head=_head(config, classes),
+        width=config.width,
+        provides=provides(config),
+    )
 
 
 def _baseline(config: ModelConfig, vocabulary: int, classes: int) -> Plain:

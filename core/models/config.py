@@ -23,7 +23,7 @@ __all__ = [
     "Position",
 ]
 
-Family = Literal["encoder", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon"]
+Family = Literal["encoder", "pretrained", "bilstm", "cnn", "tfidf-logreg", "tfidf-nb", "tfidf-svm", "lexicon"]
 Position = Literal["none", "sinusoidal", "polarity-aware"]
 
 DENSE_TRACE = 1024
@@ -31,7 +31,15 @@ DENSE_TRACE = 1024
 MOST_DROPOUT = 0.99
 """Above that next to nothing is left, and what is kept would be scaled by more than a hundred."""
 
+LONGEST_PATH = 4096
+
 READS: dict[Family, tuple[str, ...]] = {
+    "pretrained": (
+        *("backbone", "width", "layers", "ff_width", "pooling", "dropout"),
+        *("head.kernels", "head.channels", "head.attention_heads", "head.dense", "head.one_logit"),
+        *("attention.heads", "attention.lexical", "attention.lexical_heads", "attention.lexical_scaled"),
+        *("attention.lexical_strength", "attention.learn_strength"),
+    ),
     "bilstm": ("width", "layers", "ff_width", "dropout", "head.dense", "head.one_logit"),
     "cnn": ("width", "head.kernels", "head.channels", "dropout", "head.dense", "head.one_logit"),
     "tfidf-logreg": (),
@@ -50,6 +58,7 @@ POLARITY_AWARE = Need(
     lambda model: model.position == "polarity-aware",
     "no effect on {0.position} positions; choose model.position=polarity-aware",
 )
+BACKBONE = Need(lambda model: model.family == "pretrained", "no effect on this model; choose --model pretrained")
 NORM = Need(lambda model: model.norm != "none", "no effect without a norm; choose model.norm=layer")
 
 
@@ -121,9 +130,18 @@ class ModelConfig:
         "encoder",
         "kind of model",
         LAYERS,
+        "pretrained: an encoder that others have trained on much text, with a head of ours · "
         "bilstm: `width` numbers a word, `ff_width` states in each direction · cnn: `width` numbers a word, "
         "convolutions of `head`, the largest value of each · tfidf-…: words and pairs with logistic regression, naive "
         "Bayes or a linear support vector machine · lexicon: the polarity of the words.",
+    )
+    backbone: str = setting(
+        "",
+        "pretrained encoder",
+        LAYERS,
+        "pretrained only: its name (`sentiscope backbones list`) or the path of its folder; width, layers, heads and "
+        "feed-forward width are then its own.",
+        needs=(BACKBONE,),
     )
     width: int = setting(128, "width", LAYERS, within=(2, 8192))
     layers: int = setting(2, "layers", LAYERS, within=(1, 128))
@@ -196,6 +214,8 @@ class ModelConfig:
             self._check_head()
         else:
             self._check_family()
+        if self.family == "pretrained":
+            self._check_backbone()
 
     def _check_family(self) -> None:
         """A setting that would do nothing is a misunderstanding."""
@@ -203,9 +223,16 @@ class ModelConfig:
         for each in declared(ModelConfig):
             if (value := valued(self, each.name)) != each.default and each.name != "family" and each.name not in read:
                 what = f"of the model it reads {', '.join(read)}" if read else "it reads no setting of the model"
-                raise ConfigError(f"model.{each.name}={value}: no effect on model.family={self.family}; {what}")
+                raise ConfigError(f"model.{each.name}={value!s:.80}: no effect on model.family={self.family}; {what}")
         if self.family == "cnn" and not self.head.widths():
             raise ConfigError("model.head.kernels: a CNN without windows sees nothing; choose model.head.kernels=3,4,5")
+
+    def _check_backbone(self) -> None:
+        if "\0" in self.backbone or len(self.backbone) > LONGEST_PATH:
+            raise ConfigError(f"model.backbone={self.backbone!r:.60}: a name, or the path of a folder")
+        if self.width % self.attention.heads:
+            raise ConfigError(f"model.width={self.width}: must be divisible by {self.attention.heads} heads")
+        self._check_head()
 
     def _check_widths(self) -> None:
         divisor = self.attention.heads * (2 if self.attention.qk_width == "half" else 1)
@@ -252,6 +279,11 @@ class ModelConfig:
         return self.attention.lexical != "none" or self.attention.lexicon_gate or self.family == "lexicon"
 
     @property
+    def layered(self) -> bool:
+        """Whether it has layers of attention heads."""
+        return self.family in ("encoder", "pretrained")
+
+    @property
     def has_lambda(self) -> bool:
         """Whether further maps have weights that are learned."""
         return self.family == "encoder" and self.attention.components > 1
@@ -259,7 +291,7 @@ class ModelConfig:
     @property
     def by_steps(self) -> bool:
         """Whether it is trained step by step, rather than solved in one go."""
-        return self.family in ("encoder", "bilstm", "cnn")
+        return self.family in ("encoder", "pretrained", "bilstm", "cnn")
 
 
 def rests(name: str, model: ModelConfig) -> str:

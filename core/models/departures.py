@@ -189,4 +189,10 @@ BASELINE_TRAINING = (
     Departure("embedding", "", "as pre-trained vectors usually are", "model.width"),
     Departure("dropout", "", "Kim (2014)", "model.dropout"),
 )
+PRETRAINED = (
+    Departure("attention dropout", "0.1", ATTENTION_DROPOUT.why, ours="none; dropout elsewhere as in the paper"),
+    Departure("pooling", "the class token through one more layer, which guessed whether sentences follow each other",
+              "not every backbone has that layer", ours="the class token itself"),
+    Departure("best epoch", "the last", "validation chooses, as for every model here", "training.metric"),
+)  # fmt: skip
 FILTERS = Departure("filters", "", "Kim (2014)", "model.head.channels")

@@ -6,7 +6,7 @@ The sizes are closed formulas, so that pages and the command line can tell them 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.models.attention_config import terms
 from core.models.coefficients import combining
@@ -15,9 +15,12 @@ from core.models.formula import Line, Term
 
 TAG_ROWS = 14
 """Universal parts of speech, one row for unknown ones and one for the class token."""
+PLACES, TYPES = 512, 2
+"""Learned places of a text, and types of texts, in a table of BERT's."""
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "swiglu": "SwiGLU"}
 _NORMS = {"layer": "LayerNorm", "rms": "RMSNorm", "none": ""}
 _OF_FAMILY: dict[Family, tuple[str, ...]] = {
+    "pretrained": ("a pretrained encoder",),
     "bilstm": ("LSTM in both directions",),
     "cnn": ("convolutions", "largest values"),
     "tfidf-logreg": ("TF-IDF", "logistic regression"),
@@ -63,22 +66,41 @@ def parameters(config: ModelConfig, *, vocabulary: int, classes: int) -> int:
 
 def parts(config: ModelConfig, *, vocabulary: int, classes: int) -> tuple[Part, ...]:
     """What a text passes, from its tokens to the logits; arguments as of `parameters`."""
-    makers = {"encoder": _encoder, "bilstm": _bilstm, "cnn": _cnn, "lexicon": _lexicon}
+    makers = {"encoder": _encoder, "pretrained": _pretrained, "bilstm": _bilstm, "cnn": _cnn, "lexicon": _lexicon}
     return tuple(makers.get(config.family, _counted)(config, vocabulary, classes))
 
 
 def marks(config: ModelConfig) -> tuple[str, ...]:
     """What the model has besides a plain transformer encoder, in a few words each; the family of a baseline."""
-    if config.family != "encoder":
+    if not config.layered:
         return _OF_FAMILY[config.family]
     found = parts(config, vocabulary=0, classes=2)
     attention = next(part for part in found if part.key == "attention")
-    return (*(term.name for term in attention.terms), *(part.mark for part in found if part.mark))
+    return (
+        *_OF_FAMILY.get(config.family, ()),
+        *(term.name for term in attention.terms),
+        *(part.mark for part in found if part.mark),
+    )
 
 
 def _encoder(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Part]:
     yield from _input(config, vocabulary)
     yield from _layers(config)
+    yield from _output(config, classes)
+
+
+def _pretrained(config: ModelConfig, vocabulary: int, classes: int) -> Iterator[Part]:
+    """A backbone as BERT is made, with 512 places and two types; others differ from it in these by little."""
+    d, f = config.width, config.ff_width
+    line = Line(r"x_i = \operatorname{LayerNorm}(E_i + P_i + S)", "What enters: the token and its place, both learned.")
+    detail = f"{_spaced(vocabulary)} tokens × {d}, [CLS] in front and [SEP] behind"
+    yield Part("embedding", "Embedding", detail, vocabulary * d)
+    size = (PLACES + TYPES + 2) * d
+    yield Part("positions", "Places", f"{PLACES} learned ones, added and normed", size, lines=(line,))
+    inside = f"GELU, {d} → {f} → {d}"
+    for part in (_attention(config), Part("feedforward", "Feed-forward", inside, 2 * d * f + f + d, layer=True)):
+        yield replace(part, times=config.layers)
+        yield Part("norm", "LayerNorm", "", 2 * d, config.layers, layer=True)
     yield from _output(config, classes)
 
 

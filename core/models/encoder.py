@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from core.exceptions import InputError
-from core.models.attention import Attention
+from core.models.attention import Attention, Heads
 from core.models.attention_config import Lexical
 from core.models.changes import Changes
 from core.models.dropout import Dropout
@@ -209,6 +209,16 @@ class EncoderClassifier(nn.Module):
         return int(self.class_token is not None)
 
     @property
+    def last(self) -> int:
+        """Places behind a text that are no padding."""
+        return 0
+
+    @property
+    def width(self) -> int:
+        """d."""
+        return self.embedding.embedding_dim
+
+    @property
     def heads(self) -> int:
         """H, of every layer."""
         return self._attentions[0].heads
@@ -226,7 +236,7 @@ class EncoderClassifier(nn.Module):
         return int(name.split(".")[1]) + 1 if name.startswith("layers.") else len(self.layers) + 1
 
     @property
-    def _attentions(self) -> list[Attention]:
+    def _attentions(self) -> list[Heads]:
         return [layer.attention for layer in cast(Iterable[Layer], self.layers)]
 
     def _complete(self, batch: Batch) -> tuple[Batch, Tensor]:

@@ -66,6 +66,20 @@ SENTIFORMER_RECIPE: dict[str, Any] = {
 """Section 2 of the paper; what it leaves open is among the departures."""
 
 
+PRETRAINED_RECIPE: dict[str, Any] = {
+    "text.tokenizer": "pretrained",
+    "text.normaliser": "none",
+    "training.epochs": 3,
+    "training.batch_size": 32,
+    "training.lr": 2e-5,
+    "training.schedule": "linear",
+    "training.warmup": 0.1,
+    "training.weight_decay": 0.01,
+    "training.decay": "matrices",
+    "training.patience": 0,
+}
+
+
 def _sentiformer(line: str, *, source: str, gate: bool = True, window: int = 64, **changes: Any) -> Preset:
     """The full system with one part changed."""
     model = ModelConfig(
@@ -285,6 +299,21 @@ PRESETS: dict[str, Preset] = {
         "Control: one convolution of width 3 in place of four.",
         source="control, not in the paper",
         **{**INCEPTIVE_HEAD, "kernels": "3"},
+    ),
+    "pretrained": Preset(
+        ModelConfig(
+            family="pretrained",
+            width=768,
+            layers=12,
+            attention=AttentionConfig(heads=12),
+            ff_width=3072,
+            pooling="cls",
+        ),
+        "baseline",
+        "Devlin et al. (2019), section 4.1 and A.3: fine-tuning; any encoder of the BERT family",
+        "An encoder that others have trained on much text, fine-tuned: --set model.backbone=NAME.",
+        PRETRAINED_RECIPE,
+        departures.PRETRAINED,
     ),
     "bilstm": Preset(
         ModelConfig(family="bilstm", width=300, layers=2, ff_width=256, dropout=0.5),

@@ -35,9 +35,9 @@ def provides(config: ModelConfig) -> frozenset[str]:
 
     maps, embedding (vectors of words, which enter), hidden (vectors of tokens), pooled (of texts), lambda,
     token-lambda, gates, lexical, temperature, support, positions, tags, polarity, branches, head-maps, ngrams
-    (character n-grams of words).
+    (character n-grams of words), backbone (its blocks are those of another library).
     """
-    if config.family != "encoder":
+    if not config.layered:
         return BASELINES[config.family]
     part = config.attention
     names = {
@@ -57,5 +57,6 @@ def provides(config: ModelConfig) -> frozenset[str]:
         "branches": bool(config.head.kernels),
         "head-maps": config.head.attention_heads > 0,
         "ngrams": config.ngram_buckets > 0,
+        "backbone": config.family == "pretrained",
     }
     return frozenset(name for name, has in names.items() if has)

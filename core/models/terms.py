@@ -105,6 +105,12 @@ class LexicalTerm(nn.Module):
         else:
             self.register_buffer("strength", start, persistent=False)
 
+    @property
+    def silent(self) -> bool:
+        """Whether it adds nothing at all as it is; what learns speaks, so that it has a gradient."""
+        learning = torch.is_grad_enabled() and self.strength.requires_grad
+        return self.kind == "add" and not learning and not bool(self.strength.any())
+
     def columns(self, polarity: Tensor, change: Lexicon | None) -> tuple[Tensor, Tensor]:
         """Of queries (B, N, H, L, 3) and keys (B, 1, 1, L, 3) for `add`; `change` comes from interventions."""
         reach = self.reach[None, :, :, None, None].to(polarity.dtype)
@@ -152,15 +158,15 @@ def _of_keys(polarity: Tensor, keep: Tensor, change: Lexicon | None) -> Tensor:
 class Terms:
     """What a score is made of besides queries and keys."""
 
-    rotary: bool
+    rotary: bool = False
     """Turn queries and keys by their position."""
-    qk_norm: bool
+    qk_norm: bool = False
     """Cosines times a learned temperature in place of q·k / sqrt(head width)."""
-    gate: KeyGate | None
+    gate: KeyGate | None = None
     """Weighs the keys."""
-    lexical: LexicalTerm | None
+    lexical: LexicalTerm | None = None
     """Brings a lexicon's polarities in."""
-    support: Support | None
+    support: Support | None = None
     """Who sees whom; None: everybody everybody."""
 
     def modules(self) -> dict[str, nn.Module]:

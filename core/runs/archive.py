@@ -28,6 +28,7 @@ from core.data.sources import named
 from core.exceptions import DataError, InputError, RunDamaged
 from core.numbers import count
 from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
+from core.runs.borrowed import BACKBONE
 from core.runs.folders import STARTER
 from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, SPEAKING
 from core.runs.store import RunStore, slug
@@ -40,7 +41,7 @@ FILES = 500
 """Entries that an archive may have."""
 IMPORTED = ".imported"
 """File of a run that came from elsewhere: how many bytes came. It does not travel on."""
-KNOWN = {RECORD, HISTORY, *SPEAKING}
+KNOWN = {RECORD, HISTORY, BACKBONE, *SPEAKING}
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _INSIDE = (
     re.compile(rf"{EVALUATION}/{_NAME}/({'|'.join(map(re.escape, (PREDICTIONS, EMBEDDINGS, METRICS)))})"),
@@ -236,6 +237,8 @@ def pathless(config: RunConfig) -> RunConfig:
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, examples=_elsewhere(examples)))
     if lexicon not in ("", VADER):
         config = dataclasses.replace(config, text=dataclasses.replace(config.text, lexicon=_elsewhere(lexicon)))
+    if (backbone := config.model.backbone) and Path(backbone).expanduser().is_absolute():
+        config = dataclasses.replace(config, model=dataclasses.replace(config.model, backbone=_elsewhere(backbone)))
     if teacher not in ("", TFIDF):
         config = dataclasses.replace(config, training=dataclasses.replace(config.training, teacher=_elsewhere(teacher)))
     return config

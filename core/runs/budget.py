@@ -61,7 +61,7 @@ def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None
         return None
     learned = rows + made_up(rows, config.training.nonsense)
     steps = config.training.epochs * -(-learned // config.training.batch_size)
-    length = _length(config, records)
+    length = longest(config, records)
     cost = _cost(config, length)
     near = [pair for record in records if (pair := _measured(record)) and 1 / SIMILAR <= pair[0] / cost <= SIMILAR]
     nearest = sorted(near, key=lambda pair: max(pair[0] / cost, cost / pair[0]))[:3]
@@ -226,7 +226,7 @@ def _same_data(record: RunRecord, config: RunConfig) -> bool:
     return all(getattr(record.config.data, name) == getattr(config.data, name) for name in cut)
 
 
-def _length(config: RunConfig, records: Sequence[RunRecord]) -> int:
+def longest(config: RunConfig, records: Sequence[RunRecord]) -> int:
     """The longest text in tokens: as an earlier run on the same data found it, cut where that is set."""
     typical = _typical(config, records)
     return _filled(config, config.text.max_length, typical) or typical or UNKNOWN_LENGTH

@@ -32,13 +32,17 @@ from core.models.build import Model, build
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
 from core.runs import queue, taught
+from core.runs.bodies import published
+from core.runs.borrowed import begun, told, unchanged
 from core.runs.load import read_mixed_in
+from core.runs.memory import check_fits, free_memory
 from core.runs.record import CHECKPOINT, HISTORY, MASKED, MIX, TOKENIZER, WEIGHTS, MaskedWords, Mixed
 from core.runs.results import Evaluated, write_split
 from core.runs.start import Start
 from core.runs.store import RunStore, this_machine
 from core.runs.weights import packed, read_weights
 from core.text.config import TextConfig
+from core.text.pretrained import Published
 from core.text.token_table import TokenTable, token_table
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import fit_tokenizer, load_tokenizer
@@ -69,6 +73,8 @@ class Experiment(Events):
         self.store, self.run, self._stopped, self.tell = store, run, stopped, tell
         self.record = store.read(run)
         self.config, self.folder = self.record.config, store.path(run)
+        self.borrows = self.config.model.family == "pretrained"
+        self.unchanged: frozenset[str] = frozenset()
 
     def perform(self) -> None:
         """Everything, in the order in which a person wants to see it.
@@ -123,7 +129,13 @@ class Experiment(Events):
 
     def _by_steps(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
         self._note("tokenizer")
-        tokenizer, start = self._tokenizer(dataset)
+        borrowed, backbone = begun(self.config.model.backbone, self.folder) if self.borrows else (None, None)
+        tokenizer, start = self._tokenizer(dataset, None if backbone is None else published(backbone))
+        body = None
+        if borrowed is not None and backbone is not None:
+            check_fits(self.config, tokenizer.max_length, free_memory(device))
+            self._note("reading the backbone")
+            body = borrowed.body(self.config.model.dropout, tokenizer, backbone.folder)
         examples = self._taught(dataset, _examples(dataset, TRAIN, tokenizer))
         torch.manual_seed(self.config.training.seed)
         model = build(
@@ -131,6 +143,7 @@ class Experiment(Events):
             vocabulary=tokenizer.size,
             classes=len(dataset.classes),
             max_length=tokenizer.max_length,
+            body=body,
         )
         self._place_vectors(model, examples, tokenizer)
         if start is not None:
@@ -157,12 +170,16 @@ class Experiment(Events):
             events=self,
             task=dataset.task,
             ordered=dataset.scale,
+            borrowed=self.borrows,
         )
+        if borrowed is not None:
+            self.unchanged = unchanged(model)
+            self._add_results(backbone=told(borrowed, model, self.unchanged))
         self._plan(training)
         self._note("training", steps=training.steps)
         outcome = training.run()
         self._write_weights(model)
-        read_weights(model, self.folder / WEIGHTS)  # what is measured is what is kept
+        read_weights(model, self.folder / WEIGHTS, self.unchanged)  # what is measured is what is kept
         self._update(seconds=before + outcome.seconds)
         self._add_results(best_epoch=outcome.best_epoch, steps=outcome.steps)
         return model, tokenizer
@@ -229,7 +246,7 @@ class Experiment(Events):
         self._add_results(masked={"loss": loss, "epochs": epochs, "seconds": seconds})
         return seconds
 
-    def _tokenizer(self, dataset: Dataset) -> tuple[Tokenizer, Start | None]:
+    def _tokenizer(self, dataset: Dataset, given: Published | None) -> tuple[Tokenizer, Start | None]:
         """Fitted, or that of the run to start from, and what is to be copied from there.
 
         A training that goes on keeps its own: the run that it started from, or the file of a lexicon, may have gone.
@@ -240,7 +257,7 @@ class Experiment(Events):
         texts, start = _texts_to_fit(dataset, config.text), None
         if config.training.start:
             start = Start.of(self.store, config.training.start, texts, config.text)
-        tokenizer = start.tokenizer if start else fit_tokenizer(texts, config.text)
+        tokenizer = start.tokenizer if start else fit_tokenizer(texts, config.text, given)
         tokenizer.buckets = config.model.ngram_buckets
         write_text(path, tokenizer.to_json())
         return tokenizer, start
@@ -382,7 +399,7 @@ class Experiment(Events):
         self._update(progress={"stage": "masked", **done}, seconds=progress.seconds)
 
     def _write_weights(self, model: nn.Module) -> None:
-        write_bytes(self.folder / WEIGHTS, packed(model, self.config.training.weights))
+        write_bytes(self.folder / WEIGHTS, packed(model, self.config.training.weights, self.unchanged))
 
     def _pause(self) -> None:
         """A good moment to stop."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import cast
 
 import numpy as np
+import torch
 
 from core.config import compose
 from core.evaluation.layers import read_layers
@@ -39,9 +40,10 @@ from core.models.encoder import EncoderClassifier
 from core.models.provides import HEAD, spaces
 from core.models.shuffled import shuffled
 from core.models.trace import Intervene, Intervention
+from core.runs.borrowed import Borrowed
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
-from core.runs.weights import read_weights
+from core.runs.weights import missing, read_weights
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import load_tokenizer
 from core.training.history import read_history
@@ -333,10 +335,28 @@ def _read(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, 
         if not (folder / name).is_file():
             raise RunDamaged(f"{folder / name}: not there; {_why(record)}")
     tokenizer = load_tokenizer(folder / TOKENIZER)
+    if config.family == "pretrained":
+        return _borrowing(folder, config, record, tokenizer).eval(), tokenizer
     size, length = tokenizer.size, tokenizer.max_length
     model = build(config, vocabulary=size, classes=len(record.classes), max_length=length)
     read_weights(model, folder / WEIGHTS)
     return model.eval(), tokenizer
+
+
+def _borrowing(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: Tokenizer) -> Model:
+    """A model whose unchanged weights are read where its backbone lies, and only if there are any."""
+    known, classes = Borrowed.read(folder), len(record.classes)
+    known.check(config, record.run)
+
+    def made(place: Path | None) -> Model:
+        body = known.body(config.dropout, tokenizer, place)
+        return build(config, vocabulary=0, classes=classes, body=body)
+
+    with torch.device("meta"):  # for the names alone
+        without = missing(made(None), folder / WEIGHTS)
+    model = made(known.backbone(record.run).folder if without else None)
+    read_weights(model, folder / WEIGHTS, without)
+    return model
 
 
 def _why(record: RunRecord) -> str:

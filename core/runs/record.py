@@ -173,6 +173,18 @@ class Started(TypedDict, total=False):
     """Tokens that are new."""
 
 
+class OfBackbone(TypedDict, total=False):
+    """What a model owes to its backbone; see core.runs.borrowed."""
+
+    name: str
+    digests: dict[str, str]
+    """SHA-256 by file of its weights."""
+    unchanged: Count
+    """How many numbers of the model are the backbone's own, and not copied into the run,"""
+    of: Count
+    """of so many."""
+
+
 class Along(TypedDict):
     """Counter-examples that a training took along."""
 
@@ -214,6 +226,7 @@ Results = TypedDict(
         "gates": list[list[Figure]],
         "silhouette": dict[str, Silhouette],
         "start": Started,
+        "backbone": OfBackbone,
         "examples": Along,
         "masked": MaskedWords,
         "inference": Inference,
@@ -314,12 +327,14 @@ class RunRecord:
     def unbound(self) -> str:
         """Why a run that came from another machine cannot be trained on here, and what to do; empty: it can."""
         data, lexicon, teacher = self.config.data.name, self.config.text.lexicon, self.config.training.teacher
-        named = (data, lexicon, teacher, self.config.data.examples)
+        backbone = self.config.model.backbone
+        named = (data, lexicon, teacher, backbone, self.config.data.examples)
         files = [name.removeprefix(ELSEWHERE) for name in named if name.startswith(ELSEWHERE)]
         if not files:
             return ""
         own = f"--data {'FILE' if data.startswith(ELSEWHERE) else data}"
         own += " --set text.lexicon=FILE" if lexicon.startswith(ELSEWHERE) else ""
+        own += " --set model.backbone=FOLDER" if backbone.startswith(ELSEWHERE) else ""
         own += " --set training.teacher=RUN" if teacher.startswith(ELSEWHERE) else ""
         return (
             f"run '{self.run}' was made with {' and '.join(map(repr, files))} of the machine that it comes from, which "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -19,15 +19,17 @@ SCALE = ":scale"
 LARGEST = 127
 
 
-def packed(model: nn.Module, kept: Kept) -> bytes:
+def packed(model: nn.Module, kept: Kept, without: Collection[str] = ()) -> bytes:
     """The weights as a safetensors file.
 
     float16: every tensor of floating point numbers. int8: those of two dimensions or more as bytes, row by row, the
     largest of a row being 127; the others as float16. What is rounded stays within half a step: 2^-11 of a number in
-    float16, and 1/254 of the largest of its row in int8.
+    float16, and 1/254 of the largest of its row in int8. Tensors that are named in `without` stand elsewhere.
     """
     stored: dict[str, Tensor] = {}
     for name, tensor in model.state_dict().items():
+        if name in without:
+            continue
         whole = tensor.detach().cpu().contiguous()
         if kept == "float32" or not whole.is_floating_point():
             stored[name] = whole
@@ -57,13 +59,27 @@ def unpacked(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
     }
 
 
-def read_weights(model: nn.Module, path: Path) -> None:
-    """Fill a model from its file.
+def missing(model: nn.Module, path: Path) -> frozenset[str]:
+    """Names of the tensors of a model that its file does not hold.
+
+    Raises:
+        RunDamaged: the file cannot be read.
+    """
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            return frozenset(model.state_dict()) - set(file.keys())
+    except (safetensors.SafetensorError, OSError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error
+
+
+def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) -> None:
+    """Fill a model from its file, but for the tensors `without`, which it has already.
 
     Raises:
         RunDamaged: the file is cut off, or belongs to another model.
     """
     try:
-        model.load_state_dict(unpacked(safetensors.torch.load_file(path)))
+        own = {name: tensor for name, tensor in model.state_dict().items() if name in without}
+        model.load_state_dict({**own, **unpacked(safetensors.torch.load_file(path))})
     except (safetensors.SafetensorError, OSError, RuntimeError) as error:
         raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error

@@ -9,7 +9,7 @@ from core.exceptions import ConfigError
 from core.settings import check_ranges, setting
 
 Normaliser = Literal["none", "lower", "tweet", "tweet-clean", "tweet-clean-as-released"]
-TokenizerKind = Literal["word", "bpe"]
+TokenizerKind = Literal["word", "bpe", "pretrained"]
 TaggerKind = Literal["none", "auto", "en", "de", "nl"]
 READING = ("normaliser", "mark_elongation", "mark_capitals", "tokenizer", "max_vocab", "min_freq")
 """Settings by which a text becomes tokens: a training that starts from another run keeps them."""
@@ -36,7 +36,8 @@ class TextConfig:
     )
     tokenizer: TokenizerKind = setting(
         "word",
-        help="word: words, numbers, emoji and single marks · bpe: byte-level byte-pair encoding, no unknown tokens.",
+        help="word: words, numbers, emoji and single marks · bpe: byte-level byte-pair encoding, no unknown tokens · "
+        "pretrained: that of the backbone, which reads nothing else.",
     )
     max_vocab: int = setting(
         30_000,

@@ -78,12 +78,14 @@ class KnownTagger(msgspec.Struct):
 class State(msgspec.Struct):
     """What `to_json` writes."""
 
-    kind: Literal["word", "bpe", "ngram"]
+    kind: Literal["word", "bpe", "ngram", "pretrained"]
     config: dict[str, Any]
     max_length: Count
     vocabulary: list[str]
     merges: list[str | tuple[str, str]] = []
     """Of BPE; older versions of the library write a merge as one text."""
+    pipeline: str = ""
+    """Of a backbone's tokenizer, as its library writes it."""
     tagger: KnownTagger | None = None
     lexicon: dict[str, Counts] | None = None
     buckets: Count = 0

@@ -17,13 +17,16 @@ from core.text.bpe import BpeTokenizer
 from core.text.config import READING, TextConfig
 from core.text.lexicon import Lexicon
 from core.text.ngrams import NGramTokenizer
+from core.text.pretrained import PretrainedTokenizer, Published
 from core.text.tags import Tagger
 from core.text.tokenizer import VERSION, Grown, State, Tokenizer, automatic_length
 from core.text.word_level import WordTokenizer
 
 log = logging.getLogger(__name__)
 
-KINDS: dict[str, type[Tokenizer]] = {each.kind: each for each in (WordTokenizer, BpeTokenizer, NGramTokenizer)}
+KINDS: dict[str, type[Tokenizer]] = {
+    each.kind: each for each in (WordTokenizer, BpeTokenizer, NGramTokenizer, PretrainedTokenizer)
+}
 LARGEST = 512 * 1024**2
 """Bytes of a tokenizer's file: millions of word pairs."""
 LEAK = "the tokenizer was fitted on the texts of all splits (text.tokenizer_fit=all): test words are not unseen"
@@ -31,8 +34,13 @@ ALWAYS = {"normaliser", "tokenizer", "max_vocab", "min_freq", "max_length"}
 """Settings that every saved tokenizer has; later ones may be missing."""
 
 
-def fit_tokenizer(texts: Iterable[str], config: TextConfig) -> Tokenizer:
+def fit_tokenizer(texts: Iterable[str], config: TextConfig, published: Published | None = None) -> Tokenizer:
     """The configured tokenizer, fitted on the training texts: the same texts and settings give the same state.
+
+    Args:
+        texts: not normalised.
+        config: how they are read.
+        published: the tokenizer of the backbone, where there is one.
 
     Raises:
         ConfigError: the vocabulary is too small for its kind.
@@ -40,6 +48,8 @@ def fit_tokenizer(texts: Iterable[str], config: TextConfig) -> Tokenizer:
         NotAvailable: a package is missing.
     """
     texts = list(texts)
+    if published is not None:
+        return _informed(PretrainedTokenizer.fit(texts, config, published), texts, config)
     return _informed((BpeTokenizer if config.tokenizer == "bpe" else WordTokenizer).fit(texts, config), texts, config)
 
 

@@ -57,7 +57,8 @@ class TrainingConfig:
     )
     frozen: int = setting(
         0,
-        help="What stays as it starts, counted from below: 1 the words, 2 the first layer too, and so on; 0: nothing.",
+        help="Of a training that starts from another run or from a backbone: what stays as it starts, counted from "
+        "below: 1 the words, 2 the first layer too, and so on; 0: nothing.",
         within=(0, 128),
     )
     layer_decay: float = setting(
@@ -71,6 +72,12 @@ class TrainingConfig:
         within=(0, 1_000_000),
     )
     batch_size: int = setting(64, within=(1, 1_000_000))
+    portions: int = setting(
+        1,
+        help="In how many portions a batch is read, their gradients added up before the step: less memory, hardly "
+        "another result.",
+        within=(1, 1_000_000),
+    )
     lr: float = setting(5e-4, within=Range(0, 1, "low"))
     lambda_lr: float = setting(
         1.0,

@@ -73,6 +73,8 @@ class Training(Stage):
     task: Task = "single"
     ordered: bool = False
     """Whether the classes stand in an order, and are three or more."""
+    borrowed: bool = False
+    """Whether what does not learn stands in files of others, so that no checkpoint has to keep it."""
 
     def __post_init__(self) -> None:
         config = self.config
@@ -104,7 +106,7 @@ class Training(Stage):
                     self._log({"kind": "step", "loss": None, "lr": self._lr(), "grad_norm": None})
                 while not self._finished():
                     self._run_epoch()
-        self.model.load_state_dict(self.best_weights)
+        self._load(self.best_weights)
         self.model.eval()
         return Outcome(self.progress.best_epoch, self.progress.best, self.progress.step, self._seconds())
 
@@ -112,10 +114,22 @@ class Training(Stage):
         return self.model
 
     def _groups(self) -> dict[str, dict[str, Tensor]]:
-        return {"model": self.model.state_dict(), "best": self.best_weights}
+        return {"model": self._kept(), "best": self.best_weights}
+
+    def _kept(self) -> dict[str, Tensor]:
+        """The weights but for those that are borrowed and stay as they are."""
+        known: dict[str, Tensor] = self.model.state_dict()
+        if not self.borrowed:
+            return known
+        still = {name for name, each in self.model.named_parameters() if not each.requires_grad}
+        return {name: tensor for name, tensor in known.items() if name not in still}
+
+    def _load(self, weights: Mapping[str, Tensor]) -> None:
+        """What `_kept` gave."""
+        self.model.load_state_dict({**self.model.state_dict(), **weights} if self.borrowed else weights)
 
     def _take(self, groups: Mapping[str, dict[str, Tensor]]) -> None:
-        self.model.load_state_dict(groups["model"])
+        self._load(groups["model"])
         self.best_weights = groups.get("best", {})
 
     def _inside(self) -> Row:
@@ -154,7 +168,7 @@ class Training(Stage):
         progress.stale = 0 if better or silent else progress.stale + 1
         if better:
             progress.best, progress.best_epoch = value, epoch
-            self.best_weights = {key: tensor.detach().cpu().clone() for key, tensor in self.model.state_dict().items()}
+            self.best_weights = {key: tensor.detach().cpu().clone() for key, tensor in self._kept().items()}
             self.events.best(self.model)
         row = {"kind": "epoch", "train_loss": self._mean_loss(), "validation": metrics, "best": better}
         self._log({**row, **read_gates(self.model, self.probe)}, epoch)

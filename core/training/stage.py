@@ -23,6 +23,8 @@ from core.training.history import HistoryWriter, Row, truncate
 from core.training.schedule import rate
 
 CHECKPOINT_SECONDS = 15.0
+LONG_SAVE, SAVES = 1.0, 20
+"""Seconds of a save beyond which the next one waits so many times longer: a large model is kept less often."""
 LOGGED_STEPS = 200
 """About how many steps a long training logs, evenly; before the first of them also 1, 2, 4, 8, …: something to see."""
 Tensors = dict[str, Tensor]
@@ -66,6 +68,7 @@ class Stage(ABC):
         self.epoch_steps = math.ceil(len(lengths) / self.config.batch_size)
         self.steps = self.epoch_steps * epochs
         self.progress = Progress()
+        self.saving = 0.0
 
     @abstractmethod
     def _learning(self) -> nn.Module:
@@ -125,7 +128,7 @@ class Stage(ABC):
             if self.events.stopped():
                 self._save()
                 raise Cancelled("cancelled")
-            if time.monotonic() - self.saved > CHECKPOINT_SECONDS:
+            if time.monotonic() - self.saved > CHECKPOINT_SECONDS + SAVES * self.saving:
                 self._save()
             self._update(rows, epoch)
         self._end_epoch(epoch)
@@ -134,20 +137,29 @@ class Stage(ABC):
     def _update(self, rows: np.ndarray, epoch: int) -> None:
         """One step of AdamW on one batch."""
         lr = self._lr()
-        loss = self._loss(rows)
         self.optimizer.zero_grad()
-        loss.backward()
+        loss = sum(self._learn(part, len(part) / len(rows)) for part in self._portions(rows))
         norm = nn.utils.clip_grad_norm_(self.parameters, self.config.clip or math.inf)
-        if not (math.isfinite(loss.item()) and math.isfinite(norm.item())):
+        if not (math.isfinite(loss) and math.isfinite(norm.item())):
             raise SentiscopeError(
                 f"the loss is no longer finite at step {self.progress.step + 1} (epoch {epoch + 1}): "
                 "try a smaller training.lr, training.clip=1, or training.precision=float32"
             )
         self.optimizer.step(lr)
         self.progress.step += 1
-        self.progress.loss_sum += loss.item() * len(rows)
+        self.progress.loss_sum += loss * len(rows)
         if self._is_logged(self.progress.step):
-            self._log({"kind": "step", "loss": loss.item(), "lr": lr, "grad_norm": norm.item()}, epoch)
+            self._log({"kind": "step", "loss": loss, "lr": lr, "grad_norm": norm.item()}, epoch)
+
+    def _portions(self, rows: np.ndarray) -> list[np.ndarray]:
+        """What is read at once of a batch."""
+        return np.array_split(rows, min(self.config.portions, len(rows)))
+
+    def _learn(self, rows: np.ndarray, share: float) -> float:
+        """Add the gradient of some texts of a batch, which are this share of it; what they add to its loss."""
+        loss = self._loss(rows)
+        (loss if share == 1 else loss * share).backward()
+        return loss.item() * share
 
     def _is_logged(self, step: int) -> bool:
         distance = max(1, self.steps // LOGGED_STEPS)
@@ -174,7 +186,9 @@ class Stage(ABC):
 
     def _save(self) -> None:
         self.progress.seconds, self.began = self._seconds(), time.monotonic()
+        begun = time.monotonic()
         groups = {**self._groups(), "random": random_state(self.device), **self.optimizer.moments}
         save_checkpoint(self.checkpoint, Checkpoint(self.progress, groups))
         self.saved = time.monotonic()
+        self.saving = self.saved - begun if self.saved - begun > LONG_SAVE else 0.0
         self.events.saved(self.progress, self.steps)

@@ -7,6 +7,7 @@ command line prints what they return, the dashboard calls the same rooms. Heavy 
 from __future__ import annotations
 
 from core.verbs.agreement import agreement
+from core.verbs.backbones import backbones_check, backbones_list
 from core.verbs.behaviour import behave
 from core.verbs.belief import believe
 from core.verbs.codes import (
@@ -61,6 +62,8 @@ __all__ = [
     "agreement",
     "answer",
     "answer_line",
+    "backbones_check",
+    "backbones_list",
     "behave",
     "believe",
     "codes_add",

@@ -477,8 +477,7 @@ def push_words(loaded: LoadedRun, text: str, target: str, edits: Edits = UNCHANG
     found, view, encoding = methods.by["deletion"], loaded.inspect(text), loaded.tokenizer.encode(text)
     spans = [(word.start, word.end) for word in found.words]
     own = shares(text, spans, encoding.offsets, loaded.tokenizer.config)
-    behind = bool(view.filled)
-    belongs = np.pad(own, ((0, 0), (len(view.tokens) - own.shape[1] - behind, behind)))
+    belongs = np.pad(own, ((0, 0), (view.before, view.behind)))
     return Pushed(found, belongs, methods.by.get("attention"))
 
 

@@ -83,6 +83,8 @@ def special_places(view: SentenceView, layer: int) -> str:
     padding = MASKED if view.filled is None else READ
     if CLASS_TOKEN not in view.tokens[:1]:
         return padding
+    if view.behind:
+        return f"{CLASS_TOKEN} and {view.tokens[-1]} are what the pretrained encoder reads around a text. {padding}"
     return f"{CLASS_TOKEN} is a learned place before the words, where the answer is read. {padding}"
 
 

@@ -60,7 +60,7 @@ class Words:
     @property
     def unread(self) -> NDArray[np.bool_]:
         """(words,): the tokenizer leaves nothing of it, or the text was cut off before."""
-        return self._without_tokens & (self.record.config.model.family == "encoder")
+        return self._without_tokens & self.record.config.model.layered
 
     @property
     def unknown(self) -> NDArray[np.bool_]:

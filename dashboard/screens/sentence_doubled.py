@@ -39,7 +39,7 @@ def doubled(first: Source, second: Source, place: str) -> dict[str, pd.DataFrame
 
 
 def _attends(source: Source) -> bool:
-    return source.record.config.model.family == "encoder"
+    return source.record.config.model.layered
 
 
 def _shown(

@@ -75,7 +75,7 @@ def _stages(record: RunRecord, text: str) -> None:
         steps = found(source)
     except NotAvailable as error:
         _begin_anew()
-        finding(NOTHING, f"{str(error)[0].upper()}{str(error)[1:]}. Type a shorter one above.")
+        finding(NOTHING, f"{str(error)[0].upper()}{str(error)[1:]}.")
         return
     begun = state.draft(state.BEGUN_AT, "")  # not where it is now: all matrices would be sent anew at every step
     if begun in [stage.key for stage in steps.stages]:

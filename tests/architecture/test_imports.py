@@ -139,7 +139,7 @@ def test_pages_are_left_by_one_door_only():
         assert "st.switch_page(" not in path.read_text(encoding="utf-8") or path.name == "state.py", path
 
 
-HEAVY = {"torch", "pandas", "sklearn", "scipy", "streamlit", "plotly", "tokenizers", "umap", "openTSNE"}
+HEAVY = {"torch", "pandas", "sklearn", "scipy", "streamlit", "plotly", "tokenizers", "umap", "openTSNE", "transformers"}
 SCIENCE = {"torch", "pandas", "sklearn", "numpy"}
 FIRST_STEP = """
 import core.runs.experiment, torch
@@ -165,7 +165,7 @@ WITHOUT = {
         {"pandas"},
     ),
     "what the server reads at its start": ("import dashboard.warm; dashboard.warm._read()", {"torch", "sklearn"}),
-    "a training run until its first step": (FIRST_STEP, {"sklearn", "torch._dynamo"}),
+    "a training run until its first step": (FIRST_STEP, {"sklearn", "torch._dynamo", "transformers"}),
 }
 """What must be quick, the least demanding last: its code, and modules that it does not wait for."""
 

@@ -34,6 +34,8 @@ def test_every_preset_takes_what_it_can_and_the_rest_is_told(preset):
         assert not found.settings
     elif preset.startswith("tweet"):
         assert list(found.left_out) == ["model.ngram_buckets"] and "byte pairs" in found.left_out["model.ngram_buckets"]
+    elif preset == "pretrained":
+        assert list(found.left_out) == ["model.ngram_buckets", "training.vectors"]
     else:
         assert list(found.left_out) == ([] if model.family == "encoder" else ["model.ngram_buckets"])
 

@@ -12,6 +12,7 @@ from core.models.presets import PRESETS
 from core.models.provides import provides
 from core.text.config import TextConfig
 
+BASELINES = [family for family in READS if family != "pretrained"]
 CNN = {"family": "cnn", "head": HeadConfig(kernels="3,4,5", channels=100)}
 
 
@@ -40,7 +41,7 @@ def test_one_logit_and_a_dense_layer_are_there_as_in_every_head(family):
     assert model.head.weight.shape == (1, 11)
 
 
-@pytest.mark.parametrize("family", READS)
+@pytest.mark.parametrize("family", BASELINES)
 def test_what_a_family_shows_is_what_its_model_shows(family):
     config = PRESETS[family].model
     assert config.family == family
@@ -51,7 +52,7 @@ def test_what_a_family_shows_is_what_its_model_shows(family):
     assert (model.lambdas(), model.lambda_parameters(), model.scalars()) == ([], set(), {})
 
 
-@pytest.mark.parametrize("family", READS)
+@pytest.mark.parametrize("family", BASELINES)
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
@@ -69,6 +70,16 @@ def test_a_setting_that_a_family_does_not_read_is_refused_by_name(family, name, 
         changes = {"head": dataclasses.replace(CNN["head"], attention_heads=4)}
     with pytest.raises(ConfigError, match=f"model.{name}=.*: no effect on model.family={family}"):
         ModelConfig(**{**start, **changes})
+
+
+@pytest.mark.parametrize(
+    "changes", [{"attention": AttentionConfig(rotary=True)}, {"position": "none"}, {"norm": "rms"}]
+)
+def test_what_a_backbone_brings_along_is_no_setting(changes):
+    with pytest.raises(
+        ConfigError, match=r"no effect on model\.family=pretrained; of the model it reads backbone, width"
+    ):
+        ModelConfig(family="pretrained", **changes)
 
 
 @pytest.mark.parametrize("family", [family for family, read in READS.items() if not read])
@@ -96,7 +107,7 @@ def test_a_cnn_needs_windows():
 
 
 def test_only_the_lexicon_needs_a_lexicon():
-    assert [family for family in READS if PRESETS[family].model.needs_lexicon] == ["lexicon"]
+    assert [family for family in BASELINES if PRESETS[family].model.needs_lexicon] == ["lexicon"]
     assert PRESETS["lexicon"].settings["text.lexicon"] == "vader"
 
 

@@ -365,3 +365,16 @@ def test_a_process_killed_in_the_middle_resumes_to_the_bit(tmp_path):
     assert same(*(load_file(tmp_path / name / "weights.safetensors") for name in ("whole", "cut")))
     steps = [row["step"] for row in read_history(history).kind("step")]
     assert steps == sorted(set(steps))
+
+
+@pytest.mark.parametrize("portions", [2, 3, 100])
+def test_a_batch_read_in_portions_makes_the_same_step(make, portions):
+    """Without dropout the gradients of the portions, each by its share of the rows, add up to that of the batch."""
+    model = dataclasses.replace(make.model, dropout=0.0)
+    jobs = [make(name, model=model, epochs=1, portions=many) for name, many in (("whole", 1), ("parted", portions))]
+    for job in jobs:
+        job.run()
+    whole, parted = (next(row for row in rows_without_time(job) if row.get("loss")) for job in jobs)
+    assert parted["loss"] == pytest.approx(whole["loss"], rel=1e-5)
+    assert parted["grad_norm"] == pytest.approx(whole["grad_norm"], rel=1e-4)
+    assert load_checkpoint(jobs[1].checkpoint).progress.step == 7

@@ -16,7 +16,7 @@ from dashboard.figures.words import BRIEFLY, SHOWN, Words, cause, positive, push
 
 
 def record(classes=("negative", "positive"), *, task="single", ordered=False, family="encoder"):
-    model = SimpleNamespace(family=family)
+    model = SimpleNamespace(family=family, layered=family == "encoder")
     return SimpleNamespace(classes=classes, task=task, ordered=ordered, config=SimpleNamespace(model=model))
 
 

@@ -1,0 +1,216 @@
+"""A pretrained encoder of others with our head, terms, trace and interventions.
+
+Its blocks are modules of another library, handed over by whoever has read them from files. Each asks an attention
+function for what its heads say, and hands on what it is called with: `attend` is that function, and a `Call` travels
+through the block to it, so that nothing is hung on a model that others ask at the same time.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from core.models.attention import Heads, append
+from core.models.changes import Changes
+from core.models.dropout import Dropout
+from core.models.encoder import EncoderClassifier
+from core.models.head import Head
+from core.models.mixing import Single
+from core.models.terms import NEUTRAL, Reading, Terms
+from core.models.trace import Batch, Intervention, LayerTrace
+
+KNOWN = 2
+"""Ids 0 and 1 are padding and the unknown word in every tokenizer of ours; those of a backbone begin behind them."""
+
+
+class Specials(NamedTuple):
+    """Rows of a backbone's table of words that are no words of a text."""
+
+    padding: int
+    unknown: int
+    first: int
+    """Stands before every text: [CLS] or <s>."""
+    last: int
+    """Stands behind it: [SEP] or </s>."""
+
+
+class Body(NamedTuple):
+    """A pretrained encoder, taken apart."""
+
+    entering: nn.Module
+    """(inputs_embeds=(B, L, e)) → (B, L, e): positions, types, norm; has `word_embeddings`."""
+    project: nn.Module
+    """(B, L, e) → (B, L, d)."""
+    blocks: Sequence[nn.Module]
+    """(B, L, d), mask → (B, L, d), each with its attention asked of `attend`."""
+    specials: Specials
+
+
+class Injected(Heads):
+    """Attention over the queries, keys and values of a backbone's block: one component, with terms of ours.
+
+    Args:
+        heads: H.
+        terms: what is added to its scores; only the lexical term.
+        index: 0-based layer.
+    """
+
+    def __init__(self, *, heads: int, terms: Terms, index: int) -> None:
+        super().__init__()
+        self.heads, self.components, self.index, self.row_norm = heads, 1, index, False
+        self.mixing, self.terms = Single(), terms
+        self.head_norm, self.temperature = None, None
+        for name, module in terms.modules().items():
+            self.add_module(name, module)
+
+    def forward(
+        self, scores: tuple[Tensor, Tensor, Tensor], scale: float, call: Call
+    ) -> tuple[Tensor, LayerTrace | None]:
+        """Queries, keys, values (B, H, L, d/H) → what the heads say (B, H, L, d/H) and, if asked, the trace.
+
+        Where nothing is added, changed or shown it is what the backbone's own library computes, to the bit.
+        """
+        q, k, v = scores
+        reading, lexical = call.reading, self.terms.lexical
+        if not call.trace and not call.intervene and (lexical is None or lexical.silent):
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=reading.keep[:, None, None], scale=scale), None
+        changes = Changes(call.intervene, self.index) if call.intervene else None
+        changed = None if changes is None else changes.lexical(q)
+        q, k = self.terms.multiplied((q * scale)[:, None], k[:, None], reading, changed)
+        columns = self.terms.columns(reading, None, changed)
+        q, k = append(q, [column for column, _ in columns]), append(k, [column for _, column in columns])
+        out, seen = self.say(v, (q, k, v), reading, reading.keep, changes, trace=call.trace)
+        return out, dataclasses.replace(seen, terms=self.terms.shown(reading, changed)) if call.trace else None
+
+
+@dataclass
+class Call:
+    """One call of one block, and what it leaves."""
+
+    attention: Injected
+    reading: Reading
+    trace: bool
+    intervene: Sequence[Intervention]
+    seen: LayerTrace | None = None
+
+
+def attend(
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    *,
+    call: Call,
+    scaling: float,
+    **_: Any,
+) -> tuple[Tensor, None]:
+    """What a block asks for its attention: (B, H, L, d/H) each → (B, L, H, d/H); the mask is that of the call."""
+    out, call.seen = call.attention((query, key, value), scaling, call)
+    return out.transpose(1, 2), None
+
+
+class BackboneLayer(nn.Module):
+    """One block of a backbone.
+
+    Args:
+        block: of the backbone.
+        attention: what its attention is asked of.
+    """
+
+    def __init__(self, *, block: nn.Module, attention: Injected) -> None:
+        super().__init__()
+        self.block, self.attention = block, attention
+
+    def forward(
+        self, x: Tensor, reading: Reading, *, trace: bool, intervene: Sequence[Intervention]
+    ) -> tuple[Tensor, LayerTrace | None]:
+        """x (B, L, d) → (B, L, d) and, if asked, the trace."""
+        call = Call(self.attention, reading, trace, intervene)
+        x = self.block(x, None, call=call)
+        if intervene:
+            x = Changes(intervene, self.attention.index).hidden(x, reading.donor)
+        return x, None if call.seen is None else dataclasses.replace(call.seen, hidden=x)
+
+
+class PretrainedClassifier(EncoderClassifier):
+    """A backbone that reads [CLS] text [SEP], with a head of ours.
+
+    Args:
+        body: the backbone; its dropout becomes ours.
+        attentions: one for each block.
+        head: pools and classifies.
+        width: d.
+        provides: what this model can show.
+    """
+
+    def __init__(
+        self, *, body: Body, attentions: Sequence[Injected], head: Head, width: int, provides: frozenset[str]
+    ) -> None:
+        nn.Module.__init__(self)
+        self.entering, self.project, self.specials = body.entering, body.project, body.specials
+        pairs = zip(body.blocks, attentions, strict=True)
+        self.layers = nn.ModuleList([BackboneLayer(block=block, attention=each) for block, each in pairs])
+        self.head = head
+        self.class_token, self.positions, self.ngrams, self.fill, self.scale = None, None, None, 0, 1.0
+        self.final_norm: nn.Module = nn.Identity()
+        self.vector_width, self.provides = width, provides
+        _with_our_dropout(self)
+
+    @property
+    def first(self) -> int:
+        """The place of the first token of a text, behind [CLS]."""
+        return 1
+
+    @property
+    def last(self) -> int:
+        """Places behind a text: that of [SEP]."""
+        return 1
+
+    @property
+    def width(self) -> int:
+        """d."""
+        return self.vector_width
+
+    def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
+        """(B, L, e): the row of each token, its position not yet."""
+        special = torch.tensor(self.specials[:KNOWN], device=batch.ids.device)
+        rows = torch.where(batch.ids < KNOWN, special[batch.ids.clamp(max=KNOWN - 1)], batch.ids - KNOWN)
+        found: Tensor = self.entering.get_submodule("word_embeddings")(rows)
+        return found
+
+    def depth(self, name: str) -> int:
+        """How far up the parameter of this name stands: 0 the words and places, then the layers from 1, the head."""
+        return 0 if name.startswith(("entering.", "project.")) else super().depth(name)
+
+    def _complete(self, batch: Batch) -> tuple[Batch, Tensor]:
+        """[CLS] before every text and [SEP] behind it; padding follows."""
+        length = batch.keep.sum(1, keepdim=True)
+        ids = F.pad(batch.ids, (1, 1))
+        ids[:, 0] = self.specials.first + KNOWN
+        ids.scatter_(1, length + 1, self.specials.last + KNOWN)
+        keep = torch.arange(ids.shape[1], device=ids.device) < length + 2
+        polarity = None if batch.polarity is None else F.pad(batch.polarity, (0, 0, 1, 1), value=NEUTRAL)
+        return Batch(ids, keep, polarity=polarity), keep
+
+    def _enter(self, x: Tensor, batch: Batch, embedded: Tensor | None = None) -> Tensor:
+        """x (B, L, e) of a completed batch as it enters the first layer, words replaced by `embedded`."""
+        if embedded is not None:
+            text = F.pad(batch.keep[:, 2:], (1, 1))  # [CLS] and the last real place, [SEP], are none
+            x = torch.where(text[..., None], F.pad(embedded, (0, 0, 1, 1)), x)
+        entered: Tensor = self.project(self.entering(input_ids=None, inputs_embeds=x))
+        return entered
+
+
+def _with_our_dropout(model: nn.Module) -> None:
+    """Dropout of torch's becomes ours, which costs less and can be left on."""
+    for module in list(model.modules()):
+        for name, child in module.named_children():
+            if type(child) is nn.Dropout:
+                setattr(module, name, Dropout(child.p))

@@ -1,0 +1,358 @@
+"""Pretrained encoders on this machine: where they lie, what they are, and whether they can be used. Imports no torch.
+
+Nothing is ever downloaded here, and no code or pickle of a backbone's folder is run: only its JSON, its tokenizer and
+its safetensors are read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from core.exceptions import ConfigError, DataError, RunDamaged
+from core.fingerprint import file_fingerprint
+from core.models.presets import PRESETS
+from core.numbers import count
+from core.paths import ELSEWHERE, regular_bytes
+from core.stored import read_tree, tree
+
+SETTING = "model.backbone"
+FOLDER = "SENTISCOPE_BACKBONES"
+"""The environment variable that names a folder of backbones, each a folder of its own."""
+CONFIG, WEIGHTS, INDEX, TOKENIZER = "config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json"
+PICKLES = ("pytorch_model.bin", "tf_model.h5", "flax_model.msgpack")
+"""Weights that could run code, or belong to another library."""
+SMALL = 64 * 1024**2
+"""Bytes of a JSON file of a backbone: the largest tokenizers have 20 MB."""
+LARGEST_SIZE = 2**31
+BEGUN, ENDED = 1, 1
+"""Places that [CLS] and [SEP] take."""
+
+
+class Family(NamedTuple):
+    """What a family calls its sizes in its `config.json`, and which files its tokenizer can be made from."""
+
+    width: str = "hidden_size"
+    layers: str = "num_hidden_layers"
+    heads: str = "num_attention_heads"
+    ff_width: str = "intermediate_size"
+    vocabulary: tuple[str, ...] = ("vocab.txt",)
+    offset: bool = False
+    """Whether places are counted from behind the number of the padding token."""
+
+
+FAMILIES: dict[str, Family] = {
+    "bert": Family(),
+    "electra": Family(),
+    "distilbert": Family("dim", "n_layers", "n_heads", "hidden_dim"),
+    "roberta": Family(vocabulary=("vocab.json", "merges.txt"), offset=True),
+    "xlm-roberta": Family(vocabulary=("sentencepiece.bpe.model",), offset=True),
+}
+"""By `model_type`."""
+
+
+@dataclass(frozen=True)
+class Backbone:
+    """A pretrained encoder in a folder; that it can be used is known where `check` has found nothing."""
+
+    name: str
+    """As a person calls it."""
+    folder: Path
+
+    @cached_property
+    def architecture(self) -> dict[str, Any]:
+        """Its `config.json`.
+
+        Raises:
+            DataError: not there or not readable.
+        """
+        found = self._json(CONFIG)
+        if found.get("model_type") not in FAMILIES:
+            raise DataError(
+                f"is of the kind {found.get('model_type')!r:.40}; used are {', '.join(FAMILIES)}",
+                file=str(self.folder / CONFIG),
+            )
+        return found
+
+    @property
+    def kind(self) -> str:
+        """Its family."""
+        return str(self.architecture["model_type"])
+
+    def number(self, name: str) -> int:
+        """A size from its `config.json`.
+
+        Raises:
+            DataError: it is no positive whole number.
+        """
+        least = int(name != "pad_token_id")
+        value = self.architecture.get(name, 0 if least == 0 else None)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= LARGEST_SIZE:
+            raise DataError(f"{name}={value!r:.40}: a whole number, at least {least}", file=str(self.folder / CONFIG))
+        return value
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a text that it has places for, besides [CLS] and [SEP]."""
+        before = self.number("pad_token_id") + 1 if FAMILIES[self.kind].offset else 0
+        return self.number("max_position_embeddings") - before - BEGUN - ENDED
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that say how large it is."""
+        family = FAMILIES[self.kind]
+        return {
+            "model.width": self.number(family.width),
+            "model.layers": self.number(family.layers),
+            "model.attention.heads": self.number(family.heads),
+            "model.ff_width": self.number(family.ff_width),
+            "text.max_vocab": self.number("vocab_size"),
+        }
+
+    @property
+    def weights(self) -> list[Path]:
+        """Its files of weights.
+
+        Raises:
+            DataError: there are none that are read here; says which are missing and how to get them.
+        """
+        if (self.folder / INDEX).is_file():
+            parts = sorted({str(part) for part in dict(self._json(INDEX).get("weight_map", {})).values()})
+            paths = [self.folder / part for part in parts if Path(part).name == part]
+        else:
+            paths = [self.folder / WEIGHTS]
+        missing = [path for path in paths if not path.is_file()]
+        if missing or not paths:
+            there = [name for name in PICKLES if (self.folder / name).is_file()]
+            beside = (
+                f"; {there[0]} is there, which is not read: such a file can run code of others. Save it as safetensors "
+                "where you trust it (transformers: model.save_pretrained), or"
+                if there
+                else ";"
+            )
+            lacking = missing[0] if missing else self.folder / WEIGHTS
+            raise DataError(f"not there{beside} {self._get()}", file=str(lacking))
+        return paths
+
+    @property
+    def tokenizer(self) -> Path | None:
+        """Its `tokenizer.json`; None where one can be made from the files of its vocabulary.
+
+        Raises:
+            DataError: neither is there.
+        """
+        if (self.folder / TOKENIZER).is_file():
+            return self.folder / TOKENIZER
+        own = FAMILIES[self.kind].vocabulary
+        if not all((self.folder / name).is_file() for name in own):
+            raise DataError(f"not there; {self._get()}", file=str(self.folder / TOKENIZER))
+        return None
+
+    def check(self) -> None:
+        """Whether all that is needed is there.
+
+        Raises:
+            DataError: something is not; names the file and says what to do.
+        """
+        _ = self.settings, self.weights, self.tokenizer
+        if (kind := self.architecture.get("position_embedding_type") or "absolute") != "absolute":
+            raise DataError(
+                f"position_embedding_type={kind!r:.40}: only 'absolute' is read", file=str(self.folder / CONFIG)
+            )
+        if self.longest < 1:
+            raise DataError("has no places for tokens", file=str(self.folder / CONFIG))
+
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of each file of weights."""
+        return {path.name: file_fingerprint(path) for path in self.weights}
+
+    def _json(self, name: str) -> dict[str, Any]:
+        path = self.folder / name
+        try:
+            found = tree(regular_bytes(path, SMALL))
+        except FileNotFoundError:
+            raise DataError(f"not there; {self._get()}", file=str(path)) from None
+        except (OSError, ValueError) as error:
+            raise DataError(f"cannot be read: {error!s:.200}", file=str(path)) from error
+        if not isinstance(found, dict):
+            raise DataError("is no JSON object", file=str(path))
+        return found
+
+    def _get(self) -> str:
+        return getting(self.name)
+
+
+def getting(name: str) -> str:
+    """How to get a backbone, for a person."""
+    hub = name if "/" in name and not Path(name).is_absolute() and not name.startswith((".", "~")) else "OWNER/NAME"
+    return (
+        f"on a machine with a network `hf download {hub} {CONFIG} {TOKENIZER} {WEIGHTS} --local-dir FOLDER/{hub}` gets "
+        f"it, and {FOLDER}=FOLDER makes it known"
+    )
+
+
+def find(name: str) -> Backbone:
+    """A backbone by its name or the path of its folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or there.
+
+    Raises:
+        ConfigError: it is nowhere; says where was looked and how to get it.
+    """
+    called = name.removeprefix(ELSEWHERE)
+    for folder in _places(called):
+        if (folder / CONFIG).is_file():
+            return Backbone(called, folder)
+    at = Path(called).expanduser()
+    if at.is_dir():
+        raise ConfigError(f"{SETTING}={called:.200}: there is no {CONFIG} in this folder; {getting(called)}")
+    looked = ", ".join(filter(None, (_said(own_folder(), FOLDER), f"the hub's cache ({hub_cache()})")))
+    raise ConfigError(f"{SETTING}={called:.200}: found neither as a folder nor in {looked}; {getting(called)}")
+
+
+def listed() -> list[Backbone]:
+    """Those that are found by name, in `SENTISCOPE_BACKBONES` first."""
+    found: dict[str, Backbone] = {}
+    for name, folder in (*_own(), *_cached()):
+        found.setdefault(name, Backbone(name, folder))
+    return list(found.values())
+
+
+def own_folder() -> Path | None:
+    """`SENTISCOPE_BACKBONES`; None where it is not set."""
+    chosen = os.environ.get(FOLDER)
+    return Path(chosen).expanduser() if chosen else None
+
+
+def hub_cache() -> Path:
+    """Where the hub's own tools keep what they have downloaded."""
+    if chosen := os.environ.get("HF_HUB_CACHE"):
+        return Path(chosen).expanduser()
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    return Path(os.environ.get("HF_HOME") or cache / "huggingface").expanduser() / "hub"
+
+
+def borrows(preset: str) -> bool:
+    """Whether a preset needs a backbone."""
+    return preset in PRESETS and PRESETS[preset].model.family == "pretrained"
+
+
+def with_backbone(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings on top of a preset, with the sizes of the backbone that they name.
+
+    Raises:
+        InputError: the preset needs a backbone and none is named, or it cannot be used; or a size is given beside it.
+    """
+    if not borrows(preset):
+        return dict(settings)
+    name = str(settings.get(SETTING) or "")
+    if not name:
+        raise ConfigError(
+            f"{SETTING}: a pretrained encoder is needed, by name or as a folder; `sentiscope backbones list` shows "
+            f"those that are here, --set {SETTING}=NAME chooses one"
+        )
+    backbone = find(name)
+    backbone.check()
+    own = backbone.settings
+    for each in own:
+        if each in settings and str(settings[each]) != str(own[each]):
+            raise ConfigError(f"{each}={settings[each]!s:.40}: '{name}' has {own[each]}; leave it out")
+    return {**settings, **own}
+
+
+def verified(name: str, folder: str, digests: Mapping[str, str], run: str) -> Backbone:
+    """The backbone that a run rests on: where it was, or wherever its name is found, with the very same weights.
+
+    Raises:
+        RunDamaged: it is gone or another one; says what to do.
+    """
+    called = name.removeprefix(ELSEWHERE)
+    root = own_folder()
+    for place in (Path(folder), *_places(called), *([root / Path(called).name] if root else [])):
+        found = Backbone(called, place)
+        if all((place / file).is_file() for file in digests) and (place / CONFIG).is_file():
+            if found.digests() == dict(digests):
+                return found
+    told = ", ".join(f"{file} (SHA-256 {digest[:12]}…)" for file, digest in digests.items())
+    raise RunDamaged(
+        f"run '{run}' keeps no copy of the weights that it did not change: they are those of the backbone '{called}', "
+        f"{told}, which is not at {folder} any more and found nowhere else; put it back, or {getting(called)}"
+    )
+
+
+def _said(folder: Path | None, variable: str) -> str:
+    return f"{variable} ({folder})" if folder else f"{variable} (not set)"
+
+
+def _places(name: str) -> Iterator[Path]:
+    """Where a backbone of this name may lie, in the order in which one looks."""
+    if not name or "\0" in name:
+        return
+    root, relative = own_folder(), not Path(name).is_absolute() and ".." not in Path(name).parts
+    if root and relative:
+        yield from (root / name, root / name.replace("/", "--"), root / Path(name).name)
+    if relative:
+        yield from _snapshots(hub_cache() / f"models--{name.replace('/', '--')}")
+    yield Path(name).expanduser()
+
+
+def _snapshots(folder: Path) -> Iterator[Path]:
+    """What the cache of the hub has of one model: the revision that `main` was last, then others."""
+    main = folder / "refs" / "main"
+    if main.is_file():
+        yield folder / "snapshots" / main.read_text(encoding="utf-8").strip()
+    if (folder / "snapshots").is_dir():
+        yield from sorted((folder / "snapshots").iterdir())
+
+
+def _own() -> Iterator[tuple[str, Path]]:
+    root = own_folder()
+    if root is None or not root.is_dir():
+        return
+    for path in sorted((*root.glob(f"*/{CONFIG}"), *root.glob(f"*/*/{CONFIG}"))):
+        if path.parent.parent != root and (path.parent.parent / CONFIG).is_file():
+            continue  # a part of a backbone
+        yield path.parent.relative_to(root).as_posix(), path.parent
+
+
+def _cached() -> Iterator[tuple[str, Path]]:
+    for folder in sorted(hub_cache().glob("models--*")):
+        for snapshot in _snapshots(folder):
+            if (snapshot / CONFIG).is_file() and _is_ours(snapshot / CONFIG):
+                yield folder.name.removeprefix("models--").replace("--", "/"), snapshot
+                break
+
+
+def _is_ours(config: Path) -> bool:
+    """Whether a cached model is of a family that can be used: the cache holds whatever anybody has ever downloaded."""
+    try:
+        found = read_tree(config)
+    except (OSError, ValueError, RunDamaged):
+        return False
+    return isinstance(found, dict) and found.get("model_type") in FAMILIES
+
+
+def described(backbone: Backbone) -> dict[str, Any]:
+    """What it is, and whether it can be used, as plain data.
+
+    Returns:
+        `name`, `folder`, `kind`, `layers`, `width`, `heads`, `vocabulary`, `longest`, `bytes` of its weights, `ok`, and
+        `problem`, a sentence.
+    """
+    found: dict[str, Any] = {"name": backbone.name, "folder": str(backbone.folder), "ok": True, "problem": ""}
+    try:
+        own = backbone.settings
+        found |= {"kind": backbone.kind, "longest": backbone.longest}
+        found |= {name.rpartition(".")[2].replace("max_vocab", "vocabulary"): value for name, value in own.items()}
+        backbone.check()
+        found["bytes"] = sum(path.stat().st_size for path in backbone.weights)
+    except DataError as error:
+        found |= {"ok": False, "problem": str(error)}
+    return found
+
+
+def size_in_words(size: int) -> str:
+    """Bytes for a person."""
+    return f"{count(round(size / 1e6))} MB"

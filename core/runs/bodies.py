@@ -1,0 +1,127 @@
+"""A backbone in memory: its blocks as modules of transformers, with our attention in them. Imports transformers."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from core.exceptions import DataError, NotAvailable
+from core.models.pretrained import Body, Specials, attend
+from core.paths import regular_bytes
+from core.runs.backbones import SMALL, Backbone
+from core.text.pretrained import PretrainedTokenizer, Published
+
+NAME = "sentiscope"
+"""Under which transformers knows our attention."""
+USED = {
+    *("model_type", "vocab_size", "max_position_embeddings", "type_vocab_size", "pad_token_id", "embedding_size"),
+    *("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act", "layer_norm_eps"),
+    *("dim", "n_layers", "n_heads", "hidden_dim", "activation", "sinusoidal_pos_embds", "initializer_range"),
+}
+"""Of an architecture; whatever else it says names code, another precision or another kind of model."""
+
+
+def body_of(
+    architecture: dict[str, Any], dropout: float, tokenizer: PretrainedTokenizer, folder: Path | None = None
+) -> Body:
+    """A backbone taken apart.
+
+    Args:
+        architecture: its `config.json`.
+        dropout: of its hidden states; that of attention weights is 0, as everywhere here.
+        tokenizer: its own.
+        folder: where its weights are read; None: they are drawn, for whoever overwrites them.
+
+    Raises:
+        NotAvailable: transformers is not installed.
+        DataError: the weights do not fit the architecture.
+    """
+    with _quiet() as hf:
+        hf.AttentionInterface.register(NAME, attend)
+        rates = ("hidden_dropout_prob", "dropout"), ("attention_probs_dropout_prob", "attention_dropout")
+        given = {name: value for name, value in architecture.items() if name in USED}
+        given |= {**dict.fromkeys(rates[0], dropout), **dict.fromkeys(rates[1], 0.0)}
+        try:
+            config = hf.AutoConfig.for_model(**given)
+            model = _read(hf, folder, config) if folder else hf.AutoModel.from_config(config, attn_implementation=NAME)
+        except (OSError, ValueError, TypeError, RuntimeError, KeyError) as error:
+            said = " ".join(str(error).split())
+            raise DataError(f"cannot be read: {said:.300}", file=str(folder or "the backbone")) from error
+    if config.vocab_size < tokenizer.rows:
+        raise DataError(
+            f"its tokenizer has {tokenizer.rows} tokens, and its table of words {config.vocab_size}", file=str(folder)
+        )
+    blocks = (model.transformer if hasattr(model, "transformer") else model.encoder).layer
+    project = getattr(model, "embeddings_project", nn.Identity())
+    return Body(model.embeddings, project, list(blocks), Specials(*tokenizer.specials))
+
+
+def _read(hf: Any, folder: Path, config: Any) -> Any:
+    """The model of a folder with its weights, from safetensors alone."""
+    model, found = hf.AutoModel.from_pretrained(
+        folder,
+        config=config,
+        attn_implementation=NAME,
+        dtype=torch.float32,
+        local_files_only=True,
+        trust_remote_code=False,
+        use_safetensors=True,
+        output_loading_info=True,
+    )
+    missing = sorted(name for name in found["missing_keys"] if not name.startswith("pooler."))
+    if missing or found["mismatched_keys"]:
+        lacking = ", ".join(missing[:3]) or "some of another shape"
+        raise DataError(
+            f"the weights are not those of its {config.model_type} architecture: {lacking} missing", file=str(folder)
+        )
+    return model
+
+
+def published(backbone: Backbone) -> Published:
+    """The tokenizer of a backbone.
+
+    Raises:
+        NotAvailable: it has to be made from the files of its vocabulary, and transformers is not installed.
+        DataError: it cannot be read.
+    """
+    path = backbone.tokenizer
+    try:
+        if path is not None:
+            return Published(regular_bytes(path, SMALL).decode("utf-8"), backbone.longest, backbone.name)
+        with _quiet() as hf:
+            made = hf.AutoTokenizer.from_pretrained(backbone.folder, local_files_only=True, trust_remote_code=False)
+            return Published(made.backend_tokenizer.to_str(), backbone.longest, backbone.name)
+    except (OSError, ValueError, AttributeError, ImportError, KeyError) as error:
+        raise DataError(f"its tokenizer cannot be read: {error!s:.200}", file=str(backbone.folder)) from error
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[Any]:
+    """transformers, which says nothing meanwhile: what a person should know is said here.
+
+    Raises:
+        NotAvailable: it is not installed.
+    """
+    try:
+        import transformers as hf
+    except ImportError:
+        raise NotAvailable(
+            "a pretrained backbone needs transformers: install it with `pip install 'sentiscope[pretrained]'`"
+        ) from None
+    library = logging.getLogger("transformers")
+    before = library.level
+    library.setLevel(logging.ERROR)
+    hf.utils.logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield hf
+    finally:
+        library.setLevel(before)

@@ -1,0 +1,130 @@
+"""What a run owes to a backbone: its architecture, and the weights that it did not change and does not copy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core import stored
+from core.atomic import write_text
+from core.exceptions import RunDamaged
+from core.runs.backbones import FAMILIES, SMALL, Backbone, find, verified
+
+if TYPE_CHECKING:
+    from core.models.build import Model
+    from core.models.config import ModelConfig
+    from core.models.pretrained import Body
+    from core.text.tokenizer import Tokenizer
+
+BACKBONE = "backbone.json"
+VERSION = 1
+TABLES = ("vocab_size", "max_position_embeddings", "type_vocab_size", "embedding_size")
+LARGEST_TABLE = 5_000_000
+"""Rows of a table of words: the largest vocabularies have a million."""
+
+
+@dataclass(frozen=True)
+class Borrowed:
+    """What stands in `backbone.json`."""
+
+    name: str
+    """As the person called it."""
+    folder: str
+    """Where it was when the run began."""
+    files: dict[str, str]
+    """SHA-256 of each file of its weights."""
+    architecture: dict[str, Any]
+    """Its `config.json`, which names no place of this machine."""
+    version: int = field(default=VERSION)
+
+    @classmethod
+    def of(cls, backbone: Backbone) -> Borrowed:
+        """What is to be kept of a backbone."""
+        return cls(backbone.name, str(backbone.folder.absolute()), backbone.digests(), backbone.architecture)
+
+    @classmethod
+    def read(cls, folder: Path) -> Borrowed:
+        """That of a run's directory.
+
+        Raises:
+            RunDamaged: there is none, or it cannot be read.
+        """
+        path = folder / BACKBONE
+        try:
+            found = stored.read(path, cls, limit=SMALL)
+        except FileNotFoundError:
+            raise RunDamaged(f"{path}: not there; without it nobody knows what the model is made of") from None
+        if found.version != VERSION or found.architecture.get("model_type") not in FAMILIES:
+            raise RunDamaged(f"{path}: was written by another Sentiscope")
+        return found
+
+    def check(self, model: ModelConfig, run: str) -> None:
+        """Whether it is what the settings of a run say: one that was brought here may claim anything.
+
+        Raises:
+            RunDamaged: it has other sizes, or such as no backbone has.
+        """
+        known, family = self.architecture, FAMILIES[self.architecture["model_type"]]
+        own = tuple(known.get(name) for name in (family.width, family.layers, family.heads, family.ff_width))
+        tables = [known.get(name, 1) for name in TABLES]
+        sane = all(isinstance(rows, int) and 0 < rows <= LARGEST_TABLE for rows in tables)
+        if not sane or own != (model.width, model.layers, model.attention.heads, model.ff_width):
+            raise RunDamaged(f"{BACKBONE} of run '{run}': its sizes are not those of the run's settings")
+
+    def write(self, folder: Path) -> None:
+        """Keep it in a run's directory."""
+        write_text(folder / BACKBONE, json.dumps(asdict(self), ensure_ascii=False, indent=1))
+
+    def backbone(self, run: str) -> Backbone:
+        """The backbone itself, with the very same weights.
+
+        Raises:
+            RunDamaged: it is gone or another one; says what to do.
+        """
+        return verified(self.name, self.folder, self.files, run)
+
+    def body(self, dropout: float, tokenizer: Tokenizer, folder: Path | None) -> Body:
+        """Its blocks in memory, with the weights of a folder or with drawn ones; see `core.runs.bodies.body_of`."""
+        from core.runs.bodies import body_of
+        from core.text.pretrained import PretrainedTokenizer
+
+        if not isinstance(tokenizer, PretrainedTokenizer):
+            raise RunDamaged(f"{self.name}: the tokenizer of this run is not that of a backbone")
+        return body_of(self.architecture, dropout, tokenizer, folder)
+
+
+def begun(name: str, folder: Path) -> tuple[Borrowed, Backbone]:
+    """What a training rests on: as it was when it began, or found now and written down.
+
+    Raises:
+        RunDamaged: the training goes on, and the backbone is gone or another one.
+        InputError: there is no such backbone, or it cannot be used.
+    """
+    if (folder / BACKBONE).is_file():
+        known = Borrowed.read(folder)
+        return known, known.backbone(folder.name)
+    backbone = find(name)
+    backbone.check()
+    known = Borrowed.of(backbone)
+    known.write(folder)
+    return known, backbone
+
+
+def unchanged(model: Model) -> frozenset[str]:
+    """Names of the parameters of the backbone that do not learn, whose values stand in its own files."""
+    named = ((name, each) for name, each in model.named_parameters() if not name.startswith("head."))
+    return frozenset(name for name, each in named if not each.requires_grad)
+
+
+def told(known: Borrowed, model: Model, names: frozenset[str]) -> Mapping[str, Any]:
+    """For the record: the backbone, its digest, and how many numbers of the model are its own."""
+    sizes = {name: each.numel() for name, each in model.named_parameters()}
+    return {
+        "name": known.name,
+        "digests": known.files,
+        "unchanged": sum(sizes[name] for name in names),
+        "of": sum(sizes.values()),
+    }

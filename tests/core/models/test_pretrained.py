@@ -1,0 +1,228 @@
+"""Backbones with our attention in them, held to the library that they come from; one family in the quick run."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+import torch
+from tiny_backbones import FAMILIES, PLACES, backbone
+
+from core.config import compose
+from core.models.build import build
+from core.models.describe import PLACES as USUAL_PLACES
+from core.models.describe import parameters
+from core.models.trace import Batch, Intervention
+from core.runs.backbones import Backbone
+from core.runs.bodies import body_of, published
+from core.text.config import TextConfig
+from core.text.token_table import token_table
+from core.text.tokenizers import fit_tokenizer
+from core.training.config import TrainingConfig
+from core.training.parameters import freeze, parameter_groups
+
+TEXTS = ["good film", "the plot was not bad and very great", "", "awful"]
+LEXICAL = {"model.attention.lexical": "add", "text.lexicon": "vader"}
+STRONG = {**LEXICAL, "model.attention.lexical_strength": 3}
+EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def known(request, tmp_path_factory):
+    """A backbone of each family with its tokenizer."""
+    found = Backbone(request.param, backbone(tmp_path_factory.mktemp(request.param), request.param))
+    config = TextConfig(tokenizer="pretrained", normaliser="none", lexicon="vader")
+    return found, fit_tokenizer(TEXTS, config, published(found))
+
+
+@pytest.fixture
+def make(known):
+    """make(**settings): a model on that backbone, its head the same whatever the settings."""
+    found, tokenizer = known
+
+    def made(classes=3, dtype=torch.float32, **settings):
+        given = {"model.backbone": str(found.folder), "model.dropout": 0, **found.settings, **settings}
+        config = compose("pretrained", given).model
+        body = body_of(found.architecture, config.dropout, tokenizer, found.folder)
+        torch.manual_seed(1)
+        return build(config, vocabulary=0, classes=classes, body=body).to(dtype).eval()
+
+    return made
+
+
+@pytest.fixture
+def batch(known):
+    return Batch.of(token_table(known[1], TEXTS).whole())
+
+
+def theirs(known, batch, kind):
+    """What transformers says of the same texts: last vectors and maps."""
+    import transformers
+
+    found, tokenizer = known
+    first, last, padding = (tokenizer.specials[place] for place in (2, 3, 0))
+    rows = []
+    for ids, keep in zip(batch.ids, batch.keep, strict=True):
+        own = [tokenizer.specials[1] if each == 1 else each - 2 for each in ids[keep].tolist()]
+        rows.append([first, *own, last] + [padding] * (len(ids) - len(own)))
+    keep = torch.arange(batch.ids.shape[1] + 2) < batch.keep.sum(1, keepdim=True) + 2
+    model = transformers.AutoModel.from_pretrained(found.folder, attn_implementation=kind).eval()
+    with torch.no_grad():
+        said = model(torch.tensor(rows), attention_mask=keep.long(), output_attentions=kind == "eager")
+    return said, keep
+
+
+def test_untouched_it_is_what_its_own_library_computes_to_the_bit(known, make, batch):
+    said, keep = theirs(known, batch, "sdpa")
+    model = make()
+    with torch.no_grad():
+        expected = model.head.forward(said.last_hidden_state, keep, trace=False).logits
+        assert model(batch).logits.equal(expected)
+
+
+def test_maps_are_those_of_its_own_library_and_their_rows_sum_to_one(known, make, batch):
+    said, keep = theirs(known, batch, "eager")
+    with torch.no_grad():
+        layers = make()(batch, trace=True).trace.layers
+    for layer, maps in zip(layers, said.attentions, strict=True):
+        assert torch.allclose(
+            layer.combined[keep[:, None].expand(-1, 3, -1)], maps[keep[:, None].expand(-1, 3, -1)], atol=1e-6
+        )
+        assert torch.allclose(layer.maps.sum(-1), torch.ones(()), atol=1e-6)
+        assert not layer.maps.masked_select(~keep[:, None, None, None]).any()
+
+
+@pytest.mark.parametrize(
+    "further", [{}, {"model.attention.lexical_heads": "last"}, {"model.attention.lexical_scaled": True}]
+)
+def test_strength_zero_leaves_the_logits_untouched_exactly(make, batch, further):
+    plain = make()
+    with torch.no_grad():
+        untouched = plain(batch).logits
+        none = make(**LEXICAL, **further, **{"model.attention.lexical_strength": 0})
+        assert none(batch).logits.equal(untouched)
+        learning = make(
+            **LEXICAL, **further, **{"model.attention.lexical_strength": 0, "model.attention.learn_strength": True}
+        )
+        assert learning(batch).logits.equal(untouched)
+        assert not make(**STRONG, **further)(batch).logits.allclose(untouched, atol=1e-4)
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("reach", ["all", "last"])
+def test_sigma_is_added_to_the_scores_of_the_heads_that_it_reaches(make, batch, reach, scaled):
+    """In the first layer, whose content is the same: log of the maps apart by sigma, up to a number for each row."""
+    settings = {"model.attention.lexical_heads": reach, "model.attention.lexical_scaled": scaled}
+    with torch.no_grad():
+        plain = make(dtype=torch.float64)(batch, trace=True).trace
+        wide = batch._replace(polarity=batch.polarity.double())
+        added = make(dtype=torch.float64, **STRONG, **settings)(wide, trace=True).trace
+    sigma = 3 * (added.polarity @ added.polarity.transpose(1, 2)) / (math.sqrt(8) if scaled else 1)
+    for row, keep in enumerate(added.keep):
+        for head in range(3):
+            apart = (added.layers[0].maps[row, 0, head].log() - plain.layers[0].maps[row, 0, head].log())[keep][:, keep]
+            expected = sigma[row][keep][:, keep] if reach == "all" or head == 2 else torch.zeros_like(apart)
+            moved = apart - expected
+            assert torch.allclose(moved, moved[:, :1].expand_as(moved), atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["add", "hadamard"])
+def test_what_is_shown_is_what_is_computed(make, batch, kind):
+    model = make(**{**STRONG, "model.attention.lexical": kind})
+    changes = Intervention(heads_off=frozenset({(0, 1)}), lexical_off=frozenset({1}))
+    with torch.no_grad():
+        for change in (None, changes):
+            fast, traced = model(batch, intervene=change), model(batch, trace=True, intervene=change)
+            assert torch.allclose(fast.logits, traced.logits, atol=1e-5)
+            assert fast.trace is None and len(traced.trace.layers) == 2
+
+
+def test_gradients_go_through_the_injection(make, batch):
+    """Of the strength as by differences, and of the words."""
+    settings = {**STRONG, "model.attention.learn_strength": True}
+    model = make(dtype=torch.float64, **settings)
+    batch = batch._replace(polarity=batch.polarity.double())
+    model(batch).logits[:, 0].sum().backward()
+    strength = model.layers[0].attention.lexical.strength
+    found, step = strength.grad.item(), 1e-5
+    ends = []
+    for sign in (1, -1):
+        with torch.no_grad():
+            strength += sign * step
+            ends.append(model(batch).logits[:, 0].sum().item())
+            strength -= sign * step
+    assert found == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-5) and abs(found) > 1e-6
+    words = model.entering.word_embeddings.weight.grad
+    assert words[batch.ids[batch.keep & (batch.ids > 1)] - 2].abs().sum(1).min() > 0
+
+
+def test_a_text_says_the_same_alone_and_beside_longer_ones(make, batch):
+    model = make(**STRONG)
+    with torch.no_grad():
+        together = model(batch).logits
+        for row, length in enumerate(batch.keep.sum(1).tolist()):
+            here, wide = slice(row, row + 1), slice(max(length, 1))
+            alone = Batch(batch.ids[here, wide], batch.keep[here, wide], polarity=batch.polarity[here, wide])
+            assert torch.allclose(model(alone).logits[0], together[row], atol=1e-5)
+
+
+def test_words_can_be_given_as_vectors(make, batch):
+    model = make()
+    with torch.no_grad():
+        own, said = model.embed(batch), model(batch).logits
+        assert model(batch, embedded=own).logits.equal(said)
+        assert not model(batch, embedded=torch.zeros_like(own)).logits[0].allclose(said[0])
+
+
+def test_changes_inside_do_what_they_say(make, batch):
+    """What the last layer gave of a donor, at every place, makes its answer; a head that is off says nothing."""
+    model = make()
+    one, other = (Batch(batch.ids[row : row + 1, :2], batch.keep[row : row + 1, :2]) for row in (0, 1))
+    with torch.no_grad():
+        donor = model(one, trace=True)
+        taken = Intervention(hidden_from=frozenset((1, place) for place in range(4)))
+        assert model(other, intervene=taken, donor=donor.trace).logits.allclose(donor.logits, atol=1e-6)
+        assert not model(other).logits.allclose(donor.logits, atol=1e-3)
+        silent = model(other, trace=True, intervene=Intervention(heads_off=frozenset({(0, 2)}))).trace.layers[0]
+    assert not silent.head_outputs[:, 2].any() and silent.head_outputs[:, 0].any()
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"head.kernels": "2,3", "head.channels": 4, "head.attention_heads": 4, "head.dense": 12},
+        {"head.one_logit": True},
+        {"pooling": "mean"},
+    ],
+    ids=["inceptive", "one logit", "mean"],
+)
+def test_every_head_stands_on_it(make, batch, head):
+    model = make(classes=2, **{f"model.{name}": value for name, value in head.items()})
+    model(batch).logits[:, 1].sum().backward()
+    assert model.head.weight.grad.abs().sum() > 0 and model.entering.word_embeddings.weight.grad.abs().sum() > 0
+    if "head.one_logit" in head:
+        assert not model(batch).logits[:, 0].any()
+
+
+def test_rates_fall_from_the_head_to_the_words_and_what_is_frozen_has_none(make):
+    model = make(**LEXICAL, **{"model.attention.learn_strength": True})
+    config = TrainingConfig(layer_decay=0.5, decay="matrices")
+    rates = {name: group["rate"] for group in parameter_groups(model, config) for name in group["names"]}
+    assert rates.keys() == dict(model.named_parameters()).keys()
+    for name, rate in rates.items():
+        depth = 3 if name.startswith("head.") else int(name.split(".")[1]) + 1 if name.startswith("layers.") else 0
+        assert rate == 0.5 ** (3 - depth), name
+    freeze(model, dataclasses.replace(config, frozen=2))
+    learning = {name for name, each in model.named_parameters() if each.requires_grad}
+    assert learning == {name for name in rates if name.startswith(("layers.1.", "head."))}
+
+
+def test_its_size_is_that_of_the_formula_but_for_places_and_types(known, make):
+    found, tokenizer = known
+    if found.kind != "bert":
+        pytest.skip("the formula is that of BERT")
+    config = compose("pretrained", {"model.backbone": "x", **found.settings}).model
+    fewer = (USUAL_PLACES - PLACES) * config.width
+    built = sum(each.numel() for each in make().parameters())
+    assert parameters(config, vocabulary=tokenizer.rows, classes=3) == built + fewer

@@ -1,0 +1,229 @@
+"""Where backbones are found, what is refused and how it is told, and what a run owes to one."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+from tiny_backbones import SIZES, backbone, changed, word_pieces
+
+from core.config import compose
+from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
+from core.runs import backbones
+from core.runs.archive import export_file, import_run
+from core.runs.backbones import Backbone, described, find, listed, with_backbone
+from core.runs.borrowed import BACKBONE, Borrowed
+from core.runs.load import load_run
+from core.runs.memory import check_fits, needed
+from core.runs.record import CANCEL, WEIGHTS
+from core.runs.worker import execute
+
+BASE = {"model.backbone": "x", "text.max_vocab": 30_522}
+"""BERT base."""
+
+
+def written(folder, **settings):
+    """A folder that looks like a backbone, without numbers in it."""
+    folder.mkdir(parents=True)
+    own = {**SIZES, "model_type": "bert", "vocab_size": 46, "max_position_embeddings": 40, **settings}
+    (folder / backbones.CONFIG).write_text(json.dumps(own))
+    word_pieces().save(str(folder / backbones.TOKENIZER))
+    (folder / backbones.WEIGHTS).write_bytes(b"weights")
+    return folder
+
+
+def test_it_is_found_by_path_in_the_own_folder_and_in_the_cache_of_the_hub(tmp_path, monkeypatch):
+    own, cache = tmp_path / "own", tmp_path / "hub"
+    monkeypatch.setenv(backbones.FOLDER, str(own))
+    monkeypatch.setenv("HF_HUB_CACHE", str(cache))
+    path, named = written(tmp_path / "somewhere"), written(own / "some" / "bert")
+    written(cache / "models--other--bert" / "snapshots" / "old")
+    new = written(cache / "models--other--bert" / "snapshots" / "zzz")
+    (cache / "models--other--bert" / "refs").mkdir()
+    (cache / "models--other--bert" / "refs" / "main").write_text("zzz\n")
+    written(cache / "models--a--voice" / "snapshots" / "1", model_type="whisper")
+    assert find(str(path)).folder == path
+    assert find("some/bert").folder == named
+    assert find("other/bert").folder == new
+    assert [each.name for each in listed()] == ["some/bert", "other/bert"]
+
+
+def test_one_that_is_nowhere_is_told_with_where_was_looked_and_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(ConfigError) as told:
+        find("google-bert/bert-base-cased")
+    said = str(told.value)
+    assert f"SENTISCOPE_BACKBONES (not set), the hub's cache ({tmp_path})" in said
+    assert "`hf download google-bert/bert-base-cased config.json tokenizer.json model.safetensors" in said
+
+
+def test_its_sizes_become_settings_and_no_others_are_taken(tmp_path):
+    path = str(written(tmp_path / "bert"))
+    found = with_backbone("pretrained", {"model.backbone": path, "training.lr": 1})
+    sizes = {"model.width": 24, "model.layers": 2, "model.attention.heads": 3, "model.ff_width": 32}
+    assert found == {"model.backbone": path, "training.lr": 1, **sizes, "text.max_vocab": 46}
+    with pytest.raises(ConfigError, match=r"model\.layers=6: .*has 2; leave it out"):
+        with_backbone("pretrained", {"model.backbone": path, "model.layers": 6})
+    with pytest.raises(ConfigError, match="`sentiscope backbones list` shows those that are here"):
+        with_backbone("pretrained", {})
+    assert with_backbone("vanilla", {"training.lr": 1}) == {"training.lr": 1}
+
+
+def only_pickle(folder):
+    (folder / backbones.WEIGHTS).rename(folder / "pytorch_model.bin")
+
+
+def no_tokenizer(folder):
+    (folder / backbones.TOKENIZER).unlink()
+
+
+def lacking_part(folder):
+    (folder / backbones.WEIGHTS).unlink()
+    (folder / backbones.INDEX).write_text(json.dumps({"weight_map": {"a": "model-1.safetensors"}}))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (
+            only_pickle,
+            r"model\.safetensors: not there; pytorch_model\.bin is there, which is not read: such a file can",
+        ),
+        (no_tokenizer, r"tokenizer\.json: not there; on a machine with a network `hf download"),
+        (lacking_part, r"model-1\.safetensors: not there"),
+        (lambda folder: changed(folder, model_type="gpt2"), "of the kind 'gpt2'; used are bert, electra, distilbert"),
+        (lambda folder: changed(folder, hidden_size="wide"), "hidden_size='wide': a whole number, at least 1"),
+        (lambda folder: changed(folder, max_position_embeddings=2), "has no places for tokens"),
+        (lambda folder: changed(folder, position_embedding_type="relative_key"), "only 'absolute' is read"),
+        (lambda folder: (folder / backbones.CONFIG).write_text("{"), r"config\.json: cannot be read"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_the_file_and_what_to_do(tmp_path, spoil, said):
+    folder = written(tmp_path / "bert")
+    Backbone("bert", folder).check()
+    spoil(folder)
+    with pytest.raises(DataError, match=said):
+        Backbone("bert", folder).check()
+    found = described(Backbone("bert", folder))
+    assert not found["ok"] and found["problem"]
+
+
+def test_a_training_that_does_not_fit_is_refused_before_it_begins():
+    config = compose("pretrained", {**BASE, "training.batch_size": 64})
+    assert needed(config, 128) > 8e9  # 110 million numbers five times, and the inside of 64 texts
+    with pytest.raises(ConfigError, match=r"needs about \d+\.\d GB of memory, and 2\.0 are free; choose .*portions=4"):
+        check_fits(config, 128, 2 * 10**9)
+    portions = compose("pretrained", {**BASE, "training.batch_size": 64, "training.portions": 8})
+    probe = compose("pretrained", {**BASE, "training.batch_size": 64, "training.frozen": 13})
+    assert needed(portions, 128) < needed(config, 128) / 2
+    assert needed(probe, 128) < needed(config, 128) / 4
+    check_fits(probe, 128, 3 * 10**9)
+
+
+@pytest.fixture
+def tiny_backbone(tmp_path):
+    return backbone(tmp_path / "mine")
+
+
+@pytest.fixture
+def begin(store, tiny, tiny_backbone):
+    """A queued run on a tiny backbone: begin(name, **settings)."""
+
+    def queued(name, **settings):
+        given = {"training.threads": 1, "training.lr": 1e-3, "training.epochs": 2, "text.max_length": 12, **settings}
+        sizes = with_backbone("pretrained", {"model.backbone": str(tiny_backbone)})
+        config = tiny("pretrained", **{**sizes, **given})
+        return store.create(config, "pretrained", name).run
+
+    return queued
+
+
+@pytest.mark.slow
+def test_no_code_of_a_backbone_is_run(store, begin, tiny_backbone):
+    code = "raise SystemExit('this code was run')"
+    for name in ("modeling_mine.py", "configuration_mine.py", "tokenization_mine.py"):
+        (tiny_backbone / name).write_text(code)
+    named = {"AutoModel": "modeling_mine.Mine", "AutoConfig": "configuration_mine.Mine"}
+    changed(tiny_backbone, auto_map=named, architectures=["Mine"])
+    (tiny_backbone / "tokenizer_config.json").write_text(
+        json.dumps({"auto_map": {"AutoTokenizer": "tokenization_mine.Mine"}})
+    )
+    assert execute(store, begin("careful", **{"training.epochs": 1})).status == "done"
+
+
+@pytest.mark.slow
+def test_weights_that_do_not_change_are_named_and_not_copied(store, begin, tiny_backbone, tmp_path, monkeypatch):
+    record = execute(store, begin("probe", **{"training.frozen": 3}))
+    assert record.status == "done", record.reason
+    run, known = store.path("probe"), Borrowed.read(store.path("probe"))
+    owed = record.results["backbone"]
+    assert owed["unchanged"] == owed["of"] - (24 * 2 + 2) and owed["digests"] == known.files
+    assert (run / WEIGHTS).stat().st_size < 1000
+    texts = ["good film", "bad film", ""]
+    before = load_run(store, "probe").predict(texts).probabilities
+    moved = tmp_path / "own" / "mine"
+    shutil.move(tiny_backbone, moved)
+    with pytest.raises(
+        RunDamaged, match=r"'probe' keeps no copy of the weights that it did not change.*put it back, or"
+    ):
+        load_run(store, "probe")
+    monkeypatch.setenv(backbones.FOLDER, str(moved.parent))
+    assert (load_run(store, "probe").predict(texts).probabilities == before).all()
+    backbone(moved, seed=1)
+    with pytest.raises(RunDamaged, match="SHA-256"):
+        load_run(store, "probe")
+
+
+@pytest.mark.slow
+def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, begin, tiny_backbone, tmp_path):
+    settings = {"model.attention.lexical": "add", "text.lexicon": "vader", "training.portions": 2}
+    record = execute(store, begin("whole", **settings, **{"model.attention.learn_strength": True}))
+    assert record.status == "done", record.reason
+    assert record.results["backbone"]["unchanged"] == 0 and len(record.results["scalars"]["strength"]) == 2
+    before = load_run(store, "whole").predict(["good film"]).probabilities
+    export_file(store, "whole", tmp_path / "whole.zip")
+    shutil.rmtree(tiny_backbone)
+    brought = import_run(store, tmp_path / "whole.zip")
+    assert (store.path(brought) / BACKBONE).is_file()
+    assert store.read(brought).config.model.backbone == "elsewhere:mine"
+    assert (load_run(store, brought).predict(["good film"]).probabilities == before).all()
+    known = Borrowed.read(store.path(brought))
+    replace(known, architecture={**known.architecture, "hidden_size": 10**6}).write(store.path(brought))
+    with pytest.raises(RunDamaged, match="its sizes are not those of the run's settings"):
+        load_run(store, brought)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("frozen", [0, 2])
+def test_it_resumes_to_the_same_bits(store, begin, frozen):
+    whole, cut = (begin(name, **{"training.frozen": frozen}) for name in ("whole", "cut"))
+    execute(store, whole)
+
+    def cancel(event):
+        if event["kind"] == "step" and event["step"] == 8:
+            (store.path(cut) / CANCEL).touch()
+
+    assert execute(store, cut, on_event=cancel).status == "cancelled"
+    assert execute(store, cut).status == "done"
+    first, second = ((store.path(run) / WEIGHTS).read_bytes() for run in (whole, cut))
+    assert first == second
+
+
+@pytest.mark.slow
+def test_a_finished_run_is_asked_by_every_verb(store, begin, tiny_backbone):
+    from core import verbs
+
+    run = begin("asked", **{"model.attention.lexical": "add", "text.lexicon": "vader"})
+    execute(store, run)
+    text = "good film, not bad"
+    assert verbs.predict(run, [text], store=store)["predictions"]
+    inside = verbs.inspect(run, text, store=store)
+    assert inside["tokens"][0] == "[CLS]" and inside["tokens"][-1] == "[SEP]"
+    for method in ("deletion", "integrated", "attention"):
+        assert [word["word"] for word in verbs.explain(run, text, method=method, store=store)["words"]]
+    assert verbs.flip(run, "good film", store=store)
+    assert verbs.patch(run, "good film", "bad film", store=store)
+    assert verbs.parts(run, text, store=store)
+    assert len(verbs.layers(run, store=store)["stages"]) == 4
+    with pytest.raises(NotAvailable, match="another library's and are not computed anew here"):
+        verbs.steps(run, text, store=store)

@@ -1,0 +1,61 @@
+"""Pretrained encoders of every family, tiny and drawn at random, saved as their authors publish theirs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import tokenizers as hf
+
+WORDS = ("good", "bad", "not", "film", "was", "the", "and", "very", "awful", "great", "plot", "##s", "un", "##ed")
+FAMILIES = ("bert", "roberta", "distilbert", "electra", "xlm-roberta")
+PLACES = 40
+SIZES = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 32}
+OWN: dict[str, dict[str, Any]] = {
+    "distilbert": {"dim": 24, "n_layers": 2, "n_heads": 3, "hidden_dim": 32},
+    "electra": {**SIZES, "embedding_size": 16},
+    "roberta": {**SIZES, "type_vocab_size": 1, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
+    "xlm-roberta": {**SIZES, "type_vocab_size": 1, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
+}
+
+
+def backbone(folder: Path, family: str = "bert", seed: int = 0) -> Path:
+    """A folder with config.json, tokenizer.json and model.safetensors of a family."""
+    import torch
+    import transformers
+
+    tokenizer = byte_pairs() if "roberta" in family else word_pieces()
+    places = PLACES + 2 if "roberta" in family else PLACES
+    sizes = {**OWN.get(family, SIZES), "vocab_size": tokenizer.get_vocab_size(), "max_position_embeddings": places}
+    torch.manual_seed(seed)
+    config = transformers.AutoConfig.for_model(family, initializer_range=0.3, **sizes)
+    transformers.AutoModel.from_config(config).save_pretrained(folder)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+def word_pieces() -> hf.Tokenizer:
+    """As BERT's: lower case, whole words and ##pieces."""
+    names = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *"abcdefghijklmnopqrstuvwxyz.,!")
+    pipeline = hf.Tokenizer(hf.models.WordPiece({name: row for row, name in enumerate(names)}, unk_token="[UNK]"))
+    pipeline.normalizer = hf.normalizers.BertNormalizer(lowercase=True)
+    pipeline.pre_tokenizer = hf.pre_tokenizers.BertPreTokenizer()
+    return pipeline
+
+
+def byte_pairs() -> hf.Tokenizer:
+    """As RoBERTa's: bytes, of which some are joined."""
+    alphabet = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
+    names = ("<s>", "<pad>", "</s>", "<unk>", "<mask>", *alphabet, "Ġg", "oo", "Ġgoo", "Ġgood")
+    merges = [("Ġ", "g"), ("o", "o"), ("Ġg", "oo"), ("Ġgoo", "d")]
+    pipeline = hf.Tokenizer(hf.models.BPE({name: row for row, name in enumerate(names)}, merges, unk_token="<unk>"))
+    pipeline.pre_tokenizer = hf.pre_tokenizers.ByteLevel(add_prefix_space=True)
+    pipeline.decoder = hf.decoders.ByteLevel()
+    return pipeline
+
+
+def changed(folder: Path, **settings: Any) -> None:
+    """Other settings in the config.json of a folder."""
+    path = folder / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
