@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.failures.tags import MODELS, called
+from core.exceptions import SentiscopeError
+from core.failures.tags import MODELS, WITH, called
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.analysis import Analysis
 from dashboard.widgets.figure import caption
+from dashboard.widgets.messages import finding
 
 UNSURE = "unsure under dropout"
 
 
 def other_run(record: RunRecord, split: str) -> str:
     """The run that the picker below the tags holds; empty: none, as at first: nobody has asked for one."""
-    return state.offer(state.DISAGREE, data.models_beside(record, split))
+    run = state.offer(state.DISAGREE, data.models_beside(record, split))
+    try:
+        return run if run and len(data.known(record, split).tagged.rows(f"{WITH}{run}")) else ""
+    except SentiscopeError as error:
+        finding(f"{run} cannot stand beside it", f"{error}.")
+        return ""
 
 
 def beside_tags(shown: Analysis) -> None:

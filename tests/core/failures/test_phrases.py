@@ -62,6 +62,35 @@ def test_the_rows_of_a_phrase_are_those_of_a_search_for_whole_words():
     assert not Phrases([]).rows(["no"]).any() and not Phrases(["no"]).rows(["no"] * 5).any()
 
 
+def test_every_phrase_that_is_counted_is_a_rule_which_finds_as_many_texts():
+    """So that whatever is clicked selects the number that stands beside it."""
+    pieces = [
+        "don't",
+        "’s",
+        "3.5",
+        "2nd",
+        "q3",
+        "👍🏽",
+        "🇳🇱",
+        "<url>",
+        "İyi",
+        "ΟΔΟΣ",
+        "e\u0301t",
+        "1️⃣",
+        "rock'n'roll",
+        "no",
+        "No,",
+    ]
+    random = np.random.default_rng(0)
+    phrases = Phrases([" ".join(random.choice(pieces, 6)) for _ in range(60)])
+    chosen = np.arange(60) < 25
+    for length in (1, 2, 3):
+        for number, (inside, rest) in enumerate(zip(*phrases.texts_with(chosen, length), strict=True)):
+            words = phrases.spelt(number, length)
+            has = phrases.rows(words_of(words))
+            assert (has[chosen].sum(), has[~chosen].sum()) == (inside, rest), words
+
+
 @pytest.mark.parametrize("phrase", ["", " ", "no!", "not, good", "#good"])
 def test_what_is_no_phrase_is_refused(phrase):
     with pytest.raises(InputError, match="takes words"):
