@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
+
+from core.failures.names import has_name, nameless
 
 # URL parameters: a link with these restores what is on screen. Each is the key of a widget with bind="query-params".
 RUN = "run"
@@ -73,7 +76,15 @@ SILENT = "silent"
 """How a part falls silent (`dashboard.figures.silencing`); the switch beside the levers writes it."""
 AUTHOR = "author"
 """Who codes; not in the link, which others open too."""
+VISITOR = "visitor"
+"""Who codes without a name."""
+VISITOR_COOKIE = "sentiscope-visitor"
 HANDLED = "codes-handled"
+"""The last report of the reader that was written down."""
+AGAIN = "codes-again"
+"""How often in a row a report could not be written down, so that it comes again."""
+SAID_OF_CODES = "codes-said"
+"""What became of the last change."""
 NOT_WRITTEN = "codes-problem"
 REDRAW = "codes-redraw"
 """What was changed below the reader changes the page above it too,"""
@@ -156,6 +167,21 @@ TESTED = "sentence-tested"
 """Run and text whose own numbers somebody asked for."""
 DONOR = "donor"
 """The sentence whose inside is put into the first."""
+
+
+def author() -> str:
+    """Who codes, and so may see some of the codes: whose name was given, else the visitor of this browser."""
+    name = " ".join(str(draft(AUTHOR, "")).split())
+    return name if has_name(name) else visitor()
+
+
+def visitor() -> str:
+    """Whoever uses this browser without giving a name, the same one after a reload (`reader.js` keeps the cookie)."""
+    if not draft(VISITOR, ""):
+        kept = str(st.context.cookies.get(VISITOR_COOKIE) or "")
+        known = nameless(kept)
+        put(VISITOR, nameless(secrets.token_hex(6)) if has_name(known) else known)
+    return str(draft(VISITOR, ""))
 
 
 def run() -> str:
@@ -243,11 +269,6 @@ def restate(key: str, first: str) -> None:
 def asked_beside() -> str:
     """The second run named in the link, whether it exists or not."""
     return str(st.query_params.get(BESIDE, ""))
-
-
-def author() -> str:
-    """Who codes, and so may see some of the codes; empty: whoever gives no name."""
-    return " ".join(str(draft(AUTHOR, "")).split())
 
 
 def carried(key: str) -> str:

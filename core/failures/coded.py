@@ -95,6 +95,10 @@ class Coded:
         )
 
 
+NOTHING = Coded((), {}, {})
+"""Nobody has said anything."""
+
+
 def _told(said: Mapping[str, Mapping[str, object]], author: str) -> tuple[set[str], set[str]]:
     """The rows of which an author said something, and those of which others did."""
     own = {key for key, each in said.items() if author in each}

@@ -193,10 +193,14 @@ class Codes:
             if name not in before:
                 change.put("codings", {**own, "code": name, "run": run, "time": now()})
 
-    def note(self, key: str, text: str, *, author: str = "", run: str = "") -> None:
-        """The note of a row by an author; empty: none any more."""
+    def note(self, key: str, text: str, *, author: str = "", run: str = "", goes_on: bool = False) -> None:
+        """The note of a row by an author; empty: none any more.
+
+        With `goes_on` it is still being written: if that was the author's last change, it is one with it.
+        """
         author = author_name(author)
-        with self.ledger.changing(self.data, author, f"note: {_rows_said((key,))}") as change:
+        said = f"note: {_rows_said((key,))}"
+        with self.ledger.changing(self.data, author, said, goes_on=goes_on) as change:
             self.set_note(change, key, author, sound_text(text), run)
 
     def set_note(self, change: Change, key: str, author: str, text: str, run: str) -> None:

@@ -96,13 +96,14 @@ class Ledger:
             return _touched(connection, about)
 
     @contextlib.contextmanager
-    def changing(self, about: str, author: str, said: str) -> Iterator[Change]:
+    def changing(self, about: str, author: str, said: str, *, goes_on: bool = False) -> Iterator[Change]:
         """A change of one matter by one person: all of it or, after an error, nothing.
 
         Args:
             about: what is changed: the name of a data set.
             author: who changes it.
             said: what is done, for the list of changes.
+            goes_on: it is one with the author's last change, if that was of the same row and is called the same.
 
         Raises:
             StorageError: it cannot be written.
@@ -111,7 +112,7 @@ class Ledger:
         with self._opened(write=True) as connection:
             change = Change(connection)
             yield change
-            if change.made:
+            if change.made and not (goes_on and _joined(connection, about, author, said, change.made)):
                 entry = (about, author, now(), said, json.dumps(change.made))
                 connection.execute("INSERT INTO history (about, author, time, said, changes) VALUES (?,?,?,?,?)", entry)
             if any(after for _, _, after in change.made):
@@ -123,6 +124,8 @@ class Ledger:
         with self._opened(write=True) as connection:
             yield Change(connection)
             connection.execute("UPDATE history SET author = ? WHERE about = ? AND author = ?", (other, about, one))
+            own = connection.execute("SELECT MAX(id) FROM history WHERE author = ?", (other,)).fetchone()[0]
+            _move_last(connection, own)
             names = json.dumps(one), json.dumps(other)
             connection.execute("UPDATE history SET changes = replace(changes, ?, ?) WHERE about = ?", (*names, about))
 
@@ -241,6 +244,27 @@ def _prepare(connection: sqlite3.Connection) -> None:
         connection.execute("ALTER TABLE history ADD COLUMN undone_at TEXT NOT NULL DEFAULT ''")
     connection.execute(f"PRAGMA user_version = {SCHEMA}")
     connection.execute("COMMIT")
+
+
+def _joined(connection: sqlite3.Connection, about: str, author: str, said: str, made: Sequence[Any]) -> bool:
+    """Whether a change of one row could be made one with the author's last change."""
+    asked = "SELECT * FROM history WHERE about = ? AND author = ? AND NOT undone ORDER BY id DESC LIMIT 1"
+    last = connection.execute(asked, (about, author)).fetchone()
+    before = json.loads(last["changes"]) if last is not None and last["said"] == said else []
+    if len(before) != 1 or len(made) != 1 or before[0][2] != made[0][1]:
+        return False
+    if before[0][1] == made[0][2]:  # such as a note that was begun and is none any more
+        connection.execute("UPDATE history SET undone = 1, undone_at = ? WHERE id = ?", (now(), last["id"]))
+        return True
+    whole = json.dumps([(made[0][0], before[0][1], made[0][2])])
+    connection.execute("UPDATE history SET changes = ?, time = ? WHERE id = ?", (whole, now(), last["id"]))
+    _move_last(connection, last["id"])
+    return True
+
+
+def _move_last(connection: sqlite3.Connection, entry: int) -> None:
+    """Give an entry of the history the number of a new one, by which everybody knows that something has changed."""
+    connection.execute("UPDATE history SET id = (SELECT MAX(id) + 1 FROM history) WHERE id = ?", (entry,))
 
 
 def _room(connection: sqlite3.Connection) -> None:

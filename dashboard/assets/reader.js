@@ -21,9 +21,24 @@ const NAME = "sentiscope-author"; // in the browser: who codes here, after a rel
 const TRIES = 5; // times that the page is told of it
 const OPENING = 3000; // milliseconds that Sentence may take to open, in which nothing else is told: it would take its place
 const LONGEST = 4000; // characters of a note
+const PAUSE = 1500; // milliseconds in which nothing is written after which a note is told, lest it be lost with the tab
+const AGAIN = 5000; // milliseconds until what could not be written down is told again
+const VISITOR = "sentiscope-visitor"; // a cookie for as long as the browser is open: whoever gives no name is the same one after a reload
 const shelf = { // a browser may keep nothing
   get: () => { try { return localStorage.getItem(NAME); } catch { return null; } },
   set: (name) => { try { localStorage.setItem(NAME, name); } catch { /* then it is asked for again */ } },
+};
+const remember = (visitor) => {
+  const cookie = `${VISITOR}=${visitor}`;
+  if (visitor && !document.cookie.split("; ").includes(cookie)) document.cookie = `${cookie}; path=/; SameSite=Strict`;
+};
+const NOTHING = { codes: [], note: "" };
+// What a row has once changes that the page does not know yet are added: codes given (true) or taken off, and the note.
+const changed = ({ codes, note }, said) => {
+  if (!said) return { codes, note };
+  const given = new Set(codes);
+  for (const [name, [on]] of said.codes) on ? given.add(name) : given.delete(name);
+  return { codes: [...given], note: said.note?.[0] ?? note };
 };
 const thin = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 const FIELDS = "input, textarea, select, [contenteditable=''], [contenteditable=true]";
@@ -62,6 +77,17 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   for (const [key, detail] of Object.entries(data.details)) kept.details.set(key, detail);
 
   const coding = data.coding;
+  // What was said here and not written down yet stands above what the page knows; each change has a number.
+  kept.count ??= coding?.handled ?? 0;
+  kept.said ??= new Map(); // also when the author changes: whoever has just given a name said it
+  if (coding) for (const [key, said] of kept.said) {
+    const now = changed(kept.coded.get(key)?.own ?? NOTHING, said);
+    for (const [name, [, number]] of said.codes) if (number <= coding.handled) said.codes.delete(name);
+    if (said.note?.[1] <= coding.handled) delete said.note;
+    if (said.codes.size || said.note) continue;
+    kept.said.delete(key);
+    kept.coded.set(key, { ...kept.coded.get(key), own: now }); // of a row that is not sent any more
+  }
   // Codes of rows that came before another author, or before codes were changed below, are known no longer.
   const view = coding && `${coding.author} ${coding.changed}`;
   if (kept.view !== view) Object.assign(kept, { view, coded: new Map(), rows: undefined });
@@ -73,16 +99,15 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const { rows, start } = cut(all, Math.max(0, here(all)));
   const shift = kept.rows ? kept.rows.start - start : 0, moved = kept.drawn !== kept.at;
   Object.assign(kept, { rows: { rows, start, total: data.total }, around: undefined, drawn: kept.at });
-  // What was said here and not written down yet stands above what the page knows.
-  kept.count ??= coding?.handled ?? 0;
-  kept.said ??= new Map(); // also when the author changes: whoever has just given a name said it
-  if (coding) for (const [key, said] of kept.said) if (said.count <= coding.handled) kept.said.delete(key);
+  if (coding) remember(coding.visitor);
+  clearTimeout(kept.trying);
+  if (data.again) kept.trying = setTimeout(() => setStateValue("again", data.again), AGAIN);
   // Told until the page knows: a message that was on its way may have taken an empty field along.
   if (coding?.author) {
     kept.naming = TRIES;
     shelf.set(coding.author);
   } else if (coding && (kept.naming ??= 0) < TRIES && shelf.get()) setStateValue("named", { name: shelf.get(), time: ++kept.naming });
-  const own = (key) => kept.said.get(key) ?? kept.coded.get(key)?.own ?? { codes: [], note: "" };
+  const own = (key) => changed(kept.coded.get(key)?.own ?? NOTHING, kept.said.get(key));
   clearTimeout(kept.waiting);
   if (!rows.length) {
     const nearly = data.empty[2] ? make("button", { type: "button" }, data.empty[2]) : null;
@@ -116,7 +141,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const keys = [...KEYS, ...(coding ? CODING : []), ...MORE];
   const help = make("dl", { class: "keys", hidden: "hidden" }, ...keys.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)]),
     make("dd", { class: "soft" }, "Keys rest while a field has the focus."));
-  const foot = make("div", { class: "foot" }, ...keys.map(([key, text]) => make("span", {}, make("kbd", {}, key), text)));
+  const foot = make("div", { class: "foot" }, ...keys.map(([key, text]) => make("span", {}, make("kbd", {}, key), text)), make("span", { class: "done", role: "status" }, coding?.done ?? ""));
   // A note that is being written outlives what the page sends meanwhile.
   const before = root.querySelector("textarea");
   const writing = before && before === before.getRootNode().activeElement ? { key: before.dataset.key, text: before.value, range: [before.selectionStart, before.selectionEnd] } : null;
@@ -168,21 +193,32 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     items[i].lastChild.textContent = [short(codes), note ? "\u270e" : "", others.length ? `(${others.join(" | ")})` : ""].filter(Boolean).join(" ");
   };
   // A state and no trigger, as all that must arrive: of two triggers that wait for a busy page it hears the later one alone.
-  const say = (key, change) => {
-    kept.said.set(key, { ...own(key), ...change, count: ++kept.count });
+  // Told is what was changed, not what a row has: another browser of the same author may have changed something else.
+  const say = ({ key, name, note, goesOn }) => {
+    const said = kept.said.get(key) ?? { codes: new Map() }, number = ++kept.count;
+    if (note !== undefined) said.note = [note, number, goesOn];
+    else said.codes.set(name, [!own(key).codes.includes(name), number]);
+    kept.said.set(key, said);
     memory.time = performance.now();
     mark(rows.findIndex((row) => row.key === key));
-    setStateValue("coded", { count: kept.count, rows: Object.fromEntries([...kept.said].map(([name, { codes, note }]) => [name, { codes, note }])) });
+    const told = ({ codes, note: text }) => ({ codes: Object.fromEntries(codes), ...(text ? { note: text } : {}) });
+    setStateValue("coded", { count: kept.count, rows: Object.fromEntries([...kept.said].map(([row, each]) => [row, told(each)])) });
   };
   // One after the other: what is taken back is known by the page alone, so that whatever comes after it waits for it.
   const act = (step) => {
     if ((kept.undoing ?? 0) > coding.handled) (kept.later ??= []).push(step);
     else if (step.undo) setStateValue("undo", (kept.undoing = ++kept.count));
-    else if (step.note !== undefined) say(step.key, { note: step.note });
-    else {
-      const { codes } = own(step.key);
-      say(step.key, { codes: codes.includes(step.name) ? codes.filter((each) => each !== step.name) : [...codes, step.name] });
+    else say(step);
+  };
+  // A note is told when its field is left, and after a pause; what is told of it in one go is taken back in one go.
+  const tell = (note, over) => {
+    clearTimeout(kept.noting);
+    const { key } = note.dataset;
+    if (note.value !== own(key).note) {
+      act({ key, note: note.value, goesOn: kept.writing === key });
+      kept.writing = key;
     }
+    if (over) delete kept.writing;
   };
   const toggle = (name) => {
     act({ key: rows[place].key, name });
@@ -198,7 +234,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     });
     const note = make("textarea", { "aria-label": "Note", placeholder: "Note (n)", rows: 1, maxlength: LONGEST, "data-key": row.key });
     note.value = given.note;
-    note.onblur = () => { if (note.value !== own(row.key).note) act({ key: row.key, note: note.value }); };
+    note.onblur = () => tell(note, true);
+    note.oninput = () => {
+      clearTimeout(kept.noting);
+      kept.noting = setTimeout(() => tell(note), PAUSE);
+    };
     note.onkeydown = (event) => { if (event.key === "Escape") { note.blur(); list.focus(); } };
     const others = (kept.coded.get(row.key)?.others ?? []).map(({ author, codes: theirs, note: wrote }) => make("li", {}, make("b", {}, author), ` ${theirs.join(", ") || "no code"}${wrote ? `: ${wrote}` : ""}`));
     return make("div", { class: "coding" }, make("div", { class: "codes", role: "group", "aria-label": "codes" }, ...buttons),
@@ -285,18 +325,20 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     const act = code ? () => toggle(code.name) : press[event.key] ?? (inside === list ? walk[event.key] : undefined);
     if (!act) return;
     if (event.key !== "Escape") event.preventDefault();
+    if (event.repeat && (code || event.key === "u")) return; // held down it is one press
     act();
   };
   if (coding && kept.later?.length && kept.undoing <= coding.handled) kept.later.splice(0).forEach(act);
   rows.forEach((_, i) => mark(i));
   show(moved || !former);
   if (writing && writing.key !== rows[place].key) {
-    if (writing.text !== own(writing.key).note) act({ key: writing.key, note: writing.text });
+    tell(before, true);
   } else if (writing) {
     const note = pane.querySelector("textarea");
     note.value = writing.text;
     note.focus();
     note.setSelectionRange(...writing.range);
+    if (note.value !== own(writing.key).note) note.oninput();
   }
   kept.told ??= rows[place].key;
   if (kept.goal !== undefined) ask(kept.goal); // what came was the answer to something else

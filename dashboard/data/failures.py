@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from core.exceptions import NotAvailable, SentiscopeError
+from core.exceptions import NotAvailable, SentiscopeError, StorageError
 from core.fingerprint import file_version
 from core.models.provides import provides
 from core.runs.record import WEIGHTS, RunRecord
@@ -120,10 +120,15 @@ def analysis(record: RunRecord, split: str, select: str, author: str | None = No
     Raises:
         InputError: a rule is not understood, or the sentences are not kept any more.
         RunDamaged: the predictions, or what was kept, cannot be read.
+        StorageError: it asks for codes, and they cannot be read.
     """
+    from core.failures.rules import of_readers
+    from core.failures.selection import parse
     from dashboard.figures.analysis import analyse
 
-    return analyse(known(record, split).beside(against), select, store(), coded(record, author))
+    # Sentences that are not asked for by codes are there without them too.
+    seen = (coded if any(map(of_readers, parse(select).rules)) else legible)(record, author)
+    return analyse(known(record, split).beside(against), select, store(), seen)
 
 
 def codes(record: RunRecord) -> Codes:
@@ -138,6 +143,16 @@ def coded(record: RunRecord, author: str | None = None) -> Coded:
     there = codes(record)
     found = _coded(str(store().folder), there.data, there.version)
     return found if author is None else found.seen_by(author)
+
+
+def legible(record: RunRecord, author: str | None) -> Coded:
+    """The same; nothing where it cannot be read, which Errors says."""
+    from core.failures.coded import NOTHING
+
+    try:
+        return coded(record, author)
+    except StorageError:
+        return NOTHING
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -34,7 +34,9 @@ class CodesShape:
     definitions: dict[str, str]
 
 
-def codes_shape(coded: Coded, author: str, keys: Sequence[str], known: Sequence[Draw]) -> CodesShape:
+def codes_shape(
+    coded: Coded, author: str, keys: Sequence[str], known: Sequence[Draw], *, by_codes: bool = False
+) -> CodesShape:
     """Of the rows of a selection.
 
     Args:
@@ -42,10 +44,11 @@ def codes_shape(coded: Coded, author: str, keys: Sequence[str], known: Sequence[
         author: whose codes are counted; those of all where this one has given none.
         keys: of the selected rows.
         known: draws of the data set.
+        by_codes: whether they were selected by what was said of them.
     """
     counted = coded.by(author) if author in coded.authors else coded
     about = {code.name: code.definition for code in coded.book}
-    return CodesShape(rates(counted, keys, known), _pair(coded, author, keys), about)
+    return CodesShape(rates(counted, keys, known, by_codes=by_codes), _pair(coded, author, keys), about)
 
 
 def _pair(coded: Coded, author: str, keys: Sequence[str]) -> dict[str, Any] | None:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.evaluation.multilabel import NOTHING
-from core.failures.names import known_as
+from core.failures.names import has_name, known_as
 from core.failures.nearest import Neighbour
 from core.failures.order import ORDERS
 from core.failures.table import SEVERAL
@@ -65,6 +65,10 @@ class Coding:
     """The last of the reader's reports that was written down: of what came later it knows better."""
     changed: int = 0
     """How often codes were changed below the reader: what it knows of rows that are not sent is out of date then."""
+    visitor: str = ""
+    """Who codes as long as no name is given."""
+    done: str = ""
+    """What became of the last change, for people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +84,8 @@ class Reading:
     """Why no word has a push; empty: it will have."""
     coding: Coding | None = None
     """What can be said of the rows; None: nothing, as in a file."""
+    again: int = 0
+    """How often in a row what was said of the rows could not be written down; the reader has it tried again."""
     around: int | None = None
     """Place among the selected around which rows are sent; None: around the one that is read."""
 
@@ -138,6 +144,7 @@ def _draw(reading: Reading, look: Look) -> Component:
         "fills": {name: _fill(colour, t) for name, colour in colours.items()} | {"": (t.muted, t.paper)},
         "without": reading.without,
         "coding": _coding(reading.coding, table.frame["key"].to_numpy()[places].tolist()) if reading.coding else None,
+        "again": reading.again,
         "empty": nothing(shown),
         "colours": {
             name: getattr(t, name) for name in ("paper", "panel", "ink", "muted", "grid", "accent", "wrong", "right")
@@ -166,9 +173,11 @@ def _coding(coding: Coding, keys: Sequence[str]) -> dict[str, Any]:
         "digits": digits,
         "own": own,
         "others": others,
-        "author": author,
+        "author": author if has_name(author) else "",
+        "visitor": coding.visitor.lstrip("?"),
         "handled": coding.handled,
         "changed": coding.changed,
+        "done": coding.done,
     }
 
 

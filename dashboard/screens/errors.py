@@ -74,7 +74,7 @@ def page() -> None:
             else:
                 _until_found(record, split)
     export_bar("errors", tables, figures=False)
-    report_button([record.run], split, author=state.author(), **coded_sessions(shown))
+    report_button([record.run], split, **coded_sessions(shown))
 
 
 def _split(splits: Sequence[str]) -> str:

@@ -9,21 +9,25 @@ from typing import Any
 
 import streamlit as st
 
-from core.exceptions import SentiscopeError
+from core.data.findings import plural
+from core.exceptions import SentiscopeError, StorageError
 from core.failures.chosen import Group, keep
 from core.failures.coded import Coded
 from core.failures.coded_csv import book_written, read_any, written
 from core.failures.codes import Codes
 from core.failures.draws import draw, draws
+from core.failures.names import has_name, known_as
 from core.failures.rules import of_codes
 from core.failures.selection import Selection, parse
-from dashboard import data, state
+from dashboard import data, selection, state
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.codes import ABOUT, CodesShape, codes_marks, codes_shape, note
 from dashboard.figures.marks_drawing import component
 from dashboard.figures.numbers import count
 from dashboard.figures.selecting import WRONG
 from dashboard.screens.errors_book import codebook
+from dashboard.screens.errors_coding import give_all
+from dashboard.screens.errors_history import history, resumed
 from dashboard.widgets.figure import caption, heading, place
 from dashboard.widgets.style import look
 
@@ -41,7 +45,8 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
     """
     codes = data.codes(shown.table.record)
     keys = _keys(shown)
-    shape = codes_shape(coded, state.author(), _keys(_whatever_code(shown)), draws(codes))
+    known = draws(codes)
+    shape = codes_shape(coded, state.author(), _keys(_whatever_code(shown)), known, by_codes=_by_codes())
     heading("Codes", "codes", note=note(shape), about=ABOUT)
     if coded.book:
         _table(shape)
@@ -59,8 +64,11 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
         )
         _draw_button(codes, shown, keys)
         codebook(codes, coded, keys)
+        _code_all(codes, shown, coded, keys)
+        resumed(shown, coded, known)
+        history(codes, shown, coded, everything)
         _files(codes, shown, coded)
-        _apart(shape)
+        _apart(shown, shape)
     if hidden := everything.hidden_from(coded, keys):
         caption(
             f"Others have coded {count(hidden)} of these that you have not: what they say shows when you have coded it."
@@ -70,11 +78,19 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
 def coded_sessions(shown: Analysis) -> dict[str, Any]:
     """Of which coded sessions there may be a report: `sessions`, name → words, and `now`, that of the selection."""
     codes, author = data.codes(shown.table.record), state.author()
-    coded, rows, selected = data.coded(shown.table.record, author), set(shown.known.keys), set(_keys(shown))
+    try:
+        coded, known = data.coded(shown.table.record, author), draws(codes)
+    except StorageError:  # the reader says so
+        return {}
+    rows, selected = set(shown.known.keys), set(_keys(shown))
     found = {codes.data: "all that is coded"} if rows & {*coded.given, *coded.notes} else {}
-    found |= {name: f"what {name} has coded" for name in coded.authors if name and rows & coded.by(name).given.keys()}
+    found |= {
+        name: f"what {name} has coded"
+        for name in coded.authors
+        if has_name(name) and rows & coded.by(name).given.keys()
+    }
     now = ""
-    for each in draws(codes):
+    for each in known:
         if rows & set(each.keys):
             found[each.id] = f"{count(len(each.keys))} drawn from {count(len(each.population))}: {each.said}"
             now = now or (each.id if selected == set(each.keys) else "")
@@ -139,30 +155,52 @@ def _draw(codes: Codes, shown: Analysis, keys: list[str], n: int) -> None:
     """A callback: the draw becomes the selection."""
     try:
         made = draw(codes, keys, n, 0, shown.said, run=shown.table.record.run, author=state.author())
-        about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.said}"
-        rule = keep(data.store(), Group(made.keys, about))
     except SentiscopeError as error:
         state.put(state.NOT_WRITTEN, str(error))
         return
-    state.carry(state.SELECT, rule)
-    state.carry(state.AT, made.keys[0])
+    about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.said}"
+    selection.choose_keys(shown.table.record, shown.table.split, made.keys, about, at=0)
     state.put(state.REDRAW, True)
 
 
-def _apart(shape: CodesShape) -> None:
+def _code_all(codes: Codes, shown: Analysis, coded: Coded, keys: list[str]) -> None:
+    """One code for all that are selected."""
+    with st.popover(
+        f"Code all {count(len(keys))}", type="tertiary", key="codes-all", disabled=not (keys and coded.book)
+    ):
+        name = st.selectbox("Code", [code.name for code in coded.book], key=state.current("codes-all-which"), width=260)
+        if name is None:
+            return
+        with st.container(horizontal=True):
+            for label, off in (("Give it to all", False), ("Take it from all", True)):
+                act = partial(give_all, codes, shown, keys, name, off=off)
+                hint = f"Of the {count(len(keys))} selected sentences, as one change"
+                st.button(label, key=f"codes-all-{off}", on_click=act, help=hint)
+
+
+def _apart(shown: Analysis, shape: CodesShape) -> None:
     """What two authors coded differently."""
     pair = shape.pair
     if pair and pair["apart"]:
         label = f"The {count(len(pair['apart']))} coded differently"
-        st.button(label, key="codes-apart", type="tertiary", on_click=partial(_show_apart, pair))
+        st.button(label, key="codes-apart", type="tertiary", on_click=partial(_show_apart, shown, pair))
 
 
-def _show_apart(pair: dict[str, object]) -> None:
-    rows = pair["apart"]
-    assert isinstance(rows, list)
-    about = f"coded differently by {pair['first'] or '(no name)'} and {pair['second'] or '(no name)'}"
-    state.carry(state.SELECT, keep(data.store(), Group(tuple(row["key"] for row in rows), about)))
+def _show_apart(shown: Analysis, pair: dict[str, Any]) -> None:
+    """A callback: they are the selection, which says that it was made by codes: no shares are told of it."""
+    about = f"coded differently by {known_as(pair['first'])} and {known_as(pair['second'])}"
+    try:
+        rule = keep(data.store(), Group(tuple(row["key"] for row in pair["apart"]), about))
+    except SentiscopeError as error:
+        state.put(state.NOT_WRITTEN, str(error))
+        return
+    selection.choose(shown.table.record, Selection((rule, "coded"), shown.table.split))
     state.put(state.REDRAW, True)
+
+
+def _by_codes() -> bool:
+    """Whether sentences were chosen one by one by what was said of them, which no other selection comes to."""
+    return bool(_now().digest) and "coded" in _now().rules
 
 
 def _files(codes: Codes, shown: Analysis, coded: Coded) -> None:
@@ -195,7 +233,10 @@ def _take(codes: Codes, shown: Analysis, key: str) -> None:
         path = Path(folder) / "codes.csv"
         path.write_bytes(content)
         try:
-            read_any(codes, shown.table, path, state.author())
+            taken = read_any(codes, shown.table, path, state.author())
+            rows, entries = plural(taken["rows"], "row"), plural(taken["codes"], "code")
+            new = f", new: {', '.join(taken['added'])}" if taken["added"] else ", no new code"
+            state.put(state.SAID_OF_CODES, f"Taken from {file.name}: {rows if taken['rows'] else entries}{new}")
             state.put(state.REDRAW, True)
         except SentiscopeError as error:
             state.put(state.NOT_WRITTEN, str(error))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.exceptions import RunDamaged
+from core.exceptions import RunDamaged, SentiscopeError, StorageError
 from core.failures.selection import Selection, parse
+from core.runs.record import RunRecord
 from dashboard import data, selection, state
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.errors import ERRORS, Coding, Detail, Reading, nearly
 from dashboard.screens.errors_codes import codes_below
-from dashboard.screens.errors_coding import handled, hear, named
+from dashboard.screens.errors_coding import adopted, handled, hear, named
 from dashboard.screens.errors_filter import select
 from dashboard.widgets import selected
-from dashboard.widgets.figure import place
+from dashboard.widgets.figure import caption, place
 from dashboard.widgets.messages import problem
 from dashboard.widgets.style import look
 
@@ -36,7 +37,11 @@ def _coded(shown: Analysis) -> None:
     _whole_page()
     if text := state.take(state.NOT_WRITTEN):
         problem("This was not written down", str(text))
-    codes_below(shown, data.coded(shown.table.record, state.author()), data.coded(shown.table.record))
+    record = shown.table.record
+    try:
+        codes_below(shown, data.coded(record, state.author()), data.coded(record))
+    except StorageError:
+        caption("Codes cannot be read; the reader says why.")
 
 
 def _whole_page() -> None:
@@ -53,9 +58,9 @@ def _read(shown: Analysis) -> None:
     rest = state.draft(key, {}).get("rest") or {}
     known, without = _details(shown, [str(each) for each in rest.get("want", [])])
     around = None if rest.get("around") is None else int(rest["around"])
-    coded, changed = data.coded(record, state.author()), int(state.draft(state.CHANGED, 0))
-    said = Coding(coded, state.author(), handled(), changed)
-    reading = Reading(shown, str(state.draft(state.AT, "")), known, without, said, around)
+    said = _said(record)
+    at, again = str(state.draft(state.AT, "")), int(state.draft(state.AGAIN, 0))
+    reading = Reading(shown, at, known, without, said, again, around)
     note = ERRORS.say(ERRORS.note, reading)
     if text := state.take(state.NOT_WRITTEN):
         problem("This was not written down", str(text))
@@ -67,12 +72,27 @@ def _read(shown: Analysis) -> None:
         on_open_change=lambda: None,
         on_coded_change=lambda: _hear(key, shown),
         on_undo_change=lambda: _hear(key, shown),
+        on_again_change=lambda: _hear(key, shown),
         on_named_change=lambda: named(key),
         on_order_change=lambda: _order(key),
         on_nearly_change=lambda: _nearly(shown),
     )
     if opened := state.draft(key, {}).get("open"):
         _open(shown, str(opened))
+
+
+def _said(record: RunRecord) -> Coding | None:
+    """What was said of the rows, as far as it may be seen; None after the page has said why it cannot be read."""
+    try:
+        if adopted(data.codes(record), data.coded(record)):
+            state.put(state.REDRAW, True)
+            _whole_page()  # what this author may see is another
+        coded = data.coded(record, state.author())
+    except SentiscopeError as error:
+        problem("Codes cannot be read", f"{error}. The sentences are shown without them.")
+        return None
+    changed, done = int(state.draft(state.CHANGED, 0)), str(state.draft(state.SAID_OF_CODES, ""))
+    return Coding(coded, state.author(), handled(), changed, state.visitor(), done)
 
 
 def _details(shown: Analysis, wanted: list[str]) -> tuple[dict[str, Detail], str]:

@@ -9,7 +9,7 @@ from functools import partial
 
 import streamlit as st
 
-from core.exceptions import SentiscopeError
+from core.exceptions import SentiscopeError, StorageError
 from core.fingerprint import fingerprint
 from core.numbers import whole_percent
 from dashboard import access, data, state
@@ -25,7 +25,8 @@ class Asked:
 
     runs: tuple[str, ...]
     split: str
-    author: str | None
+    author: str
+    """Who asks: nobody is told what others said before having coded."""
     codes: str = ""
     """A coded session; empty: the run, or what is compared."""
     version: str = ""
@@ -41,7 +42,6 @@ def report_button(
     runs: Sequence[str],
     split: str,
     *,
-    author: str | None = None,
     sessions: Mapping[str, str] | None = None,
     now: str = "",
 ) -> None:
@@ -50,20 +50,19 @@ def report_button(
     Args:
         runs: One, or several that are compared.
         split: That the page shows.
-        author: What this one may see of the codes; None: all.
         sessions: Coded sessions that there may be a report of, with their words.
         now: The one of these that the page shows; empty: none.
     """
     if not state.projector():
-        st.fragment(_offer)(tuple(runs), split, author, sessions or {}, now)
+        st.fragment(_offer)(tuple(runs), split, sessions or {}, now)
 
 
-def _offer(runs: tuple[str, ...], split: str, author: str | None, sessions: Mapping[str, str], now: str) -> None:
+def _offer(runs: tuple[str, ...], split: str, sessions: Mapping[str, str], now: str) -> None:
     """Either of the two; the file is kept for this visitor until another one is made."""
     kept: tuple[Asked, str] | None = state.draft(state.REPORT, None)
     with st.container(key="report", horizontal=True, vertical_alignment="center", gap="medium"):
         codes = _session(sessions, now) if sessions else ""
-        of = Asked(runs, split, author, codes, data.written(runs[0]))
+        of = Asked(runs, split, state.author(), codes, _written(runs[0]))
         asked = st.button(
             "Report · HTML",
             key="make-report",
@@ -83,6 +82,14 @@ def _offer(runs: tuple[str, ...], split: str, author: str | None, sessions: Mapp
                 type="tertiary",
                 on_click="ignore",
             )
+
+
+def _written(run: str) -> str:
+    """As `data.written`; where that cannot be read a report cannot be made either, which says why."""
+    try:
+        return data.written(run)
+    except StorageError:
+        return ""
 
 
 def _session(sessions: Mapping[str, str], now: str) -> str:

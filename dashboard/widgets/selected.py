@@ -110,7 +110,7 @@ def _said(record: RunRecord, now: Chosen) -> str:
     what = f"<b>{count(len(now))}{of}</b> <span>{escape(now.words)}</span>"
     if not len(now):
         what = f"<b>None{of}</b> <span>{escape(now.words)}</span>"
-    seen = data.coded(record, state.author())
+    seen = data.legible(record, state.author())
     if seen.given:
         what += f" <span>· {count(sum(key in seen.given for key in now.keys))} coded</span>"
     at = "" if now.at is None else f' <q title="{escape(now.text(now.at))}">{escape(now.text(now.at)[:200])}</q>'

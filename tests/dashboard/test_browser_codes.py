@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from browsing import ROOT, served, settle, visit
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, Page, expect
 
 from core.failures.codes import Codes
 
@@ -86,3 +86,107 @@ def test_a_session_with_keys_alone(browser, starters, runs):
     page.locator(".reader .codes button").first.wait_for()
     expect(page.get_by_role("textbox", name="Author", exact=True)).to_have_value("ann 123 jku")
     assert complaints == []
+
+
+@pytest.fixture
+def codes(runs) -> Iterator[Codes]:
+    """A codebook of two, and nothing coded."""
+    found = Codes(runs, "built-in")
+    for file in runs.glob("codes.sqlite*"):
+        file.unlink()
+    for name in ("irony", "label"):
+        found.add(name)
+    yield found
+
+
+def opened(browser: Browser, starters: str, name: str = "") -> tuple[Page, list[str]]:
+    """Errors in a browser of its own, under a name or under none, with the keys at the list."""
+    page, complaints = visit(browser, starters)
+    page.goto(f"{starters}/errors?run=starter-vanilla")
+    page.locator(".reader .codes button").first.wait_for()
+    expect(page.get_by_text("The tags of these texts are being found")).to_have_count(0)
+    settle(page)
+    if name:
+        call(page, name)
+    page.locator(".reader .list").focus()
+    return page, complaints
+
+
+def call(page: Page, name: str) -> None:
+    """Give a name, and wait until the page has it."""
+    author = page.get_by_role("textbox", name="Author", exact=True)
+    author.fill(name)
+    author.press("Enter")
+    settle(page)
+
+
+def until(page: Page, true: Callable[[], bool]) -> None:
+    """Wait for what becomes true on the disk."""
+    end = time.monotonic() + 90
+    while not true():
+        assert time.monotonic() < end, "it never became true"
+        page.wait_for_timeout(100)
+
+
+def said(codes: Codes) -> tuple[list[dict[str, tuple[str, ...]]], list[dict[str, str]]]:
+    """Codes and notes of all rows that have any."""
+    found = codes.coded()
+    return [*found.given.values()], [*found.notes.values()]
+
+
+def test_two_browsers_of_one_author_leave_each_other_what_they_said(browser, starters, codes):
+    one, complaints = opened(browser, starters, "ann")
+    two, _ = opened(browser, starters, "ann")
+    one.keyboard.press("1")
+    until(one, lambda: said(codes) == ([{"ann": ("irony",)}], []))
+    two.keyboard.press("n")
+    two.keyboard.type("so it is")  # the tab is not left: a pause is enough
+    until(two, lambda: said(codes)[1] == [{"ann": "so it is"}])
+    two.keyboard.press("Escape")
+    one.keyboard.press("2")
+    until(one, lambda: said(codes)[0] == [{"ann": ("irony", "label")}])
+    assert said(codes)[1] == [{"ann": "so it is"}], "the first browser knew of no note"
+    two.keyboard.press("u")
+    until(two, lambda: said(codes) == ([{"ann": ("irony",)}], [{"ann": "so it is"}]))  # the author's last change
+    expect(two.locator(".reader .foot .done")).to_contain_text("Taken back")
+    assert complaints == []
+
+
+def test_two_without_a_name_are_two_after_a_reload_too_and_a_name_takes_over(browser, starters, codes):
+    one, complaints = opened(browser, starters)
+    two, _ = opened(browser, starters)
+    one.keyboard.press("1")
+    until(one, lambda: len(said(codes)[0]) == 1)
+    two.keyboard.press("2")
+    until(two, lambda: len(said(codes)[0][0]) == 2)
+    one.reload()
+    expect(one.locator(".reader .codes [aria-pressed=true]")).to_have_text(["1irony"])
+    settle(one)
+    one.locator(".reader .list").focus()
+    one.keyboard.press("u")  # what the other one said last is not theirs to take back
+    until(one, lambda: [*said(codes)[0][0].values()] == [("label",)])
+    two.locator(".reader .list").focus()
+    two.keyboard.down("1")
+    for _ in range(4):  # a key that is held down
+        two.keyboard.down("1")
+    two.keyboard.up("1")
+    until(two, lambda: [*said(codes)[0][0].values()] == [("irony", "label")])
+    call(two, "ben")
+    until(two, lambda: said(codes)[0] == [{"ben": ("irony", "label")}])
+    expect(two.locator(".reader .codes [aria-pressed=true]")).to_have_count(2)
+    assert complaints == []
+
+
+def test_what_could_not_be_written_is_written_later(browser, starters, codes, runs):
+    page, _ = opened(browser, starters, "ann")
+    for file in runs.glob("codes.sqlite*"):
+        file.rename(file.with_name(f"away-{file.name}"))
+    (runs / "codes.sqlite").write_text("no database, long enough to be taken for one " * 40)
+    page.keyboard.press("1")
+    expect(page.get_by_text("This was not written down")).to_be_visible()
+    expect(page.locator(".reader .list li").first).to_be_visible()
+    (runs / "codes.sqlite").unlink()
+    for file in runs.glob("away-*"):
+        file.rename(file.with_name(file.name.removeprefix("away-")))
+    until(page, lambda: said(codes)[0] == [{"ann": ("irony",)}])
+    expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["1irony"])

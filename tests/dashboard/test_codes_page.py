@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pages
 import pytest
 from pages import drawn, words
 
-from core.exceptions import InputError
+from core.exceptions import StorageError
 from core.failures.coded_csv import book_written, written
 from core.failures.codes import Codes, data_of
 from core.failures.table import read_table
+from core.runs.predictions import evaluated_splits
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.figures.analysis import analyse, make_known
@@ -41,15 +44,18 @@ def keys(runs):
     return read_table(RunStore(runs), "finished").frame["key"].tolist()
 
 
-def test_the_reader_has_the_book_and_own_codes_apart_from_others(page, codes, keys):
-    codes.code([keys[0]], ["irony"])
+def test_the_reader_has_the_book_and_own_codes_apart_from_others(app, page, codes, keys):
+    codes.code([keys[0]], ["irony"], author="ann")
     codes.code([keys[0]], ["label"], author="ben")
-    codes.note(keys[0], "<b>hm</b>")
+    codes.code([keys[1]], ["label"], author="ben")
+    codes.note(keys[0], "<b>hm</b>", author="ann")
+    app.session_state[state.AUTHOR] = "ann"
     (reader,) = drawn(page(select="all"), "reader")
     coding = reader["coding"]
     assert [(each["name"], each["key"]) for each in coding["book"]] == [("irony", 1), ("label", 2)]
     assert coding["own"][keys[0]] == {"codes": ["irony"], "note": "<b>hm</b>"}
     assert coding["others"][keys[0]] == [{"author": "ben", "codes": ["label"], "note": ""}]
+    assert keys[1] not in coding["others"] and coding["author"] == "ann"
     assert "says the opposite" in coding["book"][0]["about"]
 
 
@@ -105,46 +111,140 @@ def heard(monkeypatch, codes, runs):
         errors_coding.hear("reader", shown)
         return held
 
+    hear.held, hear.shown = held, shown
     return hear
 
 
+def told(count, rows):
+    """A report: by row its codes with whether they are given and the number of the change, and its note."""
+    return {"count": count, "rows": rows}
+
+
+def row(note=None, **codes):
+    return {"codes": codes, **({"note": note} if note else {})}
+
+
 def test_a_report_is_written_once_and_one_that_was_lost_comes_with_the_next(heard, codes, keys):
-    heard(coded={"count": 2, "rows": {keys[0]: {"codes": ["irony"], "note": ""}, keys[1]: {"codes": [], "note": "so"}}})
+    heard(coded=told(2, {keys[0]: row(irony=[True, 1]), keys[1]: row(note=["so", 2, False])}))
     assert codes.coded().given == {keys[0]: {"ann": ("irony",)}} and codes.coded().notes == {keys[1]: {"ann": "so"}}
     codes.code([keys[0]], [], author="ann")
-    held = heard(coded={"count": 2, "rows": {keys[0]: {"codes": ["irony"], "note": ""}}})
+    held = heard(coded=told(2, {keys[0]: row(irony=[True, 1])}))
     assert codes.coded().given == {} and held[state.HANDLED] == 2, "a report that is repeated is an old one"
 
 
+def test_what_another_browser_of_the_same_author_said_meanwhile_stays(heard, codes, keys):
+    heard(coded=told(1, {keys[0]: row(irony=[True, 1])}))
+    codes.give([keys[0]], ["label"], author="ann")
+    codes.note(keys[0], "theirs", author="ann")
+    heard(coded=told(2, {keys[0]: row(irony=[False, 2])}))
+    assert codes.coded().given == {keys[0]: {"ann": ("label",)}} and codes.coded().notes == {keys[0]: {"ann": "theirs"}}
+    heard(coded=told(3, {keys[0]: row(note=["mine", 3, False])}))
+    assert codes.coded().given == {keys[0]: {"ann": ("label",)}} and codes.coded().notes == {keys[0]: {"ann": "mine"}}
+
+
 def test_undo_comes_after_what_was_told_with_it_and_shows_the_row(heard, codes, keys):
-    first = {"count": 1, "rows": {keys[3]: {"codes": ["label"], "note": ""}}}
-    heard(coded=first)
-    held = heard(coded={"count": 2, "rows": {keys[3]: {"codes": [], "note": ""}}}, undo=3)
+    heard(coded=told(1, {keys[3]: row(label=[True, 1])}))
+    held = heard(coded=told(2, {keys[3]: row(label=[False, 2])}), undo=3)
     assert codes.coded().given == {keys[3]: {"ann": ("label",)}} and held[state.AT] == keys[3]
+    text = heard.shown.table.frame["text"].iloc[3]
+    assert held[state.SAID_OF_CODES].startswith(f"Taken back: label taken off: “{text[:40]}")
     heard(undo=4)
     assert "nothing to undo" in heard(undo=5)[state.NOT_WRITTEN]
 
 
 def test_what_was_taken_back_before_the_next_code_goes_first(heard, codes, keys):
-    heard(coded={"count": 1, "rows": {keys[0]: {"codes": ["irony"], "note": ""}}})
-    held = heard(coded={"count": 3, "rows": {keys[1]: {"codes": ["label"], "note": ""}}}, undo=2)
+    heard(coded=told(1, {keys[0]: row(irony=[True, 1])}))
+    held = heard(coded=told(3, {keys[1]: row(label=[True, 3])}), undo=2)
     assert codes.coded().given == {keys[1]: {"ann": ("label",)}} and held[state.HANDLED] == 3
 
 
 def test_what_is_no_row_or_no_code_is_not_written(heard, codes, keys):
-    heard(coded={"count": 1, "rows": {"no row": {"codes": ["irony"], "note": "x"}}})
+    heard(coded=told(2, {"no row": row(irony=[True, 1], note=["x", 2, False])}))
     assert codes.coded().given == {} and codes.coded().notes == {}
-    held = heard(coded={"count": 2, "rows": {keys[0]: {"codes": ["gone"], "note": ""}}})
-    assert "no code 'gone'" in held[state.NOT_WRITTEN]
-    with pytest.raises(InputError):
-        codes.code([keys[0]], ["gone"])
+    held = heard(coded=told(3, {keys[0]: row(gone=[True, 3])}))
+    assert "no code 'gone'" in held[state.NOT_WRITTEN] and held[state.HANDLED] == 3
 
 
 def test_a_code_that_is_refused_costs_no_other_row_and_no_note(heard, codes, keys):
-    rows = {keys[0]: {"codes": ["gone"], "note": "kept"}, keys[1]: {"codes": ["irony"], "note": ""}}
-    held = heard(coded={"count": 1, "rows": rows})
+    held = heard(coded=told(3, {keys[0]: row(gone=[True, 1], note=["kept", 2, False]), keys[1]: row(irony=[True, 3])}))
     assert codes.coded().given == {keys[1]: {"ann": ("irony",)}} and codes.coded().notes == {keys[0]: {"ann": "kept"}}
     assert "no code 'gone'" in held[state.NOT_WRITTEN]
+
+
+def test_what_cannot_be_stored_is_kept_and_written_when_it_can(heard, codes, keys, monkeypatch):
+    report = {"coded": told(3, {keys[0]: row(irony=[True, 1]), keys[1]: row(label=[True, 2], note=["so", 3, False])})}
+    with monkeypatch.context() as full:
+
+        def give(rows, names, **more):
+            if names == ["label"]:
+                raise StorageError("the disk is full")
+            Codes.give(codes, rows, names, **more)
+
+        full.setattr(codes, "give", give)
+        held = heard(**report)
+        assert held[state.HANDLED] == 1 and held[state.AGAIN] == 1 and codes.coded().notes == {}
+        assert "the disk is full. It is kept in this browser and tried again" in held[state.NOT_WRITTEN]
+        assert heard(**report)[state.AGAIN] == 2
+    held = heard(**report)
+    assert held[state.HANDLED] == 3 and held[state.AGAIN] == 0
+    assert codes.coded().given == {keys[0]: {"ann": ("irony",)}, keys[1]: {"ann": ("label",)}}
+    assert codes.coded().notes == {keys[1]: {"ann": "so"}}
+
+
+def test_a_note_that_goes_on_is_taken_back_in_one_go(heard, codes, keys):
+    codes.note(keys[0], "before", author="ann")
+    for number, (text, goes_on) in enumerate([("so", False), ("so it", True), ("so it is", True)], 1):
+        heard(coded=told(number, {keys[0]: row(note=[text, number, goes_on])}))
+    assert codes.coded().notes == {keys[0]: {"ann": "so it is"}}
+    heard(undo=4)
+    assert codes.coded().notes == {keys[0]: {"ann": "before"}}
+    heard(coded=told(5, {keys[1]: row(note=["x", 5, False])}))
+    heard(coded=told(6, {keys[1]: row(note=["", 6, True])}))
+    assert codes.ledger.history(codes.data, 1)[0]["undone"] and codes.coded().notes == {keys[0]: {"ann": "before"}}
+
+
+def test_without_a_name_one_is_somebody_and_what_was_said_becomes_that_of_the_name(heard, codes, keys):
+    heard.held[state.VISITOR] = "?" + "a" * 12
+    codes.code([keys[2]], ["label"], author="?" + "b" * 12)
+    heard(author=" ", coded=told(1, {keys[0]: row(irony=[True, 1])}))
+    assert codes.coded().given[keys[0]] == {"?" + "a" * 12: ("irony",)}
+    assert not errors_coding.adopted(codes, codes.coded())
+    heard.held[state.AUTHOR] = "ann"
+    assert errors_coding.adopted(codes, codes.coded()) and not errors_coding.adopted(codes, codes.coded())
+    assert codes.coded().given == {keys[0]: {"ann": ("irony",)}, keys[2]: {"?" + "b" * 12: ("label",)}}
+
+
+def test_all_that_is_selected_has_a_code_at_once_and_one_undo_takes_it_off(heard, codes, keys):
+    codes.code([keys[0]], ["irony"], author="ann")
+    heard.held[state.AUTHOR] = "ann"
+    errors_coding.give_all(codes, heard.shown, keys, "irony", off=False)
+    assert len(codes.coded("ann").given) == len(keys)
+    assert f"irony given to {len(keys)} sentences" in heard.held[state.SAID_OF_CODES]
+    heard(undo=1)
+    assert set(codes.coded("ann").given) == {keys[0]}
+
+
+def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
+    codes.ledger.path.write_bytes(b"no database, long enough to be taken for one " * 40)
+    for suffix in ("-wal", "-shm"):
+        codes.ledger.path.with_name(codes.ledger.path.name + suffix).unlink(missing_ok=True)
+    app = page(select="all")
+    (reader,) = drawn(app, "reader")
+    assert len(reader["rows"]) == len(keys) and reader["coding"] is None
+    assert "Codes cannot be read" in words(app) or any("Codes cannot be read" in str(each.proto) for each in app.main)
+
+
+def test_each_visitor_is_told_who_they_are(page, codes, keys):
+    one, two = (drawn(page(select="all"), "reader")[0]["coding"]["visitor"] for _ in range(2))
+    assert re.fullmatch("[0-9a-f]{12}", one) and one == two, "of one session"
+
+
+def test_a_draw_keeps_to_the_split_that_it_was_made_on(page, codes, runs):
+    split = next(each for each in evaluated_splits(runs / "finished") if each != "test")
+    app = page(select=f"split={split};all")
+    next(button for button in app.button if button.key == "codes-draw").click().run()
+    assert not app.exception and drawn(app, "reader")[0]["rows"]
+    assert str(app.query_params[state.SELECT]).startswith(f"split={split};ids:")
 
 
 def named(elements, label):
@@ -165,7 +265,7 @@ def test_codes_are_merged_split_and_removed_and_the_reader_knows_it(page, codes,
         "label"
     ]
     coding = drawn(app, "reader")[0]["coding"]
-    assert coding["own"][keys[1]]["codes"] == ["label"] and coding["changed"] > before
+    assert [each["codes"] for each in coding["others"][keys[1]]] == [["label"]] and coding["changed"] > before
     named(app.selectbox, "Code").set_value("label").run()
     assert named(app.button, "Split").disabled
     named(app.text_input, "Split off as").set_value("late").run()
