@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from core.data.findings import shown
+from core.evaluation.groups import MISSING, Groups
 from core.exceptions import InputError
 
 MOST = 0.9
@@ -86,6 +87,19 @@ def span(text: str) -> Span | None:
     if pd.isna(time):
         return None
     return Span(time, time + step)
+
+
+def quarters(times: pd.Series) -> Groups:
+    """Quarters of the rows by day, as even as equal days allow, and at the end what has no date."""
+    days = times.dt.tz_localize(None).dt.floor("D")
+    edges = days.dropna().quantile([0.25, 0.5, 0.75]).drop_duplicates().to_numpy()
+    places = np.where(days.isna(), len(edges) + 1, np.searchsorted(edges, days.to_numpy()))
+    there, place = np.unique(places, return_inverse=True)
+    names = []
+    for each in there:
+        inside = days[places == each]
+        names.append(MISSING if each > len(edges) else f"{inside.min():%Y-%m-%d} to {inside.max():%Y-%m-%d}")
+    return Groups(tuple(names), place.astype(np.int64))
 
 
 def between(times: pd.Series, low: Span, high: Span) -> np.ndarray:

@@ -12,6 +12,7 @@ from core.evaluation.groups import MISSING, QUARTERS, grouped
 from core.exceptions import InputError
 from core.failures import rules
 from core.failures.coded import Coded
+from core.failures.dates import quarters
 from core.failures.rules import CODE, RANGE, Clause
 from core.failures.table import SEVERAL, Table
 from core.failures.tags import called
@@ -151,34 +152,27 @@ def understood(table: Table, columns: Sequence[str], typed: str) -> Clause:
 
 def _column(table: Table, name: str) -> tuple[Option, ...]:
     """The options of an own column; none of one whose values are nearly all different."""
-    column = table.frame[name]
+    column, times = table.frame[name], times_of(table, name)
+    if times is None and column.is_unique and len(column) > 2 and not _measured(column):
+        return ()
+    labels = grouped(column).names if times is None else quarters(times).names
+    options = tuple(option for label in labels if (option := _option(table, name, label)) is not None)
+    return options if options and np.any([option.has for option in options], axis=0).mean() >= LEAST else ()
+
+
+def times_of(table: Table, name: str) -> pd.Series | None:
+    """An own column as times, where it has so many that they stand in quarters."""
     try:
         times = table.dates(name)
     except InputError:
-        times = None
-    if times is not None and times.nunique() > QUARTERS:
-        labels = _quarters(times)
-    elif column.is_unique and len(column) > 2 and not _measured(column):
-        return ()
-    else:
-        labels = list(grouped(column).names)
-    options = tuple(option for label in labels if (option := _option(table, name, label)) is not None)
-    return options if options and np.any([option.has for option in options], axis=0).mean() >= LEAST else ()
+        return None
+    return times if times is not None and times.nunique() > QUARTERS else None
 
 
 def _measured(column: pd.Series) -> bool:
     """Whether it holds numbers with fractions, which no id has."""
     numbers = pd.to_numeric(column, errors="coerce")
     return bool(numbers.notna().all() and (numbers % 1 != 0).any())
-
-
-def _quarters(times: pd.Series) -> list[str]:
-    """Quarters of the rows by day, as even as equal days allow, and what has no date."""
-    days = times.dropna().dt.tz_localize(None).dt.floor("D")
-    edges = days.quantile([0.25, 0.5, 0.75]).drop_duplicates().to_numpy()
-    parts = days.groupby(np.searchsorted(edges, days.to_numpy()))
-    found = [f"{each.min():%Y-%m-%d} to {each.max():%Y-%m-%d}" for _, each in parts]
-    return [*found, *([MISSING] if times.isna().any() else [])]
 
 
 def _option(table: Table, name: str, label: str) -> Option | None:

@@ -1,9 +1,9 @@
 """What marks a selection: own columns and tags by how much their values differ between it and the other rows.
 
 Measured by Cramér's V with the bias correction of Bergsma (Journal of the Korean Statistical Society 2013), 0 to 1, of
-selected or not against the values (`core.evaluation.groups`: numbers in quarters, rare values together); p is that of
-the chi-square test, after Holm over all that are ranked, and None where counts are too few for it (Cochran 1954: an
-expected one below 1, or a fifth of them below 5).
+selected or not against the values (`core.evaluation.groups`: numbers in quarters, rare values together; dates in
+quarters too); p is that of the chi-square test, after Holm over all that are ranked, and None where counts are too few
+for it (Cochran 1954: an expected one below 1, or a fifth of them below 5).
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ import numpy as np
 
 from core.evaluation.comparison import holm
 from core.evaluation.groups import Groups, grouped
+from core.failures.dates import quarters
+from core.failures.facets import times_of
 from core.failures.table import Table
 
 YES, NO = "yes", "no"
 
 
 def grouped_columns(table: Table) -> dict[str, Groups]:
-    """The rows by the value of each own column, for many selections of them."""
-    return {name: grouped(table.frame[name]) for name in table.own}
+    """The rows by the value of each own column, of many dates by quarters, for many selections of them."""
+    times = {name: times_of(table, name) for name in table.own}
+    return {name: grouped(table.frame[name]) if each is None else quarters(each) for name, each in times.items()}
 
 
 def marking(

@@ -28,6 +28,15 @@ def table(tmp_path_factory):
     return read_table(store, "one")
 
 
+def test_dates_mark_by_quarters(tmp_path):
+    days = pd.Series(pd.date_range("2026-01-01", periods=200))
+    rows = texts(np.arange(200) % 2, date=days.dt.strftime("%d %B %Y"))
+    answering(RunStore(tmp_path), "one", np.full((200, 2), 0.5), rows)
+    (found,) = marking(read_table(RunStore(tmp_path), "one"), {}, (days >= "2026-05-31").to_numpy())
+    assert found["name"] == "date" and found["value"] == f"{days[150]:%Y-%m-%d} to {days[199]:%Y-%m-%d}"
+    assert (found["selected"], found["rest"]) == (50, 0) and found["v"] > 0.9
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_v_and_p_are_those_of_scipy_and_of_the_formula(seed):
     random = np.random.default_rng(seed)
