@@ -17,6 +17,8 @@ from core import __version__
 from core.exceptions import InputError, SentiscopeError
 from core.handle import Run, Runs, Sentence, behave, compare, pretrain, run, runs, train
 from core.verbs import (
+    backbones_check,
+    backbones_list,
     counter_examples_export,
     counter_examples_keep,
     counter_examples_list,
@@ -42,6 +44,8 @@ __all__ = [
     "Sentence",
     "SentiscopeError",
     "__version__",
+    "backbones_check",
+    "backbones_list",
     "behave",
     "compare",
     "counter_examples_export",
