@@ -28,6 +28,7 @@ from browsing import MISSING, chromium, dashboard, opened_browser, served, settl
 from pages import answered, report, watch
 
 from core import verbs
+from core.failures.codes import Codes, data_of
 from core.runs.store import RunStore
 
 WORDS = "film plot scene actor music story end joke light sound voice line set crew shot town day night".split()
@@ -52,7 +53,9 @@ def run(folder: Path, rows: int) -> None:
     frame.to_csv(folder / "many.csv", index=False)
     settings = {"model.width": 16, "model.ff_width": 16, "training.epochs": 1, "training.threads": 1}
     split = {"data.split": f"{1500 / len(texts)}/{500 / len(texts)}/{rows / len(texts)}"}
-    verbs.train(str(folder / "many.csv"), "vanilla", settings | split, name="many", store=RunStore(folder / "runs"))
+    store = RunStore(folder / "runs")
+    verbs.train(str(folder / "many.csv"), "vanilla", settings | split, name="many", store=store)
+    Codes(store.folder, data_of(store.read("many"))).add("irony")
 
 
 def opened(page: Page, link: str, seen: str) -> float:
@@ -94,9 +97,10 @@ def chosen(page: Page, value: str) -> float:
     return seconds
 
 
-def tag(page: Page, name: str) -> float:
-    """From a click on a tag below to its word in the filter."""
-    row = page.locator(f"tr[data-id='tag={name}']").first
+def row_below(page: Page, row: str, name: str) -> float:
+    """From a click on a row of a table below to its word in the filter; then it is let go of."""
+    row = page.locator(row).first
+    row.scroll_into_view_if_needed()
     words = f"{INSIDE}.flatMap((root) => [...root.querySelectorAll('.filter .word.set')])"
     is_set = f"{words}.some((each) => each.textContent.includes('{name}'))"
     watch(page, "click", is_set)
@@ -108,6 +112,30 @@ def tag(page: Page, name: str) -> float:
     answered(page)
     settle(page)
     return seconds
+
+
+def chosen_option(page: Page, word: str, name: str) -> float:
+    """From a click on an option of a word of the filter to a list of another length; then any will do again."""
+    seconds = []
+    for option in (name, ""):
+        page.locator(f".filter [data-id='word-{word}']").first.click()
+        before = page.locator(".reader .top b").first.inner_text()
+        of = f"{AT}?.split(' of ')[1]"
+        watch(page, "click", f"{of} !== {json.dumps(before.split(' of ')[1])}")
+        options = page.locator(f".filter [data-id='list-{word}'] li")
+        (options.filter(has_text=option) if option else options).first.click()
+        seconds.append(answered(page))
+        settle(page)
+    return max(seconds)
+
+
+def coded(page: Page) -> float:
+    """From a code's key to its mark on the next sentence's side of the reader."""
+    page.keyboard.press("j")
+    pressed = f"{INSIDE}.map((root) => root.querySelector('.reader .codes button')).find(Boolean)?.ariaPressed"
+    watch(page, "keydown", f"{pressed} === 'true'")
+    page.keyboard.press("1")
+    return answered(page)
 
 
 def next_one(page: Page) -> float:
@@ -143,7 +171,17 @@ def main() -> None:
             words = [f"{word} " for word in WORDS[: given.repeats]]
             report("words searched to the list", [chosen(page, word) for word in words], 0.5)
             chosen(page, "")
-            report("tag picked to the filter", [tag(page, "negation") for _ in range(given.repeats)], 0.5)
+            for name, row, seen in (
+                ("tag", "tr[data-id='tag=negation']", "negation"),
+                ("value of a column", "tr[data-id='source=web']", "web"),
+                ("word of an outcome", ".st-key-fig-outcome-words tr[data-id]", ""),
+            ):
+                times = [row_below(page, row, seen) for _ in range(given.repeats)]
+                report(f"{name} picked to the filter", times, 0.5)
+            for word, option in (("truth", "good"), ("source", "web"), ("tag", "negation")):
+                times = [chosen_option(page, word, option) for _ in range(given.repeats)]
+                report(f"option of “{word}” to the list", times, 0.5)
+            report("code's key to its mark", [coded(page) for _ in range(3 * given.repeats)], 0.5)
     finally:
         shutil.rmtree(folder)
 
