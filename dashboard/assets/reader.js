@@ -141,7 +141,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const keys = [...KEYS, ...(coding ? CODING : []), ...MORE];
   const help = make("dl", { class: "keys", hidden: "hidden" }, ...keys.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)]),
     make("dd", { class: "soft" }, "Keys rest while a field has the focus."));
-  const foot = make("div", { class: "foot" }, ...keys.map(([key, text]) => make("span", {}, make("kbd", {}, key), text)), make("span", { class: "done", role: "status" }, coding?.done ?? ""));
+  const foot = make("div", { class: "foot" }, ...keys.map(([key, text]) => make("span", {}, make("kbd", {}, key), text)), make("span", { class: "done", role: "status", title: coding?.done }, coding?.done ?? ""));
   // A note that is being written outlives what the page sends meanwhile.
   const before = root.querySelector("textarea");
   const writing = before && before === before.getRootNode().activeElement ? { key: before.dataset.key, text: before.value, range: [before.selectionStart, before.selectionEnd] } : null;

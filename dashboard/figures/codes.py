@@ -12,7 +12,7 @@ from core.failures.kappa import agreement
 from core.failures.names import known_as
 from core.failures.rates import rates
 from dashboard.figures.marks import Column, Mark, Marks, Row, Words, axis
-from dashboard.figures.numbers import count
+from dashboard.figures.numbers import count, number
 
 ABOUT = (
     "Share of the coded sentences that have the code, with its 95 % interval (Wilson). It is told only where all "
@@ -64,7 +64,7 @@ def note(shape: CodesShape) -> str:
     said = [str(shape.found["said"]).removesuffix(".")]
     if (pair := shape.pair) and pair["kappa"] is not None:
         low, high = pair["interval"]
-        kappa = f"{pair['kappa']:.2f} ({low:.2f} to {high:.2f}), n = {pair['n']}"
+        kappa = f"{number(pair['kappa'], 2)} ({number(low, 2)} to {number(high, 2)}), n = {pair['n']}"
         said.append(f"κ with {known_as(pair['second'])} {kappa}")
     return " · ".join(said)
 

@@ -20,6 +20,7 @@ from dashboard.figures.numbers import count
 from dashboard.screens.errors_coding import in_words
 from dashboard.widgets.figure import caption
 from dashboard.widgets.messages import problem
+from dashboard.widgets.tokens import literal
 
 LAST = 12
 """Changes, and draws, that are listed."""
@@ -38,19 +39,20 @@ def history(codes: Codes, shown: Analysis, coded: Coded, everything: Coded) -> N
         if not found:
             caption("Nothing has been changed yet.")
             return
-        rows = "".join(_row(each, _said(each, shown, coded, reads=coded is everything)) for each in found)
+        rows = "".join(_row(each, said(each, shown, coded, reads=coded is everything)) for each in found)
         heads = "".join(f'<th scope="col">{name}</th>' for name in ("When (UTC)", "Who", "What"))
         st.html(f'<table class="s-history"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>')
 
 
-def _row(change: dict[str, Any], said: str) -> str:
+def _row(change: dict[str, Any], words: str) -> str:
     who = known_as(change["author"]) + " (you)" * (change["author"] == state.author())
-    what = f"<s>{escape(said)}</s>, taken back" if change["undone"] else escape(said)
+    what = f"<s>{escape(words)}</s>, taken back" if change["undone"] else escape(words)
     cells = f"<td>{escape(change['time'][:16].replace('T', ' '))}</td><td>{escape(who)}</td><td>{what}</td>"
     return f"<tr>{cells}</tr>"
 
 
-def _said(change: dict[str, Any], shown: Analysis, coded: Coded, *, reads: bool) -> str:
+def said(change: dict[str, Any], shown: Analysis, coded: Coded, *, reads: bool) -> str:
+    """What a change was, as far as its reader may know."""
     own = change["author"] == state.author()
     if own or reads or all(state.author() in coded.given.get(key, {}) for key in change["keys"]):
         return in_words(shown, change["said"])
@@ -66,15 +68,14 @@ def resumed(shown: Analysis, coded: Coded, known: list[Draw]) -> None:
             return
         for each in known[:LAST]:
             done = sum(state.author() in coded.given.get(key, {}) for key in each.keys)
-            of = f"{count(len(each.keys))} of {count(len(each.population))}"
-            split = _split(shown, each)
+            of, split = f"{count(len(each.population))}: {each.said}", _split(shown, each)
             st.button(
-                f"{of}, {each.said} {count(done)} coded",
+                f"{count(done)} of {count(len(each.keys))} coded, drawn from {literal(of)}",
                 key=f"codes-draw-{each.id}",
                 type="tertiary",
                 disabled=not split,
-                on_click=partial(_go_on, shown, coded, each, split),
-                help=f"Drawn by {known_as(each.author)}, {each.time[:10]}"
+                on_click=partial(go_on, shown, coded, each, split),
+                help=f"Drawn by {literal(known_as(each.author))}, {each.time[:10]}"
                 if split
                 else f"Its sentences are not among those that {shown.table.record.run} was evaluated on",
             )
@@ -90,7 +91,7 @@ def _split(shown: Analysis, draw: Draw) -> str:
     )
 
 
-def _go_on(shown: Analysis, coded: Coded, draw: Draw, split: str) -> None:
+def go_on(shown: Analysis, coded: Coded, draw: Draw, split: str) -> None:
     """A callback: the draw is the selection, at the first sentence that is not coded."""
     about = f"{count(len(draw.keys))} drawn at random from {count(len(draw.population))}, {draw.said}"
     first = next((at for at, key in enumerate(draw.keys) if state.author() not in coded.given.get(key, {})), 0)

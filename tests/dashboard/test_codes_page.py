@@ -8,15 +8,16 @@ import pages
 import pytest
 from pages import drawn, words
 
-from core.exceptions import StorageError
+from core.exceptions import NotAvailable, StorageError
 from core.failures.coded_csv import book_written, written
 from core.failures.codes import Codes, data_of
+from core.failures.draws import draw
 from core.failures.table import read_table
 from core.runs.predictions import evaluated_splits
 from core.runs.store import RunStore
 from dashboard import state
 from dashboard.figures.analysis import analyse, make_known
-from dashboard.screens import errors_coding
+from dashboard.screens import errors_coding, errors_history
 
 
 @pytest.fixture
@@ -318,3 +319,45 @@ def test_another_author_is_another_view_of_all_rows_that_the_reader_knows(page, 
     second = drawn(app, "reader")[0]["coding"]
     assert set(first["others"]) == set(keys[:2]) and second["others"] == {}
     assert (first["author"], second["author"]) == ("", "ann")
+
+
+def test_the_history_says_who_did_what_but_not_what_one_has_yet_to_code(heard, codes, keys):
+    codes.code([keys[0]], ["irony"], author="ben")
+    codes.code(keys[1:3], ["label"], author="ben")
+    codes.code([keys[0]], ["label"], author="ann")
+    heard.held[state.AUTHOR] = "ann"
+    seen = codes.coded().seen_by("ann")
+    own, two, one, *_ = codes.ledger.history(codes.data)
+    text = heard.shown.table.frame["text"]
+    assert errors_history.said(own, heard.shown, seen, reads=False) == f"label: “{text[0][:40]}”"
+    assert errors_history.said(one, heard.shown, seen, reads=False) == f"irony: “{text[0][:40]}”"
+    assert errors_history.said(two, heard.shown, seen, reads=False) == "something of 2 sentences"
+    assert errors_history.said(two, heard.shown, seen, reads=True) == "label: 2 rows"
+
+
+def test_a_draw_is_gone_on_with_at_the_first_sentence_that_is_not_coded(heard, codes, keys, monkeypatch):
+    made = draw(codes, keys, 5, 0, "all", author="ben")
+    codes.code(made.keys[:2], ["irony"], author="ann")
+    heard.held[state.AUTHOR] = "ann"
+    chosen = []
+    monkeypatch.setattr(
+        "dashboard.selection.choose_keys", lambda *given, **more: chosen.append((given[1:3], more["at"]))
+    )
+    errors_history.go_on(heard.shown, codes.coded().seen_by("ann"), made, "test")
+    assert chosen == [(("test", made.keys), 2)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["performance", "errors"])
+def test_a_report_of_any_page_tells_what_its_author_may_see(app, page, codes, monkeypatch, name):
+    asked = []
+
+    def build(runs, **more):
+        asked.append(more["author"])
+        raise NotAvailable("enough")
+
+    monkeypatch.setattr("dashboard.reports.build.build", build)
+    app.session_state[state.AUTHOR] = "ann"
+    pages.opened(app, name, run="finished")
+    next(button for button in app.button if button.key == "make-report").click().run()
+    assert asked == ["ann"]
