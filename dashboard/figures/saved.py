@@ -23,6 +23,8 @@ CLASS = "\x1f"
 """Between a slice and one of its classes, where that is picked; in no name."""
 MOST = 100
 """Rows with those of the classes; with more these stand in the table of numbers alone."""
+TOLD = 2
+"""Slices without some class of which it is said what they lack."""
 PARTS = ("precision", "recall", "f1")
 
 
@@ -72,7 +74,7 @@ def saved_marks(shown: Saved) -> Marks:
     columns = (
         Column("name", "Slice", "17rem"),
         Column("n", "n", "3.6rem", number=True),
-        Column("right", f"{title(shown.first).lower()}{of_class}", axis=axis(marks["right"], ends=(0.0, 1.0))),
+        Column("right", f"{title(shown.first)}{of_class}", axis=axis(marks["right"], ends=(0.0, 1.0))),
         Column("rate", "", "3.4rem", number=True),
         Column(
             "f1",
@@ -87,8 +89,10 @@ def saved_marks(shown: Saved) -> Marks:
 def _row(shown: Saved, each: Mapping[str, Any], *, unfolds: bool) -> Row:
     """One slice, or all sentences."""
     name, whole = each["name"], each is shown.whole
-    small = "" if whole else each["problem"] or each["lacks"] or each["said"]
-    words = Words("all sentences") if whole else Words(name, small=small, title=f"{name}: {each['said']}. {small}")
+    small = "" if whole else each["problem"] or (each["said"] if each["n"] else each["lacks"])
+    words = (
+        Words("all sentences") if whole else Words(name, small=small, title=f"{name}: {each['said']}. {each['lacks']}")
+    )
     cells: dict[str, Cell] = {"name": words}
     if each["n"] is not None:
         cells["n"] = count(each["n"])
@@ -161,6 +165,14 @@ def _draw(shown: Saved, look: Look) -> Component:
     return component(saved_marks(shown), look, picks=True)
 
 
+def _reading(shown: Saved) -> str:
+    """How it is read, and what is not defined where some class is missing."""
+    lacking = [f"“{each['name']}”: {each['lacks']}" for each in shown.slices if each["n"] and each["lacks"]]
+    more = [f"{len(lacking) - TOLD} more lack a class."] if len(lacking) > TOLD else []
+    read = "A row unfolds to its classes. Bars: 95 % intervals, of shares Wilson's, of F1 a bootstrap."
+    return " ".join([read, *lacking[:TOLD], *more])
+
+
 SAVED: Figure[Saved] = Figure(
     "slices",
     "performance",
@@ -168,7 +180,7 @@ SAVED: Figure[Saved] = Figure(
     saved,
     _draw,
     note=lambda shown: f"{len(shown.slices)} saved, n = {count(shown.whole['n'])}",
-    reading="A row unfolds to its classes. Bars: 95 % intervals, of shares Wilson's, of F1 a bootstrap.",
+    reading=_reading,
     how="What the run says as it was evaluated, whatever the threshold above. A slice by rules is asked of each run "
     "anew; one of sentences that were chosen one by one has the same sentences everywhere. The bootstrap is over the "
     "sentences of the slice. Empty is what is not defined on these: the recall of a class that none of them has, the "

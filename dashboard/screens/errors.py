@@ -66,7 +66,7 @@ def page() -> None:
     with right:
         codes_part(shown)
     if there:
-        tables |= below(source, shown, left)
+        tables |= below(source, shown, (left, right))
     else:
         with left:
             if why_not:

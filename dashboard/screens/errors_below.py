@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -32,21 +32,23 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def below(source: Source, shown: Analysis, first: DeltaGenerator) -> dict[str, pd.DataFrame]:
-    """All of it, the tags in the place beside the codes; gives its tables."""
+def below(source: Source, shown: Analysis, beside: Sequence[DeltaGenerator]) -> dict[str, pd.DataFrame]:
+    """All of it, the tags and words in the two columns that begin with the codes; gives its tables."""
     tables: dict[str, pd.DataFrame] = {}
     found, words, parts = gathered(shown), overused(shown), sliced(shown)
-    with first:
+    left, right = beside
+    with left:
         tables |= _picks(GATHERED, found, found.picked, lambda: pick(shown, GATHERED.name, found.picked))
         beside_tags(shown)
         unsure_offer(source)
+    with right:
+        tables |= _picks(OVERUSED, words, words.picked, lambda: pick(shown, OVERUSED.name, words.picked))
     with st.container(key="pair-marked"):
         left, right = st.columns([6, 5], gap="large")
     with left:
         tables |= _picks(SLICED, parts, parts.picked, lambda: _slice(shown))
-        tables |= _picks(MARKED, marked(shown), "", lambda: pick(shown, MARKED.name, ""))
     with right:
-        tables |= _picks(OVERUSED, words, words.picked, lambda: pick(shown, OVERUSED.name, words.picked))
+        tables |= _picks(MARKED, marked(shown), "", lambda: pick(shown, MARKED.name, ""))
     _next(shown, found, parts)
     return tables | words_of_outcomes(source, shown) | likely_label_errors(source) | shift_of(source, shown)
 
