@@ -112,8 +112,9 @@ def _rest(key: str) -> None:
 
 
 def _order(key: str) -> None:
-    """Another order of the list: a callback."""
+    """Another order of the list, which is read from its beginning: a callback."""
     state.carry(state.ORDER, str((state.draft(key, {}).get("order") or {}).get("name") or ""))
+    state.carry(state.AT, "")
     state.put(state.REDRAW, True)
 
 
