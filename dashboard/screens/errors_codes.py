@@ -53,13 +53,12 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
     with st.container(key="codes-by", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.text_input(
             "Author",
-            key=state.AUTHOR,
+            str(state.draft(state.AUTHOR, "")),
+            key=state.current(state.AUTHOR_FIELD),
             max_chars=60,
             width=180,
             placeholder="your name",
-            persist_state="session",
-            on_change=state.put,
-            args=(state.REDRAW, True),
+            on_change=_named,
             help="Codes are kept under it, and the last change under it is what u takes back",
         )
         _draw_button(codes, shown, keys)
@@ -73,6 +72,12 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
         caption(
             f"Others have coded {count(hidden)} of these that you have not: what they say shows when you have coded it."
         )
+
+
+def _named() -> None:
+    """Another author: a callback; what this one may see stands all over the page."""
+    state.put(state.AUTHOR, str(state.draft(state.current(state.AUTHOR_FIELD), "")))
+    state.put(state.REDRAW, True)
 
 
 def coded_sessions(shown: Analysis) -> dict[str, Any]:

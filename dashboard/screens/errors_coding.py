@@ -28,6 +28,7 @@ def named(key: str) -> None:
     """The browser knows who codes here."""
     if not has_name(state.author()):
         state.put(state.AUTHOR, str((state.draft(key, {}).get("named") or {}).get("name") or "")[:60])
+        state.clear(state.AUTHOR_FIELD)
         state.put(state.REDRAW, True)  # what this one may see stands all over the page
 
 
