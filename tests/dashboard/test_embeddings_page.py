@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pages
@@ -11,6 +12,7 @@ import pytest
 from pages import words
 
 from core.evaluation.projection import Projection, ProjectionConfig, Quality
+from core.handle import Run
 from core.runs import errands, layers, projections
 from core.runs.store import RunStore, this_process
 from dashboard import state
@@ -156,6 +158,22 @@ def test_the_nearest_to_a_typed_sentence_or_the_one_looked_at_are_listed_and_mar
     app.button(key="select-near").click().run()
     assert app.query_params["select"].startswith("ids:")
     assert "nearest to “good film number 3”" in words(app)
+
+
+@pytest.mark.slow
+def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_selected(app, runs):
+    opened(app, run="finished", select="truth=positive")
+    for _ in range(200):
+        if "The training sentences are being read" not in words(app):
+            break
+        time.sleep(0.1)
+        app.run()
+    found = Run("finished", RunStore(runs)).neighbours(where="truth=positive")
+    assert f"{found['n']} selected, among {found['among']} training sentences" in words(app)
+    table = next(each.value for each in app.dataframe if "near" in each.value)
+    assert table["text"].tolist() == [each["text"] for each in found["neighbours"]]
+    app.button(key="select-training").click().run()
+    assert not app.exception and "nearest in training to 8: true positive" in words(app)
 
 
 def test_layers_are_read_by_a_job_only_and_then_are_a_space_of_the_map(app, runs, monkeypatch, tmp_path):

@@ -13,6 +13,7 @@ from pages import drawn, words
 from streamlit.testing.v1 import AppTest
 
 from core import verbs
+from core.failures.chosen import recall
 from core.failures.table import read_table
 from core.handle import Run
 from core.runs.store import RunStore
@@ -273,3 +274,30 @@ def test_a_step_that_is_advised_shows_its_sentences(page, runs):
     expected = data.analysis(table.record, "test", selected).places
     keys = table.frame["key"].to_numpy()[expected].tolist()
     assert [row["key"] for row in drawn(app, "reader")[0]["rows"]] == keys and 0 < len(keys) < 100
+
+
+def doubted_row() -> None:
+    from dashboard import data
+    from dashboard.figures.source import Source
+    from dashboard.screens.errors_labels import _take_row
+
+    record = data.store().read("finished")
+    source = Source(record, data, split="test")
+    frame = data.table(record, "test").frame
+    rows = [{"split": "test", "key": frame["key"].iat[2], "text": frame["text"].iat[2], "truth": "positive"}]
+    rows.append({"split": "train", "key": "0123456789ab", "text": "a training text", "truth": "negative"})
+    _take_row(source, rows)
+
+
+def test_a_row_of_doubted_labels_is_the_selection_and_chosen_again_it_is_none(runs):
+    key = read_table(RunStore(runs), "finished").frame["key"].iat[2]
+    app = AppTest.from_function(doubted_row)
+    for row, at, texts_of in ((0, key, ()), (1, None, ("a training text",))):
+        app.session_state["fig-label-errors"] = {"selection": {"rows": [row]}}
+        assert not app.run().exception
+        group = recall(RunStore(runs), app.session_state[state.SELECT].rpartition("ids:")[2])
+        assert group.texts == texts_of and group.about.startswith("labels that are likely wrong")
+        assert at is None or (group.keys == (at,) and app.session_state[state.AT] == at)
+        assert app.session_state[state.SELECTOR] == "fig-label-errors"
+    app.session_state["fig-label-errors"] = {"selection": {"rows": []}}
+    assert app.run().session_state[state.SELECT] == ""

@@ -12,6 +12,7 @@ from several import LABELS, indicator_file
 from streamlit.testing.v1 import AppTest
 
 from core import verbs
+from core.failures.counter_examples import counter_examples
 from core.runs.store import RunStore
 from dashboard import access, state
 
@@ -110,6 +111,27 @@ def test_a_sentence_shows_each_label_with_its_threshold(app, runs):
     shown = words(opened(app, "sentence", text="word1 warm late word2"))
     assert all(f"<span>{name}</span>" in shown for name in LABELS)
     assert 'class="s-on"' in shown and "threshold" in shown
+
+
+def test_a_sentence_is_kept_with_all_labels_that_it_ought_to_have_and_a_training_takes_them_along(app, runs, file):
+    opened(app, "sentence", text="word1 warm late word2")
+    ought = next(each for each in app.multiselect if each.label == "It ought to have")
+    assert set(ought.value) <= set(LABELS)
+    ought.set_value(["warm", "late"])
+    next(each for each in app.button if each.label == "Keep it").click().run()
+    assert not app.exception and "Kept as late, warm: “word1 warm late word2”" in words(app)
+    [one] = counter_examples(runs)
+    assert one.labels == ("late", "warm")
+    ought = next(each for each in app.multiselect if each.label == "It ought to have")
+    ought.set_value([])
+    next(each for each in app.button if each.label == "Keep it").click().run()
+    assert "Kept as none of them" in words(app) and {each.label for each in counter_examples(runs)} == {"", "late;warm"}
+    listed = verbs.counter_examples_list(run="several", store=RunStore(runs))["counter_examples"]
+    assert {each["breaks"] for each in listed} <= {True, False} and len(listed) == 2
+    opened(app, "behave")
+    assert "2 kept" in words(app) and not app.exception
+    verbs.train(str(file), "ndt-01-n2", SETTINGS, name="again", add=["counter-examples"], store=RunStore(runs))
+    assert RunStore(runs).read("again").results["examples"]["rows"] == 2
 
 
 def test_the_map_is_coloured_by_a_label(app, runs):
