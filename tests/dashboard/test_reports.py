@@ -229,3 +229,21 @@ def test_without_texts_no_definition_and_no_words_of_a_draw_are_told(tmp_path):
         quoted = ("what a joy", "thanks a lot", "text 1")
         assert [words in markup for words in quoted] == [told] * 3
         assert "irony" in markup and "5 of " in markup and ("Left out: definitions and examples" in markup) != told
+
+
+def test_shares_are_told_of_a_draw_and_not_of_what_somebody_chose_to_code(tmp_path):
+    store = RunStore(tmp_path / "runs")
+    answering(store, "own", right_where(POOR, LABELS), texts(LABELS))
+    run = Run("own", store)
+    run.codes.add("irony")
+    run.codes.code(["irony"], where=["wrong", "row<9"], author="ann")
+    record, table = store.read("own"), read_table(store, "own")
+
+    def told(name):
+        markup = codes_section(session(Reading(store), record, name, table), table, told=True).markup
+        return "Share" in markup.replace("Shares", ""), "Chosen by their codes" in markup
+
+    assert told("ann") == told("built-in") == (False, True)
+    draw = run.codes.draw(5, author="ann")
+    run.codes.code(["irony"], keys=draw["keys"], author="ann")
+    assert told(draw["id"]) == told("ann") == (True, False), "a whole draw is among what ann has coded"
