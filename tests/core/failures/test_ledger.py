@@ -14,6 +14,7 @@ import pytest
 from core.exceptions import InputError, StorageError
 from core.failures import ledger
 from core.failures.codes import Codes
+from core.failures.draws import draw, draws
 from core.failures.ledger import FILE, Ledger
 
 WRITERS, EACH = 30, 2
@@ -132,13 +133,17 @@ def test_the_history_knows_the_rows_and_when_each_was_changed_last(tmp_path, mon
 
 
 def test_a_server_keeps_so_much_and_what_is_taken_out_makes_room(tmp_path, monkeypatch):
-    codes = Codes(tmp_path, "d")
-    codes.add("irony")
+    codes, keys = Codes(tmp_path, "d"), [f"{number:012x}" for number in range(50_000)]
+    codes.note("k", "so")
     monkeypatch.setenv("SENTISCOPE_CODES_MB", "1")
     with pytest.raises(InputError, match=r"at most 1 MB of codes.* \(SENTISCOPE_CODES_MB\)"):
-        for row in range(400):
-            codes.note(f"k{row}", f"{row} " * 1000)
-    kept = len(codes.coded().notes)
-    assert 0 < kept < 400
-    codes.note("k0", "")
-    assert len(codes.coded().notes) == kept - 1
+        draw(codes, keys, 9, 0, "all")
+    assert draws(codes) == []
+    codes.note("k", "so it is")
+    monkeypatch.setenv("SENTISCOPE_CODES_MB", "3")
+    draw(codes, keys, 9, 0, "all")
+    monkeypatch.setenv("SENTISCOPE_CODES_MB", "1")
+    with pytest.raises(InputError, match="this was not written down"):
+        codes.note("k", "more")
+    codes.note("k", "")
+    assert codes.coded().notes == {}
