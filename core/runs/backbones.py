@@ -218,8 +218,7 @@ def find(name: str) -> Backbone:
     for folder in _places(called):
         if (folder / CONFIG).is_file():
             return Backbone(called, folder)
-    at = Path(called).expanduser()
-    if at.is_dir():
+    if _is_a_name(called) and _expanded(called).is_dir():
         raise ConfigError(f"{SETTING}={called:.200}: there is no {CONFIG} in this folder; {getting(called)}")
     looked = ", ".join(filter(None, (_said(own_folder(), FOLDER), f"the hub's cache ({hub_cache()})")))
     raise ConfigError(f"{SETTING}={called:.200}: found neither as a folder nor in {looked}; {getting(called)}")
@@ -303,14 +302,28 @@ def _said(folder: Path | None, variable: str) -> str:
 
 def _places(name: str) -> Iterator[Path]:
     """Where a backbone of this name may lie, in the order in which one looks."""
-    if not name or "\0" in name:
+    if not _is_a_name(name):
         return
     root, relative = own_folder(), not Path(name).is_absolute() and ".." not in Path(name).parts
     if root and relative:
         yield from (root / name, root / name.replace("/", "--"), root / Path(name).name)
     if relative:
         yield from _snapshots(hub_cache() / f"models--{name.replace('/', '--')}")
-    yield Path(name).expanduser()
+    yield _expanded(name)
+
+
+def _is_a_name(text: str) -> bool:
+    """Whether a file system may be asked for it at all."""
+    return (
+        "\0" not in text and 0 < len(text.encode("utf-8", "replace")) <= 1000 and max(map(len, text.split("/"))) <= 200
+    )
+
+
+def _expanded(name: str) -> Path:
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:  # ~ of somebody who is not there
+        return Path(name)
 
 
 def _snapshots(folder: Path) -> Iterator[Path]:

@@ -57,6 +57,14 @@ def test_one_that_is_nowhere_is_told_with_where_was_looked_and_how_to_get_it(tmp
     assert "`hf download google-bert/bert-base-cased config.json tokenizer.json model.safetensors" in said
 
 
+@pytest.mark.parametrize(
+    "name", ["a\0b", "x" * 300, "y/" * 5000, "~nobody/bert", "\ud800", "..", "/dev/null", " "], ids=ascii
+)
+def test_an_odd_name_is_answered_like_any_other_that_is_not_there(name):
+    with pytest.raises(ConfigError, match=r"^model\.backbone="):
+        find(name)
+
+
 def test_its_sizes_become_settings_and_no_others_are_taken(tmp_path):
     path = str(written(tmp_path / "bert"))
     found = with_backbone("pretrained", {"model.backbone": path, "training.lr": 1})
