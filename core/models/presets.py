@@ -300,21 +300,6 @@ PRESETS: dict[str, Preset] = {
         source="control, not in the paper",
         **{**INCEPTIVE_HEAD, "kernels": "3"},
     ),
-    "pretrained": Preset(
-        ModelConfig(
-            family="pretrained",
-            width=768,
-            layers=12,
-            attention=AttentionConfig(heads=12),
-            ff_width=3072,
-            pooling="cls",
-        ),
-        "baseline",
-        "Devlin et al. (2019), section 4.1 and A.3: fine-tuning; any encoder of the BERT family",
-        "An encoder that others have trained on much text, fine-tuned: --set model.backbone=NAME.",
-        PRETRAINED_RECIPE,
-        departures.PRETRAINED,
-    ),
     "bilstm": Preset(
         ModelConfig(family="bilstm", width=300, layers=2, ff_width=256, dropout=0.5),
         "baseline",
@@ -366,6 +351,21 @@ PRESETS: dict[str, Preset] = {
         "valences of a lexicon, summed or averaged; logistic regression on that one number",
         "How positive the words of a text are by a lexicon, and nothing else.",
         {"text.lexicon": "vader", "text.min_freq": 1, "text.max_vocab": 5_000_000},
+    ),
+    "pretrained": Preset(
+        ModelConfig(
+            family="pretrained",
+            width=768,
+            layers=12,
+            attention=AttentionConfig(heads=12),
+            ff_width=3072,
+            pooling="cls",
+        ),
+        "baseline",
+        "Devlin et al. (2019), section 4.1 and A.3: fine-tuning; any encoder of the BERT family",
+        "An encoder that others have trained on much text, fine-tuned: --set model.backbone=NAME.",
+        PRETRAINED_RECIPE,
+        departures.PRETRAINED,
     ),
 }
 
