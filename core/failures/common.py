@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.evaluation.neighbourhood import NEIGHBOURS, nearest
-from core.exceptions import InputError
+from core.exceptions import InputError, NotAvailable
 from core.failures.table import Table
 from core.failures.training import Training
 
@@ -71,7 +71,7 @@ def common(table: Table, places: np.ndarray, vectors: np.ndarray, training: Trai
 
     Raises:
         InputError: so many cannot be asked for.
-        NotAvailable: the training texts are not here.
+        NotAvailable: the training texts are not here, or the run has no weights.
         RunDamaged: the model cannot be read.
     """
     import pandas as pd
@@ -82,7 +82,10 @@ def common(table: Table, places: np.ndarray, vectors: np.ndarray, training: Trai
     if n > LOOKED_AT:
         chosen = np.sort(np.random.default_rng(0).choice(n, LOOKED_AT, replace=False))
         places, vectors = places[chosen], vectors[chosen]
-    known = training.vectors(vectors.shape[1]) if len(places) else np.empty((0, vectors.shape[1]), np.float32)
+    try:
+        known = training.vectors(vectors.shape[1]) if len(places) else np.empty((0, vectors.shape[1]), np.float32)
+    except OSError as error:
+        raise NotAvailable("the run has no weights, so that its training sentences cannot be read") from error
     at, distances = nearest(_of_length_one(vectors), _of_length_one(known), NEIGHBOURS)
     likeness = 1 - distances**2 / 2  # of vectors of length 1 the cosine
     votes = np.bincount(at.ravel(), minlength=len(known))

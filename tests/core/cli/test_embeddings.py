@@ -70,6 +70,25 @@ def test_neighbours_of_a_row_need_no_model(cli, place):
     assert found["neighbours"] == Run("clouds", RunStore(place / "runs")).neighbours(key=key, most=3)["neighbours"]
 
 
+def test_training_near_a_selection_is_told_in_every_way_of_asking(cli, place, monkeypatch):
+    """Without weights no training sentence can be read: their vectors are given."""
+    vectors = np.random.default_rng(1).normal(size=(50, 4)).astype(np.float32)
+    given = {"texts": [f"trained {n}" for n in range(50)], "named": ["bad"] * 50, "rows": np.arange(50)}
+    for name, value in given.items():
+        monkeypatch.setattr(f"core.failures.training.Training.{name}", value)
+    monkeypatch.setattr("core.failures.training.Training.vectors", lambda self, width: vectors)
+    code, out, err = cli("neighbours", "clouds", "--where", "wrong", "--where", "truth=bad", "--most", 3, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    run = Run("clouds", RunStore(place / "runs"))
+    assert found == run.neighbours(where=["wrong", "truth=bad"], most=3) and len(found["neighbours"]) == 3
+    n = run.errors(where=["wrong", "truth=bad"])["selected"]["n"]
+    assert (found["n"], found["true_share"], found["said_share"]) == (n, 1.0, 0.0)
+    printed = " ".join(cli("neighbours", "clouds", "--where", "wrong", "--where", "truth=bad")[1].split())
+    assert f"Nearest in training to {n} sentences of test (wrong, true bad), among 50." in printed
+    assert "100 % have its true label, 0 % what the run says." in printed
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
@@ -77,7 +96,11 @@ def test_neighbours_of_a_row_need_no_model(cli, place):
         (("layers", "tfidf"), "no layers of attention"),
         (("layers", "clouds"), "has no weights"),
         (("neighbours", "tfidf", "good"), "makes no vector of a sentence"),
-        (("neighbours", "clouds"), "one of the two"),
+        (("neighbours", "clouds"), "one of the three"),
+        (("neighbours", "clouds", "good", "--where", "wrong"), "one of the three"),
+        (("neighbours", "clouds", "--where", "wrongly"), "--where wrongly"),
+        (("neighbours", "clouds", "--where", "wrong", "--space", "layer 1"), "in the space of the head alone"),
+        (("neighbours", "clouds", "--where", "wrong"), "has no weights"),
         (("neighbours", "clouds", "--key", "none"), "no sentence of test has the key"),
         (("neighbours", "clouds", "--key", "x", "--space", "layer 9"), "'layer 9'"),
         (("groups", "clouds", "--split", "dev"), "has no predictions of a split 'dev'"),
