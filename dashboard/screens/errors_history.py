@@ -41,7 +41,8 @@ def history(codes: Codes, shown: Analysis, coded: Coded, everything: Coded) -> N
             return
         rows = "".join(_row(each, said(each, shown, coded, reads=coded is everything)) for each in found)
         heads = "".join(f'<th scope="col">{name}</th>' for name in ("When (UTC)", "Who", "What"))
-        st.html(f'<table class="s-history"><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>')
+        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        st.html(f'<div class="s-history" role="region" tabindex="0" aria-label="Last changes">{table}</div>')
 
 
 def _row(change: dict[str, Any], words: str) -> str:
