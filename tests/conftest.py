@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 FOREIGN = ("SENTISCOPE_", "STREAMLIT_", "HF_", "HUGGINGFACE_", "XDG_")
 """Variables that begin so say where things of ours and of our libraries lie, or how they behave."""
@@ -33,6 +34,8 @@ SESSION = pytest.StashKey[Path]()
 def pytest_configure(config: pytest.Config) -> None:
     """The session has a machine too: what it collects imports there, and its fixtures work there."""
     gc.set_threshold(*GARBAGE)
+    settings.register_profile("ours", deadline=None)  # how long a case takes says how busy the machine is
+    settings.load_profile("ours")
     folder = Path(tempfile.mkdtemp(prefix="sentiscope-tests-")).resolve()
     patch = pytest.MonkeyPatch()
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))

@@ -205,7 +205,7 @@ TREES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(TREES, TREES)
 def test_light_and_what_differs_are_dark(light, dark):
     assert changed(light, difference(light, dark)) == dark

@@ -95,7 +95,7 @@ field = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), max_siz
 
 @examples(60)
 def test_what_the_csv_module_writes_fully_quoted_is_read_back(count):
-    @settings(max_examples=count, deadline=None)
+    @settings(max_examples=count)
     @given(
         st.lists(st.tuples(field, st.sampled_from(["0", "1"])), min_size=3, max_size=20),
         st.sampled_from([",", ";", "\t"]),

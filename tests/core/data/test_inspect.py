@@ -231,7 +231,7 @@ rows = st.lists(st.dictionaries(st.sampled_from(["text", "label", "x"]), cell), 
 
 @examples(150)
 def test_whatever_a_file_holds_the_answer_is_rows_or_a_data_error(tmp_path, count):
-    @settings(max_examples=count, deadline=None)
+    @settings(max_examples=count)
     @given(
         content=st.one_of(
             st.binary(max_size=300),

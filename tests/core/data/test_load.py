@@ -111,7 +111,7 @@ def test_the_fingerprint_names_the_content(tmp_path):
 
 @examples(15)
 def test_no_row_is_lost_or_in_two_splits(tmp_path, count):
-    @settings(max_examples=count, deadline=None)
+    @settings(max_examples=count)
     @given(st.lists(st.integers(0, 3), min_size=40, max_size=120), st.integers(0, 1000))
     def holds(labels, seed):
         labels = [0, 0, 0, 1, 1, 1, *labels]

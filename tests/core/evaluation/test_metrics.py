@@ -38,7 +38,7 @@ def scored(draw, every_class=False):
 
 
 @given(scored())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_counted_metrics_equal_scikit_learn(case):
     labels, probabilities = case
     predicted, found = probabilities.argmax(1), evaluate(labels, probabilities)
@@ -57,7 +57,7 @@ def test_counted_metrics_equal_scikit_learn(case):
 
 
 @given(scored(every_class=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_ranking_metrics_equal_scikit_learn(case):
     labels, probabilities = case
     found, classes = evaluate(labels, probabilities), probabilities.shape[1]
@@ -76,7 +76,7 @@ def test_ranking_metrics_equal_scikit_learn(case):
 
 @pytest.mark.slow
 @given(scored())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_each_class_equals_scikit_learn(case):
     labels, probabilities = case
     names = [f"class {each}" for each in range(probabilities.shape[1])]
@@ -99,7 +99,7 @@ def test_each_class_equals_scikit_learn(case):
 
 
 @given(scored(every_class=True))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_curves_equal_scikit_learn(case):
     labels, probabilities = case
     found = roc_points(labels, probabilities, 1)
@@ -127,7 +127,7 @@ def test_without_a_class_only_the_ranking_metrics_are_left_out_and_say_why():
 
 
 @given(scored())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_measures_of_a_scale_equal_scikit_learn(case):
     labels, probabilities = case
     predicted, found = probabilities.argmax(1), evaluate(labels, probabilities, ordered=True)

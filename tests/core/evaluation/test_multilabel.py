@@ -29,7 +29,7 @@ def scored(draw, both_sides=False):
 
 @pytest.mark.slow
 @given(scored())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_counted_metrics_equal_scikit_learn(case):
     labels, probabilities, thresholds = case
     said, found = (probabilities > thresholds).astype(int), evaluate(labels, probabilities, "multi", thresholds)
@@ -45,7 +45,7 @@ def test_counted_metrics_equal_scikit_learn(case):
 
 
 @given(scored(both_sides=True))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_ranking_metrics_equal_scikit_learn(case):
     labels, probabilities, _ = case
     found = evaluate(labels, probabilities, "multi")
@@ -58,7 +58,7 @@ def test_ranking_metrics_equal_scikit_learn(case):
 
 @pytest.mark.slow
 @given(scored())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_each_label_equals_scikit_learn(case):
     labels, probabilities, thresholds = case
     names = NAMES[: labels.shape[1]]
@@ -95,7 +95,7 @@ def test_a_probability_of_exactly_the_threshold_is_not_said():
 
 
 @given(scored())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_no_threshold_has_a_higher_f1_than_the_tuned_one(case):
     labels, probabilities, _ = case
     tuned = tuned_thresholds(labels, probabilities)

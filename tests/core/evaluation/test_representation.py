@@ -22,7 +22,7 @@ def clusters(rows: int, classes: int, width: int, seed: int) -> tuple[np.ndarray
 
 
 @given(st.integers(6, 60), st.integers(2, 5), st.integers(1, 9), st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_samples_equal_scikit_learn(rows, classes, width, seed):
     points, labels = clusters(rows, classes, width, seed)
     found = silhouette_samples(torch.from_numpy(points), torch.from_numpy(labels)).numpy()

@@ -55,7 +55,7 @@ def assert_same(some, others, atol):
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_equals_the_masked_dense_form_and_its_gradients_for_every_shape_and_mask(data):
     draw = data.draw
