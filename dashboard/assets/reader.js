@@ -10,6 +10,7 @@ const make = (tag, attributes = {}, ...children) => {
 const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
 const REST = 350; // milliseconds after the last move: a key that is held down is one visit
 const BEFORE = 2, AHEAD = 12, NEAR = 4; // rows of which words and neighbours are asked for, and how near an unknown one may come
+const ROOMY = 0.3; // share of a bar from which its words fit in
 const KEEP = 10000; // milliseconds: a page that is drawn anew while keys are pressed may make this component anew
 const memory = { time: -KEEP };
 const SOON = 40; // rows before the end of those that are here at which the next are asked for
@@ -175,7 +176,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     for (const [name, p] of row.chances) {
       const fill = data.fills[name] ?? data.fills[""];
       if (data.several) bar.append(make("span", {}, name), make("i", { style: `--p:${100 * p}%` }), make("span", { class: "n" }, write(p)));
-      else bar.append(make("span", { style: `width:${100 * p}%;background:${fill[0]};color:${fill[1]}`, title: `${name} ${write(p)}` }, p > 0.2 ? `${name} ${write(p)}` : ""));
+      else bar.append(make("span", { style: `width:${100 * p}%;background:${fill[0]};color:${fill[1]}`, title: `${name} ${write(p)}` }, p > ROOMY ? `${name} ${write(p)}` : ""));
     }
     return make("div", { class: "answer" }, said, bar);
   };
