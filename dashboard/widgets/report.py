@@ -63,14 +63,17 @@ def _offer(runs: tuple[str, ...], split: str, sessions: Mapping[str, str], now: 
     with st.container(key="report", horizontal=True, vertical_alignment="center", gap="medium"):
         codes = _session(sessions, now) if sessions else ""
         of = Asked(runs, split, state.author(), codes, _written(runs[0]))
-        asked = st.button(
+        st.button(
             "Report · HTML",
             key="make-report",
             type="tertiary",
+            on_click=state.put,
+            args=(state.REPORT_ASKED, of),
             help="Figures, tables, codes, settings, data card and predictions in one file that opens without a network",
         )
-        if asked:
+        if state.draft(state.REPORT_ASKED, None) == of:  # still so where the page was drawn anew meanwhile
             kept = _made(of)
+            state.forget(state.REPORT_ASKED)
         if kept and kept[0] == of:
             megabytes = f"{len(kept[1].encode('utf-8', 'replace')) / 1e6:.1f} MB"
             st.download_button(
