@@ -128,6 +128,8 @@ def _show_training(result: dict[str, Any]) -> None:
     tabulate(
         [{key: cell_text(value) for key, value in row.items()} for row in rows], tuple(rows[0]) if rows else ("split",)
     )
+    for note in result["data_notes"]:
+        say(f"{note}.", head="Data: ")
     for sentence in result["shortened"]:
         say(sentence, head="Note: ")
     if result["status"] == "done":

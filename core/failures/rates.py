@@ -38,7 +38,7 @@ def rates(coded: Coded, keys: Sequence[str], known: Sequence[Draw], *, by_codes:
     read = [key for key in sample.keys if key in coded.given]
     said = _said(sample, len(read), complete) if told or not keys else BY_CODES
     found = [_rate(code, coded, keys, sample.keys if complete else ()) for code in coded.book]
-    found.sort(key=lambda row: (-row["n"], row["place"] or 10, row["code"]))
+    found.sort(key=lambda row: (-(row["hits"] if complete else row["n"]), row["place"] or 10, row["code"]))
     return {
         "n": len(keys),
         "coded": sum(key in coded.given for key in keys),

@@ -208,9 +208,9 @@ def resume(
 def summary(record: RunRecord) -> dict[str, Any]:
     """What a training run reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
 
-    `interval_method` says in words what an interval is, `shortened` what it cost to train for less than the preset
-    does. `reported` is what the paper reports for the same preset and data set, with a note where splits differ; else
-    null.
+    `data_notes` is what was done to the data, `interval_method` says in words what an interval is, `shortened` what it
+    cost to train for less than the preset does. `reported` is what the paper reports for the same preset and data set,
+    with a note where splits differ; else null.
     """
     from core.evaluation.intervals import METHOD
 
@@ -239,6 +239,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
             "lambda": [list(layer) for layer in paper.lambdas],
             "note": paper.note,
         },
+        "data_notes": list(record.data_notes),
         "shortened": list(shortened(record.preset, record.config, uncut_rows(record.config, [record]))),
         "seconds": record.seconds,
     }

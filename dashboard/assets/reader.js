@@ -130,7 +130,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const order = make("select", { "aria-label": "Order of the sentences" }, ...data.orders.map(([name, text]) => make("option", { value: name || " ", selected: name === data.order ? "selected" : "" }, text)));
   order.onchange = () => setStateValue("order", { name: order.value.trim(), time: Date.now() });
   const heads = [...both.map((name) => [name, ""]), ["P", "n"], ...(coding ? [["code", "n"]] : [])];
-  const head = make("div", { class: "head" }, make("span", { title: heading }, ...(portion ? [order, `, ${thin(start + 1)}\u2013${thin(last)} of ${data.many}`] : ["sentence, ", order])), ...heads.map(([text, kind]) => make("span", { class: kind, "aria-hidden": "true" }, text)));
+  const head = make("div", { class: "head" }, make("span", { title: heading }, order, ...(portion ? [`, ${thin(start + 1)}\u2013${thin(last)} of ${data.many}`] : [])), ...heads.map(([text, kind]) => make("span", { class: kind, "aria-hidden": "true" }, text)));
   const items = rows.map((row, i) => {
     const cells = both.map((name) => classed(row[name]));
     const item = make("li", { role: "option", id: `row-${i}`, title: row.text }, make("span", { class: "text" }, row.text), ...cells, make("span", { class: "n" }, write(row.p)), coding ? make("span", { class: "n soft" }) : null);

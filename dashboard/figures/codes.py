@@ -82,7 +82,7 @@ def codes_marks(shape: CodesShape) -> Marks:
             row["code"],
             {
                 "code": Words(row["code"], str(row["place"] or ""), title=shape.definitions[row["code"]]),
-                "n": count(row["n"]),
+                "n": count(row["n"] if row["hits"] is None else row["hits"]),  # of the rows that the share is of
                 "share": "" if row["share"] is None else f"{row['share']:.2f}",
                 "mark": marks[row["code"]],
             },

@@ -62,11 +62,11 @@ def sliced_marks(shown: Sliced) -> Marks:
         cells |= {"rate": number(each.risk.rate, 2), "ratio": ratio_mark(row), "excess": signed(each.risk.excess, 0)}
         rows.append(Row(rules_of(each), cells))
     columns = (
-        Column("name", "Slice", "15rem"),
-        Column("n", "n", "3.6rem", number=True),
-        Column("rate", "wrong", "4rem", number=True, soft=True),
+        Column("name", "Slice", "36%"),
+        Column("n", "n", "3.4rem", number=True),
+        Column("rate", "wrong", "3.6rem", number=True, soft=True),
         Column("ratio", "risk ratio", axis=log_axis(told)),
-        Column("excess", "excess", "4.2rem", number=True),
+        Column("excess", "excess", "4rem", number=True),
     )
     return Marks("Slices that go wrong more often", columns, tuple(rows), height=1.8)
 

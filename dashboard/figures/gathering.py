@@ -115,18 +115,18 @@ def gathered_marks(found: Gathered) -> Marks:
     """A row for each property."""
     shown = found.shown
     columns = [
-        Column("name", "Tag or column", "14rem"),
-        Column("n", "n", "4rem", number=True),
-        Column("rate", "wrong", "4rem", number=True, soft=True),
+        Column("name", "Tag or column", "36%"),
+        Column("n", "n", "3.4rem", number=True),
+        Column("rate", "wrong", "3.6rem", number=True, soft=True),
     ]
     if not found.few:
         columns.append(Column("ratio", "risk ratio", axis=log_axis(row for row in shown if not _apart(row))))
-    columns.append(Column("excess", "excess" if not found.few else "wrong", "4.5rem", number=True))
+    columns.append(Column("excess", "excess" if not found.few else "wrong", "4rem", number=True))
     rows = list[Row]()
     for row in shown:
         small = "no cause" if _apart(row) else ""
         name, _, tag = row["tag"].partition("=")
-        named = words_of(tag, small) if name == TAG else Words(name_of(row["tag"]), small=small)
+        named = words_of(tag, small) if name == TAG else Words(tag or "missing", small=name)
         cells: dict[str, Cell] = {"name": named, "n": count(row["n"])}
         cells["rate"] = number(row["rate"], 2)
         if not _apart(row):

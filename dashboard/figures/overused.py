@@ -57,9 +57,9 @@ def words_marks(shown: Words) -> Marks:
         cells: dict[str, Cell] = {"words": each.words, "selected": count(each.texts), "rest": count(each.rest_texts)}
         rows.append(Row(rule_of(each), cells | {"odds": marks[-1]}))
     columns = (
-        Column("words", "Words", "10rem"),
-        Column("selected", "here", "3.8rem", number=True),
-        Column("rest", "elsewhere", "5.4rem", number=True, soft=True),
+        Column("words", "Words", "32%"),
+        Column("selected", "here", "3.2rem", number=True),
+        Column("rest", "elsewhere", "5rem", number=True, soft=True),
         Column("odds", "log-odds", axis=axis(marks, zero=0.0, signed=True)),
     )
     return Marks("Words and phrases that the selection has more often", columns, tuple(rows), height=1.8)

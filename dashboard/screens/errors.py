@@ -93,7 +93,7 @@ def _selected(record: RunRecord, split: str) -> Analysis | None:
         found = data.analysis(record, split, asked, state.author(), against=other_run(record, split))
         return found.ordered(state.carried(state.ORDER))
     except InputError as error:
-        problem("This selection cannot be made here", str(error))
+        problem("This selection cannot be made here", str(error).removeprefix("--where "))
         st.button("Show what is wrong", key="select-wrong", on_click=selection.clear, args=(record,))
         return None
 

@@ -75,4 +75,4 @@ def _do(act: Callable[[], object]) -> None:
         act()
         state.put(state.REDRAW, True)
     except SentiscopeError as error:
-        state.put(state.NOT_WRITTEN, str(error))
+        state.put(state.CODES_REFUSED, str(error))

@@ -161,7 +161,7 @@ def _draw(codes: Codes, shown: Analysis, keys: list[str], n: int) -> None:
     try:
         made = draw(codes, keys, n, 0, shown.said, run=shown.table.record.run, author=state.author())
     except SentiscopeError as error:
-        state.put(state.NOT_WRITTEN, str(error))
+        state.put(state.CODES_REFUSED, str(error))
         return
     about = f"{count(n)} drawn at random from {count(len(keys))}, {shown.said}"
     selection.choose_keys(shown.table.record, shown.table.split, made.keys, about, at=0)
@@ -197,7 +197,7 @@ def _show_apart(shown: Analysis, pair: dict[str, Any]) -> None:
     try:
         rule = keep(data.store(), Group(tuple(row["key"] for row in pair["apart"]), about))
     except SentiscopeError as error:
-        state.put(state.NOT_WRITTEN, str(error))
+        state.put(state.CODES_REFUSED, str(error))
         return
     selection.choose(shown.table.record, Selection((rule, "coded"), shown.table.split))
     state.put(state.REDRAW, True)
@@ -244,4 +244,4 @@ def _take(codes: Codes, shown: Analysis, key: str) -> None:
             state.put(state.SAID_OF_CODES, f"Taken from {file.name}: {rows if taken['rows'] else entries}{new}")
             state.put(state.REDRAW, True)
         except SentiscopeError as error:
-            state.put(state.NOT_WRITTEN, str(error))
+            state.put(state.CODES_REFUSED, str(error))

@@ -35,7 +35,7 @@ def codes_part(shown: Analysis) -> None:
 
 def _coded(shown: Analysis) -> None:
     _whole_page()
-    if text := state.take(state.NOT_WRITTEN):
+    if text := state.take(state.CODES_REFUSED):
         problem("This was not written down", str(text))
     record = shown.table.record
     try:

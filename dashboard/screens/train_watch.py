@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from core.data.kept_examples import NAME
 from core.exceptions import SentiscopeError
 from core.runs import jobs
 from core.runs.record import RunRecord
@@ -198,6 +199,9 @@ def _reached(record: RunRecord) -> None:
         said = plus_minus(found.value, found.low or 0, found.high or 0) if known else number(found.value)
         beside = f"; TF-IDF with logistic regression {number(found.yardstick)}" if found.yardstick is not None else ""
         caption(f"Test {found.name} {said}{beside}.")
+    for note in record.data_notes:
+        if note.startswith(NAME):
+            caption(f"{note.capitalize()}.")
     with st.container(horizontal=True):
         for title, page, icon in (
             ("See what it gets wrong", "performance", "target"),

@@ -41,6 +41,7 @@ def test_from_keeping_to_a_training_whose_metrics_know_none_of_them(cli, place):
     assert asked["not bad at all"]["breaks"] is (max(chances, key=chances.get) != "plus")
     file = Path(run.config.data.examples)
     assert along["examples"] == {"rows": along["examples"]["rows"], "digest": file.stem} and file.is_file()
+    assert f"counter-examples: {along['examples']['rows']} rows joined train" in along["data_notes"]
     assert along["examples"]["rows"] in (2, 3), "the third may be a text of another split, then it stays out"
     kept = {each["text"] for each in json.loads(file.read_text())}
     for split in ("validation", "test"):

@@ -34,6 +34,12 @@ def test_half_a_draw_has_counts_and_a_whole_one_shares(codes):
     table = codes_marks(shape(codes, "ann"))
     first = table.rows[0].cells
     assert [row.id for row in table.rows] == ["irony", "label"] and first["share"] == "0.75"
+    codes.code([key for key in KEYS if key not in made.keys][:5], ["label"], author="ann")
+    beyond = codes_marks(shape(codes, "ann")).rows
+    assert [(row.id, row.cells["n"], row.cells["share"]) for row in beyond] == [
+        ("irony", "6", "0.75"),
+        ("label", "2", "0.25"),
+    ], "n is of the rows that the share is of"
     assert (first["mark"].low, first["mark"].high) == wilson(6, 8) and first["code"].title == "what irony is"
 
 
