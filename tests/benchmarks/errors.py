@@ -98,9 +98,13 @@ def chosen(page: Page, value: str) -> float:
 
 
 def row_below(page: Page, row: str, name: str) -> float:
-    """From a click on a row of a table below to its word in the filter; then it is let go of."""
+    """From a click on a row of a table below to its word in the filter; then it is let go of.
+
+    `name`: what the word says; empty: what stands behind the colon of the row's id.
+    """
     row = page.locator(row).first
     row.scroll_into_view_if_needed()
+    name = name or str(row.get_attribute("data-id")).rpartition(": ")[2]
     words = f"{INSIDE}.flatMap((root) => [...root.querySelectorAll('.filter .word.set')])"
     is_set = f"{words}.some((each) => each.textContent.includes('{name}'))"
     watch(page, "click", is_set)
