@@ -183,7 +183,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const nearest = (detail) => {
     if (!detail || detail.later) return null;
     const lines = (detail.near ?? []).map(([text, label, by, likeness]) => make("li", { title: text }, classed(label), make("span", {}, text), make("span", { class: "soft n" }, `${by} ${write(likeness)}`)));
-    const title = make("div", { class: "top" }, make("span", {}, lines.length ? "Nearest training sentences" : detail.lone ?? ""), make("span", {}, lines.length ? "similarity (cosine)" : ""));
+    const title = make("div", { class: "top" }, make("span", {}, lines.length ? `Nearest training sentences${detail.among ? ` ${detail.among}` : ""}` : detail.lone ?? ""), make("span", {}, lines.length ? "similarity (cosine)" : ""));
     return make("div", { class: "near" }, detail.double ? make("p", { class: "double" }, detail.double) : null, title, make("ul", { "aria-label": "nearest training sentences" }, ...lines));
   };
   // Codes stay where they are whatever the sentence: below the answer, above what may be absent.

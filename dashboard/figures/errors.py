@@ -50,6 +50,8 @@ class Detail:
     """Labels of training texts that are the same to the run, with how many."""
     lone: str = ""
     """Why there are no neighbours."""
+    among: str = ""
+    """Of how many training texts they are the nearest, where it is not all."""
     later: bool = False
     """The training texts are still being read."""
 
@@ -275,7 +277,7 @@ def _detail(detail: Detail, record: RunRecord, t: Tokens) -> dict[str, Any]:
     labels = [f"{name} ({count(number)})" for name, number in detail.same.items()]
     double = f"The same text stands in training as {' and '.join(labels)}." if labels else ""
     found: dict[str, Any] = {"near": [[*each[:3], round(each.likeness, 3)] for each in detail.near]}
-    found |= {"double": double, "lone": detail.lone, "later": detail.later}
+    found |= {"double": double, "lone": detail.lone, "among": detail.among, "later": detail.later}
     return found | (_words(detail.pushed, record, t) if detail.pushed is not None else {})
 
 

@@ -15,6 +15,7 @@ from core.evaluation.projection import Projection, ProjectionConfig
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.interpret.edits import UNCHANGED, Edits
 from core.models.provides import provides
+from core.numbers import count
 from core.runs import beliefs, layers, projections
 from core.runs.efficiency import Efficiency, efficiency
 from core.runs.layers import Layers
@@ -521,4 +522,7 @@ def read_rows(loaded: LoadedRun | None, shown: Analysis, keys: Sequence[str]) ->
     except NotAvailable as error:
         lone = f"No nearest training sentences: {error}."
         return {key: Detail(each, lone=lone) for key, each in zip(at, words, strict=True)}
-    return {key: Detail(*each) for key, each in zip(at, zip(words, near, same, strict=True), strict=True)}
+    of = shown.known.tagged.training
+    among = f"of {count(len(of.rows))} drawn from {count(len(of.texts))}" if len(of.rows) < len(of.texts) else ""
+    found = zip(words, near, same, strict=True)
+    return {key: Detail(*each, among=among) for key, each in zip(at, found, strict=True)}

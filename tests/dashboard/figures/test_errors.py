@@ -91,7 +91,8 @@ def test_words_are_coloured_by_their_push_and_neighbours_stand_below(store):
     shown = reading(store)
     key = shown.analysis.table.frame["key"].iat[0]
     pushed = Pushed("positive", ("not", "good"), (-2.0, 1.0), (False, True))
-    detail = Detail(pushed, [Neighbour("so good", "positive", "words", 0.51239)], {"negative": 2, "positive": 1})
+    near, same = [Neighbour("so good", "positive", "words", 0.51239)], {"negative": 2, "positive": 1}
+    detail = Detail(pushed, near, same, among="of 2 drawn from 9")
     said = drawn(reading(store, details={key: detail}))["details"][key]
     assert [word["colour"] for word in said["words"]] == [LIGHT.minus_scale[5], LIGHT.plus_scale[2]]
     assert [word["about"] for word in said["words"]] == [
@@ -101,4 +102,5 @@ def test_words_are_coloured_by_their_push_and_neighbours_stand_below(store):
     assert said["ends"] == ["towards negative", "positive"] and said["near"] == [
         ["so good", "positive", "words", 0.512]
     ]
+    assert said["among"] == "of 2 drawn from 9"
     assert said["double"] == "The same text stands in training as negative (2) and positive (1)."
