@@ -68,7 +68,7 @@ def test_neighbours_are_those_of_scikit_learn_and_a_sentence_is_none_of_its_own(
 
 
 def test_what_cannot_be_asked_is_said(store):
-    with pytest.raises(InputError, match="one of the two"):
+    with pytest.raises(InputError, match="one of the three"):
         verbs.neighbours("mine", store=store)
     with pytest.raises(InputError, match="no sentence of test has the key"):
         verbs.neighbours("mine", key="nothing", store=store)
