@@ -28,9 +28,9 @@ from core.data.sources import named
 from core.exceptions import DataError, InputError, RunDamaged
 from core.numbers import count
 from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
-from core.runs.borrowed import BACKBONE
+from core.runs.borrowed import BACKBONE, Borrowed, plain
 from core.runs.folders import STARTER
-from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, SPEAKING
+from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, SPEAKING, Results, RunRecord
 from core.runs.store import RunStore, slug
 from core.text.lexicon_files import VADER
 from core.training.config import TFIDF
@@ -73,7 +73,7 @@ def export_run(store: RunStore, run: str) -> bytes:
             info = zipfile.ZipInfo(f"{run}/{name}")
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             try:
-                archive.writestr(info, regular_bytes(path, LIMIT))
+                archive.writestr(info, _travelling(name, path))
             except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or error
                 raise RunDamaged(f"{path}: cannot be read: {reason}; the run is not exported") from error
@@ -124,6 +124,13 @@ def import_zip(store: RunStore, stream: IO[bytes], name: str) -> str:
                 return _settle(store, landing)
     except _BROKEN as error:
         raise InputError(f"{name}: is not a zip file that can be read ({error})") from error
+
+
+def _travelling(name: str, path: Path) -> bytes:
+    """A file as it travels: where a backbone lay here is nobody's business elsewhere."""
+    if name == BACKBONE:
+        return Borrowed.read(path.parent).plain().to_json().encode()
+    return regular_bytes(path, LIMIT)
 
 
 def _known_files(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -237,8 +244,8 @@ def pathless(config: RunConfig) -> RunConfig:
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, examples=_elsewhere(examples)))
     if lexicon not in ("", VADER):
         config = dataclasses.replace(config, text=dataclasses.replace(config.text, lexicon=_elsewhere(lexicon)))
-    if (backbone := config.model.backbone) and Path(backbone).expanduser().is_absolute():
-        config = dataclasses.replace(config, model=dataclasses.replace(config.model, backbone=_elsewhere(backbone)))
+    if backbone := config.model.backbone:
+        config = dataclasses.replace(config, model=dataclasses.replace(config.model, backbone=plain(backbone)))
     if teacher not in ("", TFIDF):
         config = dataclasses.replace(config, training=dataclasses.replace(config.training, teacher=_elsewhere(teacher)))
     return config
@@ -263,7 +270,8 @@ def _settle(store: RunStore, landing: Path) -> str:
             apart.check_parquet(path)
         except DataError as error:
             raise InputError(f"{path.parent.relative_to(landing.parent)}{os.sep}{error}") from error
-    aside.write(dataclasses.replace(record, process=None, config=pathless(record.config)))
+    aside.write(dataclasses.replace(record, process=None, config=pathless(record.config), results=_results(record)))
+    _settle_backbone(landing)
     _count(store, landing)
     for number in range(1, 100_000):
         run = landing.name if number == 1 else f"{landing.name}-{number}"
@@ -275,6 +283,27 @@ def _settle(store: RunStore, landing: Path) -> str:
             store.update(run)  # its own name is in its record
             return run
     raise InputError(f"no free name for run '{landing.name}'")
+
+
+def _results(record: RunRecord) -> Results:
+    """What is known of a run, its backbone without where it lay."""
+    owed = record.results.get("backbone")
+    if owed is None:
+        return record.results
+    return {**record.results, "backbone": {**owed, "name": plain(owed["name"])}}
+
+
+def _settle_backbone(landing: Path) -> None:
+    """What came of a backbone names no folder of this machine, whatever it said.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    if (landing / BACKBONE).is_file():
+        try:
+            Borrowed.read(landing).plain().write(landing)
+        except RunDamaged as error:
+            raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
 
 
 def _count(store: RunStore, landing: Path) -> None:

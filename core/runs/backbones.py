@@ -6,6 +6,7 @@ its safetensors are read.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import safetensors
 
 from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
 from core.fingerprint import file_fingerprint
@@ -27,6 +30,8 @@ FOLDER = "SENTISCOPE_BACKBONES"
 CONFIG, WEIGHTS, INDEX, TOKENIZER = "config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json"
 PICKLES = ("pytorch_model.bin", "tf_model.h5", "flax_model.msgpack")
 """Weights that could run code, or belong to another library."""
+ADAPTER = "adapter_config.json"
+"""Beside it the library would add what the file names to the weights, unasked."""
 SMALL = 64 * 1024**2
 """Bytes of a JSON file of a backbone: the largest tokenizers have 20 MB."""
 LARGEST_SIZE = 2**31
@@ -72,7 +77,7 @@ class Backbone:
             DataError: not there or not readable.
         """
         found = self._json(CONFIG)
-        if found.get("model_type") not in FAMILIES:
+        if not is_known(found):
             raise DataError(
                 f"is of the kind {found.get('model_type')!r:.40}; used are {', '.join(FAMILIES)}",
                 file=str(self.folder / CONFIG),
@@ -116,19 +121,22 @@ class Backbone:
 
     @property
     def weights(self) -> list[Path]:
-        """Its files of weights.
+        """Its files of weights: one, or where there is no such file the parts that its index names.
 
         Raises:
             DataError: there are none that are read here; says which are missing and how to get them.
         """
-        if (self.folder / INDEX).is_file():
-            parts = sorted({str(part) for part in dict(self._json(INDEX).get("weight_map", {})).values()})
-            paths = [self.folder / part for part in parts if Path(part).name == part]
-        else:
-            paths = [self.folder / WEIGHTS]
-        missing = [path for path in paths if not path.is_file()]
+        if _is_file(self.folder / ADAPTER):
+            raise DataError(
+                "this folder holds an adapter, whose weights lie on top of another model's; merge the two where you "
+                "made it (peft: model.merge_and_unload().save_pretrained) and name that folder",
+                file=str(self.folder / ADAPTER),
+            )
+        whole = self.folder / WEIGHTS
+        paths = self._parts() if not _is_file(whole) and _is_file(self.folder / INDEX) else [whole]
+        missing = [path for path in paths if not _is_file(path)]
         if missing or not paths:
-            there = [name for name in PICKLES if (self.folder / name).is_file()]
+            there = [name for name in PICKLES if _is_file(self.folder / name)]
             beside = (
                 f"; {there[0]} is there, which is not read: such a file can run code of others. Save it as safetensors "
                 "where you trust it (transformers: model.save_pretrained), or"
@@ -139,6 +147,17 @@ class Backbone:
             raise DataError(f"not there{beside} {self._get()}", file=str(lacking))
         return paths
 
+    def _parts(self) -> list[Path]:
+        """What the index names."""
+        named = self._json(INDEX).get("weight_map")
+        parts = set[str]()
+        for part in named.values() if isinstance(named, dict) else [named]:
+            if not isinstance(part, str) or Path(part).name != part:
+                said = f"weight_map: {part!r:.60} is no name of a file beside it"
+                raise DataError(said, file=str(self.folder / INDEX))
+            parts.add(part)
+        return [self.folder / part for part in sorted(parts)]
+
     @property
     def tokenizer(self) -> Path | None:
         """Its `tokenizer.json`; None where one can be made from the files of its vocabulary.
@@ -146,10 +165,10 @@ class Backbone:
         Raises:
             DataError: neither is there.
         """
-        if (self.folder / TOKENIZER).is_file():
+        if _is_file(self.folder / TOKENIZER):
             return self.folder / TOKENIZER
         own = FAMILIES[self.kind].vocabulary
-        if not all((self.folder / name).is_file() for name in own):
+        if not all(_is_file(self.folder / name) for name in own):
             raise DataError(f"not there; {self._get()}", file=str(self.folder / TOKENIZER))
         return None
 
@@ -166,6 +185,8 @@ class Backbone:
             )
         if self.longest < 1:
             raise DataError("has no places for tokens", file=str(self.folder / CONFIG))
+        for path in self.weights:
+            _check_whole(path)
 
     def digests(self) -> dict[str, str]:
         """SHA-256 of each file of weights."""
@@ -216,9 +237,9 @@ def find(name: str) -> Backbone:
     """
     called = name.removeprefix(ELSEWHERE)
     for folder in _places(called):
-        if (folder / CONFIG).is_file():
+        if _is_file(folder / CONFIG):
             return Backbone(called, folder)
-    if _is_a_name(called) and _expanded(called).is_dir():
+    if _is_a_name(called) and _is_folder(_expanded(called)):
         raise ConfigError(f"{SETTING}={called:.200}: there is no {CONFIG} in this folder; {getting(called)}")
     looked = ", ".join(filter(None, (_said(own_folder(), FOLDER), f"the hub's cache ({hub_cache()})")))
     raise ConfigError(f"{SETTING}={called:.200}: found neither as a folder nor in {looked}; {getting(called)}")
@@ -279,21 +300,60 @@ def with_backbone(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
 def verified(name: str, folder: str, digests: Mapping[str, str], run: str) -> Backbone:
     """The backbone that a run rests on: where it was, or wherever its name is found, with the very same weights.
 
+    Of a run that came from elsewhere no folder is known, and only those are looked through that this machine names.
+
     Raises:
         RunDamaged: it is gone or another one; says what to do.
     """
     called = name.removeprefix(ELSEWHERE)
     root = own_folder()
-    for place in (Path(folder), *_places(called), *([root / Path(called).name] if root else [])):
+    places = (Path(folder), *_places(called)) if folder else tuple(_by_name(called))
+    last = Path(called).name
+    for place in (*places, *([root / last] if root and last not in ("", "..") else [])):
         found = Backbone(called, place)
-        if all((place / file).is_file() for file in digests) and (place / CONFIG).is_file():
+        if all(_is_file(place / file) for file in digests) and _is_file(place / CONFIG):
             if found.digests() == dict(digests):
                 return found
     told = ", ".join(f"{file} (SHA-256 {digest[:12]}…)" for file, digest in digests.items())
     raise RunDamaged(
         f"run '{run}' keeps no copy of the weights that it did not change: they are those of the backbone '{called}', "
-        f"{told}, which is not at {folder} any more and found nowhere else; put it back, or {getting(called)}"
+        f"{told}, which is {f'not at {folder} any more and found nowhere else; put it back' if folder else 'not here'}"
+        f", or {getting(called)}"
     )
+
+
+def is_known(architecture: Mapping[str, Any]) -> bool:
+    """Whether a `config.json` is that of a family that is read here."""
+    kind = architecture.get("model_type")
+    return isinstance(kind, str) and kind in FAMILIES
+
+
+def _check_whole(path: Path) -> None:
+    """Whether a file of weights is one and as long as its beginning says; the numbers themselves are not read.
+
+    Raises:
+        DataError: it is cut off, or something else.
+    """
+    try:
+        with safetensors.safe_open(path, framework="np"):
+            pass
+    except (safetensors.SafetensorError, OSError) as error:
+        raise DataError(f"cannot be read, it may be cut off: {error!s:.200}; get it again", file=str(path)) from error
+
+
+def _is_file(path: Path) -> bool:
+    """Whether a file can be seen there; not where its name is too long, or its folder closed to us."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def _said(folder: Path | None, variable: str) -> str:
@@ -302,14 +362,18 @@ def _said(folder: Path | None, variable: str) -> str:
 
 def _places(name: str) -> Iterator[Path]:
     """Where a backbone of this name may lie, in the order in which one looks."""
-    if not _is_a_name(name):
+    if _is_a_name(name):
+        yield from _by_name(name)
+        yield _expanded(name)
+
+
+def _by_name(name: str) -> Iterator[Path]:
+    """The same within the folders of backbones, out of which no name leads."""
+    if not _is_a_name(name) or Path(name).is_absolute() or ".." in Path(name).parts:
         return
-    root, relative = own_folder(), not Path(name).is_absolute() and ".." not in Path(name).parts
-    if root and relative:
+    if root := own_folder():
         yield from (root / name, root / name.replace("/", "--"), root / Path(name).name)
-    if relative:
-        yield from _snapshots(hub_cache() / f"models--{name.replace('/', '--')}")
-    yield _expanded(name)
+    yield from _snapshots(hub_cache() / f"models--{name.replace('/', '--')}")
 
 
 def _is_a_name(text: str) -> bool:
@@ -329,10 +393,12 @@ def _expanded(name: str) -> Path:
 def _snapshots(folder: Path) -> Iterator[Path]:
     """What the cache of the hub has of one model: the revision that `main` was last, then others."""
     main = folder / "refs" / "main"
-    if main.is_file():
-        yield folder / "snapshots" / main.read_text(encoding="utf-8").strip()
-    if (folder / "snapshots").is_dir():
-        yield from sorted((folder / "snapshots").iterdir())
+    with contextlib.suppress(OSError, ValueError):
+        if _is_file(main):
+            yield folder / "snapshots" / main.read_text(encoding="utf-8").strip()
+    with contextlib.suppress(OSError):
+        if _is_folder(folder / "snapshots"):
+            yield from sorted((folder / "snapshots").iterdir())
 
 
 def _own() -> Iterator[tuple[str, Path]]:
@@ -348,7 +414,7 @@ def _own() -> Iterator[tuple[str, Path]]:
 def _cached() -> Iterator[tuple[str, Path]]:
     for folder in sorted(hub_cache().glob("models--*")):
         for snapshot in _snapshots(folder):
-            if (snapshot / CONFIG).is_file() and _is_ours(snapshot / CONFIG):
+            if _is_file(snapshot / CONFIG) and _is_ours(snapshot / CONFIG):
                 yield folder.name.removeprefix("models--").replace("--", "/"), snapshot
                 break
 
@@ -359,7 +425,7 @@ def _is_ours(config: Path) -> bool:
         found = read_tree(config)
     except (OSError, ValueError, RunDamaged):
         return False
-    return isinstance(found, dict) and found.get("model_type") in FAMILIES
+    return isinstance(found, dict) and is_known(found)
 
 
 def described(backbone: Backbone) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from core.exceptions import DataError
+from core.exceptions import DataError, SentiscopeError
 from core.models.pretrained import Body, Specials, attend
 from core.paths import regular_bytes
 from core.runs.backbones import SMALL, Backbone, check_installed
@@ -40,7 +40,7 @@ def body_of(
 
     Raises:
         NotAvailable: transformers is not installed.
-        DataError: the weights do not fit the architecture.
+        DataError: it cannot be read, or the weights do not fit the architecture.
     """
     with _quiet() as hf:
         hf.AttentionInterface.register(NAME, attend)
@@ -50,7 +50,9 @@ def body_of(
         try:
             config = hf.AutoConfig.for_model(**given)
             model = _read(hf, folder, config) if folder else hf.AutoModel.from_config(config, attn_implementation=NAME)
-        except (OSError, ValueError, TypeError, RuntimeError, KeyError) as error:
+        except SentiscopeError:
+            raise
+        except Exception as error:  # its readers of settings and of weights raise errors of their own
             said = " ".join(str(error).split())
             raise DataError(f"cannot be read: {said:.300}", file=str(folder or "the backbone")) from error
     if config.vocab_size < tokenizer.rows:
@@ -95,7 +97,9 @@ def published(backbone: Backbone) -> Published:
         with _quiet() as hf:
             made = hf.AutoTokenizer.from_pretrained(backbone.folder, local_files_only=True, trust_remote_code=False)
             return Published(made.backend_tokenizer.to_str(), backbone.longest, backbone.name)
-    except (OSError, ValueError, AttributeError, ImportError, KeyError) as error:
+    except SentiscopeError:
+        raise
+    except Exception as error:  # the library of tokenizers raises no narrower one
         raise DataError(f"its tokenizer cannot be read: {error!s:.200}", file=str(backbone.folder)) from error
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core import stored
 from core.atomic import write_text
 from core.exceptions import RunDamaged
-from core.runs.backbones import FAMILIES, SMALL, Backbone, find, verified
+from core.paths import ELSEWHERE
+from core.runs.backbones import FAMILIES, SMALL, Backbone, find, is_known, verified
+from core.runs.record import CHECKPOINT
 
 if TYPE_CHECKING:
     from core.models.build import Model
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 BACKBONE = "backbone.json"
 VERSION = 1
 TABLES = ("vocab_size", "max_position_embeddings", "type_vocab_size", "embedding_size")
+_OF_THE_HUB = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 LARGEST_TABLE = 5_000_000
 """Rows of a table of words: the largest vocabularies have a million."""
 
@@ -57,8 +61,10 @@ class Borrowed:
             found = stored.read(path, cls, limit=SMALL)
         except FileNotFoundError:
             raise RunDamaged(f"{path}: not there; without it nobody knows what the model is made of") from None
-        if found.version != VERSION or found.architecture.get("model_type") not in FAMILIES:
+        if found.version != VERSION or not is_known(found.architecture):
             raise RunDamaged(f"{path}: was written by another Sentiscope")
+        if lead := [file for file in found.files if Path(file).name != file]:
+            raise RunDamaged(f"{path}: {lead[0]!r:.60} is no name of a file of weights")
         return found
 
     def check(self, model: ModelConfig, run: str) -> None:
@@ -70,21 +76,35 @@ class Borrowed:
         known, family = self.architecture, FAMILIES[self.architecture["model_type"]]
         own = tuple(known.get(name) for name in (family.width, family.layers, family.heads, family.ff_width))
         tables = [known.get(name, 1) for name in TABLES]
-        sane = all(isinstance(rows, int) and 0 < rows <= LARGEST_TABLE for rows in tables)
+        sane = all(type(rows) is int and 0 < rows <= LARGEST_TABLE for rows in tables)
         if not sane or own != (model.width, model.layers, model.attention.heads, model.ff_width):
             raise RunDamaged(f"{BACKBONE} of run '{run}': its sizes are not those of the run's settings")
 
+    def plain(self) -> Borrowed:
+        """The same without any path of this machine, as it may travel."""
+        return replace(self, name=plain(self.name), folder="")
+
     def write(self, folder: Path) -> None:
         """Keep it in a run's directory."""
-        write_text(folder / BACKBONE, json.dumps(asdict(self), ensure_ascii=False, indent=1))
+        write_text(folder / BACKBONE, self.to_json())
+
+    def to_json(self) -> str:
+        """What stands in the file."""
+        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
 
     def backbone(self, run: str) -> Backbone:
         """The backbone itself, with the very same weights.
 
         Raises:
-            RunDamaged: it is gone or another one; says what to do.
+            RunDamaged: it is gone or another one; says what to do. Or it has other sizes than stand here, which may
+                claim anything.
         """
-        return verified(self.name, self.folder, self.files, run)
+        found = verified(self.name, self.folder, self.files, run)
+        own = FAMILIES[self.architecture["model_type"]]
+        for name in ("model_type", *TABLES, own.width, own.layers, own.heads, own.ff_width):
+            if found.architecture.get(name) != self.architecture.get(name):
+                raise RunDamaged(f"{BACKBONE} of run '{run}': {name} is not that of {found.folder}")
+        return found
 
     def body(self, dropout: float, tokenizer: Tokenizer, folder: Path | None) -> Body:
         """Its blocks in memory, with the weights of a folder or with drawn ones; see `core.runs.bodies.body_of`."""
@@ -96,6 +116,15 @@ class Borrowed:
         return body_of(self.architecture, dropout, tokenizer, folder)
 
 
+def plain(name: str) -> str:
+    """What a backbone was called without where it lay: OWNER/NAME as on the hub, else only what its folder is."""
+    called = name.removeprefix(ELSEWHERE)
+    if name == called and _OF_THE_HUB.fullmatch(name):
+        return name
+    last = re.split(r"[/\\]", called.rstrip("/\\"))[-1]
+    return ELSEWHERE + (last if last.strip(".") else "a folder")
+
+
 def begun(name: str, folder: Path) -> tuple[Borrowed, Backbone]:
     """What a training rests on: as it was when it began, or found now and written down.
 
@@ -103,7 +132,8 @@ def begun(name: str, folder: Path) -> tuple[Borrowed, Backbone]:
         RunDamaged: the training goes on, and the backbone is gone or another one.
         InputError: there is no such backbone, or it cannot be used.
     """
-    if (folder / BACKBONE).is_file():
+    # Before there is a checkpoint nothing rests on it: it may have been repaired since.
+    if (folder / BACKBONE).is_file() and (folder / CHECKPOINT).is_dir():
         known = Borrowed.read(folder)
         return known, known.backbone(folder.name)
     backbone = find(name)

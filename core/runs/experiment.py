@@ -130,6 +130,8 @@ class Experiment(Events):
     def _by_steps(self, dataset: Dataset, device: torch.device) -> tuple[Model, Tokenizer]:
         self._note("tokenizer")
         borrowed, backbone = begun(self.config.model.backbone, self.folder) if self.borrows else (None, None)
+        if borrowed is not None:
+            borrowed.check(self.config.model, self.run)
         tokenizer, start = self._tokenizer(dataset, None if backbone is None else published(backbone))
         body = None
         if borrowed is not None and backbone is not None:

@@ -40,13 +40,14 @@ from core.models.encoder import EncoderClassifier
 from core.models.provides import HEAD, spaces
 from core.models.shuffled import shuffled
 from core.models.trace import Intervene, Intervention
-from core.runs.borrowed import Borrowed
+from core.runs.borrowed import Borrowed, unchanged
 from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.runs.weights import missing, read_weights
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import load_tokenizer
 from core.training.history import read_history
+from core.training.parameters import freeze
 
 CHARACTERS_HEARD = 200_000
 """Of texts whose tokens are found at once while somebody watches: some tenths of a second."""
@@ -352,8 +353,13 @@ def _borrowing(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: 
         body = known.body(config.dropout, tokenizer, place)
         return build(config, vocabulary=0, classes=classes, body=body)
 
-    with torch.device("meta"):  # for the names alone
-        without = missing(made(None), folder / WEIGHTS)
+    with torch.device("meta"):  # for names and shapes alone
+        shell = made(None)
+    freeze(shell, record.config.training)
+    without = missing(shell, folder / WEIGHTS)
+    if lost := sorted(without ^ unchanged(shell)):
+        why = "is not there" if lost[0] in without else "is there, and stands in the files of its backbone"
+        raise RunDamaged(f"{folder / WEIGHTS}: belongs to another model: {lost[0]} {why}")
     model = made(known.backbone(record.run).folder if without else None)
     read_weights(model, folder / WEIGHTS, without)
     return model

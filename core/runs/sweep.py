@@ -14,16 +14,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from core import stored
 from core.atomic import storage_errors, write_text
 from core.config import RunConfig, compose
 from core.data.sources import named, suited
-from core.exceptions import ConfigError, InputError, RunDamaged
+from core.exceptions import ConfigError, DataError, InputError, NotAvailable, RunDamaged
 from core.models.presets import paper_of
 from core.numbers import count
 from core.recipes import Applied, apply
+from core.runs.backbones import with_backbone
 from core.runs.folders import refuse_reserved
 from core.runs.record import RunRecord
 from core.runs.store import RunStore, alive, slug
@@ -137,22 +138,43 @@ def members(plan: Plan) -> tuple[Member, ...]:
 
     Raises:
         ConfigError: a cell is no valid model or setting; the message names it.
+        DataError: a cell names a backbone that cannot be used.
+        NotAvailable: a cell needs a backbone, and transformers is not installed.
     """
     folds = range(plan.folds) if plan.folds else (-1,)
+    every = [(cell, _given(plan, cell)) for cell in cells(plan)]
     found = []
-    for number, (seed, fold, cell) in enumerate(itertools.product(plan.seeds, folds, cells(plan)), start=1):
+    for number, (seed, fold, (cell, given)) in enumerate(itertools.product(plan.seeds, folds, every), start=1):
         part = f"-f{fold}" if fold >= 0 else ""
         run = slug(f"{plan.name}-{number:04d}-s{seed}{part}-{cell.model}")
-        found.append(Member(run, cell, seed, fold, *_config(plan, cell, seed, fold)))
+        found.append(Member(run, cell, seed, fold, *_config(plan, cell, given, (seed, fold))))
     return tuple(found)
 
 
-def _config(plan: Plan, cell: Cell, seed: int, fold: int) -> tuple[RunConfig, Applied]:
+def _given(plan: Plan, cell: Cell) -> dict[str, Any]:
+    """What is set in a cell, with the sizes of its backbone.
+
+    A recorded plan can be shown and removed where a backbone has gone; a run that begins then says what is missing.
+    """
+    given = {**plan.settings, **cell.grid}
+    try:
+        return with_backbone(cell.model, given)
+    except ConfigError as error:
+        if not plan.created:
+            raise ConfigError(f"{cell.label}: {error}") from error
+    except (DataError, NotAvailable):
+        if not plan.created:
+            raise
+    return given
+
+
+def _config(plan: Plan, cell: Cell, given: Mapping[str, Any], place: tuple[int, int]) -> tuple[RunConfig, Applied]:
+    seed, fold = place
     cut = {"data.folds": plan.folds, "data.fold": fold} if fold >= 0 else {}
     own = {"data.name": cell.data, "training.seed": seed, **cut}
     try:
         fits = suited(cell.data, paper_of(cell.model))
-        found = apply(plan.recipe, cell.model, {**plan.settings, **cell.grid, **own}, fits)
+        found = apply(plan.recipe, cell.model, {**given, **own}, fits)
         return compose(cell.model, found.settings, fits), found
     except ConfigError as error:
         raise ConfigError(f"{cell.label}: {error}") from error

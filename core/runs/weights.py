@@ -62,14 +62,20 @@ def unpacked(stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def missing(model: nn.Module, path: Path) -> frozenset[str]:
     """Names of the tensors of a model that its file does not hold.
 
+    Only the beginning of the file is read, so that a model which claims to be huge can be asked before it is made.
+
     Raises:
-        RunDamaged: the file cannot be read.
+        RunDamaged: the file cannot be read, or a tensor has another shape there.
     """
+    own = {name: list(tensor.shape) for name, tensor in model.state_dict().items()}
     try:
         with safetensors.safe_open(path, framework="pt") as file:
-            return frozenset(model.state_dict()) - set(file.keys())
+            there = {name: file.get_slice(name).get_shape() for name in file.keys() if name in own}
     except (safetensors.SafetensorError, OSError) as error:
         raise RunDamaged(f"{path}: cannot be read: {' '.join(str(error).split()):.300}") from error
+    if other := [name for name, shape in there.items() if shape != own[name]]:
+        raise RunDamaged(f"{path}: {other[0]} has the shape {there[other[0]]}, and this model {own[other[0]]}")
+    return frozenset(own) - set(there)
 
 
 def read_weights(model: nn.Module, path: Path, without: Collection[str] = ()) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from core.exceptions import InputError, RunDamaged
-from core.runs.backbones import SETTING, borrows, with_backbone
 from core.runs.start import with_start
 from core.runs.store import RunStore
 from core.verbs.training import configure
@@ -62,12 +61,11 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     if models or data or grid or settings or seeds or folds or recipe:
         default = planned.Plan(name)
         values = {setting: tuple(map(str, each)) for setting, each in (grid or {}).items()}
-        fixed = {setting: str(value) for setting, value in _fixed(models, settings or {}, grid or {}, store).items()}
+        fixed = {setting: str(value) for setting, value in with_start(settings or {}, store).items()}
         chosen = tuple(models) or default.models, tuple(data) or default.data
         plan = planned.Plan(name, *chosen, values, fixed, tuple(seeds) or default.seeds, folds, recipe)
-        along = {SETTING: fixed[SETTING]} if SETTING in fixed else None
         for each in plan.data:
-            configure(each, plan.models[0], along)  # raises with the nearest name
+            configure(each)  # raises with the nearest name
         planned.members(plan)  # raises where a cell is not valid
     else:
         plan = planned.read(store, name)
@@ -85,26 +83,6 @@ def sweep(  # noqa: PLR0913 - what a plan is made of, by name
     else:
         found = driving.drive(store, plan, tell=tell, stopped=asked)
     return {**result, "progress": found.event()}
-
-
-def _fixed(
-    models: Sequence[str], settings: Mapping[str, Any], grid: Mapping[str, Sequence[str]], store: RunStore
-) -> dict[str, Any]:
-    """What all runs of a plan share, with what comes along with a run to start from or a backbone.
-
-    Raises:
-        InputError: runs that cannot share a backbone.
-    """
-    given = with_start(settings, store)
-    borrowing = [name for name in models if borrows(name)]
-    if not borrowing:
-        return given
-    if len(borrowing) < len(models) or SETTING in grid:
-        raise InputError(
-            f"{SETTING}: the runs of a sweep share one backbone, and no other kind of model is among them; plan a "
-            "sweep for each, and compare their runs"
-        )
-    return with_backbone(borrowing[0], given)
 
 
 def sweeps_list(store: RunStore | None = None) -> dict[str, Any]:

@@ -2,9 +2,13 @@
 
 import json
 import shutil
+import zipfile
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from safetensors.numpy import save
+from safetensors.torch import load_file, save_file
 from tiny_backbones import SIZES, backbone, changed, word_pieces
 
 from core.config import compose
@@ -12,14 +16,19 @@ from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
 from core.runs import backbones
 from core.runs.archive import export_file, import_run
 from core.runs.backbones import Backbone, described, find, listed, with_backbone
-from core.runs.borrowed import BACKBONE, Borrowed
+from core.runs.bodies import body_of, published
+from core.runs.borrowed import BACKBONE, Borrowed, begun
 from core.runs.load import load_run
 from core.runs.memory import check_fits, needed
-from core.runs.record import CANCEL, WEIGHTS
+from core.runs.record import CANCEL, CHECKPOINT, WEIGHTS
+from core.runs.sweep import Plan, members
 from core.runs.worker import execute
+from core.text.pretrained import PretrainedTokenizer
 
 BASE = {"model.backbone": "x", "text.max_vocab": 30_522}
 """BERT base."""
+WHOLE = save({"embeddings.word_embeddings.weight": np.zeros((46, 24), np.float32)})
+"""A file of weights."""
 
 
 def written(folder, **settings):
@@ -28,7 +37,7 @@ def written(folder, **settings):
     own = {**SIZES, "model_type": "bert", "vocab_size": 46, "max_position_embeddings": 40, **settings}
     (folder / backbones.CONFIG).write_text(json.dumps(own))
     word_pieces().save(str(folder / backbones.TOKENIZER))
-    (folder / backbones.WEIGHTS).write_bytes(b"weights")
+    (folder / backbones.WEIGHTS).write_bytes(WHOLE)
     return folder
 
 
@@ -58,7 +67,7 @@ def test_one_that_is_nowhere_is_told_with_where_was_looked_and_how_to_get_it(tmp
 
 
 @pytest.mark.parametrize(
-    "name", ["a\0b", "x" * 300, "y/" * 5000, "~nobody/bert", "\ud800", "..", "/dev/null", " "], ids=ascii
+    "name", ["ü" * 190, "a\0b", "x" * 300, "y/" * 5000, "~nobody/bert", "\ud800", "..", "/dev/null", " "], ids=ascii
 )
 def test_an_odd_name_is_answered_like_any_other_that_is_not_there(name):
     with pytest.raises(ConfigError, match=r"^model\.backbone="):
@@ -84,6 +93,8 @@ def test_without_its_library_a_training_is_refused_and_the_list_stands(tmp_path,
     with pytest.raises(NotAvailable, match=r"pip install 'sentiscope\[pretrained\]'"):
         with_backbone("pretrained", {"model.backbone": path})
     assert [described(each)["ok"] for each in listed()] == [True]
+    (tmp_path / "own" / "bert" / backbones.WEIGHTS).write_bytes(b"weights")
+    assert [described(each)["ok"] for each in listed()] == [False]
 
 
 def only_pickle(folder):
@@ -94,9 +105,99 @@ def no_tokenizer(folder):
     (folder / backbones.TOKENIZER).unlink()
 
 
-def lacking_part(folder):
+def cut_off(folder):
+    (folder / backbones.WEIGHTS).write_bytes(WHOLE[:-1])
+
+
+def indexed(folder, weight_map):
     (folder / backbones.WEIGHTS).unlink()
+    (folder / backbones.INDEX).write_text(json.dumps({"weight_map": weight_map}))
+
+
+def lacking_part(folder):
+    indexed(folder, {"a": "model-1.safetensors"})
+
+
+def test_of_a_whole_file_and_parts_the_whole_one_is_read_as_its_library_does(tmp_path):
+    folder = written(tmp_path / "bert")
     (folder / backbones.INDEX).write_text(json.dumps({"weight_map": {"a": "model-1.safetensors"}}))
+    assert Backbone("bert", folder).weights == [folder / backbones.WEIGHTS]
+
+
+def test_a_sweep_takes_the_sizes_of_the_backbone_of_each_cell(tmp_path):
+    small, wide = (str(written(tmp_path / name, hidden_size=width)) for name, width in (("small", 24), ("wide", 48)))
+    plan = Plan("study", models=("pretrained",), grid={"model.backbone": (small, wide)})
+    assert [each.config.model.width for each in members(plan)] == [24, 48]
+    with pytest.raises(ConfigError, match=r"a pretrained encoder is needed, by name or as a folder"):
+        members(Plan("study", models=("vanilla", "pretrained")))
+    grid = {"model.layers": ("2", "3")}
+    other = Plan("study", models=("pretrained",), grid=grid, settings={"model.backbone": small})
+    with pytest.raises(ConfigError, match=r"layers=3: model\.layers=3: .*has 2; leave it out"):
+        members(other)
+    gone = replace(plan, grid={"model.backbone": (str(tmp_path / "gone"),)}, created="2026-11-23")
+    assert len(members(gone)) == 1  # a recorded one can still be shown and removed
+
+
+def test_what_its_library_cannot_read_is_told_with_the_folder(tmp_path):
+    folder = written(tmp_path / "bert", hidden_act="nothing", layer_norm_eps="small")
+    found = Backbone("bert", folder)
+    tokenizer = PretrainedTokenizer.fit([], compose("pretrained", BASE).text, published(found))
+    with pytest.raises(DataError, match=r"bert: cannot be read: "):
+        body_of(found.architecture, 0.1, tokenizer, folder)
+    (folder / backbones.WEIGHTS).write_bytes(b"weights")
+    changed(folder, hidden_act="gelu", layer_norm_eps=1e-12)
+    with pytest.raises(DataError, match=r"bert: cannot be read: "):
+        body_of(Backbone("bert", folder).architecture, 0.1, tokenizer, folder)
+
+
+def test_a_backbone_is_held_to_what_a_training_began_with_once_there_is_a_checkpoint(tmp_path):
+    folder, run = written(tmp_path / "bert"), tmp_path / "run"
+    run.mkdir()
+    first, _ = begun(str(folder), run)
+    (folder / backbones.WEIGHTS).write_bytes(save({"a": np.ones(3, np.float32)}))
+    repaired, _ = begun(str(folder), run)
+    assert repaired.files != first.files
+    (run / CHECKPOINT).mkdir()
+    assert begun(str(folder), run)[0] == repaired
+    (folder / backbones.WEIGHTS).write_bytes(WHOLE)
+    with pytest.raises(RunDamaged, match="SHA-256"):
+        begun(str(folder), run)
+
+
+def test_a_record_of_a_backbone_that_claims_other_sizes_is_refused(tmp_path):
+    known = Borrowed.of(Backbone("bert", written(tmp_path / "bert")))
+    assert known.backbone("run").folder == tmp_path / "bert"
+    with pytest.raises(RunDamaged, match="vocab_size is not that of"):
+        replace(known, architecture={**known.architecture, "vocab_size": 5_000_000}).backbone("run")
+    replace(known, files={"../../secret": "0"}).write(tmp_path)
+    with pytest.raises(RunDamaged, match="no name of a file of weights"):
+        Borrowed.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("typed", "kept"),
+    [
+        ("owner/bert", "owner/bert"),
+        ("/home/me/bert", "elsewhere:bert"),
+        ("~nobody/bert/", "elsewhere:bert"),
+        ("../bert", "elsewhere:bert"),
+        ("C:\\models\\bert", "elsewhere:bert"),
+        ("elsewhere:bert", "elsewhere:bert"),
+        ("elsewhere:/etc/..", "elsewhere:a folder"),
+    ],
+)
+def test_where_a_backbone_lay_does_not_travel(typed, kept):
+    travelling = Borrowed(typed, "/home/me/bert", {"model.safetensors": "0"}, {"model_type": "bert"}).plain()
+    assert (travelling.name, travelling.folder) == (kept, "")
+
+
+def test_a_run_from_elsewhere_is_not_looked_for_by_path(tmp_path, monkeypatch):
+    known = Borrowed.of(Backbone("bert", written(tmp_path / "bert")))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RunDamaged, match="which is not here, or on a machine with a network"):
+        replace(known, name="elsewhere:bert", folder="").backbone("run")
+    monkeypatch.setenv(backbones.FOLDER, str(tmp_path))
+    assert replace(known, name="elsewhere:bert", folder="").backbone("run").folder == tmp_path / "bert"
 
 
 @pytest.mark.parametrize(
@@ -108,6 +209,12 @@ def lacking_part(folder):
         ),
         (no_tokenizer, r"tokenizer\.json: not there; on a machine with a network `hf download"),
         (lacking_part, r"model-1\.safetensors: not there"),
+        (cut_off, r"model\.safetensors: cannot be read, it may be cut off.*get it again"),
+        (lambda folder: indexed(folder, None), r"index\.json: weight_map: None is no name of a file beside it"),
+        (lambda folder: indexed(folder, ["a"]), r"weight_map: \['a'\] is no name of a file"),
+        (lambda folder: indexed(folder, {"a": "../b.safetensors"}), r"'\.\./b\.safetensors' is no name of a file"),
+        (lambda folder: (folder / backbones.ADAPTER).write_text("{}"), "holds an adapter.*merge the two"),
+        (lambda folder: changed(folder, model_type=[]), r"of the kind \[\]; used are bert"),
         (lambda folder: changed(folder, model_type="gpt2"), "of the kind 'gpt2'; used are bert, electra, distilbert"),
         (lambda folder: changed(folder, hidden_size="wide"), "hidden_size='wide': a whole number, at least 1"),
         (lambda folder: changed(folder, max_position_embeddings=2), "has no places for tokens"),
@@ -185,6 +292,12 @@ def test_weights_that_do_not_change_are_named_and_not_copied(store, begin, tiny_
     ):
         load_run(store, "probe")
     monkeypatch.setenv(backbones.FOLDER, str(moved.parent))
+    whole, kept = (run / WEIGHTS).read_bytes(), load_file(run / WEIGHTS)
+    kept.pop(next(name for name in kept if name.startswith("head.") and name.endswith(".weight")))
+    save_file(kept, run / WEIGHTS)
+    with pytest.raises(RunDamaged, match=r"belongs to another model: head\..* is not there"):
+        load_run(store, "probe")
+    (run / WEIGHTS).write_bytes(whole)
     assert (load_run(store, "probe").predict(texts).probabilities == before).all()
     backbone(moved, seed=1)
     with pytest.raises(RunDamaged, match="SHA-256"):
@@ -199,14 +312,24 @@ def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, be
     assert record.results["backbone"]["unchanged"] == 0 and len(record.results["scalars"]["strength"]) == 2
     before = load_run(store, "whole").predict(["good film"]).probabilities
     export_file(store, "whole", tmp_path / "whole.zip")
+    with zipfile.ZipFile(tmp_path / "whole.zip") as archive:
+        assert str(tmp_path) not in archive.read(f"whole/{BACKBONE}").decode()
     shutil.rmtree(tiny_backbone)
     brought = import_run(store, tmp_path / "whole.zip")
     assert (store.path(brought) / BACKBONE).is_file()
     assert store.read(brought).config.model.backbone == "elsewhere:mine"
+    assert (
+        store.read(brought).results["backbone"]["name"] == Borrowed.read(store.path(brought)).name == "elsewhere:mine"
+    )
     assert (load_run(store, brought).predict(["good film"]).probabilities == before).all()
     known = Borrowed.read(store.path(brought))
     replace(known, architecture={**known.architecture, "hidden_size": 10**6}).write(store.path(brought))
     with pytest.raises(RunDamaged, match="its sizes are not those of the run's settings"):
+        load_run(store, brought)
+    replace(known, architecture={**known.architecture, "vocab_size": 4_000_000}).write(store.path(brought))
+    with pytest.raises(
+        RunDamaged, match=r"word_embeddings\.weight has the shape \[\d+, 24\], and this model \[4000000"
+    ):
         load_run(store, brought)
 
 
