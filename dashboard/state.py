@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 import secrets
+import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
@@ -78,7 +81,11 @@ AUTHOR = "author"
 """Who codes; not in the link, which others open too."""
 VISITOR = "visitor"
 """Who codes without a name."""
+SECRET = "visitor-secret"
+"""What that one's browser keeps under `VISITOR_COOKIE`: whoever knows it is this visitor, so nobody is told."""
 VISITOR_COOKIE = "sentiscope-visitor"
+SESSION = "reader-session"
+"""Which session of a page the reader reports to: another one knows nothing of what was told to the one before."""
 AUTHOR_FIELD = "author-field"
 """Its field beside the codes: one of its own, since a browser that knows a name tells it before the field is drawn."""
 HANDLED = "codes-handled"
@@ -174,9 +181,12 @@ DONOR = "donor"
 """The sentence whose inside is put into the first."""
 
 
+_SECRET = re.compile("[0-9a-f]{32}")
+
+
 def author() -> str:
     """Who codes, and so may see some of the codes: whose name was given, else the visitor of this browser."""
-    name = " ".join(str(draft(AUTHOR, "")).split())
+    name = unicodedata.normalize("NFC", " ".join(str(draft(AUTHOR, "")).split()))  # as it is written down
     return name if has_name(name) else visitor()
 
 
@@ -184,9 +194,23 @@ def visitor() -> str:
     """Whoever uses this browser without giving a name, the same one after a reload (`reader.js` keeps the cookie)."""
     if not draft(VISITOR, ""):
         kept = str(st.context.cookies.get(VISITOR_COOKIE) or "")
-        known = nameless(kept)
-        put(VISITOR, nameless(secrets.token_hex(6)) if has_name(known) else known)
+        secret = kept if _SECRET.fullmatch(kept) else secrets.token_hex(16)
+        put(SECRET, secret)
+        put(VISITOR, nameless(hashlib.sha256(secret.encode()).hexdigest()[:12]))
     return str(draft(VISITOR, ""))
+
+
+def secret() -> str:
+    """What this visitor's browser is to keep."""
+    visitor()
+    return str(draft(SECRET, ""))
+
+
+def session() -> str:
+    """This session of the pages, by a token of its own."""
+    if not draft(SESSION, ""):
+        put(SESSION, secrets.token_hex(6))
+    return str(draft(SESSION, ""))
 
 
 def run() -> str:

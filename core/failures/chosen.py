@@ -7,6 +7,7 @@ import dataclasses
 import json
 import os
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ FOLDER = ".selections"
 MOST = 100_000
 """Sentences of one of them,"""
 MOST_KEPT = 2_000
+AGAIN_S = 3600
+"""Seconds after which a look at them counts as use again: each would else be another version of the file."""
 """and how many are kept, in `quotas.SELECTED_MB` at most; those that were not used for longest go first."""
 _NAME = re.compile(r"[0-9a-f]{16}")
 
@@ -84,7 +87,8 @@ def recall(store: RunStore, digest: str) -> Group:
     try:
         found = stored.read(path, Group)
         with contextlib.suppress(OSError):
-            os.utime(path)  # used again: the oldest go first
+            if time.time() - path.stat().st_mtime > AGAIN_S:
+                os.utime(path)  # used again: the oldest go first
     except FileNotFoundError:
         raise InputError(
             f"the sentences of {IDS}:{digest} are not kept here: they were selected on another machine, or long ago; "

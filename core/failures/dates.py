@@ -19,6 +19,7 @@ from core.data.findings import shown
 from core.evaluation.groups import MISSING, Groups
 from core.exceptions import InputError
 
+_LAST = pd.Timestamp("9999-12-31 23:59:59.999999", tz="UTC")
 MOST = 0.9
 """Share of the values there are that have to be dates: then those that are none count as missing."""
 FIRST = 50
@@ -86,7 +87,11 @@ def span(text: str) -> Span | None:
         step = next(_STEPS[name] for name in _STEPS if name == "year" or iso[name])
     if pd.isna(time):
         return None
-    return Span(time, time + step)
+    try:
+        end = time + step
+    except (ValueError, OverflowError):  # the year 9999, which stands for no end
+        end = _LAST
+    return Span(time, min(end, _LAST))
 
 
 def quarters(times: pd.Series) -> Groups:

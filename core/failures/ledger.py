@@ -130,7 +130,7 @@ class Ledger:
             connection.execute("UPDATE history SET changes = replace(changes, ?, ?) WHERE about = ?", (*names, about))
 
     def undo(self, about: str, author: str, check: Callable[[Change, str], None] = lambda change, said: None) -> Row:
-        """Take back the last change of a person that is not taken back yet: its `said`, and `rows`, those put back.
+        """Take back the last change of a person that is not taken back yet: its `said`, and the `rows` that it is of.
 
         Args:
             about: as of `changing`.
@@ -152,7 +152,7 @@ class Ledger:
                 _replace(connection, table, before, after)
             check(Change(connection), last["said"])
             connection.execute("UPDATE history SET undone = 1, undone_at = ? WHERE id = ?", (now(), last["id"]))
-            return {"said": last["said"], "rows": [before for _, before, _ in made if before]}
+            return {"said": last["said"], "rows": [before or after for _, before, after in made]}
 
     @contextlib.contextmanager
     def _opened(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:

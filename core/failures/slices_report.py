@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.exceptions import InputError, RunDamaged
+from core.failures.chosen import keep
 from core.failures.measured import measured
 from core.failures.report import rate
 from core.failures.rules import Codes
@@ -42,6 +43,8 @@ def slice_report(store: RunStore, table: Table, tagged: Tagged, one: Slice, code
         if asked.split not in ("", table.split):
             table = read_table(store, table.record.run, asked.split)
             tagged = Tagged(store, table)
+        if one.group is not None:
+            keep(store, one.group)  # the slice has its sentences, the file of their selection may be gone
         found = select(asked, table, tagged, store, codes)
     except (InputError, RunDamaged) as error:
         nothing = dict.fromkeys(_NUMBERS) | {name: {} for name in _MEASURED} | {"lacks": ""}

@@ -28,10 +28,11 @@ const VISITOR = "sentiscope-visitor"; // a cookie for as long as the browser is 
 const shelf = { // a browser may keep nothing
   get: () => { try { return localStorage.getItem(NAME); } catch { return null; } },
   set: (name) => { try { localStorage.setItem(NAME, name); } catch { /* then it is asked for again */ } },
+  clear: () => { try { localStorage.removeItem(NAME); } catch { /* it kept nothing */ } },
 };
-const remember = (visitor) => {
-  const cookie = `${VISITOR}=${visitor}`;
-  if (visitor && !document.cookie.split("; ").includes(cookie)) document.cookie = `${cookie}; path=/; SameSite=Strict`;
+const remember = (secret) => {
+  const cookie = `${VISITOR}=${secret}`;
+  if (secret && !document.cookie.split("; ").includes(cookie)) document.cookie = `${cookie}; path=/; SameSite=Strict`;
 };
 const NOTHING = { codes: [], note: "" };
 // What a row has once changes that the page does not know yet are added: codes given (true) or taken off, and the note.
@@ -80,6 +81,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const coding = data.coding;
   // What was said here and not written down yet stands above what the page knows; each change has a number.
   kept.count ??= coding?.handled ?? 0;
+  // After a pause too long for the page, or a restart of its server, another session asks: it is told what the one before
+  // has not confirmed and who codes here, and takes back nothing again.
+  const anew = coding && kept.session && kept.session !== coding.session;
+  if (anew) Object.assign(kept, { undoing: 0, naming: 0 });
+  if (coding) kept.session = coding.session;
   kept.said ??= new Map(); // also when the author changes: whoever has just given a name said it
   if (coding) for (const [key, said] of kept.said) {
     const now = changed(kept.coded.get(key)?.own ?? NOTHING, said);
@@ -100,14 +106,15 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const { rows, start } = cut(all, Math.max(0, here(all)));
   const shift = kept.rows ? kept.rows.start - start : 0, moved = kept.drawn !== kept.at;
   Object.assign(kept, { rows: { rows, start, total: data.total }, around: undefined, drawn: kept.at });
-  if (coding) remember(coding.visitor);
+  if (coding) remember(coding.secret);
   clearTimeout(kept.trying);
   if (data.again) kept.trying = setTimeout(() => setStateValue("again", data.again), AGAIN);
   // Told until the page knows: a message that was on its way may have taken an empty field along.
   if (coding?.author) {
     kept.naming = TRIES;
     shelf.set(coding.author);
-  } else if (coding && (kept.naming ??= 0) < TRIES && shelf.get()) setStateValue("named", { name: shelf.get(), time: ++kept.naming });
+  } else if (coding?.unnamed) shelf.clear(); // a name that was given up
+  else if (coding && (kept.naming ??= 0) < TRIES && shelf.get()) setStateValue("named", { name: shelf.get(), time: ++kept.naming });
   const own = (key) => changed(kept.coded.get(key)?.own ?? NOTHING, kept.said.get(key));
   clearTimeout(kept.waiting);
   if (!rows.length) {
@@ -202,13 +209,18 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     kept.said.set(key, said);
     memory.time = performance.now();
     mark(rows.findIndex((row) => row.key === key));
-    const told = ({ codes, note: text }) => ({ codes: Object.fromEntries(codes), ...(text ? { note: text } : {}) });
-    setStateValue("coded", { count: kept.count, rows: Object.fromEntries([...kept.said].map(([row, each]) => [row, told(each)])) });
+    sayAll();
   };
+  const sayAll = () => {
+    const told = ({ codes, note }) => ({ codes: Object.fromEntries(codes), ...(note ? { note } : {}) });
+    const changes = Object.fromEntries([...kept.said].map(([row, each]) => [row, told(each)]));
+    setStateValue("coded", { count: kept.count, rows: changes, session: coding.session });
+  };
+  if (anew && kept.said.size) sayAll();
   // One after the other: what is taken back is known by the page alone, so that whatever comes after it waits for it.
   const act = (step) => {
     if ((kept.undoing ?? 0) > coding.handled) (kept.later ??= []).push(step);
-    else if (step.undo) setStateValue("undo", (kept.undoing = ++kept.count));
+    else if (step.undo) setStateValue("undo", { count: (kept.undoing = ++kept.count), session: coding.session });
     else say(step);
   };
   // A note is told when its field is left, and after a pause; what is told of it in one go is taken back in one go.

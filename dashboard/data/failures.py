@@ -321,14 +321,26 @@ def whole(record: RunRecord, split: str) -> dict[str, Any]:
 
 
 def _report(record: RunRecord, split: str, each: Slice, author: str | None) -> dict[str, Any]:
+    from core.failures.selection import parse
+
     view = f"{author} {codes(record).version}" if each.of_codes else ""
     key = hashed(f"{each.name} {each.select} {each.created}")
-    return _slice(*predictions(record, split), key, hashed(view), split, record, each, author)
+    there = parse(each.select).split or split
+    return _slice(*_about(record, there), key, hashed(view), split, record, each, author)
 
 
 @st.cache_resource(max_entries=512, show_spinner=False)
 def _slice(
-    path: str, version: str, key: str, view: str, split: str, _record: RunRecord, _kept: Slice, _author: str | None
+    path: str,
+    version: str,
+    model: str,
+    tags: str,
+    key: str,
+    view: str,
+    split: str,
+    _record: RunRecord,
+    _kept: Slice,
+    _author: str | None,
 ) -> dict[str, Any]:
     from core.failures.slices_report import slice_report
 

@@ -74,6 +74,8 @@ def true_labels(saved: pd.DataFrame, classes: Sequence[str]) -> Integers:
     Raises:
         KeyError, ValueError: the predictions are not of these classes.
     """
+    if not classes:
+        raise ValueError("there are none")
     bits = [f"{LABEL}{name}" for name in classes]
     if bits[0] in saved:
         return saved[bits].to_numpy(np.int64)

@@ -67,8 +67,12 @@ class Coding:
     """The last of the reader's reports that was written down: of what came later it knows better."""
     changed: int = 0
     """How often codes were changed below the reader: what it knows of rows that are not sent is out of date then."""
-    visitor: str = ""
-    """Who codes as long as no name is given."""
+    secret: str = ""
+    """What the browser keeps of whoever codes as long as no name is given."""
+    session: str = ""
+    """To which the reader reports."""
+    unnamed: bool = False
+    """Whether a name was given up."""
     done: str = ""
     """What became of the last change, for people."""
 
@@ -176,7 +180,9 @@ def _coding(coding: Coding, keys: Sequence[str]) -> dict[str, Any]:
         "own": own,
         "others": others,
         "author": author if has_name(author) else "",
-        "visitor": coding.visitor.lstrip("?"),
+        "secret": coding.secret,
+        "session": coding.session,
+        "unnamed": coding.unnamed,
         "handled": coding.handled,
         "changed": coding.changed,
         "done": coding.done,

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from core.failures.coded import Coded
+from core.failures.names import known_as
 from core.failures.table import SEVERAL, Table
 
 FEW = 60
@@ -155,7 +156,7 @@ def of_codes(coded: Coded, keys: Sequence[str], *, told: bool) -> list[dict[str,
 
 
 def _notes(said: Mapping[str, str]) -> str:
-    return "; ".join(f"{author}: {note}" if author else note for author, note in said.items())
+    return "; ".join(f"{known_as(author)}: {note}" if author else note for author, note in said.items())
 
 
 def of_models(tables: Mapping[str, Table], places: np.ndarray, *, told: bool) -> list[dict[str, Any]]:

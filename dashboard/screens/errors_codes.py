@@ -17,7 +17,7 @@ from core.failures.coded_csv import book_written, read_any, written
 from core.failures.codes import Codes
 from core.failures.draws import draw, draws
 from core.failures.names import has_name, known_as
-from core.failures.rules import of_codes
+from core.failures.rules import CODED, NOTED, of_codes
 from core.failures.selection import Selection, parse
 from dashboard import data, selection, state
 from dashboard.figures.analysis import Analysis
@@ -204,8 +204,9 @@ def _show_apart(shown: Analysis, pair: dict[str, Any]) -> None:
 
 
 def _by_codes() -> bool:
-    """Whether sentences were chosen one by one by what was said of them, which no other selection comes to."""
-    return bool(_now().digest) and "coded" in _now().rules
+    """Whether what was said of sentences chose them: a random draw tells nothing of others then."""
+    now = _now()
+    return (bool(now.digest) and CODED[0] in now.rules) or any(rule in NOTED for rule in now.rules)
 
 
 def _files(codes: Codes, shown: Analysis, coded: Coded) -> None:

@@ -46,8 +46,9 @@ def hear(key: str, shown: Analysis) -> None:
     confirmed is not done twice. What cannot be stored stops all that came after it, and the reader reports again.
     """
     told: Mapping[str, Any] = state.draft(key, {})
-    said: Mapping[str, Any] = told.get("coded") or {}
-    undo, before = int(told.get("undo") or 0), handled()
+    # What was told to a session before this one is done, or is told to this one again.
+    said, taken = (each if each.get("session") == state.session() else {} for each in _reports(told))
+    undo, before = int(taken.get("count") or 0), handled()
     steps: list[Step] = [*_steps(shown, said.get("rows") or {}), (undo, partial(_undo, shown))]
     refused = ""
     if any(number > before for number, _ in steps):
@@ -70,6 +71,12 @@ def hear(key: str, shown: Analysis) -> None:
         state.put(state.NOT_WRITTEN, refused)
 
 
+def _reports(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """What was coded, and what was taken back."""
+    for name in ("coded", "undo"):
+        yield told.get(name) or {}
+
+
 def _steps(shown: Analysis, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[Step]:
     """Each code that was given or taken off, and each note."""
     codes, run, known = data.codes(shown.table.record), shown.table.record.run, set(shown.known.keys)
@@ -90,7 +97,8 @@ def _undo(shown: Analysis) -> None:
     """The last change of the author, and the row that it was of is read."""
     found = data.codes(shown.table.record).undo(state.author())
     state.put(state.SAID_OF_CODES, f"Taken back: {in_words(shown, found['said'])}")
-    if key := next((row["key"] for row in found["rows"] if row.get("key") in set(shown.known.keys)), ""):
+    known = set(shown.known.keys)
+    if key := next((row["key"] for row in found["rows"] if row.get("key") in known), ""):
         state.carry(state.AT, key)
 
 

@@ -92,7 +92,10 @@ def _said(record: RunRecord) -> Coding | None:
         problem("Codes cannot be read", f"{error}. The sentences are shown without them.")
         return None
     changed, done = int(state.draft(state.CHANGED, 0)), str(state.draft(state.SAID_OF_CODES, ""))
-    return Coding(coded, state.author(), handled(), changed, state.visitor(), done)
+    unnamed = state.draft(state.AUTHOR, None) == ""
+    return Coding(
+        coded, state.author(), handled(), changed, state.secret(), state.session(), unnamed=unnamed, done=done
+    )
 
 
 def _details(shown: Analysis, wanted: list[str]) -> tuple[dict[str, Detail], str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import streamlit as st
@@ -71,7 +71,9 @@ def _offer(runs: tuple[str, ...], split: str, sessions: Mapping[str, str], now: 
             args=(state.REPORT_ASKED, of),
             help="Figures, tables, codes, settings, data card and predictions in one file that opens without a network",
         )
-        if state.draft(state.REPORT_ASKED, None) == of:  # still so where the page was drawn anew meanwhile
+        asked: Asked | None = state.draft(state.REPORT_ASKED, None)
+        # Still so where the page was drawn anew meanwhile, and where something was coded since the button was.
+        if asked and replace(asked, version=of.version) == of:
             kept = _made(of)
             state.forget(state.REPORT_ASKED)
         if kept and kept[0] == of:

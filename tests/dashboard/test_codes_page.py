@@ -107,8 +107,11 @@ def heard(monkeypatch, codes, runs):
     store = RunStore(runs)
     shown = analyse(make_known(store, store.read("finished"), "test"), "all", store)
 
-    def hear(author="ann", **told):
-        held[state.AUTHOR], held["reader"] = author, told
+    held[state.SESSION] = "now"
+
+    def hear(author="ann", undo=0, session="now", **told):
+        reports = {name: {**each, "session": session} for name, each in told.items()}
+        held[state.AUTHOR], held["reader"] = author, {**reports, "undo": {"count": undo, "session": session}}
         errors_coding.hear("reader", shown)
         return held
 
@@ -151,6 +154,12 @@ def test_undo_comes_after_what_was_told_with_it_and_shows_the_row(heard, codes, 
     assert held[state.SAID_OF_CODES].startswith(f"Taken back: label taken off: “{text[:40]}")
     heard(undo=4)
     assert "nothing to undo" in heard(undo=5)[state.NOT_WRITTEN]
+
+
+def test_what_was_told_to_a_session_before_is_not_done_again(heard, codes, keys):
+    codes.code([keys[0]], ["irony"], author="ann")
+    held = heard(coded=told(2, {keys[1]: row(irony=[True, 2])}), undo=3, session="before")
+    assert codes.coded().given == {keys[0]: {"ann": ("irony",)}} and not held.get(state.HANDLED)
 
 
 def test_what_was_taken_back_before_the_next_code_goes_first(heard, codes, keys):
@@ -236,8 +245,8 @@ def test_a_ledger_that_cannot_be_read_leaves_the_sentences(page, codes, keys):
 
 
 def test_each_visitor_is_told_who_they_are(page, codes, keys):
-    one, two = (drawn(page(select="all"), "reader")[0]["coding"]["visitor"] for _ in range(2))
-    assert re.fullmatch("[0-9a-f]{12}", one) and one == two, "of one session"
+    one, two = (drawn(page(select="all"), "reader")[0]["coding"]["secret"] for _ in range(2))
+    assert re.fullmatch("[0-9a-f]{32}", one) and one == two, "of one session"
 
 
 def test_a_draw_keeps_to_the_split_that_it_was_made_on(page, codes, runs):
