@@ -17,28 +17,29 @@ NONE = "none"
 
 
 def codebook(codes: Codes, coded: Coded, keys: Sequence[str]) -> None:
-    """Behind a button: one code at a time.
+    """Unfolds below what it changes, one code at a time.
+
+    On the page and not above it: what opens above hangs from its button, and as codes are added that button moves down
+    until the last fields are off the screen.
 
     Args:
         codes: of the data set.
         coded: what may be seen.
         keys: of the selected rows, of which a code can be split.
     """
-    with st.popover("Codebook", key="codes-book", width="content"):
+    with st.expander("Codebook", key="codes-book"):
         names = [code.name for code in coded.book]
-        key = state.current("codes-which")
-        chosen = st.selectbox("Code", [NEW, *names], key=key, width=320)
+        chosen = st.selectbox("Code", [NEW, *names], key=state.current("codes-which"), width=320)
         code = next((each for each in coded.book if each.name == chosen), None)
         _entry(codes, coded, code)
         if code is None:
             return
-        others = [name for name in names if name != code.name]
-        if others:
+        if others := [name for name in names if name != code.name]:
             with st.container(horizontal=True, vertical_alignment="bottom"):
-                into = st.selectbox("Merge into", others, key=state.current("codes-into"), width=200)
+                into = st.selectbox("Merge into", others, key=state.current("codes-into"), width=240)
                 _button("Merge", partial(codes.merge, [code.name], into, state.author()))
         with st.container(horizontal=True, vertical_alignment="bottom"):
-            part = st.text_input("Split off as", key=state.current("codes-part"), max_chars=60, width=200)
+            part = st.text_input("Split off as", key=state.current("codes-part"), max_chars=60, width=240)
             hint = "The selected sentences that have the code get the new one in its place"
             _button("Split", partial(codes.split, code.name, part, keys, state.author()), hint, off=not part.strip())
         _button("Remove", partial(codes.remove, code.name, state.author()), "Of a code that no sentence has")
@@ -47,12 +48,15 @@ def codebook(codes: Codes, coded: Coded, keys: Sequence[str]) -> None:
 def _entry(codes: Codes, coded: Coded, code: Code | None) -> None:
     """Name, definition, example and digit."""
     with st.form(f"codes-entry-{code.name if code else ''}", border=False, clear_on_submit=code is None):
-        name = st.text_input("Name", code.name if code else "", max_chars=60)
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            name = st.text_input("Name", code.name if code else "", max_chars=60, width=240)
+            free = [digit for digit in KEYS if all(each.place != digit or each is code for each in coded.book)]
+            place = code.place if code else next(iter(free), 0)
+            key = st.selectbox(
+                "Key", [*map(str, free), NONE], index=free.index(place) if place in free else len(free), width=100
+            )
         definition = st.text_area("Definition", code.definition if code else "", height=68)
         example = st.text_area("Example", code.example if code else "", height=68)
-        free = [digit for digit in KEYS if all(each.place != digit or each is code for each in coded.book)]
-        place = code.place if code else next(iter(free), 0)
-        key = st.selectbox("Key", [*map(str, free), NONE], index=free.index(place) if place in free else len(free))
         digit = 0 if key == NONE else int(key)
         if not st.form_submit_button("Save" if code else "Add", type="primary"):
             return

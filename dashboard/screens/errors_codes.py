@@ -62,12 +62,12 @@ def codes_below(shown: Analysis, coded: Coded, everything: Coded) -> None:
             help="Codes are kept under it, and the last change under it is what u takes back",
         )
         _draw_button(codes, shown, keys)
-        codebook(codes, coded, keys)
         _code_all(codes, shown, coded, keys)
         resumed(shown, coded, known)
         history(codes, shown, coded, everything)
         _files(codes, shown, coded)
         _apart(shown, shape)
+    codebook(codes, coded, keys)
     if hidden := everything.hidden_from(coded, keys):
         caption(
             f"Others have coded {count(hidden)} of these that you have not: what they say shows when you have coded it."

@@ -85,7 +85,7 @@ def make_book(page: Page) -> None:
     author.fill(AUTHOR)
     author.press("Enter")
     settle(page)
-    page.get_by_role("button", name="Codebook").click()
+    page.locator(".st-key-codes-book summary").click()
     for number, (name, definition) in enumerate(BOOK.items(), 1):
         field = page.get_by_role("textbox", name="Name", exact=True).last
         field.fill(name)

@@ -189,3 +189,24 @@ def test_what_could_not_be_written_is_written_later(browser, starters, codes, ru
         file.rename(file.with_name(file.name.removeprefix("away-")))
     until(page, lambda: said(codes)[0] == [{"ann": ("irony",)}])
     expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["1irony"])
+
+
+def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser, starters, codes):
+    page, complaints = opened(browser, starters)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(f"{page.url.split('?')[0]}?run=starter-vanilla&projector=true")
+    page.locator(".reader .codes button").first.wait_for()
+    settle(page)
+    page.locator(".st-key-codes-book summary").click()
+    for number in range(3, 11):
+        page.get_by_role("textbox", name="Name", exact=True).last.fill(f"cause {number}")
+        page.get_by_role("textbox", name="Definition").fill("What makes it so")
+        page.get_by_role("button", name="Add", exact=True).click()
+        expect(page.locator(".st-key-fig-codes tbody tr[data-id]")).to_have_count(number)
+        settle(page)
+    assert {code.name: code.place for code in codes.coded().book} == {
+        **{"irony": 1, "label": 2},
+        **{f"cause {number}": number for number in range(3, 10)},
+        "cause 10": 0,
+    }
+    assert complaints == []

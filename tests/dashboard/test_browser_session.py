@@ -79,7 +79,7 @@ def test_from_her_table_to_a_report_and_the_same_link_in_a_second_browser(browse
     phone = listed(page)
     assert 0 < phone < whole, "most of what is wrong came by phone"
 
-    page.get_by_role("button", name="Codebook").click()
+    page.locator(".st-key-codes-book summary").click()
     page.get_by_role("textbox", name="Name", exact=True).last.fill("mislabelled")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.locator(".reader .codes button")).to_have_count(1)
