@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -40,7 +41,11 @@ class Coded:
 
     def of(self, key: str) -> tuple[str, ...]:
         """The codes of a row, by whomever."""
-        return tuple(sorted({code for codes in self.given.get(key, {}).values() for code in codes}))
+        return tuple(sorted(self._codes(key)))
+
+    def count(self, keys: Iterable[str]) -> Counter[str]:
+        """Code → how many of these rows have it, by whomever."""
+        return Counter(code for key in keys for code in self._codes(key))
 
     def by(self, author: str) -> Coded:
         """What one author said."""
@@ -83,6 +88,9 @@ class Coded:
             or len(self.notes.get(key, {})) > len(seen.notes.get(key, {}))
             for key in keys
         )
+
+    def _codes(self, key: str) -> set[str]:
+        return {code for codes in self.given.get(key, {}).values() for code in codes}
 
     def _where(self, told: Callable[[str, str], bool]) -> Coded:
         """Of these rows and authors."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple
 
@@ -30,10 +31,16 @@ def cohen(first: Sequence[Hashable], second: Sequence[Hashable]) -> Kappa:
     kinds = {each: place for place, each in enumerate(dict.fromkeys((*first, *second)))}
     table = np.zeros((len(kinds), len(kinds)))
     np.add.at(table, ([kinds[each] for each in first], [kinds[each] for each in second]), 1.0)
-    shares = table / max(1, len(first))
+    return _of_table(table)
+
+
+def _of_table(table: np.ndarray) -> Kappa:
+    """Of rows by what the first rater says of them and, across, the second."""
+    n = table.sum()
+    shares = table / max(1, n)
     rows, columns = shares.sum(1), shares.sum(0)
     observed, chance = float(np.trace(shares)), float(rows @ columns)
-    if chance >= 1 or not len(first):
+    if chance >= 1 or not n:
         return Kappa(None, None)
     kappa = (observed - chance) / (1 - chance)
     beside = rows[None, :] + columns[:, None]  # of cell (i, j): how often the first says j and the second i
@@ -41,7 +48,7 @@ def cohen(first: Sequence[Hashable], second: Sequence[Hashable]) -> Kappa:
     apart = (1 - kappa) ** 2 * ((shares * beside**2).sum() - (np.diag(shares) * np.diag(beside) ** 2).sum())
     spread = agreed + apart - (kappa - chance * (1 - kappa)) ** 2
     half = statistics.NormalDist().inv_cdf((1 + LEVEL) / 2)
-    half *= math.sqrt(max(0.0, spread) / len(first)) / (1 - chance)
+    half *= math.sqrt(max(0.0, spread) / n) / (1 - chance)
     return Kappa(kappa, (max(-1.0, kappa - half), min(1.0, kappa + half)))
 
 
@@ -57,15 +64,18 @@ def agreement(coded: Coded, first: str, second: str, keys: Sequence[str]) -> dic
     Raises:
         InputError: one of them has coded nothing.
     """
+    authors = coded.authors
     for author in (first, second):
-        if author not in coded.authors:
+        if author not in authors:
             raise InputError(
-                f"{known_as(author)} has coded nothing; coded have: {', '.join(map(known_as, coded.authors)) or 'none'}"
+                f"{known_as(author)} has coded nothing; coded have: {', '.join(map(known_as, authors)) or 'none'}"
             )
-    both = [key for key in keys if {first, second} <= coded.given.get(key, {}).keys()]
+    both = [key for key in keys if first in (said := coded.given.get(key, {})) and second in said]
     ours, theirs = ([coded.given[key][author] for key in both] for author in (first, second))
     whole = cohen(ours, theirs)
-    names = sorted({code for codes in (*ours, *theirs) for code in codes})
+    one, other = (Counter(code for codes in each for code in codes) for each in (ours, theirs))
+    same = Counter(code for a, b in zip(ours, theirs, strict=True) for code in a if code in b)
+    codes = [_of_code(name, len(both), one[name], other[name], same[name]) for name in sorted({*one, *other})]
     apart = [
         {"key": key, "first": list(a), "second": list(b)}
         for key, a, b in zip(both, ours, theirs, strict=True)
@@ -77,16 +87,15 @@ def agreement(coded: Coded, first: str, second: str, keys: Sequence[str]) -> dic
         "n": len(both),
         "same": len(both) - len(apart),
         **_told(whole),
-        "codes": [_of_code(name, ours, theirs) for name in names],
+        "codes": codes,
         "apart": apart,
     }
 
 
-def _of_code(name: str, ours: Sequence[Sequence[str]], theirs: Sequence[Sequence[str]]) -> dict[str, Any]:
-    first, second = ([name in codes for codes in each] for each in (ours, theirs))
-    both = sum(a and b for a, b in zip(first, second, strict=True))
-    counts = {"code": name, "first": sum(first), "second": sum(second), "both": both}
-    return {**counts, **_told(cohen(first, second))}
+def _of_code(name: str, n: int, first: int, second: int, both: int) -> dict[str, Any]:
+    """One code, of `n` rows: how many have it by the `first`, by the `second`, by `both`."""
+    table = np.array([[both, first - both], [second - both, n - first - second + both]], float)
+    return {"code": name, "first": first, "second": second, "both": both, **_told(_of_table(table))}
 
 
 def _told(found: Kappa) -> dict[str, Any]:

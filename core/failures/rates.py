@@ -37,7 +37,8 @@ def rates(coded: Coded, keys: Sequence[str], known: Sequence[Draw], *, by_codes:
     authors = {author for key in {*keys, *sample.keys} for author in coded.given.get(key, {})}
     read = [key for key in sample.keys if key in coded.given]
     said = _said(sample, len(read), complete) if told or not keys else BY_CODES
-    found = [_rate(code, coded, keys, sample.keys if complete else ()) for code in coded.book]
+    own, drawn = coded.count(keys), coded.count(sample.keys if complete else ())
+    found = [_rate(code, own[code.name], drawn[code.name], len(sample.keys) if complete else 0) for code in coded.book]
     found.sort(key=lambda row: (-(row["hits"] if complete else row["n"]), row["place"] or 10, row["code"]))
     return {
         "n": len(keys),
@@ -66,12 +67,11 @@ def _sample(coded: Coded, found: Sequence[Sample]) -> tuple[Sample, bool]:
     return (whole[-1], True) if whole else (max(found, key=lambda each: (each.draw is not None, share(each))), False)
 
 
-def _rate(code: Code, coded: Coded, keys: Sequence[str], sample: Sequence[str]) -> dict[str, Any]:
-    hits = sum(code.name in coded.of(key) for key in sample)
+def _rate(code: Code, n: int, hits: int, of: int) -> dict[str, Any]:
+    """Of `n` rows of the selection, and of `hits` of the `of` rows of a complete sample; 0: there is none."""
     told: dict[str, Any] = {"hits": None, "share": None, "interval": None}
-    if sample:
-        told = {"hits": hits, "share": hits / len(sample), "interval": list(wilson(hits, len(sample)))}
-    n = sum(code.name in coded.of(key) for key in keys)
+    if of:
+        told = {"hits": hits, "share": hits / of, "interval": list(wilson(hits, of))}
     return {"code": code.name, "place": code.place, "n": n, **told}
 
 

@@ -141,8 +141,7 @@ def codes(record: RunRecord) -> Codes:
 def coded(record: RunRecord, author: str | None = None) -> Coded:
     """What was said of the rows of its data, as far as an author may see it, None: all; read only."""
     there = codes(record)
-    found = _coded(str(store().folder), there.data, there.version)
-    return found if author is None else found.seen_by(author)
+    return _coded(str(store().folder), there.data, there.version, author)
 
 
 def legible(record: RunRecord, author: str | None) -> Coded:
@@ -156,10 +155,10 @@ def legible(record: RunRecord, author: str | None) -> Coded:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def _coded(folder: str, of: str, version: str) -> Coded:
+def _coded(folder: str, of: str, version: str, author: str | None) -> Coded:
     from core.failures.codes import Codes
 
-    return Codes(Path(folder), of).coded()
+    return Codes(Path(folder), of).coded() if author is None else _coded(folder, of, version, None).seen_by(author)
 
 
 def written(run: str) -> str:

@@ -46,16 +46,17 @@ def codes_shape(
         known: draws of the data set.
         by_codes: whether they were selected by what was said of them.
     """
-    counted = coded.by(author) if author in coded.authors else coded
+    authors = coded.authors
+    counted = coded.by(author) if author in authors else coded
     about = {code.name: code.definition for code in coded.book}
-    return CodesShape(rates(counted, keys, known, by_codes=by_codes), _pair(coded, author, keys), about)
+    return CodesShape(rates(counted, keys, known, by_codes=by_codes), _pair(coded, author, authors, keys), about)
 
 
-def _pair(coded: Coded, author: str, keys: Sequence[str]) -> dict[str, Any] | None:
+def _pair(coded: Coded, author: str, authors: Sequence[str], keys: Sequence[str]) -> dict[str, Any] | None:
     """With whom the author shares most rows."""
-    if author not in coded.authors:
+    if author not in authors:
         return None
-    found = [agreement(coded, author, other, keys) for other in coded.authors if other != author]
+    found = [agreement(coded, author, other, keys) for other in authors if other != author]
     return max((each for each in found if each["n"]), key=lambda each: each["n"], default=None)
 
 

@@ -28,7 +28,9 @@ from browsing import MISSING, chromium, dashboard, opened_browser, served, settl
 from pages import answered, report, watch
 
 from core import verbs
+from core.failures.chosen import keys_of
 from core.failures.codes import Codes, data_of
+from core.failures.draws import draw
 from core.runs.store import RunStore
 
 WORDS = "film plot scene actor music story end joke light sound voice line set crew shot town day night".split()
@@ -142,6 +144,31 @@ def coded(page: Page) -> float:
     return answered(page)
 
 
+def code_all(folder: Path) -> None:
+    """Every row gets codes by two authors, out of 20, and 75 are drawn."""
+    store, random = RunStore(folder / "runs"), np.random.default_rng(0)
+    codes = Codes(store.folder, data_of(store.read("many")))
+    keys = keys_of(verbs.runs_predictions("many", "test", store)["text"].tolist())
+    for number in range(19):
+        codes.add(f"cause {number}")
+    for author in ("ann", "bob"):
+        for number, part in enumerate(np.array_split(random.permutation(keys), 19)):
+            codes.code(part.tolist(), [f"cause {number}"], author=author)
+    draw(codes, keys, 75, 0, "all")
+
+
+def counted(page: Page) -> float:
+    """From a code's key to its count below the list."""
+    page.keyboard.press("j")
+    count = f"{INSIDE}.map((root) => root.querySelector('tr[data-id=irony]')).find(Boolean)?.innerText"
+    before = page.evaluate(count)
+    watch(page, "keydown", f"{count} !== {json.dumps(before)}")
+    page.keyboard.press("1")
+    seconds = answered(page)
+    settle(page)
+    return seconds
+
+
 def next_one(page: Page) -> float:
     """From j to the next sentence."""
     now = page.locator(".reader .top b").first.inner_text()
@@ -186,6 +213,15 @@ def main() -> None:
                 times = [chosen_option(page, word, option) for _ in range(given.repeats)]
                 report(f"option of “{word}” to the list", times, 0.5)
             report("code's key to its mark", [coded(page) for _ in range(3 * given.repeats)], 0.5)
+            code_all(folder)
+            page.goto(f"{address}/errors?run=many")
+            author = page.get_by_role("textbox", name="Author", exact=True)
+            author.fill("ann")
+            author.press("Enter")
+            settle(page)
+            page.locator(".reader .list").focus()
+            report("the same, every row coded twice", [coded(page) for _ in range(3 * given.repeats)], 0.5)
+            report("… to its count below", [counted(page) for _ in range(given.repeats)], 0.5)
     finally:
         shutil.rmtree(folder)
 
