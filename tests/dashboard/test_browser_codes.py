@@ -12,6 +12,8 @@ from browsing import ROOT, served, settle, visit
 from playwright.sync_api import Browser, Page, expect
 
 from core.failures.codes import Codes
+from core.failures.table import read_table
+from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ROWS = 25
@@ -209,4 +211,62 @@ def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser,
         **{f"cause {number}": number for number in range(3, 10)},
         "cause 10": 0,
     }
+    assert complaints == []
+
+
+def test_codes_are_renamed_merged_split_and_removed_by_hand(browser, starters, codes):
+    page, complaints = opened(browser, starters, "ann")
+    frame = read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame
+    first, second = frame["key"][frame["wrong"]].tolist()[:2]
+    codes.add("sarcasm")
+    codes.code([first], ["irony"], author="ann")
+    codes.code([second], ["sarcasm"], author="ann")
+    page.reload()
+    page.locator(".reader .codes button").nth(2).wait_for()
+    settle(page)
+    book = page.locator(".st-key-codes-book")
+    book.locator("summary").click()
+    settle(page)
+
+    def choose(field: str, name: str) -> None:
+        book.get_by_role("combobox", name=field, exact=True).click()
+        page.get_by_role("listbox").wait_for()
+        page.keyboard.type(name)
+        page.keyboard.press("Enter")
+        expect(book.get_by_role("combobox", name=field, exact=True)).to_have_value(name)
+        settle(page)
+
+    choose("Code", "sarcasm")
+    expect(book.get_by_role("combobox", name="Merge into")).to_have_value("irony")
+    book.get_by_role("button", name="Merge").click()
+    names = page.locator(".st-key-fig-codes tbody tr[data-id]")
+    expect(names).to_have_count(2)
+    settle(page)
+    assert [codes.coded().of(key) for key in (first, second)] == [("irony",), ("irony",)]
+
+    choose("Code", "irony")
+    part = book.get_by_role("textbox", name="Split off as")
+    part.fill("dry humour")
+    part.press("Enter")
+    settle(page)
+    book.get_by_role("button", name="Split").click()
+    expect(names).to_have_count(3)
+    settle(page)
+    assert [codes.coded().of(key) for key in (first, second)] == [("dry humour",), ("dry humour",)], (
+        "all that is selected"
+    )
+
+    choose("Code", "dry humour")
+    name = book.get_by_role("textbox", name="Name", exact=True)
+    name.fill("humour")
+    book.get_by_role("button", name="Save").click()
+    expect(names.filter(has_text="dry humour")).to_have_count(0)
+    settle(page)
+    assert codes.coded().of(first) == ("humour",)
+
+    choose("Code", "label")
+    book.get_by_role("button", name="Remove").click()
+    expect(names).to_have_count(2)
+    settle(page)
+    assert {code.name for code in codes.coded().book} == {"irony", "humour"}
     assert complaints == []
