@@ -69,7 +69,9 @@ def _show_file(file: Mapping[str, Any], problem: str) -> None:
         names = ", ".join(each["name"] for each in file["columns"])
         header = "named by the first row" if file["header"] else "numbered, since no row names them"
         say(f"Columns ({header}): {names}.")
-        if file["text"]:
+        if file["text"] and file["pair"]:
+            say(f"The pairs are in '{file['text']}' and '{file['pair']}', the labels in '{file['label']}'.")
+        elif file["text"]:
             say(f"The texts are in '{file['text']}', the labels in '{file['label']}'.")
         if file["classes"]:
             say(

@@ -20,9 +20,24 @@ TEXT_NAMES = (
     "text sentence review document tweet content comment message body utterance phrase headline cleaned clean_text"
 ).split()
 LABEL_NAMES = (
-    "label sentiment polarity class classes category target emotion airline_sentiment rating stars score labels y"
+    "label sentiment polarity class classes category target emotion airline_sentiment rating stars score labels y "
+    "gold_label is_duplicate"
 ).split()
+PAIR_NAMES = (
+    ("sentence1", "sentence2"),
+    ("sentence_1", "sentence_2"),
+    ("sentence_a", "sentence_b"),
+    ("premise", "hypothesis"),
+    ("question1", "question2"),
+    ("question_1", "question_2"),
+    ("text1", "text2"),
+    ("text_1", "text_2"),
+    ("text_a", "text_b"),
+)
+"""Two columns of these names are the texts of a pair."""
 
+SINGLE = "none"
+"""As `data.pair`: each text is read by itself, whatever the columns are called."""
 MOST_NESTED = 20
 """Levels of lists and objects in a cell."""
 MOST_GUESSED = 50
@@ -95,6 +110,32 @@ def choose(
     if text_column is label_column:
         raise DataError(f"'{text_column.name}' cannot be both the text and the label", file=file)
     return text_column, label_column
+
+
+def choose_pair(columns: Sequence[Column], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
+    """The names of the columns of a pair's texts; the second is empty where texts are single, the first where guessed.
+
+    Args:
+        columns: Profiles of all columns.
+        text: What is asked for as the (first) text; empty: found.
+        pair: What is asked for as the second; `none`: texts are single; empty: found by name.
+        file: Name for messages.
+
+    Raises:
+        DataError: a named column is absent, or one is to be both.
+    """
+    if pair == SINGLE:
+        return text, ""
+    names = {column.name.strip().casefold(): column.name for column in columns if column.distinct}
+    known = [(names[first], names[second]) for first, second in PAIR_NAMES if first in names and second in names]
+    if pair:
+        second = _named(columns, pair, "pair", file).name
+        usual = {after: before for before, after in known}.get(second, "")
+        first = _named(columns, text, "text", file).name if text else usual
+        if first == second:
+            raise DataError(f"'{first}' cannot be both texts of a pair", file=file)
+        return first, second
+    return next(((first, second) for first, second in known if text in ("", first)), (text, ""))
 
 
 def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") -> str:

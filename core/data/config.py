@@ -32,6 +32,11 @@ class DataConfig:
         "",
         help="Name (or number) of the label column; `a,b,c` or `y_*`: a 0/1 column for each label; empty: guessed.",
     )
+    pair: str = setting(
+        "",
+        help="Name (or number) of the column of second texts, where each row is a pair; `none`: texts are single; "
+        "empty: found by names such as sentence1 and sentence2.",
+    )
     separator: str = setting(
         "",
         help="Sign between several labels in one cell, such as `;`; `none`: each cell is one label; empty: found.",
@@ -122,6 +127,7 @@ class DataConfig:
             "name",
             "text",
             "label",
+            "pair",
             "separator",
             "delimiter",
             "encoding",
@@ -146,7 +152,7 @@ class DataConfig:
 
     def reading(self) -> dict[str, str]:
         """How a file is read: arguments of `inspect_file`, `read_file` and `read_folder`."""
-        names = ("text", "label", "separator", "delimiter", "encoding", "header")
+        names = ("text", "label", "pair", "separator", "delimiter", "encoding", "header")
         return {name: getattr(self, name) for name in names}
 
     def renamed(self) -> dict[str, str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from core.data import labelled, limits
+from core.data.columns import SINGLE
 from core.data.decode import decode
 from core.data.delimited import parse
 from core.data.files import read_table
@@ -45,6 +46,7 @@ def read_folder(
     *,
     text: str = "",
     label: str = "",
+    pair: str = "",
     separator: str = "",
     delimiter: str = "",
     encoding: str = "",
@@ -74,9 +76,10 @@ def read_folder(
         file = files[split].name
         table = read_table(files[split], delimiter=delimiter, encoding=encoding, header=header)
         if layout is None or not layout.fits(table.frame):
-            layout = _again(layout, find_layout(table.frame, text, label, separator, multi=multi, file=file))
+            layout = _again(layout, find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=file))
             # The further splits must have the columns of train, and as many labels per text.
             text, label, multi = layout.text, layout.label, layout.task == "multi"
+            pair = layout.pair or SINGLE
         rows, found = labelled.clean(table.frame, layout, file=file)
         if to_train and labelled.words(rows["label"]) == {labelled.WITHHELD}:
             notes.append(f"{file}: {plural(len(rows), 'row')} with the label {labelled.WITHHELD} (withheld) left out")

@@ -47,6 +47,8 @@ class FileReport:
     findings: tuple[Finding, ...]
     problem: str
     """Why the file cannot be used as it is; empty: it can."""
+    pair: str = ""
+    """Name of the column of second texts; empty: texts are single."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ def inspect_file(
     *,
     text: str = "",
     label: str = "",
+    pair: str = "",
     separator: str = "",
     delimiter: str = "",
     encoding: str = "",
@@ -75,6 +78,7 @@ def inspect_file(
         path: The file; `~` is the home folder.
         text: Name or 0-based number of the text column; empty: guessed.
         label: Likewise for the label column; `a,b` or `y_*`: 0/1 columns.
+        pair: Likewise for the column of second texts; `none`: texts are single; empty: found by name.
         separator: Sign between several labels in one cell; `none`: each cell is one label; empty: found.
         delimiter: Field delimiter of a text file, `tab` for the tabulator; empty: found.
         encoding: Encoding of a text file; empty: found.
@@ -85,7 +89,7 @@ def inspect_file(
     """
     path = path.expanduser()
     table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
-    return _look(path, table, text, label, separator)[0]
+    return _look(path, table, text, label, separator, pair)[0]
 
 
 def read_file(
@@ -93,6 +97,7 @@ def read_file(
     *,
     text: str = "",
     label: str = "",
+    pair: str = "",
     separator: str = "",
     delimiter: str = "",
     encoding: str = "",
@@ -108,14 +113,14 @@ def read_file(
     """
     path = path.expanduser()
     table = read_table(path, delimiter=delimiter, encoding=encoding, header=header)
-    report, rows, error = _look(path, table, text, label, separator, to_train)
+    report, rows, error = _look(path, table, text, label, separator, pair, to_train)
     if error is not None or rows is None:
         raise error or DataError(report.problem, file=path.name)
     return LabelledFile(rows, tuple(report.classes), report)
 
 
 def _look(
-    path: Path, table: RawTable, text: str, label: str, separator: str, to_train: bool = True
+    path: Path, table: RawTable, text: str, label: str, separator: str, pair: str, to_train: bool = True
 ) -> tuple[FileReport, pd.DataFrame | None, SentiscopeError | None]:
     """The report, and the usable rows or the reason why there are none."""
     columns = describe(table.frame)
@@ -123,7 +128,7 @@ def _look(
     try:
         names = labelled.label_names(path.parent)
         multi = names is not None and names.task == "multi"
-        layout = find_layout(table.frame, text, label, separator, multi=multi, file=path.name)
+        layout = find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=path.name)
         rows, found = labelled.clean(table.frame, layout, file=path.name)
         findings += found + labelled.examine(rows, to_train=to_train)
         labelled.refuse(findings, path.name)
@@ -146,6 +151,7 @@ def _look(
         preview=_preview(table.frame),
         findings=tuple(findings),
         problem=str(problem or ""),
+        pair=layout.pair if layout else "",
     )
     return report, rows, problem
 

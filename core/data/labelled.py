@@ -20,6 +20,7 @@ from core.data.layout import Layout, label_columns, label_sets, other_bits, pref
 from core.data.table import Task
 from core.exceptions import DataError
 from core.numbers import count
+from core.text.pair import joined
 
 MOST_CLASSES = 200
 """Distinct label words beyond which a column is not taken for classes."""
@@ -53,22 +54,36 @@ def clean(
         withheld: A label that means none.
 
     Returns:
-        A frame with a fresh index, columns `text` (str), `label` (str: the word in the file; where texts have several,
-        a tuple of words) and the others, and what was found.
+        A frame with a fresh index, columns `text` (str; of a pair both texts, `core.text.pair.joined`), `label` (str:
+        the word in the file; where texts have several, a tuple of words) and the others, and what was found.
 
     Raises:
-        DataError: if a 0/1 column holds something else.
+        DataError: if a 0/1 column holds something else, or a pair has no second text.
     """
     multi = layout.task == "multi"
     texts = as_words(frame[layout.text])
     labels = label_sets(frame, layout, file=file) if multi else _label_words(frame[layout.label])
     usable, findings = _usable(texts, labels, withheld)
-    taken = [layout.text, *layout.labels, *(prefixed_bits(frame) if multi else []), "text", "label"]
+    if layout.pair:
+        texts = _joined(texts, as_words(frame[layout.pair]), usable, layout.pair, file)
+    taken = [layout.text, layout.pair, *layout.labels, *(prefixed_bits(frame) if multi else []), "text", "label"]
     others = frame.drop(columns=[name for name in frame.columns if name in taken])
     kept = pd.concat([texts.rename("text"), labels.rename("label"), others], axis=1)
     kept = (kept if usable.all() else kept[usable.to_numpy()]).reset_index(drop=True)
     kept["text"], escapes = _unescape(kept["text"])
     return kept, [*findings, *escapes, *_layout_findings(frame, layout, kept["label"])]
+
+
+def _joined(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str, file: str) -> pd.Series:
+    """Both texts of each usable row as one."""
+    lost = usable & (seconds.isna() | (seconds.str.strip() == ""))
+    if lost.any():
+        message = "the second text is missing; write one, or leave the row out of the file"
+        raise DataError(message, file=file, row=int(lost.to_numpy().argmax()) + 1, field=column)
+    pairs = zip(texts, seconds, usable, strict=True)
+    return pd.Series(
+        [joined(first, second) if both else None for first, second, both in pairs], index=texts.index, dtype="str"
+    )
 
 
 def _layout_findings(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:

@@ -6,6 +6,7 @@ Several labels stand in one cell, as a list (`["calm", "joy"]`, also as words) o
 
 from __future__ import annotations
 
+import dataclasses
 import fnmatch
 import json
 import re
@@ -15,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from core.data.columns import LABEL_NAMES, Column, as_word, as_words, choose, describe
+from core.data.columns import LABEL_NAMES, Column, as_word, as_words, choose, choose_pair, describe
 from core.data.config import ONE_LABEL
 from core.data.table import Task
 from core.exceptions import DataError
@@ -40,6 +41,8 @@ class Layout:
     """one: a label a cell · list, separated: several in a cell · columns: 0 or 1 for each label."""
     mark: str = ""
     """The sign between separated labels; empty: no cell has more than one."""
+    pair: str = ""
+    """The column of second texts; empty: texts are single."""
 
     @property
     def task(self) -> Task:
@@ -53,11 +56,18 @@ class Layout:
 
     def fits(self, frame: pd.DataFrame) -> bool:
         """Whether another table has these columns."""
-        return {self.text, *self.labels} <= set(map(str, frame.columns))
+        return {self.text, *self.labels, *filter(None, [self.pair])} <= set(map(str, frame.columns))
 
 
 def find_layout(
-    frame: pd.DataFrame, text: str = "", label: str = "", separator: str = "", *, multi: bool = False, file: str = ""
+    frame: pd.DataFrame,
+    text: str = "",
+    label: str = "",
+    separator: str = "",
+    *,
+    pair: str = "",
+    multi: bool = False,
+    file: str = "",
 ) -> Layout:
     """How to read a table.
 
@@ -66,12 +76,21 @@ def find_layout(
         text: Name or number of the text column; empty: guessed.
         label: Likewise for the labels; `a,b,c` or `y_*` names 0/1 columns.
         separator: The sign between labels of a cell, `none` where each cell is one label; empty: found.
+        pair: Name or number of the column of second texts, `none` where texts are single; empty: found by name.
         multi: Texts have several labels, whatever this table looks like.
         file: Name for messages.
 
     Raises:
         DataError: if a named column is absent or not 0/1, or none can be guessed.
     """
+    text, second = choose_pair(describe(frame), text, pair, file=file)
+    if not second:
+        return _single(frame, text, label, separator, multi, file)
+    found = _single(frame.drop(columns=second), text, label, separator, multi, file)
+    return dataclasses.replace(found, pair=second)
+
+
+def _single(frame: pd.DataFrame, text: str, label: str, separator: str, multi: bool, file: str) -> Layout:
     columns = describe(frame)
     indicators = _indicators(frame, columns, label, file)
     if indicators:
@@ -124,7 +143,9 @@ def other_bits(frame: pd.DataFrame, layout: Layout) -> list[str]:
     if layout.task != "single":
         return []
     return [
-        name for name in map(str, frame.columns) if name not in (layout.text, *layout.labels) and _is_bits(frame[name])
+        name
+        for name in map(str, frame.columns)
+        if name not in (layout.text, layout.pair, *layout.labels) and _is_bits(frame[name])
     ]
 
 

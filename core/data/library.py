@@ -40,6 +40,7 @@ class _Settings(msgspec.Struct):
     name: str
     text: str = ""
     label: str = ""
+    pair: str = ""
     separator: str = ""
     delimiter: str = ""
     encoding: str = ""

@@ -192,16 +192,28 @@ def _named_source(source: Registered, config: DataConfig) -> tuple[WordLabelled,
     if source.kind == "built-in":
         return _built_in(config.classes), "this program"
     folder = local_folder(source.name)
-    if source.task == "pair":
-        raise DataError(f"'{source.name}': two texts per row are not supported")
     if folder:
         found, where = apart.read_folder(folder, {}), str(folder)
+        found = _of_published_labels(found, source) if source.task == "pair" else found
     else:
         found, where = _from_hub(source)
     if source.reported_split == VALIDATION and VALIDATION in found.splits and not config.split:
         found = _report_validation(found)
     _refuse(found, source.name)
     return found, where
+
+
+def _of_published_labels(found: WordLabelled, source: Registered) -> WordLabelled:
+    """Files as they were published have no `labels.json` beside them: what their labels mean is known here."""
+    if set(found.classes) <= set(source.classes):
+        classes = tuple(name for name in source.classes if name in found.classes)
+        return dataclasses.replace(found, classes=classes)
+    if strange := sorted(set(found.classes) - set(source.labels)):
+        raise DataError(f"label '{strange[0]:.60}' is not among {', '.join(source.labels)}", file=source.name)
+    splits = {
+        split: rows.assign(label=labelled.renamed(rows["label"], source.labels)) for split, rows in found.splits.items()
+    }
+    return dataclasses.replace(found, splits=splits, classes=source.classes)
 
 
 def _built_in(classes: int) -> WordLabelled:

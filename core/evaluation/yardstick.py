@@ -33,7 +33,7 @@ from core.evaluation.scores import HALF
 from core.exceptions import RunDamaged, StorageError
 from core.fingerprint import fingerprint
 from core.metrics import METRICS
-from core.models.linear import BagOfNgrams
+from core.models.linear import BagOfNgrams, BagOfPairs
 from core.models.plain import Plain
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import tokenizer_from_json
@@ -167,7 +167,8 @@ def _stored(fitted: Fitted) -> dict[str, np.ndarray]:
 
 def _restored(arrays: Any) -> Fitted:
     weights = {name: torch.from_numpy(arrays[f"model {name}"]) for name in ("idf", "weight", "bias")}
-    model = BagOfNgrams(vocabulary=weights["weight"].shape[0], classes=weights["weight"].shape[1])
+    kind = BagOfNgrams if len(weights["weight"]) == len(weights["idf"]) else BagOfPairs
+    model = kind(vocabulary=len(weights["idf"]), classes=weights["weight"].shape[1])
     model.load_state_dict(weights)
     task: Task = "multi" if arrays["task"].tobytes() == b"multi" else "single"
     tokenizer, temperature = tokenizer_from_json(arrays["tokenizer"].tobytes().decode()), float(arrays["temperature"])

@@ -18,9 +18,10 @@ from core.models.build import Model
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch, Intervention, LayerTrace, Trace
 from core.text.ids import UNKNOWN
+from core.text.pair import SIGN
 from core.text.pieces import pieces
 from core.text.token_table import one_text
-from core.text.tokenizer import Tokenizer
+from core.text.tokenizer import Encoding, Tokenizer
 from core.training.scaling import UNSCALED, Scaling
 
 CLASS_TOKEN = "[CLS]"
@@ -210,7 +211,7 @@ def inspect_text(
         unknown=tuple(unknown),
         unknown_words=tokenizer.unknown_share(text),
         truncated=encoding.truncated,
-        cut=encoding.text[encoding.offsets[-1][1] :].strip() if encoding.truncated else "",
+        cut=_unread(encoding, pairs=tokenizer.pairs),
         label=classes[int(np.argmax(chances))],
         probabilities=dict(zip(classes, chances, strict=True)),
         pooled=_array(output.pooled[0]),
@@ -224,6 +225,17 @@ def inspect_text(
         else None,
         mix=beside,
     )
+
+
+def _unread(encoding: Encoding, *, pairs: bool) -> str:
+    """What is cut off at the end; of a pair at the ends of both."""
+    if not encoding.truncated:
+        return ""
+    ends = [encoding.text[encoding.offsets[-1][1] :].strip()]
+    if pairs and SIGN in encoding.tokens[1:]:
+        place = encoding.tokens.index(SIGN)
+        ends.insert(0, encoding.text[encoding.offsets[place - 1][1] : encoding.offsets[place][0]].strip())
+    return " … ".join(filter(None, ends))
 
 
 def _mixed(

@@ -15,7 +15,7 @@ from core.models.encoder import EncoderClassifier, Layer
 from core.models.feedforward import FeedForward, SwiGLU
 from core.models.head import Head
 from core.models.lexicon import LexiconClassifier
-from core.models.linear import BagOfNgrams
+from core.models.linear import BagOfNgrams, BagOfPairs
 from core.models.mixing import Additive, Differential, DifferentialV2, Single
 from core.models.ngrams import CharacterNGrams
 from core.models.plain import Plain
@@ -23,6 +23,7 @@ from core.models.positions import PolarityAware, Sinusoidal
 from core.models.pretrained import Body, Injected, PretrainedClassifier
 from core.models.provides import provides
 from core.models.recurrent import BiLSTM
+from core.models.segments import Segments
 from core.models.support import Support
 from core.models.terms import KeyGate, LexicalTerm, Terms
 
@@ -30,7 +31,13 @@ Model = EncoderClassifier | Plain
 
 
 def build(
-    config: ModelConfig, *, vocabulary: int, classes: int, max_length: int = 0, body: Body | None = None
+    config: ModelConfig,
+    *,
+    vocabulary: int,
+    classes: int,
+    max_length: int = 0,
+    body: Body | None = None,
+    pairs: bool = False,
 ) -> Model:
     """A model with fresh weights, drawn from torch's global generator.
 
@@ -40,6 +47,7 @@ def build(
         classes: number of logits.
         max_length: most tokens of a text; only `pad_mode=as_released` reads it.
         body: the backbone of a pretrained model, which keeps its weights; nobody else reads it.
+        pairs: whether texts are pairs, whose tokens are told by a learned vector which of the two they stand in.
 
     Raises:
         ConfigError: if there is nothing to classify, or no length to fill texts up to.
@@ -51,9 +59,9 @@ def build(
             f"model.head.one_logit: for two classes, and these data have {classes}; choose one_logit=false"
         )
     if config.family == "pretrained":
-        return _pretrained(config, classes, body)
+        return _pretrained(config, classes, body, pairs)
     if config.family != "encoder":
-        return _baseline(config, vocabulary, classes)
+        return _baseline(config, vocabulary, classes, pairs)
     fill = max_length if config.pad_mode == "as_released" else 0
     if config.pad_mode == "as_released" and not fill:
         raise ConfigError("model.pad_mode=as_released: needs text.max_length, the length that texts are filled up to")
@@ -68,14 +76,21 @@ def build(
         fill=fill,
         dropout=config.dropout,
         ngrams=CharacterNGrams(buckets=config.ngram_buckets, width=config.width) if config.ngram_buckets else None,
-        provides=provides(config),
+        provides=provides(config) | ({"segments"} if pairs else frozenset()),
+        segments=_segments(config, pairs),
     )
     if config.initial == "xavier":
         _initialise(model)
     return model
 
 
-def _pretrained(config: ModelConfig, classes: int, body: Body | None) -> PretrainedClassifier:
+def _segments(config: ModelConfig, pairs: bool) -> Segments | None:
+    """Weighing as much as words and positions do; drawn where there is a pair and nowhere else."""
+    std = 1.0 if config.family == "encoder" else 1 / math.sqrt(config.width)
+    return Segments(width=config.width, std=std) if pairs else None
+
+
+def _pretrained(config: ModelConfig, classes: int, body: Body | None, pairs: bool) -> PretrainedClassifier:
     if body is None:
         raise ConfigError("model.backbone: a pretrained encoder is named; `sentiscope backbones list` shows which")
     part = config.attention
@@ -88,10 +103,11 @@ def _pretrained(config: ModelConfig, classes: int, body: Body | None) -> Pretrai
         head=_head(config, classes),
         width=config.width,
         provides=provides(config),
+        pairs=pairs,
     )
 
 
-def _baseline(config: ModelConfig, vocabulary: int, classes: int) -> Plain:
+def _baseline(config: ModelConfig, vocabulary: int, classes: int, pairs: bool) -> Plain:
     if config.family == "bilstm":
         return BiLSTM(
             vocabulary=vocabulary,
@@ -100,6 +116,7 @@ def _baseline(config: ModelConfig, vocabulary: int, classes: int) -> Plain:
             layers=config.layers,
             dropout=config.dropout,
             head=_vector_head(config, 2 * config.ff_width, classes),
+            segments=_segments(config, pairs),
         )
     if config.family == "cnn":
         kernels, channels = config.head.widths(), config.head.channels
@@ -110,10 +127,11 @@ def _baseline(config: ModelConfig, vocabulary: int, classes: int) -> Plain:
             channels=channels,
             dropout=config.dropout,
             head=_vector_head(config, len(kernels) * channels, classes),
+            segments=_segments(config, pairs),
         )
     if config.family == "lexicon":
         return LexiconClassifier(classes=classes)
-    return BagOfNgrams(vocabulary=vocabulary, classes=classes)
+    return (BagOfPairs if pairs else BagOfNgrams)(vocabulary=vocabulary, classes=classes)
 
 
 def _vector_head(config: ModelConfig, width: int, classes: int) -> Head:

@@ -10,6 +10,7 @@ from core.models.dropout import Dropout
 from core.models.head import Convolution, Head
 from core.models.plain import ReadsVectors
 from core.models.provides import BASELINES
+from core.models.segments import Segments
 from core.models.trace import Batch, HeadTrace, Intervene, Output, Trace
 
 
@@ -26,15 +27,24 @@ class ConvolutionClassifier(ReadsVectors):
         channels: filters of each.
         dropout: on the largest values.
         head: reads len(kernels) * channels numbers.
+        segments: gives what a token has for standing in the first or the second text of a pair; None: nothing.
     """
 
     provides = BASELINES["cnn"]
 
     def __init__(
-        self, *, vocabulary: int, width: int, kernels: tuple[int, ...], channels: int, dropout: float, head: Head
+        self,
+        *,
+        vocabulary: int,
+        width: int,
+        kernels: tuple[int, ...],
+        channels: int,
+        dropout: float,
+        head: Head,
+        segments: Segments | None = None,
     ) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary, width)
+        self.embedding, self.segments = nn.Embedding(vocabulary, width), segments
         self.branches = nn.ModuleDict({str(k): Convolution(width=width, channels=channels, kernel=k) for k in kernels})
         self.dropout = Dropout(dropout)
         self.head = head
@@ -56,7 +66,7 @@ class ConvolutionClassifier(ReadsVectors):
             InputError: if the intervention changes anything.
         """
         self.check(trace=trace, intervene=intervene)
-        embedded, away = self.embed(batch) if embedded is None else embedded, ~batch.keep[..., None]
+        embedded, away = self.entering(batch, embedded), ~batch.keep[..., None]
         branches = {
             int(kernel): F.relu(branch(embedded, batch.keep)).masked_fill(away, 0)
             for kernel, branch in self.branches.items()

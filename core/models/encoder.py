@@ -18,6 +18,7 @@ from core.models.dropout import Dropout
 from core.models.head import Head
 from core.models.ngrams import CharacterNGrams, silenced
 from core.models.positions import CLASS_TAG, PolarityAware, Sinusoidal
+from core.models.segments import MARK, Segments, segments
 from core.models.terms import NEUTRAL, Reading
 from core.models.trace import Batch, Intervene, Intervention, LayerTrace, Output, Trace
 
@@ -79,6 +80,7 @@ class EncoderClassifier(nn.Module):
             0: padding is masked and adds nothing.
         dropout: after the embedding.
         ngrams: gives what the character n-grams of a word add to its row; None: nothing.
+        segments: gives what a token has for standing in the first or the second text of a pair; None: nothing.
         provides: what this model can show; pages ask this and never the class.
     """
 
@@ -96,10 +98,11 @@ class EncoderClassifier(nn.Module):
         dropout: float,
         ngrams: CharacterNGrams | None,
         provides: frozenset[str],
+        segments: Segments | None = None,
     ) -> None:
         super().__init__()
         self.embedding = nn.Embedding(vocabulary, width)
-        self.ngrams = ngrams
+        self.ngrams, self.segments = ngrams, segments
         self.class_token = nn.Parameter(torch.zeros(width)) if head.first else None
         self.positions = positions
         self.layers = nn.ModuleList(layers)
@@ -144,7 +147,7 @@ class EncoderClassifier(nn.Module):
             self._check(each, batch)
             _check_donor(each, batch, donor)
         off = [each.pieces_off for each in changes]
-        entering = self._enter(self.embed(batch, off), batch, embedded)
+        entering = self._enter(self.embed(batch, off), batch, embedded, [each.segments_off for each in changes])
         given = () if donor is None else donor.layers
         x, seen = self._read(entering, batch, trace=trace or similarity, intervene=changes, donor=given)
         read = self.head(x, batch.keep, trace=trace)
@@ -159,6 +162,7 @@ class EncoderClassifier(nn.Module):
                 polarity=batch.polarity,
                 head=read.trace,
                 grams=None if self.ngrams is None or batch.grams is None else silenced(batch.grams, off),
+                segments=None if self.segments is None else segments(batch.ids),
             )
         alike = map_similarity(seen, batch.keep) if similarity else None
         return Output(logits=read.logits, pooled=read.pooled, trace=shown, similarity=alike)
@@ -214,6 +218,11 @@ class EncoderClassifier(nn.Module):
         return 0
 
     @property
+    def mark(self) -> int | None:
+        """The id that stands between the texts of a pair; None: it reads single texts."""
+        return None if self.segments is None else MARK
+
+    @property
     def width(self) -> int:
         """d."""
         return self.embedding.embedding_dim
@@ -231,7 +240,7 @@ class EncoderClassifier(nn.Module):
 
     def depth(self, name: str) -> int:
         """How far up the parameter of this name stands: 0 the words, then the layers from 1, above them the head."""
-        if name.startswith(("embedding.", "ngrams.", "positions.")) or name == "class_token":
+        if name.startswith(("embedding.", "ngrams.", "positions.", "segments.")) or name == "class_token":
             return 0
         return int(name.split(".")[1]) + 1 if name.startswith("layers.") else len(self.layers) + 1
 
@@ -274,8 +283,11 @@ class EncoderClassifier(nn.Module):
             seen.append(shown)
         return self.final_norm(x), seen
 
-    def _enter(self, x: Tensor, batch: Batch, embedded: Tensor | None = None) -> Tensor:
-        """x (B, L, d) of a completed batch with its class token and positions, words replaced by `embedded`."""
+    def _enter(self, x: Tensor, batch: Batch, embedded: Tensor | None = None, off: Sequence[bool] = ()) -> Tensor:
+        """x (B, L, d) of a completed batch with class token, positions and segments (but those that are `off`).
+
+        Words are replaced by `embedded`.
+        """
         first = self.first
         if embedded is not None:
             x = torch.cat([x[:, :first], embedded, x[:, first + embedded.shape[1] :]], 1)
@@ -283,6 +295,8 @@ class EncoderClassifier(nn.Module):
             x = torch.cat([self.class_token.expand(len(x), 1, -1), x[:, 1:]], 1)
         if self.positions is not None:
             x = x + self.positions(x, batch.keep, batch.tags)
+        if self.segments is not None:
+            x = x + self.segments(batch.ids, off)
         return self.dropout(x)
 
     def _check(self, intervene: Intervention, batch: Batch) -> None:
@@ -312,6 +326,8 @@ class EncoderClassifier(nn.Module):
     def _check_values(self, intervene: Intervention) -> None:
         if any(i == 0 for _, i, _ in intervene.lambdas):
             raise InputError("intervention on component 0: the base component has no lambda; switch it off instead")
+        if intervene.segments_off and "segments" not in self.provides:
+            raise InputError("intervention on the segments: this model adds nothing for them")
         if intervene.lambda_scale != 1 and "lambda" not in self.provides:
             raise InputError("intervention on lambda: this model has none")
         if intervene.gates and "gates" not in self.provides:

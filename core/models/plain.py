@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from core.exceptions import InputError
+from core.models.segments import MARK, Segments
 from core.models.trace import Batch, Intervene, Intervention
 
 
@@ -16,6 +17,8 @@ class Plain(nn.Module):
     """Of the embedding, where there is one."""
     first = 0
     """The place of the first token of a text."""
+    mark: int | None = None
+    """The id that stands between the texts of a pair; None: it reads single texts."""
 
     def lambdas(self) -> list[Tensor | None]:
         """None of the layers has one: an empty list."""
@@ -47,6 +50,17 @@ class ReadsVectors(Plain):
     """One that reads a vector for each token and nothing beside it."""
 
     embedding: nn.Embedding
+    segments: Segments | None
+
+    @property
+    def mark(self) -> int | None:  # type: ignore[override]
+        """The id that stands between the texts of a pair; None: it reads single texts."""
+        return None if self.segments is None else MARK
+
+    def entering(self, batch: Batch, embedded: Tensor | None) -> Tensor:
+        """(B, L, d): what the first layer reads: `embed`, or what stands in its place, and the text of a pair."""
+        x = self.embed(batch) if embedded is None else embedded
+        return x if self.segments is None else x + self.segments(batch.ids)
 
     def embed(self, batch: Batch) -> Tensor:
         """(B, L, d): the vector of each token."""

@@ -22,6 +22,7 @@ from core.models.dropout import Dropout
 from core.models.encoder import EncoderClassifier
 from core.models.head import Head
 from core.models.mixing import Single
+from core.models.segments import segments
 from core.models.terms import NEUTRAL, Reading, Terms
 from core.models.trace import Batch, Intervention, LayerTrace
 
@@ -148,17 +149,26 @@ class PretrainedClassifier(EncoderClassifier):
         head: pools and classifies.
         width: d.
         provides: what this model can show.
+        pairs: texts are pairs: [CLS] first [SEP] second [SEP], with the backbone's own types where it has two.
     """
 
     def __init__(
-        self, *, body: Body, attentions: Sequence[Injected], head: Head, width: int, provides: frozenset[str]
+        self,
+        *,
+        body: Body,
+        attentions: Sequence[Injected],
+        head: Head,
+        width: int,
+        provides: frozenset[str],
+        pairs: bool = False,
     ) -> None:
         nn.Module.__init__(self)
         self.entering, self.project, self.specials = body.entering, body.project, body.specials
-        pairs = zip(body.blocks, attentions, strict=True)
-        self.layers = nn.ModuleList([BackboneLayer(block=block, attention=each) for block, each in pairs])
+        both = zip(body.blocks, attentions, strict=True)
+        self.layers = nn.ModuleList([BackboneLayer(block=block, attention=each) for block, each in both])
         self.head = head
         self.class_token, self.positions, self.ngrams, self.fill, self.scale = None, None, None, 0, 1.0
+        self.segments, self.pairs = None, pairs
         self.final_norm: nn.Module = nn.Identity()
         self.vector_width, self.provides = width, provides
         _with_our_dropout(self)
@@ -172,6 +182,11 @@ class PretrainedClassifier(EncoderClassifier):
     def last(self) -> int:
         """Places behind a text: that of [SEP]."""
         return 1
+
+    @property
+    def mark(self) -> int | None:
+        """The id of [SEP], which also stands between the texts of a pair; None: it reads single texts."""
+        return self.specials.last + KNOWN if self.pairs else None
 
     @property
     def width(self) -> int:
@@ -199,13 +214,20 @@ class PretrainedClassifier(EncoderClassifier):
         polarity = None if batch.polarity is None else F.pad(batch.polarity, (0, 0, 1, 1), value=NEUTRAL)
         return Batch(ids, keep, polarity=polarity), keep
 
-    def _enter(self, x: Tensor, batch: Batch, embedded: Tensor | None = None) -> Tensor:
+    def _enter(self, x: Tensor, batch: Batch, embedded: Tensor | None = None, off: Sequence[bool] = ()) -> Tensor:
         """x (B, L, e) of a completed batch as it enters the first layer, words replaced by `embedded`."""
         if embedded is not None:
             text = F.pad(batch.keep[:, 2:], (1, 1))  # [CLS] and the last real place, [SEP], are none
             x = torch.where(text[..., None], F.pad(embedded, (0, 0, 1, 1)), x)
-        entered: Tensor = self.project(self.entering(input_ids=None, inputs_embeds=x))
+        entered: Tensor = self.project(self.entering(input_ids=None, inputs_embeds=x, **self._types(batch)))
         return entered
+
+    def _types(self, batch: Batch) -> dict[str, Tensor]:
+        """In which text of a pair each token stands, for a family that was trained with two of them."""
+        table = getattr(self.entering, "token_type_embeddings", None)
+        if self.mark is None or table is None or table.num_embeddings < 2:
+            return {}
+        return {"token_type_ids": segments(batch.ids, self.mark) * batch.keep}
 
 
 def _with_our_dropout(model: nn.Module) -> None:

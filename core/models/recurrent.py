@@ -10,6 +10,7 @@ from core.models.dropout import Dropout
 from core.models.head import Head
 from core.models.plain import ReadsVectors
 from core.models.provides import BASELINES
+from core.models.segments import Segments
 from core.models.trace import Batch, Intervene, Output, Trace
 
 
@@ -25,13 +26,24 @@ class BiLSTM(ReadsVectors):
         layers: LSTMs on top of each other; each but the first reads both directions of the one below.
         dropout: after the embedding, between layers, and on the state before the head.
         head: reads 2 * states numbers.
+        segments: gives what a token has for standing in the first or the second text of a pair; None: nothing.
     """
 
     provides = BASELINES["bilstm"]
 
-    def __init__(self, *, vocabulary: int, width: int, states: int, layers: int, dropout: float, head: Head) -> None:
+    def __init__(
+        self,
+        *,
+        vocabulary: int,
+        width: int,
+        states: int,
+        layers: int,
+        dropout: float,
+        head: Head,
+        segments: Segments | None = None,
+    ) -> None:
         super().__init__()
-        self.embedding = nn.Embedding(vocabulary, width)
+        self.embedding, self.segments = nn.Embedding(vocabulary, width), segments
         self.lstm = nn.LSTM(
             width, states, layers, batch_first=True, bidirectional=True, dropout=dropout if layers > 1 else 0.0
         )
@@ -53,7 +65,7 @@ class BiLSTM(ReadsVectors):
             InputError: if the intervention changes anything.
         """
         self.check(trace=trace, intervene=intervene)
-        embedded = self.dropout(self.embed(batch) if embedded is None else embedded)
+        embedded = self.dropout(self.entering(batch, embedded))
         pooled = self.dropout(self._last(embedded, batch.keep))
         read = self.head(pooled[:, None], batch.keep.new_ones(len(pooled), 1), trace=False)
         return Output(read.logits, read.pooled, Trace((), embedded, batch.keep) if trace else None)

@@ -110,6 +110,9 @@ class Trace:
     head: HeadTrace | None = None
     grams: Tensor | None = None
     """(B, L, K): the buckets of each token's character n-grams as the model read them, silenced ones 0."""
+    segments: Tensor | None = None
+    """(B, L) int64: 0 in the first text of a pair, its mark and a class token included, 1 in the second; None where the
+    model adds nothing for it."""
 
 
 class Output(NamedTuple):
@@ -152,6 +155,8 @@ class Intervention:
     """(layer, token, value in [0, 1]): use this gate in place of the learned one; 0 hides the token as padding is."""
     pieces_off: frozenset[tuple[int, int]] = frozenset()
     """(token, n-gram): this character n-gram adds 0 to the vector of the token; the others weigh as before."""
+    segments_off: bool = False
+    """Nothing is added for the text of a pair that a token stands in."""
     lexical_scale: float = 1.0
     """Factor on the added lexical term of every layer; 0 switches it off."""
     lexical_off: frozenset[int] = frozenset()

@@ -146,6 +146,7 @@ class Experiment(Events):
             classes=len(dataset.classes),
             max_length=tokenizer.max_length,
             body=body,
+            pairs=tokenizer.pairs,
         )
         self._place_vectors(model, examples, tokenizer)
         if start is not None:

@@ -338,8 +338,8 @@ def _read(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, 
     tokenizer = load_tokenizer(folder / TOKENIZER)
     if config.family == "pretrained":
         return _borrowing(folder, config, record, tokenizer).eval(), tokenizer
-    size, length = tokenizer.size, tokenizer.max_length
-    model = build(config, vocabulary=size, classes=len(record.classes), max_length=length)
+    size, length, classes = tokenizer.size, tokenizer.max_length, len(record.classes)
+    model = build(config, vocabulary=size, classes=classes, max_length=length, pairs=tokenizer.pairs)
     read_weights(model, folder / WEIGHTS)
     return model.eval(), tokenizer
 
@@ -351,7 +351,7 @@ def _borrowing(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: 
 
     def made(place: Path | None) -> Model:
         body = known.body(config.dropout, tokenizer, place)
-        return build(config, vocabulary=0, classes=classes, body=body)
+        return build(config, vocabulary=0, classes=classes, body=body, pairs=tokenizer.pairs)
 
     with torch.device("meta"):  # for names and shapes alone
         shell = made(None)

@@ -57,10 +57,11 @@ def read(tokenizer: Tokenizer, texts: Sequence[str]) -> Reading:
     most, keys, cut = tokenizer.max_length, [], np.zeros(len(texts), bool)
     # A model that reads the letters of words tells unknown ones apart.
     spelt = uncut.split_batch(texts) if tokenizer.buckets else None
-    tokens: Sequence[Sequence[Any]] = uncut.encode_batch(texts) if spelt is None else spelt
+    ids = uncut.encode_batch(texts)
+    tokens: Sequence[Sequence[Any]] = ids if spelt is None else spelt
     for row, each in enumerate(tokens):
         cut[row] = 0 < most < len(each)
-        seen = repr(each[: most or None]).encode("utf-8", "surrogatepass")
+        seen = repr(tokenizer.cut(ids[row], each)).encode("utf-8", "surrogatepass")
         keys.append(hashlib.blake2b(seen, digest_size=16).digest())
     return Reading(keys, cut)
 

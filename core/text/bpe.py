@@ -14,6 +14,7 @@ from core.exceptions import ConfigError
 from core.text.config import TextConfig
 from core.text.ids import FIRST, SPECIALS
 from core.text.normalise import prepare_all
+from core.text.pair import SIGN
 from core.text.tokenizer import Grown, State, Tokenizer, automatic_length, ranked
 
 ALPHABET = sorted(hf.pre_tokenizers.ByteLevel.alphabet())
@@ -71,7 +72,9 @@ class BpeTokenizer(Tokenizer):
 
     def name(self, token: int) -> str:
         """The text of an id, its leading blank included; pieces of a character show as U+FFFD."""
-        return SPECIALS[token] if token < FIRST else self._model.decode([token - FIRST])
+        if token < FIRST:
+            return SPECIALS[token]
+        return SIGN if self.pairs and token in self.between else self._model.decode([token - FIRST])
 
     def grown(self, texts: Iterable[str], count: int) -> Grown:
         """With the most frequent words that are cut into pieces.
@@ -92,6 +95,16 @@ class BpeTokenizer(Tokenizer):
         ids = {piece: number for number, piece in enumerate(pieces, start=FIRST)}
         origins = [[ids[part] for part in self._cut(piece)] for piece in pieces[len(self._vocabulary) :]]
         return Grown(BpeTokenizer(pieces, [*self._merges, *joined], self.config, self.max_length), origins)
+
+    def with_mark(self) -> BpeTokenizer:
+        """The same with the mark of pairs as its first piece, which no bytes are joined to.
+
+        Where there is no room the last merge goes, with the piece that it makes.
+        """
+        full = self.size >= self.config.max_vocab and self._merges
+        merges, gone = (self._merges[:-1], {"".join(self._merges[-1])}) if full else (self._merges, set[str]())
+        pieces = [piece for piece in self._vocabulary if piece not in gone]
+        return BpeTokenizer([SIGN, *pieces], merges, self.config, self.max_length)
 
     def _cut(self, word: str) -> list[str]:
         """The pieces of a word in byte symbols."""

@@ -13,6 +13,7 @@ import numpy as np
 from core.text.config import TextConfig
 from core.text.ids import FIRST, SPECIALS
 from core.text.normalise import prepare
+from core.text.pair import SIGN, are_pairs, parted
 from core.text.tokenizer import State, Tokenizer, ranked
 from core.text.words import split_words, word_pattern
 
@@ -43,11 +44,20 @@ class NGramTokenizer(Tokenizer):
 
     @classmethod
     def fit(cls, texts: Iterable[str], config: TextConfig) -> NGramTokenizer:
-        """The n-grams found in at least `min_freq` texts, the most widespread first."""
+        """The n-grams found in at least `min_freq` texts, the most widespread first; a pair is two texts."""
         documents: Counter[str] = Counter()
+        texts = list(texts)
+        pairs = are_pairs(texts)
         for text in texts:
-            documents.update(set(_grams(prepare(text, config), config.char_ngrams)))
-        return cls(ranked(documents, config.min_freq, config.max_vocab - FIRST), config)
+            for part in (parted(text) if pairs else None) or (text,):
+                documents.update(set(_grams(prepare(part, config), config.char_ngrams)))
+        first = [SIGN] if pairs else []
+        if pairs:
+            documents.pop(SIGN, None)
+        found = ranked(documents, config.min_freq, config.max_vocab - FIRST - len(first))
+        fitted = cls([*first, *found], config)
+        fitted.pairs = pairs
+        return fitted
 
     @property
     def size(self) -> int:

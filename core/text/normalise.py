@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
+from core.text.pair import MARK, unsigned
 
 Step = Callable[[str], str]
 
@@ -173,7 +174,7 @@ NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
 
 
 def normalise(text: str, kind: str, *, elongation: bool = False, capitals: bool = False, cased: bool = False) -> str:
-    """The text that the tokenizer reads.
+    """The text that the tokenizer reads; of a pair each of both, with the mark between them as it is.
 
     A second application changes nothing but HTML entities, and with tweet-clean what its removals have joined.
 
@@ -187,20 +188,13 @@ def normalise(text: str, kind: str, *, elongation: bool = False, capitals: bool 
     Raises:
         ConfigError: for an unknown kind.
     """
-    for _, change in _steps_of(kind, elongation, capitals, cased):
-        text = change(text)
-    return text
+    return _changed(text, [change for _, change in _steps_of(kind, elongation, capitals, cased)])
 
 
 def prepare_all(texts: Iterable[str], config: TextConfig) -> list[str]:
     """`prepare` of many texts."""
     changes = [change for _, change in _steps_of(config.normaliser, config.mark_elongation, config.mark_capitals)]
-    prepared = []
-    for text in texts:
-        for change in changes:
-            text = change(text)
-        prepared.append(text)
-    return prepared
+    return [_changed(text, changes) for text in texts]
 
 
 def prepare(text: str, config: TextConfig, *, cased: bool = False) -> str:
@@ -214,11 +208,21 @@ def steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
     """Every step that changed something, as (name, text after it), for display; empty if the text stays as typed."""
     shown = []
     for name, change in _steps_of(config.normaliser, config.mark_elongation, config.mark_capitals):
-        changed = change(text)
+        changed = _changed(text, [change])
         if changed != text:
             shown.append((name, changed))
         text = changed
     return shown
+
+
+def _changed(text: str, changes: Iterable[Step]) -> str:
+    """A text after all these steps; the mark of a pair is not among what they see."""
+    if MARK in text:
+        first, _, second = text.partition(MARK)
+        return f"{_changed(first, changes)}{MARK}{_changed(unsigned(second), changes)}"
+    for change in changes:
+        text = change(text)
+    return text
 
 
 @functools.cache

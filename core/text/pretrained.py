@@ -47,6 +47,7 @@ class PretrainedTokenizer(Tokenizer):
         self.specials = tuple(self._special(names) for names in NAMES)
         """Rows of padding, the unknown word, the beginning and the end in the table of the backbone."""
         self._unknown = self.specials[1]
+        self._between, self._longest = self._between_parts(), 0
         self.rows = 1 + max(self._model.get_vocab().values())
         """Of the backbone's table that its tokenizer asks for; some may have no token."""
 
@@ -67,10 +68,29 @@ class PretrainedTokenizer(Tokenizer):
             fitted = cls(published.pipeline, config, config.max_length)
         except ValueError as error:
             raise DataError(str(error), file=published.name) from error
+        fitted._longest = published.longest
         if not fitted.max_length:
             lengths = [len(ids) for ids in fitted._batch(prepare_all(texts, config))]
             fitted.max_length = min(automatic_length(lengths), published.longest)
         return fitted
+
+    @property
+    def between(self) -> list[int]:
+        """What the backbone's own encoding of a pair has between its parts: [SEP], or </s></s>."""
+        return self._between
+
+    def _between_parts(self) -> list[int]:
+        found = self._model.encode("a", "b")
+        parts = found.sequence_ids
+        if 0 not in parts or 1 not in parts:
+            return [self.specials[3] + FIRST]
+        places = range(len(parts) - parts[::-1].index(0), parts.index(1))
+        return [found.ids[place] + FIRST for place in places] or [self.specials[3] + FIRST]
+
+    def read_pairs(self, texts: Sequence[str]) -> None:
+        """As any tokenizer, up to the places that the backbone has."""
+        super().read_pairs(texts)
+        self.max_length = min(self.max_length, self._longest or self.max_length)
 
     @property
     def size(self) -> int:

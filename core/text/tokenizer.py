@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
 import msgspec
 import numpy as np
@@ -18,16 +18,18 @@ from core.exceptions import ConfigError
 from core.stored import Count
 from core.text import annotate
 from core.text.config import TextConfig
-from core.text.ids import FIRST
+from core.text.ids import FIRST, UNKNOWN
 from core.text.lexicon import Lexicon
 from core.text.lexicon_files import Counts
 from core.text.normalise import prepare, prepare_all
+from core.text.pair import MARK, SIGN, kept, parted, unsigned
 from core.text.pieces import buckets
 from core.text.tag_cache import tag_texts
 from core.text.tags import Tagger
 from core.text.words import is_bare_mark, split_words
 
 VERSION = 1
+T = TypeVar("T")
 
 
 class Encoding(NamedTuple):
@@ -39,7 +41,7 @@ class Encoding(NamedTuple):
     offsets: list[tuple[int, int]]
     """Start and end of each token in `text`. Byte-level pieces of one character share that character's place."""
     truncated: int
-    """How many tokens were cut off at the end."""
+    """How many tokens were cut off at the end; of a pair at the ends of both texts."""
     text: str
     """The normalised text that offsets count in (normalising may change lengths)."""
     tags: list[int] | None = None
@@ -89,6 +91,7 @@ class State(msgspec.Struct):
     tagger: KnownTagger | None = None
     lexicon: dict[str, Counts] | None = None
     buckets: Count = 0
+    pairs: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -104,6 +107,8 @@ class Tokenizer(ABC):
     counts: np.ndarray | None = None
     buckets: int = 0
     """For the character n-grams of words, where the model reads them beside the words (`core.text.pieces`); 0: none."""
+    pairs: bool = False
+    """Whether a mark between two texts (`core.text.pair`) is read as one; else it is a sign as any other."""
     notes: tuple[str, ...] = ()
     """What a person should know of how this tokenizer came to be."""
 
@@ -149,11 +154,11 @@ class Tokenizer(ABC):
     def encode(self, text: str) -> Encoding:
         """One text with everything a page shows of it."""
         raw, text = text, prepare(text, self.config)
-        ids, offsets = self._pieces(text)
-        keep = self.max_length or len(ids)
-        tokens = [text[start:end] for start, end in offsets[:keep]]
+        every, places = self._read(text)
+        ids, offsets = self.cut(every, every), self.cut(every, places)
+        tokens = [text[start:end] for start, end in offsets]
         grams = [buckets(token, self.buckets) for token in tokens] if self.buckets else None
-        found = Encoding(ids[:keep], tokens, offsets[:keep], len(ids) - len(tokens), text, grams=grams)
+        found = Encoding(ids, tokens, offsets, len(every) - len(ids), text, grams=grams)
         if self.tagger is None and self.lexicon is None:
             return found
         reading = annotate.read(self, raw, text, found.offsets)
@@ -180,28 +185,77 @@ class Tokenizer(ABC):
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """The ids of many texts, cut at `max_length`; the same ids as `encode`, faster."""
-        return [ids[: self.max_length or None] for ids in self._batch(prepare_all(texts, self.config))]
+        return [self.cut(ids, ids) for ids in self._read_all(prepare_all(texts, self.config))]
 
     def split_batch(self, texts: Iterable[str]) -> list[list[str]]:
         """The tokens of many texts as they are spelt, cut at `max_length`: those of `encode`."""
-        places = ((text, self._pieces(text)[1][: self.max_length or None]) for text in prepare_all(texts, self.config))
-        return [[text[start:end] for start, end in offsets] for text, offsets in places]
+        read = ((text, *self._read(text)) for text in prepare_all(texts, self.config))
+        return [[text[start:end] for start, end in self.cut(ids, offsets)] for text, ids, offsets in read]
 
     def annotate_batch(self, texts: Sequence[str]) -> Annotated:
         """Ids, tags and polarities of many texts, cut at `max_length`; the same as `encode`. Tags are kept on disk."""
         ids, readings = [], []
         for raw in texts:
             text = prepare(raw, self.config)
-            every, offsets = self._pieces(text)
-            kept = slice(self.max_length or None)
-            ids.append(every[kept])
-            readings.append(annotate.read(self, raw, text, offsets[kept]))
+            every, offsets = self._read(text)
+            ids.append(self.cut(every, every))
+            readings.append(annotate.read(self, raw, text, self.cut(every, offsets)))
         tags = annotate.tags_of(self, readings, tag_texts)
         return Annotated(
             ids,
             None if tags is None else np.array([tag for row in tags for tag in row], np.uint8),
             annotate.polarity_of(self, readings, ids),
         )
+
+    @property
+    def between(self) -> list[int]:
+        """The ids that stand for the mark of a pair, and for nothing else."""
+        return [FIRST]
+
+    def read_pairs(self, texts: Sequence[str]) -> None:
+        """Read marks from now on, as the texts that it was fitted on have them; their length is found anew."""
+        self.pairs = True
+        if not self.config.max_length and self.max_length:
+            self.max_length = automatic_length([len(ids) for ids in self._read_all(prepare_all(texts, self.config))])
+
+    def cut(self, ids: Sequence[int], values: Sequence[T]) -> list[T]:
+        """Of one value for each token of a whole text those that are kept; of a pair each text loses its own end."""
+        most = self.max_length or len(ids)
+        sign = self.between[0]
+        if len(ids) <= most or not self.pairs or sign not in ids:
+            return [*values[:most]]
+        place, behind = ids.index(sign), ids.index(sign) + len(self.between)
+        first, second = kept(place, len(ids) - behind, max(0, most - len(self.between)))
+        return [*values[:first], *values[place:behind], *values[behind : behind + second]]
+
+    def _read(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
+        """All ids and offsets of a normalised text or pair, not cut."""
+        if not self.pairs:
+            return self._pieces(text)
+        first, mark, second = text.partition(MARK)
+        ids, offsets = self._pieces(unsigned(first))
+        ids = self._without_mark(ids)
+        if not mark:
+            return ids, offsets
+        after, places = self._pieces(unsigned(second))
+        at, more = len(first) + MARK.index(SIGN), len(first) + len(MARK)
+        moved = [(start + more, end + more) for start, end in places]
+        between = [(at, at + 1)] * len(self.between)
+        return [*ids, *self.between, *self._without_mark(after)], [*offsets, *between, *moved]
+
+    def _read_all(self, texts: list[str]) -> Iterable[list[int]]:
+        """All ids of normalised texts or pairs, not cut; those of `_read`."""
+        if not self.pairs:
+            return self._batch(texts)
+        parts = [parted(text) or (text,) for text in texts]
+        found = iter(self._batch([unsigned(part) for each in parts for part in each]))
+        read = [[self._without_mark(next(found)) for _ in each] for each in parts]
+        return [each[0] if len(each) == 1 else [*each[0], *self.between, *each[1]] for each in read]
+
+    def _without_mark(self, ids: list[int]) -> list[int]:
+        """What a text says cannot be taken for the mark, however it spells it."""
+        marks = self.between
+        return [UNKNOWN if each in marks else each for each in ids]
 
     def take_lexicon(self, lexicon: Lexicon) -> None:
         """Know the polarities of a lexicon from now on."""
@@ -239,6 +293,8 @@ class Tokenizer(ABC):
             known["lexicon"] = self.lexicon.state()
         if self.buckets:
             known["buckets"] = self.buckets
+        if self.pairs:
+            known["pairs"] = True
         return {**known, "notes": list(self.notes)} if self.notes else known
 
     def save(self, path: Path) -> None:

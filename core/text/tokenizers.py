@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from core.text.bpe import BpeTokenizer
 from core.text.config import READING, TextConfig
 from core.text.lexicon import Lexicon
 from core.text.ngrams import NGramTokenizer
+from core.text.pair import are_pairs, parted
 from core.text.pretrained import PretrainedTokenizer, Published
 from core.text.tags import Tagger
 from core.text.tokenizer import VERSION, Grown, State, Tokenizer, automatic_length
@@ -48,9 +49,25 @@ def fit_tokenizer(texts: Iterable[str], config: TextConfig, published: Published
         NotAvailable: a package is missing.
     """
     texts = list(texts)
+    if are_pairs(texts):
+        return _informed(_fit_on_pairs(texts, config, published), texts, config)
+    return _informed(_fit(texts, config, published), texts, config)
+
+
+def _fit(texts: Sequence[str], config: TextConfig, published: Published | None) -> Tokenizer:
     if published is not None:
-        return _informed(PretrainedTokenizer.fit(texts, config, published), texts, config)
-    return _informed((BpeTokenizer if config.tokenizer == "bpe" else WordTokenizer).fit(texts, config), texts, config)
+        return PretrainedTokenizer.fit(texts, config, published)
+    return (BpeTokenizer if config.tokenizer == "bpe" else WordTokenizer).fit(texts, config)
+
+
+def _fit_on_pairs(texts: Sequence[str], config: TextConfig, published: Published | None) -> Tokenizer:
+    """The vocabulary of the single texts with the mark as its first entry, or with those that a backbone has."""
+    parts = [part for text in texts for part in parted(text) or (text,)]
+    fitted = _fit(parts, config, published)
+    if isinstance(fitted, WordTokenizer | BpeTokenizer):
+        fitted = fitted.with_mark()
+    fitted.read_pairs(texts)
+    return fitted
 
 
 def adopt_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) -> Grown:
@@ -66,11 +83,15 @@ def adopt_tokenizer(known: Tokenizer, texts: Iterable[str], config: TextConfig) 
         if own != wanted:
             raise ConfigError(f"text.{name}={wanted}: the run that this training starts from reads with {own}")
     texts = list(texts)
+    if known.pairs != are_pairs(texts):
+        theirs, ours = ("pairs", "single texts") if known.pairs else ("single texts", "pairs")
+        raise ConfigError(f"training.start: that run reads {theirs}, and the texts of this training are {ours}")
     adopted = copy.copy(known)
     adopted.config, adopted.tagger, adopted.lexicon, adopted.counts = config, None, None, None
-    grown = adopted.grown(texts, config.grown) if config.grown else Grown(adopted, [])
+    single = [part for text in texts for part in parted(text) or (text,)] if known.pairs else texts
+    grown = adopted.grown(single, config.grown) if config.grown else Grown(adopted, [])
     tokenizer = grown.tokenizer
-    tokenizer.max_length = config.max_length
+    tokenizer.max_length, tokenizer.pairs = config.max_length, known.pairs
     if not tokenizer.max_length:
         tokenizer.max_length = automatic_length([len(ids) for ids in tokenizer.encode_batch(texts)])
     return grown._replace(tokenizer=_informed(tokenizer, texts, config))
@@ -139,4 +160,4 @@ def _restore_knowledge(tokenizer: Tokenizer, state: State) -> None:
             log.warning("tags may differ: %s here, %s when it was trained", tokenizer.tagger.version, known.version)
     if state.lexicon is not None:
         tokenizer.take_lexicon(Lexicon.restored(state.lexicon))
-    tokenizer.notes, tokenizer.buckets = state.notes, state.buckets
+    tokenizer.notes, tokenizer.buckets, tokenizer.pairs = state.notes, state.buckets, state.pairs

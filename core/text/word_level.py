@@ -9,6 +9,7 @@ from typing import Any
 from core.text.config import TextConfig
 from core.text.ids import FIRST, SPECIALS, UNKNOWN
 from core.text.normalise import prepare, prepare_all
+from core.text.pair import SIGN
 from core.text.tokenizer import Grown, State, Tokenizer, automatic_length, ranked
 from core.text.words import split_words, word_pattern
 
@@ -62,6 +63,12 @@ class WordTokenizer(Tokenizer):
         unknown = Counter({word: number for word, number in counts.items() if word not in self._ids})
         new = ranked(unknown, self.config.min_freq, count)
         return Grown(WordTokenizer([*self._words, *new], self.config, self.max_length), [[] for _ in new])
+
+    def with_mark(self) -> WordTokenizer:
+        """The same with the mark of pairs as its first word; the rarest goes where there is no room."""
+        room = self.config.max_vocab - FIRST - 1
+        words = [word for word in self._words if word != SIGN]
+        return WordTokenizer([SIGN, *words[:room]], self.config, self.max_length)
 
     def _pieces(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         found = list(word_pattern().finditer(text))

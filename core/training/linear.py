@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array, hstack, vstack
 
 from core.models.config import Family
-from core.models.linear import BagOfNgrams
+from core.models.linear import BagOfNgrams, BagOfPairs
 from core.models.plain import Plain
 from core.text.config import TextConfig
 from core.text.ids import FIRST
@@ -53,6 +53,9 @@ def fit_linear(
 ) -> LinearFit:
     """A baseline of a data set: n-grams and idf from the training split, its one setting from the validation split.
 
+    Of pairs each text has a row of its own, and both, their difference and their product are what is read
+    (`core.models.linear.BagOfPairs`).
+
     Args:
         texts: of the training split.
         labels: (n,) int64 class numbers, or for several labels per text (n, C) zeros and ones.
@@ -68,21 +71,44 @@ def fit_linear(
     """
     solver = SOLVERS[family] if chosen is None else replace(SOLVERS[family], values=(chosen,))
     tokenizer = NGramTokenizer.fit(texts, config)
-    counts = _counts(tokenizer, texts)
+    counted = _counts(tokenizer, texts)
+    counts = csr_array(vstack(counted)) if tokenizer.pairs else counted[0]
     idf = balanced(counts, inverse_document_frequency(counts), tokenizer.characters)
-    held = tfidf(_counts(tokenizer, validation_texts), idf)
     # The first ids are no n-grams: naive Bayes would keep some probability for them.
-    train, held = tfidf(counts, idf)[:, FIRST:], held[:, FIRST:]
+    train = features([tfidf(each, idf)[:, FIRST:] for each in counted])
+    held = features([tfidf(each, idf)[:, FIRST:] for each in _counts(tokenizer, validation_texts)])
     best = choose(solver, train, labels, held, validation_labels, classes=classes)
-    model = BagOfNgrams(vocabulary=tokenizer.size, classes=classes)
+    model = (BagOfPairs if tokenizer.pairs else BagOfNgrams)(vocabulary=tokenizer.size, classes=classes)
     copy_weights(model, idf, best.columns)
     return LinearFit(tokenizer, model.eval(), best.settings, best.score)
 
 
-def _counts(tokenizer: Tokenizer, texts: Sequence[str]) -> csr_array:
-    """(n, size), some texts at a time: a text has far more character n-grams than different ones."""
+def _counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[csr_array]:
+    """(n, size) of the texts, or of the first and of the second ones of pairs.
+
+    Some texts at a time: a text has far more character n-grams than different ones.
+    """
     parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)] or [texts]
-    return csr_array(vstack([count_matrix(tokenizer.encode_batch(part), tokenizer.size) for part in parts]))
+    found = []
+    for part in parts:
+        ids = tokenizer.encode_batch(part)
+        of_each = [ids] if not tokenizer.pairs else [*map(list, zip(*map(_two, ids), strict=True))] or [[], []]
+        found.append([count_matrix(each, tokenizer.size) for each in of_each])
+    return [csr_array(vstack(each)) for each in zip(*found, strict=True)]
+
+
+def _two(ids: list[int]) -> tuple[list[int], list[int]]:
+    """What stands before the mark of a pair and what behind it."""
+    place = ids.index(FIRST) if FIRST in ids else len(ids)
+    return ids[:place], ids[place + 1 :]
+
+
+def features(rows: Sequence[csr_array]) -> csr_array:
+    """Rows of TF-IDF as they are; of pairs a, b, |a − b| and a · b beside each other."""
+    if len(rows) == 1:
+        return rows[0]
+    a, b = rows
+    return csr_array(hstack([a, b, abs(a - b), a.multiply(b)]))
 
 
 def count_matrix(ids: Sequence[Sequence[int]], size: int) -> csr_array:
@@ -128,8 +154,10 @@ def tfidf(counts: csr_array, idf: np.ndarray) -> csr_array:
 
 
 def copy_weights(model: BagOfNgrams, idf: np.ndarray, columns: Columns) -> None:
-    """Move a solution into the model; its rows are the n-grams."""
+    """Move a solution into the model; its rows are the n-grams, of pairs four times."""
     with torch.no_grad():
         model.get_buffer("idf").copy_(torch.from_numpy(idf))
-        model.weight[FIRST:] = torch.from_numpy(columns.weight).to(model.weight)
+        blocks = len(model.weight) // len(idf)
+        solved = torch.from_numpy(columns.weight).to(model.weight)
+        model.weight.unflatten(0, (blocks, -1))[:, FIRST:] = solved.unflatten(0, (blocks, -1))
         model.bias.copy_(torch.from_numpy(columns.bias))

@@ -142,7 +142,8 @@ class Training(Stage):
 
     def _loss(self, rows: np.ndarray) -> Tensor:
         width = self.max_length if self.config.batching == "fixed" else 0
-        batch = forget_words(_padded(self.training, rows, width), self.config.word_dropout).to(self.device)
+        read = _padded(self.training, rows, width)
+        batch = forget_words(read, self.config.word_dropout, self.model.mark).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             output = self.model(batch, similarity=True) if self.config.diversity else self.model(batch)
         loss = self.loss(output.logits.float(), self.targets[rows].to(self.device))

@@ -41,13 +41,16 @@ class Masked(NamedTuple):
     """(B, L) bool: what is to be guessed."""
 
 
-def mask(batch: Batch, vocabulary: int) -> Masked:
-    """Hide words of a batch on the CPU, drawn from torch's global generator; what else is known of them goes too."""
-    ids = batch.ids
-    places = (torch.rand(ids.shape) < SHARE) & batch.keep & (ids >= FIRST)
+def mask(batch: Batch, vocabulary: int, mark: int | None = None) -> Masked:
+    """Hide words of a batch on the CPU, drawn from torch's global generator; what else is known of them goes too.
+
+    The `mark` between the texts of a pair is no word.
+    """
+    ids, first = batch.ids, FIRST if mark is None else FIRST + 1
+    places = (torch.rand(ids.shape) < SHARE) & batch.keep & (ids >= first)
     fate = torch.rand(ids.shape)
     hidden, swapped = places & (fate < HIDDEN), places & (fate >= 1 - RANDOM)
-    drawn = torch.randint(FIRST, max(vocabulary, FIRST + 1), ids.shape)
+    drawn = torch.randint(first, max(vocabulary, first + 1), ids.shape)
     read = torch.where(hidden, UNKNOWN, torch.where(swapped, drawn, ids))
     polarity, grams = batch.polarity, batch.grams
     if polarity is not None:
@@ -136,7 +139,7 @@ class Masking(Stage):
     def _loss(self, rows: np.ndarray) -> Tensor:
         """Mean cross-entropy over the places to be guessed; 0 where a batch has none."""
         whole = Batch.of(self.tokens.padded(rows))
-        masked = mask(whole, len(self.guess.bias))
+        masked = mask(whole, len(self.guess.bias), self.model.mark)
         places = masked.places.to(self.device)
         words = whole.ids[masked.places].to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):

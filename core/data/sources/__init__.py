@@ -284,16 +284,25 @@ _ALL = (
         title="KorNLI: Korean sentence pairs, entailment",
         language="ko",
         licence="CC-BY-SA-4.0, not checked",
-        citation="Ham et al. 2020, KorNLI and KorSTS",
+        citation="Ham et al. 2020, KorNLI and KorSTS: New Benchmark Datasets for Korean Natural Language Understanding",
         task="pair",
+        labels={name: name for name in ("contradiction", "neutral", "entailment")},
+        note="A folder kornli in SENTISCOPE_DATA with the published files under these names: train.tsv "
+        "(snli_1.0_train.ko.tsv and multinli.train.ko.tsv, one after the other under one header), dev.tsv "
+        "(xnli.dev.ko.tsv), test.tsv (xnli.test.ko.tsv); columns sentence1, sentence2, gold_label. Not checked against "
+        "the published files.",
     ),
     Registered(
         name="paws_x_ko",
         title="PAWS-X, Korean: paraphrase or not",
         language="ko",
         licence="not known here",
-        citation="Yang et al. 2019, PAWS-X",
+        citation="Yang et al. 2019, PAWS-X: A Cross-lingual Adversarial Dataset for Paraphrase Identification",
         task="pair",
+        labels=_numbered("different", "paraphrase"),
+        note="A folder paws_x_ko in SENTISCOPE_DATA with the published files of ko under these names: train.tsv "
+        "(translated_train.tsv), dev.tsv (dev_2k.tsv), test.tsv (test_2k.tsv); columns id, sentence1, sentence2, "
+        "label. Not checked against the published files.",
     ),
     Registered(
         name="question_pair",
@@ -302,6 +311,10 @@ _ALL = (
         licence="not known here",
         citation="Songys, Question_pair",
         task="pair",
+        labels=_numbered("0", "1"),
+        note="A folder question_pair in SENTISCOPE_DATA with the published files under these names: train.csv "
+        "(kor_pair_train.csv), test.csv (kor_pair_test.csv); columns question1, question2, is_duplicate, whose "
+        "numbers are the classes. Not checked against the published files.",
     ),
 )
 

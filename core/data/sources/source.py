@@ -36,7 +36,7 @@ class Registered:
     kind: Literal["built-in", "hub"] = "hub"
     """built-in: made by this program · hub: downloaded, or taken from the folder named by SENTISCOPE_DATA."""
     task: Literal["single", "multi", "pair"] = "single"
-    """single: one label per text · multi: several · pair: two texts per row, which nothing here can be trained on."""
+    """single: one label per text · multi: several · pair: one label for two texts."""
     labels: dict[str, str] = field(default_factory=dict)
     """Label value in the files → class name, in class order."""
     ordered: bool = False

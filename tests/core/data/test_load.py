@@ -171,7 +171,7 @@ def test_the_built_in_corpus_comes_with_its_hand_written_splits():
         ("absent.csv", DataError, "absent.csv: no such file"),
         ("~/absent-folder/x.csv", DataError, "no such file"),
         ("caves", NotAvailable, "no hub repository is known for 'caves'; give a local copy with --data PATH"),
-        ("kornli", DataError, "'kornli': two texts per row are not supported"),
+        ("kornli", NotAvailable, "no hub repository is known for 'kornli'"),
         ("us_airline", NotAvailable, "no hub repository is known for 'us_airline'; give a local copy with --data PATH"),
     ],
 )
