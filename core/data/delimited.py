@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from core.data import limits
+from core.data.columns import PAIR_NAMES
 from core.exceptions import DataError
 from core.numbers import count
 
@@ -27,8 +28,8 @@ _SAMPLE = 400_000
 _HEADER_WORDS = frozenset(
     "text sentence review document tweet content comment message body utterance phrase headline title id label labels "
     "sentiment polarity class classes category target rating stars score emotion date user query author index "
-    "tweet_id review_id document_id sentence_id split y".split()
-)
+    "tweet_id review_id document_id sentence_id split y gold_label is_duplicate".split()
+) | {name for pair in PAIR_NAMES for name in pair}
 _NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.exceptions import InputError
-from core.interpret.edits import UNCHANGED, UNMIXED, Edits
+from core.interpret.edits import UNCHANGED, UNMIXED, UNSEGMENTED, Edits
 from core.interpret.learned import Learned, learned, reach
 from core.models.attention_config import Lexical
 from core.models.config import ModelConfig
@@ -52,6 +52,8 @@ class Editable:
     """Tokens of the text that have a gate in each layer."""
     lexical: Lexical = "none"
     """What a lexicon does to the scores."""
+    segments: bool = False
+    """Whether something is added for the text of a pair that a token stands in."""
 
     @property
     def has(self) -> str:
@@ -70,6 +72,8 @@ class Editable:
             found.append("a lexical term in each layer (s1, s1:mean)")
         if any(self.pieces):
             found.append("pieces of words (n1.1, or word=piece)")
+        if self.segments:
+            found.append(f"segments of a pair ({UNSEGMENTED})")
         if self.mixed:
             found.append(f"TF-IDF mixed in ({UNMIXED})")
         return ", ".join(found) or "nothing that can be changed when it reads this text"
@@ -134,6 +138,8 @@ class Editable:
     def _add(self, edits: Edits, part: str) -> Edits | None:
         if part == UNMIXED:
             return replace(edits, unmixed=True) if self.mixed else None
+        if part == UNSEGMENTED:
+            return replace(edits, segments_off=True) if self.segments else None
         if match := _LAMBDA.fullmatch(part):
             layer, component, value = int(match[1]) - 1, int(match[2]), float(match[3])
             known = 0 <= layer < self.layers and 1 <= component < self.components
@@ -198,4 +204,5 @@ def allowed(model: ModelConfig, trained: SentenceView) -> Editable:
         mixed=mixed,
         gated=len(trained.tokens) - bool(trained.filled) if "gates" in provides(model) else 0,
         lexical=model.attention.lexical,
+        segments=trained.segments is not None,
     )

@@ -14,6 +14,7 @@ The line is the `edit` of a link, `--edit` of the command line and `edit=` in Py
     s2:mean           the mean of what they are multiplied by, over the tokens, in its place
     n3.2              the second piece of the third token silenced
     word=piece        the same by name, wherever the word stands
+    seg.0             nothing is added for the text of a pair that a token stands in
     mix.0             TF-IDF taken out of the answer
 
 Layers, heads, tokens and pieces count from 1 there, as on the pages; components from 0, as A₀, A₁ … do.
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from core.models.trace import Intervention
 
 UNMIXED = "mix.0"
+UNSEGMENTED = "seg.0"
 MEAN = ":mean"
 """Behind a part that is not silent but says its mean."""
 HOW = {"": "off", MEAN: "at its mean"}
@@ -66,6 +68,8 @@ class Edits:
     """Layers where it is at its mean."""
     pieces_off: tuple[tuple[int, int], ...] = ()
     """(token, character n-gram)."""
+    segments_off: bool = False
+    """Nothing is added for the text of a pair that a token stands in."""
     unmixed: bool = False
     """TF-IDF is taken out of the answer."""
 
@@ -145,6 +149,7 @@ class Edits:
             lexical_off=frozenset(self.lexical_off),
             lexical_mean=frozenset(self.lexical_mean),
             pieces_off=frozenset(self.pieces_off),
+            segments_off=self.segments_off,
         )
 
     def encode(self) -> str:
@@ -163,6 +168,7 @@ class Edits:
                 *([f"s:{self.lexical:g}"] if self.lexical != 1 else ()),
                 *(f"s{layer + 1}{how}" for layer, how in _both(self.lexical_off, self.lexical_mean)),
                 *(f"n{token + 1}.{piece + 1}" for token, piece in self.pieces_off),
+                *([UNSEGMENTED] if self.segments_off else ()),
                 *([UNMIXED] if self.unmixed else ()),
             ]
         )
@@ -198,6 +204,7 @@ class Edits:
                     for layer, how in _both(self.lexical_off, self.lexical_mean)
                 ),
                 *(f"piece {piece + 1} of token {token + 1} silenced" for token, piece in self.pieces_off),
+                *(["first and second text alike"] if self.segments_off else ()),
                 *(["TF-IDF taken out"] if self.unmixed else ()),
             ]
         )

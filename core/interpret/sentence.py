@@ -127,6 +127,8 @@ class SentenceView:
     pieces: tuple[tuple[str, ...], ...] | None = None
     """Of each token the character n-grams that the model reads beside it, none of one that is no word of the text; None
     where it reads none."""
+    segments: tuple[int, ...] | None = None
+    """Of each token 0 in the first text of a pair, 1 in the second; None where the model adds nothing for it."""
     mix: MixView | None = None
     """What the answer is made of, where TF-IDF is mixed in."""
 
@@ -299,9 +301,11 @@ def _beside(trace: Trace | None, fold: Fold) -> dict[str, Any]:
     """What a trace holds besides its layers, as fields of `SentenceView`."""
     head = None if trace is None else trace.head
     if trace is None:
-        return {"positions": {}, "tags": None, "polarity": None, "branches": {}, "head_maps": None}
+        none = {"tags": None, "polarity": None, "head_maps": None, "segments": None}
+        return {"positions": {}, "branches": {}, **none}
     return {
         "positions": {name: factor.item() for name, factor in trace.positions.items()},
+        "segments": None if trace.segments is None else tuple(trace.segments[0, : fold.tokens].tolist()),
         "tags": None if trace.tags is None else tuple(trace.tags[0, : fold.tokens].tolist()),
         "polarity": None if trace.polarity is None else _array(trace.polarity[0, : fold.tokens]),
         "branches": {} if head is None else {k: _array(fold.each(part[0], 0)) for k, part in head.branches.items()},
@@ -327,6 +331,7 @@ def inside(view: SentenceView) -> dict[str, Any]:
         "tags": None if view.tags is None else list(view.tags),
         "polarity": plain(view.polarity),
         "pieces": None if view.pieces is None else [list(each) for each in view.pieces],
+        **({} if view.segments is None else {"segments": list(view.segments)}),
         "positions": view.positions,
         "branches": {str(width): plain(values) for width, values in view.branches.items()},
         "head_maps": plain(view.head_maps),

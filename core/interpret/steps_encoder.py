@@ -94,6 +94,12 @@ def embedding_stage(
         matrices.append(named(letter, values))
         formula += f" + {_named_factor(letter, factor, model)}{letter}_i"
         said.append(words)
+    if model.segments is not None and seen.segments is not None:
+        rows = exact(model.segments.table.weight)[seen.segments[0].cpu().numpy()] * (not change.segments_off)
+        parts.append((rows,))
+        matrices.append(named("S", rows))
+        formula += r" + S_{s(i)}"
+        said.append("what its text, the first or the second, adds" + ", silenced" * change.segments_off)
     total = Sum(tuple(parts), table.shape)
     matrices.append(Matrix("x", total.values(), tokens, dimensions, rule=total))
     reading = (

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
+import torch
 
 from core.interpret.naive import bias_of, exact
 from core.interpret.rules import Array, Dot, Largest, Rule, Sum, activated
@@ -18,6 +19,7 @@ from core.models.lexicon import LexiconClassifier
 from core.models.linear import BagOfNgrams
 from core.models.plain import Plain
 from core.models.recurrent import BiLSTM
+from core.models.segments import segments
 
 
 def plain_stages(
@@ -45,7 +47,14 @@ def plain_stages(
 def _embedding(model: BiLSTM | ConvolutionClassifier, ids: Array, tokens: tuple[str, ...]) -> Stage:
     x = exact(model.embedding.weight)[ids]
     reading = "Each token is a row of numbers, learned; its place is not in them."
-    return Stage("embedding", "Embedding", ("x_i = E_i",), reading, (Matrix("x", x, tokens, numbered(x.shape[1])),))
+    if model.segments is None:
+        return Stage("embedding", "Embedding", ("x_i = E_i",), reading, (Matrix("x", x, tokens, numbered(x.shape[1])),))
+    rows = exact(model.segments.table.weight)[segments(torch.from_numpy(ids[None]))[0].numpy()]
+    total, names = Sum(((x,), (rows,)), x.shape), numbered(x.shape[1])
+    parts = (Matrix("E", x, tokens, names), Matrix("S", rows, tokens, names))
+    reading = "Each token is a row of numbers, learned, and what its text, the first or the second, adds."
+    made = Matrix("x", total.values(), tokens, names, rule=total)
+    return Stage("embedding", "Embedding", ("x_i = E_i + S_{s(i)}",), reading, (*parts, made))
 
 
 def _recurrent(model: BiLSTM, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:

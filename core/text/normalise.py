@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
-from core.text.pair import MARK, unsigned
+from core.text.pair import MARK, parted
 
 Step = Callable[[str], str]
 
@@ -217,9 +217,8 @@ def steps(text: str, config: TextConfig) -> list[tuple[str, str]]:
 
 def _changed(text: str, changes: Iterable[Step]) -> str:
     """A text after all these steps; the mark of a pair is not among what they see."""
-    if MARK in text:
-        first, _, second = text.partition(MARK)
-        return f"{_changed(first, changes)}{MARK}{_changed(unsigned(second), changes)}"
+    if parts := parted(text):
+        return MARK.join(_changed(part, changes) for part in parts)
     for change in changes:
         text = change(text)
     return text

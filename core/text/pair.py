@@ -5,6 +5,7 @@ Nobody can write the mark into a part: `joined` is the only way to a pair, and i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 SIGN = "‖"
@@ -14,6 +15,10 @@ PLAIN = "|"
 """In place of the sign within a text."""
 
 
+_STANDING = re.compile(rf"(?:^|\s){SIGN}(?:\s|$)")
+"""The sign by itself: a mark, also where one of the texts has lost all its words."""
+
+
 def joined(first: str, second: str) -> str:
     """Both texts of a pair as one."""
     return f"{unsigned(first)}{MARK}{unsigned(second)}"
@@ -21,8 +26,8 @@ def joined(first: str, second: str) -> str:
 
 def parted(text: str) -> tuple[str, str] | None:
     """The two texts of a pair; None: it is a single text."""
-    first, mark, second = text.partition(MARK)
-    return (first, unsigned(second)) if mark else None
+    found = _STANDING.search(text) if SIGN in text else None
+    return None if found is None else (text[: found.start()], unsigned(text[found.end() :]))
 
 
 def unsigned(text: str) -> str:
@@ -32,7 +37,7 @@ def unsigned(text: str) -> str:
 
 def are_pairs(texts: Iterable[str]) -> bool:
     """Whether texts are read as pairs: most of them have a mark. What was added by hand may be a single text."""
-    marked = [MARK in text for text in texts]
+    marked = [parted(text) is not None for text in texts]
     return sum(marked) * 2 > len(marked)
 
 

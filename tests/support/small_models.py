@@ -57,10 +57,10 @@ def rows(batch: Batch, part: slice, length: int) -> Batch:
     return Batch(*(None if each is None else each[part, :length] for each in batch))
 
 
-def make(config: ModelConfig, dtype: torch.dtype = torch.float64) -> torch.nn.Module:
+def make(config: ModelConfig, dtype: torch.dtype = torch.float64, *, pairs: bool = False) -> torch.nn.Module:
     """A model whose every parameter is away from its special initial value (lambda vectors, norms, biases)."""
     torch.manual_seed(0)
-    model = build(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=LONGEST).to(dtype)
+    model = build(config, vocabulary=VOCABULARY, classes=CLASSES, max_length=LONGEST, pairs=pairs).to(dtype)
     with torch.no_grad():
         for number, parameter in enumerate(model.parameters()):
             wave = torch.arange(parameter.numel(), dtype=torch.float64).add(number).mul(0.7).sin()

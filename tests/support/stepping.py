@@ -32,7 +32,7 @@ def reader(preset, *, task="single", scaling=UNSCALED, text=TEXT, spoilt=(), edi
         tagger = {"tagger": "auto"} if config.needs_tags else {}
         tokenizer = fit_tokenizer([text], TextConfig(**about, **lexicon, **tagger))
         tokenizer.buckets = config.ngram_buckets
-    model = make(config)
+    model = make(config, pairs=tokenizer.pairs)
     for module in model.modules():
         if isinstance(module, torch.nn.BatchNorm1d):
             module.running_mean += 0.1

@@ -21,6 +21,7 @@ from core.models.presets import PRESETS
 from core.models.trace import Batch, Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore
+from core.text import pair
 from core.text.token_table import one_text
 from core.training.scaling import Scaling
 
@@ -161,6 +162,17 @@ def test_other_parts_follow_their_formulas_too(change):
     found = check(reader("vanilla", **change), "the ending never works")
     if "pad_mode" in change:
         assert found.tokens[3:5] == ("works", "[PAD]") and len(found.tokens) == 15
+
+
+@pytest.mark.parametrize(("preset", "off"), [("vanilla", False), ("vanilla", True), ("bilstm", False), ("cnn", False)])
+def test_the_segments_of_a_pair_are_in_the_embedding(preset, off):
+    text = pair.joined("the ending never works", "it does")
+    found = check(reader(preset, text=text, edited=Intervention(segments_off=off)), text)
+    embedding = next(stage for stage in found.stages if stage.key == "embedding")
+    rows = next(matrix.values for matrix in embedding.matrices if matrix.name == "S")
+    assert (rows[:5] == rows[0]).all()
+    assert (rows[5:] == rows[5]).all()
+    assert (rows[0] != rows[5]).any() == (not off)
 
 
 def test_one_logit_temperature_and_several_labels_are_in_the_last_stages():

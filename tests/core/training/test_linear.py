@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import hstack
 from scipy.special import expit, softmax
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
@@ -13,6 +14,7 @@ from small_models import batch_of
 from core.evaluation.predict import predict_texts
 from core.models.linear import BagOfNgrams
 from core.text.config import TextConfig
+from core.text.pair import joined
 from core.text.words import split_words
 from core.training.linear import SOLVERS, balanced, count_matrix, fit_linear, inverse_document_frequency, tfidf
 
@@ -111,3 +113,18 @@ def test_weights_travel_as_a_state_dict_and_logits_do_not_depend_on_the_batch():
     together = again(batch_of(ids)).logits
     alone = torch.cat([again(batch_of([each])).logits for each in ids])
     assert torch.allclose(together, alone, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["tfidf-logreg", "tfidf-nb"])
+def test_a_fit_on_pairs_is_that_of_scikit_learn_on_both_texts_and_their_differences(family):
+    first, second = (corpus(120, 2, seed)[0] for seed in (0, 1))
+    labels = np.array([("good" in a) == ("good" in b) for a, b in zip(first, second, strict=True)], np.int64)
+    texts = [joined(a, b) for a, b in zip(first, second, strict=True)]
+    fit = fit_linear(texts, labels, texts[:40], labels[:40], config=TextConfig(), classes=2, family=family)
+    vectors = reference([*first, *second])
+    a, b = vectors.transform(first), vectors.transform(second)
+    rows = hstack([a, b, abs(a - b), a.multiply(b)]).tocsr()
+    estimator = LogisticRegression(max_iter=2000) if family == "tfidf-logreg" else MultinomialNB()
+    known = estimator.set_params(**fit.settings).fit(rows, labels)
+    found = predict_texts(fit.model, fit.tokenizer, texts).probabilities
+    np.testing.assert_allclose(found, known.predict_proba(rows), atol=5e-3)

@@ -58,7 +58,7 @@ def test_a_training_that_forgets_words_resumes_to_the_bit_and_is_another_than_wi
 def test_validation_reads_every_word(make, monkeypatch):
     job = make(word_dropout=0.9, epochs=1)
     read = []
-    monkeypatch.setattr(loop, "forget_words", lambda batch, share: read.append(len(batch.ids)) or batch)
+    monkeypatch.setattr(loop, "forget_words", lambda batch, share, mark: read.append(len(batch.ids)) or batch)
     job.run()
     assert sum(read) == len(job.training.labels)  # and no validation text among them
     epoch = read_history(job.history).kind("epoch")[0]

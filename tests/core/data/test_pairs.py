@@ -1,0 +1,103 @@
+"""Two texts a row: found by the names of their columns or named, joined in every row, refused where one is missing."""
+
+import pandas as pd
+import pytest
+
+from core.config import compose
+from core.data.card import repeats
+from core.data.config import DataConfig
+from core.data.inspect import inspect_file, read_file
+from core.data.load import load
+from core.exceptions import DataError
+from core.text.pair import joined, parted
+
+ROWS = [(f"text {row}", f"other {row % 7}", ("yes", "no")[row % 2]) for row in range(20)]
+
+
+def written(path, columns, rows=ROWS):
+    pd.DataFrame(rows, columns=columns).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("names", [("sentence1", "sentence2"), ("premise", "hypothesis"), ("Question1", "Question2")])
+def test_two_columns_are_found_by_their_names(tmp_path, names):
+    path = written(tmp_path / "a.csv", [*names, "label"])
+    found = read_file(path)
+    assert (found.report.text, found.report.pair, found.report.label) == (*names, "label")
+    assert found.rows["text"].tolist() == [joined(first, second) for first, second, _ in ROWS]
+    assert list(found.rows) == ["text", "label"]
+
+
+def test_columns_of_any_name_can_be_named(tmp_path):
+    path = written(tmp_path / "a.csv", ["review", "reply", "label"])
+    assert inspect_file(path).pair == ""
+    found = read_file(path, text="review", pair="reply")
+    assert parted(found.rows["text"][3]) == ("text 3", "other 3")
+    assert read_file(path, text="0", pair="1").rows.equals(found.rows)
+
+
+def test_the_first_text_alone_can_be_asked_for(tmp_path):
+    path = written(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
+    found = read_file(path, text="sentence1", pair="none")
+    assert found.rows["text"].tolist() == [first for first, _, _ in ROWS]
+    assert "sentence2" in found.rows
+
+
+def test_a_row_without_a_second_text_is_named_with_its_column(tmp_path):
+    rows = [*ROWS[:4], ("text 4", None, "yes"), *ROWS[5:]]
+    path = written(tmp_path / "a.csv", ["sentence1", "sentence2", "label"], rows)
+    with pytest.raises(DataError, match=r"a\.csv, row 5, .*sentence2.*: the second text is missing") as error:
+        read_file(path)
+    assert error.value.row == 5
+    assert error.value.field == "sentence2"
+
+
+def test_one_column_cannot_be_both_texts(tmp_path):
+    path = written(tmp_path / "a.csv", ["sentence1", "sentence2", "label"])
+    with pytest.raises(DataError, match="cannot be both texts of a pair"):
+        read_file(path, text="sentence1", pair="sentence1")
+    with pytest.raises(DataError, match=r"no column 'sentenc2' for data\.pair; did you mean 'sentence2'"):
+        read_file(path, pair="sentenc2")
+
+
+def test_repeats_are_those_of_both_texts():
+    train = pd.DataFrame({"text": [joined("a", "b"), joined("a", "c"), joined("a", "b")], "label": [0, 1, 1]})
+    test = pd.DataFrame({"text": [joined("A", "b"), joined("b", "a")], "label": [0, 1]})
+    found = repeats({"train": train, "test": test}, compose("vanilla").text)
+    assert found["within"] == {"train": 1, "test": 0}
+    assert found["conflicting"] == 1
+    assert found["as_read"]["from_train"]["test"]["rows"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "labels", "classes"),
+    [
+        (
+            "kornli",
+            ["sentence1", "sentence2", "gold_label"],
+            ["entailment", "neutral", "contradiction"],
+            ("contradiction", "neutral", "entailment"),
+        ),
+        ("paws_x_ko", ["id", "sentence1", "sentence2", "label"], ["0", "1"], ("different", "paraphrase")),
+        (
+            "question_pair",
+            ["id", "qid1", "qid2", "question1", "question2", "is_duplicate"],
+            ["0", "1"],
+            ("0", "1"),
+        ),
+    ],
+)
+def test_registered_pairs_load_from_a_folder_as_they_were_published(
+    tmp_path, monkeypatch, name, columns, labels, classes
+):
+    folder = tmp_path / name
+    folder.mkdir()
+    for split, count in (("train", 30), ("dev", 12), ("test", 12)):
+        numbers = [[str(row)] * (len(columns) - 3) for row in range(count)]
+        rows = [[*numbers[row], f"문장 {row}", f"다른 문장 {row}", labels[row % len(labels)]] for row in range(count)]
+        pd.DataFrame(rows, columns=columns).to_csv(folder / f"{split}.tsv", sep="\t", index=False)
+    monkeypatch.setenv("SENTISCOPE_DATA", str(tmp_path))
+    found = load(DataConfig(name=name))
+    assert found.classes == classes
+    assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 30, "validation": 12, "test": 12}
+    assert parted(found.splits["test"]["text"][0]) == ("문장 0", "다른 문장 0")

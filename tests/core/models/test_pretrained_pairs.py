@@ -1,0 +1,90 @@
+"""A pair in a backbone: the ids, types and vectors that its own library gives the same two texts."""
+
+import pytest
+import tokenizers as hf
+import torch
+from tiny_backbones import FAMILIES, backbone
+
+from core.config import compose
+from core.models.build import build
+from core.models.trace import Batch
+from core.runs.backbones import Backbone
+from core.runs.bodies import body_of, published
+from core.text.config import TextConfig
+from core.text.pair import joined
+from core.text.token_table import token_table
+from core.text.tokenizers import fit_tokenizer, tokenizer_from_json
+
+PAIRS = [("good film", "the plot was not bad"), ("awful", "very great film and good"), ("film", "film")]
+TEXTS = [joined(*pair) for pair in PAIRS]
+EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
+
+
+def with_pairs(folder, family):
+    """A backbone whose tokenizer has the template of its family."""
+    path = str(backbone(folder, family) / "tokenizer.json")
+    pipeline = hf.Tokenizer.from_file(path)
+    first, last, between = ("<s>", "</s>", "</s> </s>") if "roberta" in family else ("[CLS]", "[SEP]", "[SEP]")
+    second = 0 if "roberta" in family else 1
+    pipeline.post_processor = hf.processors.TemplateProcessing(
+        single=f"{first} $A {last}",
+        pair=f"{first} $A {between} $B:{second} {last}:{second}",
+        special_tokens=[(name, pipeline.token_to_id(name)) for name in (first, last)],
+    )
+    pipeline.save(path)
+    return pipeline
+
+
+@pytest.fixture(scope="module", params=EVERY)
+def known(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp(request.param)
+    pipeline = with_pairs(folder, request.param)
+    found = Backbone(request.param, folder)
+    config = TextConfig(tokenizer="pretrained", normaliser="none")
+    return found, fit_tokenizer(TEXTS, config, published(found)), pipeline
+
+
+def built(found, tokenizer):
+    config = compose("pretrained", {"model.backbone": str(found.folder), "model.dropout": 0, **found.settings}).model
+    body = body_of(found.architecture, config.dropout, tokenizer, found.folder)
+    torch.manual_seed(1)
+    return build(config, vocabulary=0, classes=3, body=body, pairs=tokenizer.pairs).eval()
+
+
+def test_a_pair_is_what_its_own_library_makes_of_both_texts(known):
+    import transformers
+
+    found, tokenizer, pipeline = known
+    model = built(found, tokenizer)
+    own = transformers.AutoModel.from_pretrained(found.folder, attn_implementation="sdpa").eval()
+    batch = Batch.of(token_table(tokenizer, TEXTS).whole())
+    completed, keep = model._complete(batch)
+    with torch.no_grad():
+        vectors = model._read(model._enter(model.embed(completed), completed), completed, trace=False, intervene=())[0]
+    for row, pair in enumerate(PAIRS):
+        theirs = pipeline.encode(*pair)
+        ids = completed.ids[row, keep[row]] - 2
+        assert [3 if each < 0 else each for each in ids.tolist()] == theirs.ids
+        types = {"token_type_ids": torch.tensor([theirs.type_ids])} if found.architecture["model_type"] in TYPED else {}
+        with torch.no_grad():
+            expected = own(torch.tensor([theirs.ids]), **types).last_hidden_state[0]
+        torch.testing.assert_close(vectors[row, keep[row]], expected, rtol=0, atol=1e-5)
+
+
+TYPED = ("bert", "electra")
+
+
+def test_its_sign_cannot_be_typed(known):
+    _, tokenizer, _ = known
+    mark = tokenizer.between
+    for name in ("[SEP]", "</s>"):
+        assert tokenizer.encode(joined(f"good {name} film", f"{name} bad")).ids.count(mark[0]) == len(mark)
+
+
+def test_a_cut_pair_keeps_both_texts_and_its_places(known):
+    found, tokenizer, _ = known
+    long = fit_tokenizer([joined("good " * 50, "bad " * 50)] * 3, tokenizer.config, published(found))
+    ids = long.encode(joined("good " * 50, "bad " * 3)).ids
+    assert len(ids) == long.max_length <= 38
+    again = tokenizer_from_json(long.to_json())
+    assert again.encode_batch(TEXTS) == long.encode_batch(TEXTS)

@@ -1,0 +1,59 @@
+"""Runs on pairs: what needs both texts is learned, from the file to the run that was given away and taken in again."""
+
+import numpy as np
+import pytest
+from pairs import pair_folder
+
+from core.config import compose
+from core.runs.archive import export_file, import_run
+from core.runs.load import load_run
+from core.runs.predictions import read_predictions
+from core.runs.record import EVALUATION, PREDICTIONS
+from core.runs.store import RunStore
+from core.runs.worker import execute
+from core.text.pair import joined, parted
+
+LEARNS = {
+    "model.width": 32,
+    "model.dropout": 0,
+    "training.epochs": 20,
+    "training.patience": 0,
+    "training.lr": 0.003,
+    "training.threads": 1,
+}
+TINY = {**LEARNS, "model.width": 8, "model.ff_width": 8, "training.epochs": 1}
+
+
+def trained(store, folder, preset, name, **settings):
+    config = compose(preset, {**settings, "data.name": str(folder)})
+    return execute(store, store.create(config, preset, name).run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["vanilla", "bilstm"])
+def test_what_two_texts_share_is_learned_and_one_of_them_gives_chance(store, tmp_path, preset):
+    folder = pair_folder(tmp_path / "alike")
+    record = trained(store, folder, preset, "both", **LEARNS)
+    assert record.results["metrics"]["test"]["accuracy"] > 0.95
+    alone = trained(store, folder, preset, "alone", **{**LEARNS, "data.pair": "none", "training.epochs": 5})
+    assert 0.35 < alone.results["metrics"]["test"]["accuracy"] < 0.65
+    assert load_run(store, "both").tokenizer.pairs
+    assert not load_run(store, "alone").tokenizer.pairs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["vanilla", "tfidf-logreg"])
+def test_a_run_that_was_given_away_answers_as_it_did(store, tmp_path, preset):
+    settings = TINY if preset == "vanilla" else {}
+    record = trained(store, pair_folder(tmp_path / "alike", 120, 40), preset, "both", **settings)
+    assert record.status == "done", record.reason
+    other = RunStore(tmp_path / "elsewhere")
+    export_file(store, "both", tmp_path / "both.zip")
+    import_run(other, tmp_path / "both.zip")
+    texts = [joined("the film was good", "the meal was bad"), joined("x ‖ y", ""), "a single text"]
+    said = [load_run(each, "both").predict(texts).probabilities for each in (store, other)]
+    np.testing.assert_array_equal(*said)
+    kept = read_predictions(store.path("both") / EVALUATION / "test" / PREDICTIONS)
+    assert all(parted(text) for text in kept["text"])
+    yardstick = record.results["yardstick"]["splits"]["test"]
+    assert 0.3 < yardstick["accuracy"] <= 1
