@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.config import RunConfig
+from core.data import held
 from core.data.kept_examples import NAME
 from core.exceptions import DataError, InputError
 from core.paths import Allowed, resolve
@@ -20,11 +21,11 @@ from core.text.lexicon_files import VADER
 from core.verbs import configure
 from dashboard import state
 from dashboard.figures import datasets
-from dashboard.figures.datasets import DATA_FOLDER, Option, option_of
+from dashboard.figures.datasets import Option, option_of
 from dashboard.figures.naming import without_store
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
 
 
 OWN = ("127.0.0.1", "localhost", "::1")
@@ -45,6 +46,11 @@ def options() -> list[Option]:
     return datasets.options(library_folder(), importlib.util.find_spec("huggingface_hub") is not None)
 
 
+def named_table() -> pd.DataFrame:
+    """Every named data set with its state on this machine."""
+    return datasets.named_table(importlib.util.find_spec("huggingface_hub") is not None)
+
+
 def local() -> bool:
     """Whether only the person who sits at this machine can see the pages: on loopback, and under no further name.
 
@@ -56,7 +62,7 @@ def local() -> bool:
 
 def allowed() -> Allowed:
     """Which paths the visitor of a page may name: any from this machine, else what the folder of data sets holds."""
-    base = os.environ.get(DATA_FOLDER, "")
+    base = os.environ.get(held.DATA_FOLDER, "")
     return Allowed(anywhere=local(), roots=(Path(base).expanduser(),) if base else ())
 
 

@@ -19,8 +19,15 @@ app = typer.Typer(no_args_is_help=True, help="Data sets: list, card, check.")
 
 @app.command("list")
 def data_list(as_json: Json = False) -> None:
-    """The data sets that have a name."""
-    emit(verbs.data_list(), as_json, lambda r: tabulate(r["data"], ("name", "title", "classes", "checked")))
+    """The data sets that have a name: which can be opened here, and how the others come here."""
+    emit(verbs.data_list(), as_json, _show_list)
+
+
+def _show_list(result: dict[str, Any]) -> None:
+    tabulate(result["data"], ("name", "title", "classes", "state", "checked"))
+    for each in result["data"]:
+        if each["published"] and each["lacking"]:
+            say(f"{each['name']}: {each['lacking']}")
 
 
 @app.command("card")

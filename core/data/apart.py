@@ -87,6 +87,19 @@ def read_folder(path: Path, reading: dict[str, str], *, to_train: bool = True) -
         return WordLabelled(splits, answer.classes, answer.notes, answer.task)
 
 
+def read_published(path: Path, name: str) -> WordLabelled:
+    """The splits of a named data set in the layout in which it is given out, see `core.data.published`.
+
+    Raises:
+        DataError: a file is not there, or is not in the layout.
+    """
+    from core.data.folders import WordLabelled
+
+    with _read("published", path, {"name": name}) as (answer, folder):
+        splits = {split: _frame(folder / file) for split, file in answer.splits.items()}
+        return WordLabelled(splits, answer.classes, answer.notes)
+
+
 @dataclass(frozen=True)
 class ReadRows:
     """The rows of a file without labels, read and waiting on the disk."""

@@ -17,6 +17,7 @@ from core.data import apart, labelled, splits
 from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.folders import WordLabelled, named
+from core.data.held import DATA_FOLDER, held, local_folder
 from core.data.kept_examples import with_examples
 from core.data.layout import find_layout
 from core.data.mixture import kept_apart, mixture, with_added
@@ -27,9 +28,8 @@ from core.fingerprint import fingerprint
 from core.numbers import count, whole_percent
 from core.paths import refuse_elsewhere, resolve
 
-DATA_FOLDER = "SENTISCOPE_DATA"
-"""Environment variable: a folder whose sub-folders, named as the sources, take the place of the hub."""
-
+_AT_ONCE = 10_000
+"""Texts that are joined at a time: all of a large data set would fill the memory a second time."""
 _UNSPLIT_SHARES = (0.8, 0.1, 0.1)
 
 Splits = dict[str, pd.DataFrame]
@@ -118,13 +118,6 @@ def _shared_language(names: tuple[str, ...]) -> str:
     return languages.pop() if len(languages) == 1 else ""
 
 
-def local_folder(name: str) -> Path | None:
-    """The folder under SENTISCOPE_DATA that stands in for a named source, if there is one."""
-    base = os.environ.get(DATA_FOLDER, "")
-    folder = Path(base).expanduser() / name
-    return folder if base and folder.is_dir() else None
-
-
 def path_of(name: str) -> Path:
     """The file or folder that is meant by what is no name of a data set.
 
@@ -192,7 +185,9 @@ def _named_source(source: Registered, config: DataConfig) -> tuple[WordLabelled,
     if source.kind == "built-in":
         return _built_in(config.classes), "this program"
     folder = local_folder(source.name)
-    if folder:
+    if folder and source.published and source.published.laid_out(folder):
+        found, where = apart.read_published(folder, source.name), f"{folder} ({source.published.checked})"
+    elif folder:
         found, where = apart.read_folder(folder, {}), str(folder)
         found = _of_published_labels(found, source) if source.task == "pair" else found
     else:
@@ -231,8 +226,9 @@ def _from_hub(source: Registered) -> tuple[WordLabelled, str]:
 
     base = os.environ.get(DATA_FOLDER)
     if source.hub is None and base:
+        more = f". {held(source).lacking}" if source.published else ""
         raise NotAvailable(
-            f"there is no folder '{source.name}' in {DATA_FOLDER}={base}, and no hub repository is known"
+            f"there is no folder '{source.name}' in {DATA_FOLDER}={base}, and no hub repository is known{more}"
         )
     frames, hub = fetch(source), source.hub
     if hub is None:
@@ -406,7 +402,8 @@ def _digest(rows: pd.DataFrame) -> str:
     digest = hashlib.sha256(np.array([len(text) for text in texts], dtype="<i8").tobytes())
     for numbers in _label_numbers(rows["label"]):
         digest.update(numbers.astype("<i8").tobytes())
-    digest.update("".join(texts).encode("utf-8", "surrogatepass"))
+    for start in range(0, len(texts), _AT_ONCE):
+        digest.update("".join(texts[start : start + _AT_ONCE]).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 

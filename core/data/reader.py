@@ -30,6 +30,8 @@ from core.data.folders import read_folder
 from core.data.inspect import inspect_file, read_file
 from core.data.labelled import is_several
 from core.data.parquet import read_parquet
+from core.data.published import published_splits
+from core.data.sources import SOURCES
 from core.data.stream import stream_rows
 from core.data.table import WHOLE
 from core.exceptions import SentiscopeError
@@ -147,6 +149,19 @@ def _folder(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     }
 
 
+def _published(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
+    layout = SOURCES[reading["name"]].published
+    assert layout is not None
+    splits, notes = {}, list[str]()
+    for number, split in enumerate(published_splits(path, layout)):
+        splits[split.name] = f"{number}.arrow"
+        with pa.OSFile(str(folder / splits[split.name]), "wb") as sink, pa.ipc.new_file(sink, split.schema) as writer:
+            for batch in split.batches():
+                writer.write_batch(batch)
+        notes += split.notes()
+    return {"classes": layout.classes, "notes": notes, "splits": splits}
+
+
 def _rows(path: Path, reading: dict[str, Any], folder: Path) -> Answer:
     found, name, rows = stream_rows(path, **reading), "0.arrow", 0
     with pa.OSFile(str(folder / name), "wb") as sink, pa.ipc.new_file(sink, found.schema) as writer:
@@ -170,6 +185,7 @@ _WAYS: dict[str, Callable[[Path, dict[str, Any], Path], Answer]] = {
     "report": _report,
     "file": _file,
     "folder": _folder,
+    "published": _published,
     "rows": _rows,
     "cells": _cells,
     "check": _check,

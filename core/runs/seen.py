@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from core.data.load import DATA_FOLDER, load
+from core.data.held import DATA_FOLDER
+from core.data.load import load
 from core.data.table import TRAIN, Dataset
 from core.exceptions import NotAvailable, SentiscopeError
 from core.runs.record import RunRecord

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from core.config import compose
+from core.data.held import held
 from core.data.sources import SOURCES
 from core.verbs.training import configure
 
 
 def data_list() -> dict[str, Any]:
-    """Every registered data set."""
+    """Every registered data set, and whether it can be opened on this machine."""
     return {
         "data": [
             {
@@ -21,6 +22,11 @@ def data_list() -> dict[str, Any]:
                 "classes": list(source.classes),
                 "language": source.language,
                 "licence": source.licence,
+                "state": (state := held(source)).state,
+                "lacking": state.lacking,
+                "published": layout.where if (layout := source.published) else "",
+                "layout": layout.described() if layout else "",
+                "rows": dict(layout.rows) if layout else {},
                 "checked": source.checked,
                 "note": source.note,
             }

@@ -53,10 +53,10 @@ def _tokenizer(fingerprint: str, text: TextConfig, _data: Dataset) -> Tokenizer:
 
 def _folder_version(name: str) -> str:
     """Changes when a file of a named data set, folder or file does."""
-    from core.data.load import local_folder
+    from core.data.held import local_folder
 
     path = local_folder(name) or Path(name).expanduser()
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    files = sorted(path.glob("*")) + sorted(path.glob("*/*.tsv")) if path.is_dir() else [path]
     return " ".join(file_version(file) for file in files)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,8 @@ import pandas as pd
 
 from core.data import library
 from core.data.config import DataConfig
-from core.data.sources import SOURCES, Registered, parts
+from core.data.held import held
+from core.data.sources import SOURCES, parts
 from core.data.table import TRAIN, Dataset, indicators
 from core.evaluation.multilabel import label_names
 from core.paths import Allowed, resolve
@@ -24,7 +24,6 @@ from core.text.tokenizer import Tokenizer
 BUILT_IN = "built-in"
 CLASSES_OF = {BUILT_IN: 2, "built-in-3": 3, "built-in-5": 5}
 """The built-in corpus seen with two, three or five classes."""
-DATA_FOLDER = "SENTISCOPE_DATA"
 PAGE_ROWS = 50
 SHOWN_CHARACTERS = 220
 """Of a text in the table; the whole text opens below it."""
@@ -73,7 +72,7 @@ def options(folder: Path, hub: bool) -> list[Option]:
     scales = [Option(name, {"data.name": BUILT_IN, "data.classes": classes}) for name, classes in CLASSES_OF.items()]
     own = [Option(choice.id, chosen_settings(choice.config)) for choice in library.choices(folder)]
     named = [
-        Option(source.name, {"data.name": source.name}, _lacking(source, hub))
+        Option(source.name, {"data.name": source.name}, held(source, hub=hub).lacking)
         for source in SOURCES.values()
         if source.kind != BUILT_IN
     ]
@@ -108,16 +107,21 @@ def chosen_settings(config: DataConfig) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value}
 
 
-def _lacking(source: Registered, hub: bool) -> str:
-    base = os.environ.get(DATA_FOLDER, "")
-    if source.task == "pair":
-        return "It cannot be trained on: its rows are pairs of texts."
-    if base and (Path(base).expanduser() / source.name).is_dir():
-        return ""
-    copy = f"Put a copy into a folder named {source.name}, and start with `{DATA_FOLDER}` naming the folder above it."
-    if source.hub is None:
-        return f"No download is known for it. {copy}"
-    return "" if hub else f"Install the download: `pip install sentiscope[hub]`. Or: {copy[0].lower()}{copy[1:]}"
+def named_table(hub: bool) -> pd.DataFrame:
+    """Every named data set: whether it can be opened here, where it is given out, how its files are laid out."""
+    rows = [
+        {
+            "Name": source.name,
+            "State": state.state,
+            "Given out at": layout.where if layout else source.hub.repo if source.hub else "",
+            "Layout": layout.described() if layout else "",
+            "Terms": source.licence,
+            "Checked": source.checked if layout is None else layout.checked,
+        }
+        for source in SOURCES.values()
+        for state, layout in [(held(source, hub=hub), source.published)]
+    ]
+    return pd.DataFrame(rows)
 
 
 def matching(dataset: Dataset, filters: Filters) -> pd.DataFrame:

@@ -48,6 +48,10 @@ from dashboard.widgets.style import row_height
 QUESTION = "What is in the data, and how much of it will a model get to see?"
 CHOOSE = "Those that can be opened here stand first. Or type the path of a file or folder on this machine"
 FILE_FIRST = "First use the file below, or take it away again"
+NAMED = (
+    "A folder of the name of a data set, in the folder that SENTISCOPE_DATA names, is read instead of the hub: as it "
+    "is given out, where a layout stands here, or as train, validation and test files with a labels.json."
+)
 YARDSTICK = (
     "TF-IDF with logistic regression: what a model has to beat to be worth its name. First of single words and pairs, "
     "as beside every run; then with parts of words too, 2 to 5 characters long."
@@ -71,6 +75,8 @@ def page() -> None:
         actions = st.container(horizontal=True, vertical_alignment="bottom", width="content")
     with st.expander("Bring your own file"):
         upload()
+    with st.expander("Data sets that have a name"):
+        _named()
     if text := state.take(state.PROBLEM):
         problem("This file could not be kept", text)
     title, facts = "Data", []
@@ -91,6 +97,12 @@ def page() -> None:
         problem("This data cannot be used", str(error))
     with head:
         header(title, QUESTION, facts)
+
+
+def _named() -> None:
+    """What can be opened here, and how the others come here."""
+    caption(NAMED)
+    st.dataframe(access.named_table(), hide_index=True, row_height=row_height(), alt="Data sets that have a name")
 
 
 def _raw_file(option: Option) -> bool:

@@ -218,7 +218,12 @@ def test_an_opened_text_shows_its_steps_and_tokens(app, table):
 
 @pytest.mark.parametrize(
     ("name", "words"),
-    [("kornli", "pairs of texts"), ("us_airline", "No download is known"), ("/no/file", "is called")],
+    [
+        ("kornli", "pairs of texts"),
+        ("us_airline", "kaggle.com"),
+        ("caves", "No download is known"),
+        ("/no/file", "is called"),
+    ],
 )
 def test_what_is_not_here_says_how_it_can_be_had(app, name, words):
     assert words in text_of(opened(app, "data", data=name))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from core.data.sources.published import PUBLISHED, Published
+
 PARQUET_BRANCH = "refs/convert/parquet"
 """The revision in which the hub itself keeps a Parquet copy of a data set, as CONFIG/SPLIT/0000.parquet."""
 
@@ -63,8 +65,15 @@ class Registered:
         return tuple(dict.fromkeys(self.labels.values()))
 
     @property
+    def published(self) -> Published | None:
+        """The layout of its own in which it is given out, where we know one."""
+        return PUBLISHED.get(self.name)
+
+    @property
     def checked(self) -> str:
-        """Whether the download was ever tried against the real hub."""
+        """Whether the download, or else the layout, was ever tried against the real one."""
         if self.kind == "built-in":
             return "part of the program"
-        return self.hub.checked if self.hub else "no repository known"
+        if self.hub:
+            return self.hub.checked
+        return self.published.checked if self.published else "no repository known"

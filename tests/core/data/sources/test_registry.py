@@ -21,6 +21,8 @@ def test_nothing_claims_a_check_that_was_not_made():
         "part of the program",
         "no repository known",
         "not checked against the hub",
+        "columns as in a stored copy of others",
+        "file names and columns as in a stored copy of the repository",
     }
 
 

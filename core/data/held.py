@@ -1,0 +1,67 @@
+"""Whether a named data set can be opened on this machine, and how it comes here if not. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from core.data.sources import Registered
+
+DATA_FOLDER = "SENTISCOPE_DATA"
+"""Environment variable: a folder whose sub-folders, named as the sources, take the place of the hub."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """The state of one named data set."""
+
+    state: str
+    """In a few words: part of the program, found, or what lacks."""
+    lacking: str = ""
+    """Why it cannot be opened here and what to do, in sentences; empty: it can."""
+
+
+def local_folder(name: str) -> Path | None:
+    """The folder under SENTISCOPE_DATA that stands in for a named source, if there is one."""
+    base = os.environ.get(DATA_FOLDER, "")
+    folder = Path(base).expanduser() / name
+    return folder if base and folder.is_dir() else None
+
+
+def held(source: Registered, *, hub: bool | None = None) -> Held:
+    """Whether a data set is here, and how to get it.
+
+    Args:
+        source: a registered data set.
+        hub: whether the hub's package is installed; None: look.
+    """
+    if source.kind == "built-in":
+        return Held("part of the program")
+    folder, layout = local_folder(source.name), source.published
+    if folder and layout and layout.laid_out(folder):
+        lacking = ", ".join(layout.lacking(folder))
+        if not lacking:
+            return Held("found, as published")
+        return Held(f"incomplete: {lacking} lacks", f"{folder} lacks {lacking}. {_published(source)}")
+    if folder and any(folder.iterdir()):
+        return Held("found")
+    if source.hub and (find_spec("huggingface_hub") is not None if hub is None else hub):
+        return Held("on the hub")
+    if source.hub:
+        return Held("not here", f"Install the download: `pip install sentiscope[hub]`. Or: {_copy(source)}")
+    return Held("not here", f"No download is known for it. {_copy(source)}" if not layout else _copy(source))
+
+
+def _copy(source: Registered) -> str:
+    own = f"start with `{DATA_FOLDER}` naming the folder above it."
+    if source.published is None:
+        return f"Put a copy into a folder named {source.name}, and {own}"
+    return f"{_published(source)} They belong into a folder named {source.name}: {own}"
+
+
+def _published(source: Registered) -> str:
+    layout = source.published
+    assert layout is not None
+    return f"The files, as given out at {layout.where}: {layout.described()}. Terms: {source.licence}."

@@ -1,0 +1,179 @@
+"""Data sets in the layout in which they are given out, a batch at a time: 1.6 million rows take no more than a few."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, repeat
+from pathlib import Path
+
+import pyarrow as pa
+
+from core.data import limits
+from core.data.findings import plural, shown
+from core.data.sources.published import OWN_LAYOUT, Published
+from core.data.stream import AT_ONCE
+from core.exceptions import DataError
+from core.numbers import count
+
+Row = tuple[str | None, ...]
+"""A text, its label as in the file, the further columns."""
+DELIMITERS = {"comma": ",", "tab": "\t"}
+
+
+@dataclass
+class Split:
+    """One split while it is read; `notes` and `rows` are complete when its batches are through."""
+
+    name: str
+    layout: Published
+    files: tuple[Path, ...]
+    rows: int = 0
+    left_out: int = 0
+
+    @property
+    def schema(self) -> pa.Schema:
+        """`text`, `label` by the name of its class, and the further columns, all of words."""
+        return pa.schema({name: pa.large_string() for name in ("text", "label", *self.layout.kept)})
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """The rows, some thousand at a time.
+
+        Raises:
+            DataError: the file is not in the layout; the sentence says which row, which field and what was to be there.
+        """
+        rows = _lines(self) if self.layout.form == "lines" else _table(self)
+        while block := list(islice(rows, AT_ONCE)):
+            limits.check_shape(self.rows + len(block), len(self.layout.columns) or 2, file=self.files[0].name)
+            kept = [row for row in block if row[0] and not row[0].isspace()]
+            self.rows, self.left_out = self.rows + len(kept), self.left_out + len(block) - len(kept)
+            columns = zip(*kept, strict=True) if kept else repeat((), len(self.schema))
+            cells = [pa.array(column, pa.large_string()) for column in columns]
+            yield pa.RecordBatch.from_arrays(cells, schema=self.schema)
+
+    def notes(self) -> list[str]:
+        """What is to be known of it: rows left out, and whether these are as many as are published."""
+        said = [f"{self.name}: {plural(self.left_out, 'row')} without a text left out"] if self.left_out else []
+        whole, rows = self.layout.rows.get(self.name), self.rows + self.left_out
+        if whole and whole != rows:
+            said.append(f"{self.name}: {plural(rows, 'row')}, and {count(whole)} are published")
+        return said
+
+
+def published_splits(folder: Path, layout: Published) -> list[Split]:
+    """The splits of a folder in this layout.
+
+    Raises:
+        DataError: a file of it is not there.
+    """
+    if lacking := layout.lacking(folder):
+        raise DataError(
+            f"{_listed(lacking)} {'is' if len(lacking) == 1 else 'are'} not there; {expected(layout)}", file=str(folder)
+        )
+    return [Split(name, layout, tuple(folder / file for file in files)) for name, files in layout.found(folder).items()]
+
+
+def expected(layout: Published) -> str:
+    """What a folder is to hold, and the other way to lay it out."""
+    return (
+        f"as published ({layout.where}) it holds {layout.described()}. Files laid out otherwise, such as train.csv "
+        f"with a row of names, are read where {OWN_LAYOUT} stands beside them"
+    )
+
+
+def _listed(files: list[str]) -> str:
+    return " and ".join((", ".join(files[:-1]), files[-1]) if len(files) > 1 else files)
+
+
+def _table(split: Split) -> Iterator[Row]:
+    layout, path = split.layout, split.files[0]
+    rows = csv.reader(_text(path, layout.encoding, newline=""), delimiter=DELIMITERS[layout.form])
+    names = _header(next(rows, []), layout, path) if layout.header else layout.columns
+    wanted = [layout.text, layout.label, *layout.kept]
+    places = [names.index(name) if name in names else None for name in wanted]
+    longest = limits.current().characters
+    for number, row in enumerate(filter(None, rows), 1):
+        if len(row) != len(names):
+            raise DataError(
+                f"has {plural(len(row), 'field')} where {len(names)} are published; {expected(layout)}",
+                file=path.name,
+                row=number,
+            )
+        text, label, *more = (None if place is None else row[place] or None for place in places)
+        if text and len(text) > longest:
+            raise limits.refusal(f"a cell has {count(len(text))} characters", "characters", file=path.name, row=number)
+        text = text.replace("\\n", "\n") if text and layout.escaped else text
+        yield text, _class(label, split, path, number), *more
+
+
+def _header(cells: list[str], layout: Published, path: Path) -> tuple[str, ...]:
+    names = tuple(cell.strip().removeprefix("\ufeff") for cell in cells)
+    absent = [name for name in (layout.text, layout.label) if name not in names]
+    if absent:
+        found = shown(", ".join(names)) or "nothing"
+        raise DataError(f"the first row has no column '{absent[0]}' but {found}; {expected(layout)}", file=path.name)
+    return names
+
+
+def _class(label: str | None, split: Split, path: Path, row: int) -> str:
+    name = split.layout.labels.get((label or "").strip())
+    if name is None:
+        said = f"the label '{shown(label)}' is" if label else "an empty label is"
+        known = ", ".join(split.layout.labels)
+        raise DataError(
+            f"{said} none of {known}; {expected(split.layout)}",
+            file=path.name,
+            row=row,
+            field=split.layout.label or None,
+        )
+    return name
+
+
+def _lines(split: Split) -> Iterator[Row]:
+    layout, (texts, labels) = split.layout, split.files
+    first, second = (_plain(_text(path, layout.encoding, newline="\n")) for path in (texts, labels))
+    for number, text in enumerate(first, 1):
+        label = next(second, None)
+        if label is None:
+            raise DataError(
+                f"has a label for {plural(number - 1, 'text')} and {texts.name} has more; each line of one belongs to "
+                "the same line of the other",
+                file=labels.name,
+            )
+        yield text, _class(label, split, labels, number)
+    if any(second):
+        raise DataError(
+            f"has more labels than {texts.name} has texts; each line of one belongs to the same line of the other",
+            file=labels.name,
+        )
+
+
+def _plain(lines: Iterator[str]) -> Iterator[str]:
+    return (line.removesuffix("\n").removesuffix("\r") for line in lines)
+
+
+def _text(path: Path, encoding: str, newline: str) -> Iterator[str]:
+    """The lines of a file with their ends; blank ones at its end are none.
+
+    Raises:
+        DataError: it is not in this encoding.
+    """
+    with io.TextIOWrapper(limits.open_file(path), encoding, newline=newline) as lines:
+        try:
+            yield from lines
+        except UnicodeDecodeError:
+            row = _first_wrong(path, encoding)
+            raise DataError(f"is not {encoding.upper()}: see line {count(row)}", file=path.name) from None
+
+
+def _first_wrong(path: Path, encoding: str) -> int:
+    """The number of the first line, of any kind of end, that is not in an encoding."""
+    with limits.open_file(path) as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                line.decode(encoding)
+            except UnicodeDecodeError:
+                return number
+    return 0

@@ -1,0 +1,157 @@
+"""The layouts in which authors give out some of the data sets that have a name here. Imports nothing heavy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+OWN_LAYOUT = "labels.json"
+"""A folder with this file is read as any folder of splits, whatever its files are called."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """The files of one data set as they are given out; they lie unchanged in the folder of its name."""
+
+    where: str
+    """Where they are given out."""
+    files: Mapping[str, tuple[str, ...]]
+    """Split → its file; of `lines` the file of texts and that of their labels."""
+    form: Literal["comma", "tab", "lines"]
+    """comma, tab: a table, double quotes around cells with the delimiter in them · lines: one text a line."""
+    labels: Mapping[str, str]
+    """Label in these files → class name, in class order."""
+    columns: tuple[str, ...] = ()
+    """Of a table: all of them in order or, where the file names them, those that are read."""
+    header: bool = False
+    """Whether the first row of a table names its columns."""
+    text: str = ""
+    label: str = ""
+    kept: tuple[str, ...] = ()
+    """Further columns that are read; what says who wrote a text is not."""
+    encoding: Literal["utf-8", "latin-1"] = "utf-8"
+    escaped: bool = False
+    r"""Whether `\n` in a text stands for a line break."""
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Split → rows as published."""
+    optional: tuple[str, ...] = ()
+    """Splits that some copies come without."""
+    checked: str = "layout not checked against the published files"
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names in order."""
+        return tuple(dict.fromkeys(self.labels.values()))
+
+    def laid_out(self, folder: Path) -> bool:
+        """Whether a folder is meant to be in this layout: one of its files is there, and no `labels.json`."""
+        return not (folder / OWN_LAYOUT).exists() and any(_begun(folder, files) for files in self.files.values())
+
+    def lacking(self, folder: Path) -> list[str]:
+        """The files that should be there and are not."""
+        asked = [files for split, files in self.files.items() if split not in self.optional or _begun(folder, files)]
+        return [file for files in asked for file in files if not (folder / file).is_file()]
+
+    def found(self, folder: Path) -> dict[str, tuple[str, ...]]:
+        """The splits that are there, with their files."""
+        return {split: files for split, files in self.files.items() if _begun(folder, files)}
+
+    def described(self) -> str:
+        """The layout in a sentence without its full stop."""
+        files = ", ".join(
+            f"{file} (may be absent)" if split in self.optional else file
+            for split, files in self.files.items()
+            for file in files
+        )
+        form = {"comma": "columns divided by commas", "tab": "columns divided by tabs", "lines": "one text a line"}
+        named = "among them" if self.header else "no row of names"
+        columns = f" ({named}: {', '.join(self.columns)})" if self.columns else ""
+        return f"{files}; {form[self.form]}{columns}; {self.encoding.upper()}"
+
+
+def _begun(folder: Path, files: tuple[str, ...]) -> bool:
+    return any((folder / file).is_file() for file in files)
+
+
+def _zhang(name: str, labels: dict[str, str], rows: dict[str, int]) -> Published:
+    """Of the archives of Zhang, Zhao and LeCun (2015)."""
+    return Published(
+        where=f"https://s3.amazonaws.com/fast-ai-nlp/yelp_review_{name}_csv.tgz",
+        files={"train": ("train.csv",), "test": ("test.csv",)},
+        form="comma",
+        labels=labels,
+        columns=("class", "text"),
+        text="text",
+        label="class",
+        escaped=True,
+        rows=rows,
+        checked="layout and sizes as in the readme of the archive, not checked against its files",
+    )
+
+
+PUBLISHED: dict[str, Published] = {
+    "yelp-5": _zhang(
+        "full",
+        {str(stars): f"{stars} star{'s' if stars > 1 else ''}" for stars in range(1, 6)},
+        {"train": 650_000, "test": 50_000},
+    ),
+    "yelp-polarity": _zhang("polarity", {"1": "negative", "2": "positive"}, {"train": 560_000, "test": 38_000}),
+    "tweeteval_irony": Published(
+        where="https://github.com/cardiffnlp/tweeteval, folder datasets/irony",
+        files={
+            split: (f"{file}_text.txt", f"{file}_labels.txt")
+            for split, file in (("train", "train"), ("validation", "val"), ("test", "test"))
+        },
+        form="lines",
+        labels={"0": "non_irony", "1": "irony"},
+        rows={"train": 2_862, "validation": 955, "test": 784},
+        checked="file names, labels and sizes as in a stored copy of the repository; the whole was not loaded",
+    ),
+    "us_airline": Published(
+        where="https://www.kaggle.com/datasets/crowdflower/twitter-airline-sentiment",
+        files={"all": ("Tweets.csv",)},
+        form="comma",
+        labels={"negative": "negative", "neutral": "neutral", "positive": "positive"},
+        columns=("airline_sentiment", "text"),
+        header=True,
+        text="text",
+        label="airline_sentiment",
+        kept=("airline", "airline_sentiment_confidence", "negativereason"),
+        rows={"all": 14_640},
+        checked="columns as in a stored copy of others; not checked against the published file",
+    ),
+    "korean_hate_speech": Published(
+        where="https://github.com/kocohub/korean-hate-speech",
+        files={"train": ("labeled/train.tsv",), "validation": ("labeled/dev.tsv",)},
+        form="tab",
+        labels={"hate": "hate", "offensive": "offensive", "none": "none"},
+        columns=("comments", "hate"),
+        header=True,
+        text="comments",
+        label="hate",
+        kept=("contain_gender_bias", "bias"),
+        rows={"train": 7_896, "validation": 471},
+        checked="file names and columns as in a stored copy of the repository; the whole was not loaded",
+    ),
+    "sentiment140": Published(
+        where="https://www.kaggle.com/datasets/kazanova/sentiment140 (training file), http://help.sentiment140.com",
+        files={
+            "train": ("training.1600000.processed.noemoticon.csv",),
+            "test": ("testdata.manual.2009.06.14.csv",),
+        },
+        form="comma",
+        labels={"0": "negative", "2": "neutral", "4": "positive"},
+        columns=("target", "id", "date", "query", "user", "text"),
+        text="text",
+        label="target",
+        kept=("query",),
+        encoding="latin-1",
+        rows={"train": 1_600_000, "test": 498},
+        optional=("test",),
+        checked="columns as in a sample of 10\u202f000 rows in this layout; the whole file was not loaded",
+    ),
+}
+
+"""Name of a data set → the layout in which it is given out, where that is not a folder of splits."""
