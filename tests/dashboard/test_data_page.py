@@ -219,9 +219,8 @@ def test_an_opened_text_shows_its_steps_and_tokens(app, table):
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("kornli", "pairs of texts"),
+        ("kornli", "No download is known"),
         ("us_airline", "kaggle.com"),
-        ("caves", "No download is known"),
         ("/no/file", "is called"),
     ],
 )
