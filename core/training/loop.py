@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,14 +140,28 @@ class Training(Stage):
         at_end = self.progress.step % self.epoch_steps == 0
         return self.progress.step >= self.steps or (at_end and 0 < patience <= self.progress.stale)
 
-    def _loss(self, rows: np.ndarray) -> Tensor:
+    def _losses(self, rows: np.ndarray) -> Iterator[Tensor]:
+        weight, places = self._weight(rows), self._places(rows)
+        for part in self._portions(rows):
+            yield self._loss(part, self._weight(part) / weight, self._places(part) / max(1, places))
+
+    def _weight(self, rows: np.ndarray) -> float:
+        """What the loss of these texts is divided by."""
+        return float(self.loss.weight(self.targets[rows]))
+
+    def _places(self, rows: np.ndarray) -> int:
+        """What the similarity of maps of these texts is divided by: their tokens, class tokens among them."""
+        return int(self.lengths[rows].sum()) + int(self.model.first) * len(rows) if self.config.diversity else 0
+
+    def _loss(self, rows: np.ndarray, weight: float, share: float) -> Tensor:
+        """() of some texts of a batch, which have this part of its weight and this share of its tokens."""
         width = self.max_length if self.config.batching == "fixed" else 0
         read = _padded(self.training, rows, width)
         batch = forget_words(read, self.config.word_dropout, self.model.mark).to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             output = self.model(batch, similarity=True) if self.config.diversity else self.model(batch)
-        loss = self.loss(output.logits.float(), self.targets[rows].to(self.device))
-        return loss + self.config.diversity * output.similarity if self.config.diversity else loss
+        loss = self.loss(output.logits.float(), self.targets[rows].to(self.device)) * weight
+        return loss + self.config.diversity * output.similarity * share if self.config.diversity else loss
 
     def _end_epoch(self, epoch: int) -> None:
         """Judge the epoch: log it, keep its weights if it is the best."""

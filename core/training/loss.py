@@ -37,8 +37,17 @@ class Loss:
             return F.cross_entropy(logits, targets, weights, label_smoothing=self.smoothing)
         targets = targets.to(logits.dtype)
         # torch divides weighted probabilities by the rows, and weighted class numbers by the weight of the rows.
-        rows = targets.sum() if weights is None else (targets @ weights).sum()
-        return F.cross_entropy(logits, targets, weights, label_smoothing=self.smoothing, reduction="sum") / rows
+        loss = F.cross_entropy(logits, targets, weights, label_smoothing=self.smoothing, reduction="sum")
+        return loss / self.weight(targets)
+
+    def weight(self, targets: Tensor) -> Tensor:
+        """(): what the sum over these targets is divided by: their rows, or of weighted classes what the rows weigh."""
+        if self.task == "multi" or (self.weights is None and targets.ndim == 1):
+            return torch.tensor(len(targets))
+        if self.weights is None:
+            return targets.sum()
+        weights = self.weights.to(targets.device)
+        return weights[targets].sum() if targets.ndim == 1 else (targets @ weights.to(targets.dtype)).sum()
 
 
 def training_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Task, device: torch.device) -> Loss:

@@ -6,7 +6,7 @@ The objective of BERT (Devlin et al. 2019, section 3.1) without its second task:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -136,13 +136,20 @@ class Masking(Stage):
     def _end_epoch(self, epoch: int) -> None:
         self._log({"kind": "epoch", "train_loss": self._mean_loss()}, epoch)
 
-    def _loss(self, rows: np.ndarray) -> Tensor:
-        """Mean cross-entropy over the places to be guessed; 0 where a batch has none."""
+    def _losses(self, rows: np.ndarray) -> Iterator[Tensor]:
+        """Of each portion its part of the mean cross-entropy over all places to be guessed; 0 where there are none."""
         whole = Batch.of(self.tokens.padded(rows))
         masked = mask(whole, len(self.guess.bias), self.model.mark)
-        places = masked.places.to(self.device)
-        words = whole.ids[masked.places].to(self.device)
+        every, begin = int(masked.places.sum()), 0
+        for part in self._portions(rows):
+            some = slice(begin, begin := begin + len(part))
+            words = whole.ids[some][masked.places[some]]
+            yield self._loss(Masked(masked.batch.part(some), masked.places[some]), words, every)
+
+    def _loss(self, masked: Masked, words: Tensor, every: int) -> Tensor:
+        """Of some texts of a batch in which so many words are to be guessed."""
+        places, words = masked.places.to(self.device), words.to(self.device)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
             vectors = self.model.vectors(masked.batch.to(self.device))[places]
             scores = self.guess(vectors, self.model.embedding.weight)
-        return F.cross_entropy(scores.float(), words, reduction="sum") / max(1, len(words))
+        return F.cross_entropy(scores.float(), words, reduction="sum") / max(1, every)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +75,8 @@ class Stage(ABC):
         """What learns."""
 
     @abstractmethod
-    def _loss(self, rows: np.ndarray) -> Tensor:
-        """() of the texts of one batch."""
+    def _losses(self, rows: np.ndarray) -> Iterator[Tensor]:
+        """() of each portion of one batch, as it adds to the mean loss of the batch; made one after another."""
 
     @abstractmethod
     def _end_epoch(self, epoch: int) -> None:
@@ -138,7 +138,7 @@ class Stage(ABC):
         """One step of AdamW on one batch."""
         lr = self._lr()
         self.optimizer.zero_grad()
-        loss = sum(self._learn(part, len(part) / len(rows)) for part in self._portions(rows))
+        loss = sum(_learned(part) for part in self._losses(rows))
         norm = nn.utils.clip_grad_norm_(self.parameters, self.config.clip or math.inf)
         if not (math.isfinite(loss) and math.isfinite(norm.item())):
             raise SentiscopeError(
@@ -154,12 +154,6 @@ class Stage(ABC):
     def _portions(self, rows: np.ndarray) -> list[np.ndarray]:
         """What is read at once of a batch."""
         return np.array_split(rows, min(self.config.portions, len(rows)))
-
-    def _learn(self, rows: np.ndarray, share: float) -> float:
-        """Add the gradient of some texts of a batch, which are this share of it; what they add to its loss."""
-        loss = self._loss(rows)
-        (loss if share == 1 else loss * share).backward()
-        return loss.item() * share
 
     def _is_logged(self, step: int) -> bool:
         distance = max(1, self.steps // LOGGED_STEPS)
@@ -192,3 +186,9 @@ class Stage(ABC):
         self.saved = time.monotonic()
         self.saving = self.saved - begun if self.saved - begun > LONG_SAVE else 0.0
         self.events.saved(self.progress, self.steps)
+
+
+def _learned(loss: Tensor) -> float:
+    """The number, once its gradient has been added to what the others gave."""
+    loss.backward()
+    return loss.item()

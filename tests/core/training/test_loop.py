@@ -14,6 +14,7 @@ from stopping import StopAfter
 from torch.nn import functional as F
 
 from core.exceptions import Cancelled, ConfigError, RunDamaged, SentiscopeError
+from core.models.config import AttentionConfig
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
 from core.training import device, stage
@@ -378,3 +379,36 @@ def test_a_batch_read_in_portions_makes_the_same_step(make, portions):
     assert parted["loss"] == pytest.approx(whole["loss"], rel=1e-5)
     assert parted["grad_norm"] == pytest.approx(whole["grad_norm"], rel=1e-4)
     assert load_checkpoint(jobs[1].checkpoint).progress.step == 7
+
+
+@pytest.mark.parametrize(
+    ("settings", "changes"),
+    [
+        ({}, {}),
+        ({"class_weights": "balanced"}, {}),
+        ({"class_weights": "balanced", "label_smoothing": 0.1}, {}),
+        ({"class_weights": "balanced", "taught": True}, {}),
+        ({"diversity": 0.5}, {"attention": AttentionConfig(heads=2, components=2, mixing="additive")}),
+    ],
+    ids=["plain", "balanced", "smoothed", "taught", "diversity"],
+)
+def test_portions_have_the_gradient_of_the_whole_batch(make, settings, changes):
+    """Of uneven classes and lengths, where a mean of means would be another one."""
+    settings = dict(settings)
+    taught = settings.pop("taught", False)
+    model = dataclasses.replace(make.model, dropout=0.0, **changes)
+    found = []
+    for portions in (1, 3):
+        job = make(f"in {portions}", model=model, rows=60, portions=portions, **settings)
+        labels = (np.arange(60) % 10 == 0).astype(np.int64)
+        texts = [list(range(2, 3 + row % 9)) for row in range(60)]
+        targets = np.random.default_rng(1).dirichlet([1, 1], 60).astype(np.float32) if taught else None
+        job = dataclasses.replace(job, training=Examples(TokenTable.of(texts), labels, targets))
+        rows = np.array([0, 10, 20, 3, 4, 5, 6, 7])
+        losses = [loss for loss in job._losses(rows) if loss.backward() is None]
+        assert len(losses) == portions
+        found.append((sum(losses).item(), {name: each.grad for name, each in job.model.named_parameters()}))
+    (whole, gradient), (sum_of_parts, added) = found
+    assert sum_of_parts == pytest.approx(whole, abs=1e-6)
+    for name, each in gradient.items():
+        assert (each is None and added[name] is None) or torch.allclose(each, added[name], atol=1e-6), name

@@ -109,7 +109,7 @@ def test_the_loss_is_the_cross_entropy_of_the_hidden_words(make):
     job, rows = make(), np.arange(16)
     job.model.eval()
     torch.manual_seed(7)
-    loss = job._loss(rows)
+    (loss,) = job._losses(rows)
     torch.manual_seed(7)
     whole = Batch.of(job.tokens.padded(rows))
     masked = mask(whole, WORDS)
@@ -178,3 +178,21 @@ def test_the_last_map_is_the_embedding():
     found = guess(torch.randn(3, 4), words)
     assert found.shape == (3, 6)
     assert sum(parameter.numel() for parameter in guess.parameters()) == 4 * 4 + 4 + 2 * 4 + 6
+
+
+def test_portions_have_the_gradient_of_the_whole_batch(make):
+    """Of texts of uneven lengths, among which the words to be guessed are spread unevenly."""
+    random = np.random.default_rng(0)
+    tokens = TokenTable.of([random.integers(FIRST, WORDS, 1 + 3 * row).tolist() for row in range(12)])
+    found = []
+    for portions in (1, 3):
+        job = make(f"in {portions}", model=dataclasses.replace(MODEL, dropout=0.0), tokens=tokens, portions=portions)
+        torch.manual_seed(3)
+        losses = [loss for loss in job._losses(np.arange(12)) if loss.backward() is None]
+        assert len(losses) == portions
+        found.append((sum(losses).item(), {name: each.grad for name, each in job.both.named_parameters()}))
+    (whole, gradient), (sum_of_parts, added) = found
+    assert whole > 1 and sum_of_parts == pytest.approx(whole, abs=1e-6)
+    learned = {name for name, each in gradient.items() if each is not None}
+    assert learned == {name for name in gradient if not name.startswith("model.head.")}
+    assert all(torch.allclose(gradient[name], added[name], atol=1e-6) for name in learned)
