@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from core.exceptions import StorageError
@@ -33,7 +33,12 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file as a whole: temporary file beside it, fsync, rename.
+    """`write_parts` of one."""
+    write_parts(path, (content,))
+
+
+def write_parts(path: Path, parts: Iterable[bytes | memoryview]) -> None:
+    """Replace a file as a whole by these, one behind the other: temporary file beside it, fsync, rename.
 
     Raises:
         StorageError: the disk is full or read-only; the old file is untouched.
@@ -42,7 +47,8 @@ def write_bytes(path: Path, content: bytes) -> None:
     with storage_errors(path):
         try:
             with temporary.open("wb") as stream:
-                stream.write(content)
+                for part in parts:
+                    stream.write(part)
                 stream.flush()
                 os.fsync(stream.fileno())
             os.replace(temporary, path)

@@ -75,6 +75,7 @@ def _move_to(home: Path, patch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(FOREIGN)]:
         patch.delenv(name)
     patch.setenv("HOME", str(home))
+    patch.setenv("HF_HUB_OFFLINE", "1")  # a library that would ask the hub for what is not here says so
     patch.setenv("SENTISCOPE_RUNS", str(home / "runs"))
     patch.setenv("SENTISCOPE_STARTERS", str(home / "no-starters"))  # tests of the starter runs ask for them
 

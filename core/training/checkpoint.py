@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import safetensors
-import safetensors.torch
+import torch
 from torch import Tensor
 
-from core.atomic import storage_errors, write_bytes
+from core.atomic import storage_errors, write_parts
 from core.exceptions import RunDamaged
 from core.stored import Count, Seconds, convert, tree
 
 FILE = "state.safetensors"
 Tensors = dict[str, Tensor]
+KINDS = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
+"""What safetensors calls each kind of number."""
 
 
 @dataclass
@@ -51,15 +66,33 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     Raises:
         StorageError: the disk is full or read-only; the previous checkpoint is untouched.
     """
-    tensors = {
-        f"{group}/{name}": tensor.detach().cpu().contiguous()
-        for group, named in checkpoint.groups.items()
-        for name, tensor in named.items()
-    }
-    header = {"progress": json.dumps(dataclasses.asdict(checkpoint.progress))}
+    named = {f"{group}/{name}": each for group, tensors in checkpoint.groups.items() for name, each in tensors.items()}
     with storage_errors(folder):
         folder.mkdir(exist_ok=True)
-    write_bytes(folder / FILE, safetensors.torch.save(tensors, header))
+    write_parts(folder / FILE, _parts(named, {"progress": json.dumps(dataclasses.asdict(checkpoint.progress))}))
+
+
+def _parts(tensors: Tensors, told: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+    """A safetensors file, tensor after tensor: its own library holds the whole file in memory twice.
+
+    The format: the length of a header in eight bytes, the header in JSON, then the numbers in its order.
+    """
+    header: dict[str, Any] = {"__metadata__": dict(told)}
+    end = 0
+    for name, each in sorted(tensors.items(), key=_widest_first):
+        begin, end = end, end + each.nbytes
+        header[name] = {"dtype": KINDS[each.dtype], "shape": list(each.shape), "data_offsets": [begin, end]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little")
+    yield text
+    for _, each in sorted(tensors.items(), key=_widest_first):
+        yield memoryview(each.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+
+
+def _widest_first(named: tuple[str, Tensor]) -> tuple[int, str]:
+    """So that every number stands at a multiple of its own length."""
+    return -named[1].element_size(), named[0]
 
 
 def load_checkpoint(folder: Path) -> Checkpoint | None:

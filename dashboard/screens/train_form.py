@@ -15,6 +15,7 @@ from core.failures.counter_examples import planned
 from core.models.presets import PRESETS
 from core.recipes import Applied
 from core.runs import jobs
+from core.runs.backbones import SETTING as BACKBONE
 from core.runs.budget import LENGTHS, estimate, shortened, size, uncut_rows
 from core.runs.start import START
 from core.verbs import configure, configured
@@ -133,13 +134,18 @@ def _draft() -> Draft:
 
 
 def _defaults(along: dict[str, Any]) -> RunConfig:
-    """What stands in grey: the preset as data and length have it, with what parts read, before a person's changes."""
+    """What stands in grey: the preset as data and length have it, with what parts read, before a person's changes.
+
+    What it begins with is a choice beneath them: another run, or a backbone with sizes of its own.
+    """
     model = state.draft(state.PRESET, MODEL)
     try:
         chosen = access.option(state.draft(state.DATA, DATA) or DATA).settings
         source = chosen["data.name"]
-        start = {START: state.typed(state.SETTING).get(START, "")}
-        given = {**_given(source), **chosen, **along, **start}
+        typed = state.typed(state.SETTING)
+        beneath = {name: typed[name] for name in (START, BACKBONE) if name in typed}
+        access.refuse_foreign(beneath)
+        given = {**_given(source), **chosen, **along, **beneath}
         return configure(source, model, given, _recipe(), store=data.store())
     except SentiscopeError:  # the data cannot be had, which the page says anyway
         return compose(model, along)

@@ -48,6 +48,24 @@ def test_a_typed_setting_names_no_file_of_a_machine_that_is_not_the_visitors(mon
     access.refuse_foreign({"data.name": "built-in", "training.lr": "/etc", "data.examples": "counter-examples"})
 
 
+def test_a_visitor_names_only_backbones_that_this_server_lists(monkeypatch, tmp_path):
+    """The same folder may be typed by whoever sits at the machine; one in the folder of backbones has a name."""
+    for folder in (tmp_path / "own" / "bert", tmp_path / "private"):
+        folder.mkdir(parents=True)
+        (folder / "config.json").write_text("{}")
+    monkeypatch.setenv("SENTISCOPE_BACKBONES", str(tmp_path / "own"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    for local in (True, False):
+        monkeypatch.setattr(access, "local", lambda local=local: local)
+        access.refuse_foreign({"model.backbone": "bert"})
+        for typed in (str(tmp_path / "private"), "../private", "elsewhere:private", str(tmp_path / "own" / "bert")):
+            if local:
+                access.refuse_foreign({"model.backbone": typed})
+            else:
+                with pytest.raises(DataError, match=r"model\.backbone: choose one that `sentiscope backbones list`"):
+                    access.refuse_foreign({"model.backbone": typed})
+
+
 def test_a_link_to_the_data_folder_leads_nowhere_else(monkeypatch, tmp_path):
     inside, outside = tmp_path / "shared", tmp_path / "private"
     inside.mkdir()

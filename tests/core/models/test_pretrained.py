@@ -69,7 +69,7 @@ def theirs(known, batch, kind):
         own = [tokenizer.specials[1] if each == 1 else each - 2 for each in ids[keep].tolist()]
         rows.append([first, *own, last] + [padding] * (len(ids) - len(own)))
     keep = torch.arange(batch.ids.shape[1] + 2) < batch.keep.sum(1, keepdim=True) + 2
-    model = transformers.AutoModel.from_pretrained(found.folder, attn_implementation=kind).eval()
+    model = transformers.AutoModel.from_pretrained(found.folder, attn_implementation=kind, local_files_only=True).eval()
     with torch.no_grad():
         said = model(torch.tensor(rows), attention_mask=keep.long(), output_attentions=kind == "eager")
     return said, keep
@@ -249,7 +249,7 @@ def test_with_real_weights_too_it_is_its_own_library_s_to_the_bit_and_as_large_a
     batch = Batch.of(token_table(tokenizer, TEXTS).whole())
     theirs = transformers.AutoTokenizer.from_pretrained(found.folder, local_files_only=True)
     read = theirs(TEXTS, padding=True, return_tensors="pt")
-    own = transformers.AutoModel.from_pretrained(found.folder, attn_implementation="sdpa").eval()
+    own = transformers.AutoModel.from_pretrained(found.folder, attn_implementation="sdpa", local_files_only=True).eval()
     with torch.no_grad():
         vectors = own(**read).last_hidden_state
         expected = model.head.forward(vectors, read["attention_mask"].bool(), trace=False).logits

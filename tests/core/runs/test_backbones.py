@@ -1,5 +1,6 @@
 """Where backbones are found, what is refused and how it is told, and what a run owes to one."""
 
+import contextlib
 import json
 import shutil
 import zipfile
@@ -263,16 +264,35 @@ def begin(store, tiny, tiny_backbone):
 
 
 @pytest.mark.slow
-def test_no_code_of_a_backbone_is_run(store, begin, tiny_backbone):
-    code = "raise SystemExit('this code was run')"
-    for name in ("modeling_mine.py", "configuration_mine.py", "tokenization_mine.py"):
-        (tiny_backbone / name).write_text(code)
-    named = {"AutoModel": "modeling_mine.Mine", "AutoConfig": "configuration_mine.Mine"}
+@pytest.mark.parametrize("tokenizer", ["tokenizer.json", "vocab.txt"])
+def test_no_code_of_a_backbone_is_run(store, begin, tiny_backbone, tmp_path, tokenizer):
+    """Each module would leave a file; the library itself leaves it where it may, so the trap does spring."""
+    import transformers
+
+    mark = tmp_path / "was-run"
+    parts = {"AutoModel": "modeling", "AutoConfig": "configuration", "AutoTokenizer": "tokenization"}
+    for part in parts.values():
+        code = f"from pathlib import Path\nPath({str(mark)!r}).write_text({part!r})\nclass Mine:\n    pass\n"
+        (tiny_backbone / f"{part}_mine.py").write_text(code)
+    named = {auto: f"{part}_mine.Mine" for auto, part in parts.items()}
+    kind = json.loads((tiny_backbone / "config.json").read_text())["model_type"]
     changed(tiny_backbone, auto_map=named, architectures=["Mine"])
-    (tiny_backbone / "tokenizer_config.json").write_text(
-        json.dumps({"auto_map": {"AutoTokenizer": "tokenization_mine.Mine"}})
-    )
-    assert execute(store, begin("careful", **{"training.epochs": 1})).status == "done"
+    own = {"auto_map": {"AutoTokenizer": ["tokenization_mine.Mine", "tokenization_mine.Mine"]}}
+    (tiny_backbone / "tokenizer_config.json").write_text(json.dumps({**own, "tokenizer_class": "BertTokenizer"}))
+    if tokenizer == "vocab.txt":
+        known = sorted(word_pieces().get_vocab().items(), key=lambda pair: pair[1])
+        (tiny_backbone / "vocab.txt").write_text("\n".join(name for name, _ in known))
+        (tiny_backbone / "tokenizer.json").unlink()
+    record = execute(store, begin("careful", **{"training.epochs": 1}))
+    assert (record.status, kind) == ("done", "bert"), record.reason
+    assert load_run(store, "careful").predict(["good film"]).probabilities.shape == (1, 2)
+    assert not mark.exists()
+    for auto in parts:
+        changed(tiny_backbone, auto_map={auto: named[auto]})
+        with contextlib.suppress(Exception):  # what is there is no real class
+            getattr(transformers, auto).from_pretrained(tiny_backbone, trust_remote_code=True, local_files_only=True)
+        assert mark.exists(), auto
+        mark.unlink()
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import shlex
 import pages
 import pytest
 from pages import words
+from tiny_backbones import backbone, word_pieces
 
 from core import verbs
 from core.config import parse_settings
@@ -172,3 +173,24 @@ def test_counter_examples_are_taken_along_as_the_list_is_now(opened, runs):
     [file] = (runs / ".counter-examples").glob("*.json")
     assert not app.exception and json.loads(file.read_text()) == [{"text": "not bad", "label": "positive"}]
     assert "--add=counter-examples" in command(app) and str(file) not in " ".join(command(app))
+
+
+@pytest.mark.slow
+def test_what_stands_in_grey_is_that_of_the_chosen_backbone(opened, tmp_path):
+    folder = backbone(tmp_path / "tiny")
+    app = choose(opened(model="pretrained"), model__backbone=str(folder))
+    fields = {each.key: each.placeholder for each in app.text_input}
+    grey = {name: fields[f"{state.SETTING}model.{name}"] for name in ("width", "layers", "ff_width", "attention.heads")}
+    assert grey == {"width": "24", "layers": "2", "ff_width": "32", "attention.heads": "3"}
+    assert fields[f"{state.SETTING}text.max_vocab"] == str(word_pieces().get_vocab_size())
+    assert f"--set=model.backbone={folder}" in command(app)
+
+
+@pytest.mark.slow
+def test_a_backbone_that_a_visitor_may_not_open_shows_nothing_of_itself(opened, tmp_path, monkeypatch):
+    folder = backbone(tmp_path / "tiny")
+    app = opened(model="pretrained", data="built-in")
+    monkeypatch.setattr(access, "local", lambda: False)
+    choose(app, model__backbone=str(folder))
+    assert "shows on this server" in words(app)
+    assert {each.key: each.placeholder for each in app.text_input}[f"{state.SETTING}model.width"] == "768"
