@@ -15,6 +15,7 @@ from core.config import RunConfig
 from core.exceptions import InputError, SentiscopeError
 from core.recipes import NO_RECIPE, Applied
 from core.runs import leftovers, queue
+from core.runs.memory import cost
 from core.runs.record import CANCEL, CHECKPOINT, DISCARD, HISTORY, LOG, Process, RunRecord
 from core.runs.store import RunStore, alive, resume_hint, this_process
 from core.runs.teacher import teacher_of
@@ -27,10 +28,12 @@ def submit(store: RunStore, config: RunConfig, preset: str, name: str = "", reci
     """Create a run and start its process, which waits in the queue until a slot is free; see `RunStore.create`.
 
     Raises:
-        InputError: as many wait as this server allows, or its teacher is no finished run; nothing was created.
+        InputError: as many wait as this server allows, its teacher is no finished run, or it cannot fit into this
+            machine; nothing was created.
     """
     queue.check_room(store.folder)
     teacher_of(config, store)
+    cost(config, store.list())
     return start(store, store.create(config, preset, name, recipe=recipe).run)
 
 

@@ -87,7 +87,7 @@ def _parts(tensors: Tensors, told: Mapping[str, str]) -> Iterator[bytes | memory
     yield len(text).to_bytes(8, "little")
     yield text
     for _, each in sorted(tensors.items(), key=_widest_first):
-        yield memoryview(each.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+        yield each.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data
 
 
 def _widest_first(named: tuple[str, Tensor]) -> tuple[int, str]:

@@ -15,8 +15,8 @@ from core.numbers import count, whole_percent
 from core.papers.reported import counterpart
 from core.recipes import RECIPES, Applied, apply
 from core.runs.backbones import with_backbone
-from core.runs.budget import LENGTHS, estimate, longest, shortened, uncut_rows
-from core.runs.memory import check_fits, free_memory, needed
+from core.runs.budget import LENGTHS, shortened, uncut_rows
+from core.runs.memory import cost
 from core.runs.queue import check_room
 from core.runs.record import RunRecord
 from core.runs.start import START, with_start
@@ -105,29 +105,13 @@ def train(  # noqa: PLR0913 - what a training is chosen by, by name
     config, used = configured(data, model, {**_of_length(length), **(settings or {}), **given}, recipe, store=store)
     check_room(store.folder)
     teacher_of(config, store)
-    cost = _cost(config, store)
+    takes = cost(config, store.list())
     record = store.create(config, model, name, exactly=True, recipe=used)
-    if on_event and cost:
-        on_event({"kind": "cost", **cost})
+    if on_event and takes:
+        on_event({"kind": "cost", **takes._asdict()})
     if on_event and used.left_out:
         on_event({"kind": "recipe", "recipe": recipe, "left_out": used.left_out})
     return resume(record.run, store=store, on_event=on_event)
-
-
-def _cost(config: RunConfig, store: RunStore) -> dict[str, Any]:
-    """Bytes, and seconds where they can be told, that a training of a backbone takes; empty of a model of ours.
-
-    Raises:
-        ConfigError: it cannot fit into the memory that is free.
-    """
-    if config.model.family != "pretrained":
-        return {}
-    from core.training.device import choose_device  # torch
-
-    records = store.list()
-    length, time = longest(config, records), estimate(config, records)
-    check_fits(config, length, free_memory(choose_device(config.training.device)))
-    return {"bytes": needed(config, length), "seconds": None if time is None else time.seconds}
 
 
 def _added(add: Sequence[str], store: RunStore) -> dict[str, Any]:

@@ -12,15 +12,16 @@ from safetensors.numpy import save
 from safetensors.torch import load_file, save_file
 from tiny_backbones import SIZES, backbone, changed, word_pieces
 
+from core import verbs
 from core.config import compose
 from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
-from core.runs import backbones
+from core.runs import backbones, jobs, memory
 from core.runs.archive import export_file, import_run
 from core.runs.backbones import Backbone, described, find, listed, with_backbone
 from core.runs.bodies import body_of, published
 from core.runs.borrowed import BACKBONE, Borrowed, begun
 from core.runs.load import load_run
-from core.runs.memory import check_fits, needed
+from core.runs.memory import check_fits, check_time, needed
 from core.runs.record import CANCEL, CHECKPOINT, WEIGHTS
 from core.runs.sweep import Plan, members
 from core.runs.worker import execute
@@ -235,7 +236,7 @@ def test_what_cannot_be_used_is_refused_with_the_file_and_what_to_do(tmp_path, s
 
 def test_a_training_that_does_not_fit_is_refused_before_it_begins():
     config = compose("pretrained", {**BASE, "training.batch_size": 64})
-    assert needed(config, 128) > 8e9  # 110 million numbers five times, and the inside of 64 texts
+    assert needed(config, 128) > 9e9  # 110 million numbers seven times, and the inside of 64 texts
     with pytest.raises(ConfigError, match=r"needs about \d+\.\d GB of memory, and 2\.0 are free; choose .*portions=4"):
         check_fits(config, 128, 2 * 10**9)
     portions = compose("pretrained", {**BASE, "training.batch_size": 64, "training.portions": 8})
@@ -243,6 +244,58 @@ def test_a_training_that_does_not_fit_is_refused_before_it_begins():
     assert needed(portions, 128) < needed(config, 128) / 2
     assert needed(probe, 128) < needed(config, 128) / 4
     check_fits(probe, 128, 3 * 10**9)
+
+
+def test_a_training_that_would_not_end_within_a_week_is_refused_with_what_takes_less():
+    config = compose("pretrained", BASE)
+    check_time(config, 6.9 * 86_400)
+    with pytest.raises(ConfigError, match=r"about 23 days here, .* choose training\.frozen=13 \(only the head"):
+        check_time(config, 23 * 86_400)
+    probe = compose("pretrained", {**BASE, "training.frozen": 13})
+    with pytest.raises(ConfigError, match=r"begun; choose fewer training\.epochs, or data\.limit, or a smaller"):
+        check_time(probe, 23 * 86_400)
+
+
+@pytest.mark.parametrize(
+    ("line", "files"),
+    [
+        ("0::/job", {"job/memory.max": "5000", "job/memory.current": "4000", "job/memory.stat": "inactive_file 1500"}),
+        ("0::/a/job", {"a/memory.max": "5000", "a/memory.current": "2500", "a/memory.stat": "inactive_file 0"}),
+        (
+            "4:memory:/job",
+            {
+                "memory/job/memory.limit_in_bytes": "5000",
+                "memory/job/memory.usage_in_bytes": "4000",
+                "memory/job/memory.stat": "total_inactive_file 1500",
+            },
+        ),
+    ],
+    ids=["version 2", "of the group above", "version 1"],
+)
+def test_what_a_container_may_take_counts_as_what_is_free(tmp_path, line, files):
+    root, own = tmp_path / "cgroup", tmp_path / "own"
+    own.write_text(f"3:cpuset:/elsewhere\n{line}\n")
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(f"{text}\n")
+    assert list(memory._left_by_limits(root, own)) == [2500]
+    assert list(memory._left_by_limits(root, tmp_path / "none")) == []
+
+
+def test_the_least_of_machine_and_container_is_free(monkeypatch):
+    monkeypatch.setattr(memory, "_left_by_limits", lambda: iter([3, 10**15]))
+    assert memory.free_memory() == 3
+
+
+def test_what_cannot_fit_creates_no_run(tmp_path, store, monkeypatch):
+    sizes = with_backbone("pretrained", {"model.backbone": str(written(tmp_path / "bert"))})
+    config = compose("pretrained", sizes)
+    monkeypatch.setattr(memory, "free_memory", lambda device: 10**6)
+    with pytest.raises(ConfigError, match=r"needs about \d\.\d GB of memory, and 0\.0 are free"):
+        jobs.submit(store, config, "pretrained")
+    with pytest.raises(ConfigError, match="of memory"):
+        verbs.train(model="pretrained", settings={"model.backbone": str(tmp_path / "bert")}, store=store)
+    assert not store.list()
 
 
 @pytest.fixture
@@ -371,8 +424,6 @@ def test_it_resumes_to_the_same_bits(store, begin, frozen):
 
 @pytest.mark.slow
 def test_a_finished_run_is_asked_by_every_verb(store, begin, tiny_backbone):
-    from core import verbs
-
     run = begin("asked", **{"model.attention.lexical": "add", "text.lexicon": "vader"})
     execute(store, run)
     text = "good film, not bad"
