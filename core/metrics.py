@@ -65,6 +65,15 @@ def _mean(of: str) -> Measure:
     return lambda scores, weights: scores.mean(getattr(scores, of), weights)
 
 
+def _spans(part: str) -> Measure:
+    return lambda scores, weights: scores.spans(part, weights)
+
+
+def _tokens(scores: Any, weights: np.ndarray) -> np.ndarray:
+    found: np.ndarray = scores.token_accuracy(weights)
+    return found
+
+
 def _averages(average: str, **more: Any) -> list[Metric]:
     """Precision, recall and F1."""
     parts = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
@@ -76,6 +85,7 @@ def _averages(average: str, **more: Any) -> list[Metric]:
 
 SINGLE: tuple[Task, ...] = ("single",)
 MULTI: tuple[Task, ...] = ("multi",)
+TOKENS: tuple[Task, ...] = ("tokens",)
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
@@ -130,13 +140,19 @@ METRICS: dict[str, Metric] = {
             nearest="f1_macro",
             ordered=True,
         ),
+        *(
+            Metric(f"span_{part}", f"Span {title}", "higher", _spans(part), tasks=TOKENS)
+            for part, title in (("f1", "F1"), ("precision", "precision"), ("recall", "recall"))
+        ),
+        Metric("token_accuracy", "Token accuracy", "higher", _tokens, tasks=TOKENS),
     )
 }
 """Two classes: roc_auc and average_precision are those of the second class. More: each class against the rest, weighted
 by support (roc_auc) or plainly averaged (roc_auc_macro, average_precision). macro: with one label per text over classes
 with a label or a prediction, as scikit-learn does; of several over all. micro: over all decisions at once. samples:
 over texts. loss and brier of several labels are means over rows and labels. mae: steps on the scale between label and
-prediction. quadratic_kappa: Cohen's κ with quadratic weights (Cohen 1968)."""
+prediction. quadratic_kappa: Cohen's κ with quadratic weights (Cohen 1968). span_…: over spans, right where their type
+and both ends are (Tjong Kim Sang and De Meulder 2003); token_accuracy: over words."""
 
 
 def metrics_of(task: Task, *, ordered: bool = False) -> dict[str, Metric]:
@@ -154,6 +170,7 @@ TUNED = "tuned."
 USUAL: dict[Task, tuple[str, ...]] = {
     "single": ("accuracy", "f1_macro"),
     "multi": (f"{TUNED}f1_macro", "f1_macro", "average_precision"),
+    "tokens": ("span_f1", "token_accuracy"),
 }
 """What stands in tables by default: with several labels each model at its own thresholds first, since a model that is
 merely timid at 0.5 is no worse for it."""

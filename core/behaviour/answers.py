@@ -16,7 +16,7 @@ from core.behaviour.suite import Suite
 from core.cache import cache_folder
 from core.exceptions import InputError, StorageError
 from core.fingerprint import file_fingerprint, fingerprint
-from core.runs.record import MIX, SPEAKING
+from core.runs.record import MIX, SPEAKING, refuse_tagged
 from core.runs.store import RunStore
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ def judged(store: RunStore, run: str, suite: Suite, chosen: Mapping[str, str] | 
         RunDamaged: its model cannot be read.
     """
     record = store.read(run)
+    refuse_tagged(record)
     if record.task == "multi":
         raise InputError(f"run '{run}' gives several labels per text; a suite asks for one polarity per text")
     sides = sides_of(run, record.classes, chosen, record.classes if record.ordered else ())

@@ -10,6 +10,7 @@ import typer
 from core import verbs
 from core.cells import cell_text, decimals
 from core.cli.printing import Json, Run, Set, emit, err, pairs, say, tabulate
+from core.cli.tagged import show_spans
 from core.config import parse_settings
 from core.exceptions import InputError
 from core.numbers import count, signed, whole_percent
@@ -57,6 +58,9 @@ def _tell(what: str, share: float) -> None:
 
 
 def _show_evaluation(result: dict[str, Any]) -> None:
+    if result["task"] == "tokens":
+        show_spans(result)
+        return
     say(f"{result['run']} on {result['data']}, {result['split']}, n = {count(result['n'])}")
     for note in result["notes"]:
         say(note)

@@ -9,6 +9,7 @@ import typer
 
 from core import verbs
 from core.cli.printing import Edit, Json, Run, Set, emit, say, say_edit, tabulate, teller
+from core.cli.tagged import show_tags
 from core.config import parse_settings
 from core.data.findings import plural
 from core.interpret.unknown import mostly_unknown, unknown_note
@@ -51,6 +52,9 @@ def _show_unknown(predictions: list[dict[str, Any]]) -> None:
 
 
 def _show_predictions(result: dict[str, Any]) -> None:
+    if result["task"] == "tokens":
+        show_tags(result)
+        return
     say_edit(result)
     _show_unknown(result.get("predictions", []))
     if "to" in result:

@@ -87,5 +87,6 @@ def _show_runs(result: dict[str, Any]) -> None:
     for row in rows:
         row["data"] = Path(row["data"]).name  # `runs show` has the whole path
     reason = ("reason",) if any(row["reason"] for row in rows) else ()
-    columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", *reason)
+    spans = ("test span F1",) if rows and "test span F1" in rows[0] else ()
+    columns = ("run", "model", "data", "status", "test accuracy", "test F1 macro", *spans, *reason)
     tabulate(rows, columns, whole="run")  # every other command wants the name

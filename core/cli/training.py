@@ -132,5 +132,7 @@ def _show_training(result: dict[str, Any]) -> None:
         say(f"{note}.", head="Data: ")
     for sentence in result["shortened"]:
         say(sentence, head="Note: ")
-    if result["status"] == "done":
+    if result["status"] == "done" and result["task"] == "tokens":
+        say(f'Tag a text: sentiscope predict {result["run"]} "…", or the page Tokens of `sentiscope dashboard`')
+    elif result["status"] == "done":
         say(f'Look inside: sentiscope inspect {result["run"]} "not bad at all"')

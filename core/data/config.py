@@ -42,7 +42,9 @@ class DataConfig:
         help="Sign between several labels in one cell, such as `;`; `none`: each cell is one label; empty: found.",
     )
     delimiter: str = setting(
-        "", help="Field delimiter of a text file; empty: found by inspection. `tab` names the tabulator."
+        "",
+        help="Field delimiter of a text file; empty: found by inspection. `tab` names the tabulator, `conll` a "
+        "file with a word and its tag a line.",
     )
     encoding: str = setting("", help="Encoding of a text file; empty: found by inspection.")
     header: Literal["", "yes", "no"] = setting(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.data import limits
+from core.data import conll, limits
 from core.data.columns import cell_of
 from core.data.decode import decode, without_surrogates
 from core.data.delimited import HEADER_ROWS, column_names, has_header, parse, unique
@@ -43,7 +43,7 @@ class RawTable:
     frame: pd.DataFrame
     """Columns named as in the file (or numbered from 0); cells as the file gives them, missing = nan."""
     kind: str
-    """csv, tsv, text, json, jsonl, xlsx, parquet or trees."""
+    """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll."""
     encoding: str = ""
     delimiter: str = ""
     quoted: bool = False
@@ -56,7 +56,8 @@ def read_table(path: Path, *, delimiter: str = "", encoding: str = "", header: s
 
     Args:
         path: The file.
-        delimiter: Field delimiter of a text file, `tab` for the tabulator; empty: found.
+        delimiter: Field delimiter of a text file, `tab` for the tabulator, `conll`: a word and its tag a line; empty:
+            found.
         encoding: Encoding of a text file; empty: found.
         header: `yes` or `no`: whether the first row of a delimited text or Excel sheet names its columns; empty: found.
 
@@ -89,10 +90,13 @@ def _xlsx(data: bytes, file: str, asked: str) -> RawTable:
 
 def _text(data: bytes, file: str, delimiter: str, encoding: str, header: str) -> RawTable:
     decoded = decode(data, encoding, file=file)
-    text, found = decoded.text, []
+    text, found = decoded.text, list[Finding]()
     if decoded.damaged:
         message = f"{plural(decoded.damaged, 'character')} could not be read as {decoded.encoding} and became \ufffd"
         found.append(Finding("damaged-characters", "warning", decoded.damaged, message))
+    if delimiter == conll.KIND or (not delimiter and conll.is_conll(text, file)):
+        frame, told = conll.read_conll(text, file)
+        return RawTable(frame, conll.KIND, encoding=decoded.encoding, header=False, findings=(*found, *told))
     start = text.lstrip()[:1]
     if not delimiter and start in "[{":
         table = _json(text, file)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.data import labelled, limits
+from core.data import conll, labelled, limits
 from core.data.columns import SINGLE
 from core.data.decode import decode
 from core.data.delimited import parse
 from core.data.files import read_table
 from core.data.findings import plural, shown
-from core.data.layout import Layout, find_layout
+from core.data.layout import TAGGED, Layout, find_layout
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Task
 from core.exceptions import DataError
 
@@ -25,7 +25,7 @@ SPLIT_NAMES = {
     WHOLE: (WHOLE,),
 }
 """File names (without suffix) that mean a split, or all rows where there are no others."""
-SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt")
+SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".xlsx", ".txt", *conll.SUFFIXES)
 
 _PLAIN = frozenset({".txt", ".text", ""})
 _IGNORED = frozenset({"readme", "license", "licence", "labels", "notice", "citation"})
@@ -75,11 +75,15 @@ def read_folder(
     for split in sorted(files, key=list(SPLIT_NAMES).index):
         file = files[split].name
         table = read_table(files[split], delimiter=delimiter, encoding=encoding, header=header)
-        if layout is None or not layout.fits(table.frame):
+        if table.kind == conll.KIND:
+            layout = layout or TAGGED
+        elif layout is None or not layout.fits(table.frame):
             layout = _again(layout, find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=file))
             # The further splits must have the columns of train, and as many labels per text.
             text, label, multi = layout.text, layout.label, layout.task == "multi"
             pair = layout.pair or SINGLE
+        if (layout is TAGGED) != (table.kind == conll.KIND):
+            raise DataError("one split has a tag for each word and another has none", file=str(folder))
         rows, found = labelled.clean(table.frame, layout, file=file)
         if to_train and labelled.words(rows["label"]) == {labelled.WITHHELD}:
             notes.append(f"{file}: {plural(len(rows), 'row')} with the label {labelled.WITHHELD} (withheld) left out")
@@ -88,7 +92,7 @@ def read_folder(
         notes += [f"{file}: {finding.message}" for finding in [*table.findings, *found]]
     if layout is None:
         return named(splits, names, str(folder), tuple(notes), to_train=to_train)
-    known = None if layout.form == "columns" else names  # such columns bring their names
+    known = None if layout.form in ("columns", "tags") else names  # such columns, and tags, bring their names
     return named(splits, known, str(folder), tuple(notes), layout.task, to_train=to_train)
 
 

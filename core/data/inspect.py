@@ -10,10 +10,11 @@ import pandas as pd
 
 from core.data import labelled
 from core.data.columns import Column, as_words, describe
+from core.data.conll import KIND
 from core.data.delimited import NAMES
 from core.data.files import RawTable, read_table
 from core.data.findings import Finding
-from core.data.layout import find_layout
+from core.data.layout import TAGGED, find_layout
 from core.data.table import Task
 from core.exceptions import DataError, SentiscopeError
 
@@ -27,7 +28,7 @@ class FileReport:
 
     file: str
     kind: str
-    """csv, tsv, text, json, jsonl, xlsx, parquet or trees."""
+    """csv, tsv, text, json, jsonl, xlsx, parquet, trees or conll."""
     encoding: str
     delimiter: str
     """In words, such as `tab`; empty where the kind has none."""
@@ -128,11 +129,13 @@ def _look(
     try:
         names = labelled.label_names(path.parent)
         multi = names is not None and names.task == "multi"
-        layout = find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=path.name)
+        layout = TAGGED
+        if table.kind != KIND:
+            layout = find_layout(table.frame, text, label, separator, pair=pair, multi=multi, file=path.name)
         rows, found = labelled.clean(table.frame, layout, file=path.name)
         findings += found + labelled.examine(rows, to_train=to_train)
         labelled.refuse(findings, path.name)
-        rows = _named(rows, path)
+        rows = rows if layout is TAGGED else _named(rows, path)
     except SentiscopeError as error:
         problem, rows = error, None
     report = FileReport(

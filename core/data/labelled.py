@@ -6,7 +6,6 @@ import contextlib
 import json
 import math
 import re
-import typing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +61,10 @@ def clean(
     """
     multi = layout.task == "multi"
     texts = as_words(frame[layout.text])
-    labels = label_sets(frame, layout, file=file) if multi else _label_words(frame[layout.label])
+    if layout.task == "tokens":
+        labels = frame[layout.label]
+    else:
+        labels = label_sets(frame, layout, file=file) if multi else _label_words(frame[layout.label])
     usable, findings = _usable(texts, labels, withheld)
     if layout.pair:
         texts = _joined(texts, as_words(frame[layout.pair]), usable, layout.pair, file)
@@ -93,7 +95,7 @@ def _layout_findings(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> 
         named = ",".join(bits[:8])
         message = f"{len(bits)} columns hold only 0 and 1; if they are labels, name them: data.label={named}"
         return [Finding("indicator-columns", "note", len(bits), message)]
-    if layout.task == "single" or not len(labels):
+    if layout.task != "multi" or not len(labels):
         return []
     written = {
         "list": f"as lists in '{layout.label}'",
@@ -160,8 +162,8 @@ def _scarce(counts: pd.Series, rows: int) -> list[Finding]:
     return findings
 
 
-def encode(rows: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
-    """The rows with `label` as int64 position in `classes`.
+def encode(rows: pd.DataFrame, classes: tuple[str, ...], task: Task = "single") -> pd.DataFrame:
+    """The rows with `label` as int64 position in `classes`; of tokens a tuple of them in the order of the words.
 
     Raises:
         DataError: for a label that is no class.
@@ -171,7 +173,8 @@ def encode(rows: pd.DataFrame, classes: tuple[str, ...]) -> pd.DataFrame:
     if strange:
         raise DataError(f"label '{strange[0]}' is none of the classes {', '.join(classes)}", field="label")
     if is_several(rows["label"]):
-        numbers = [tuple(sorted(positions[word] for word in each)) for each in rows["label"]]
+        arranged = tuple if task == "tokens" else sorted
+        numbers = [tuple(arranged(positions[word] for word in each)) for each in rows["label"]]
         return rows.assign(label=pd.Series(numbers, index=rows.index, dtype=object))
     return rows.assign(label=rows["label"].map(positions).astype("int64"))
 
@@ -182,7 +185,7 @@ def is_several(labels: pd.Series) -> bool:
 
 
 def words(labels: pd.Series) -> set[str]:
-    """The distinct labels of cleaned rows, one or several a row."""
+    """The distinct labels of cleaned rows, one or several a row, or the tags of its words."""
     return set(labels.explode().dropna().unique())
 
 
@@ -222,7 +225,7 @@ def label_names(folder: Path, file: str = "labels.json") -> LabelNames | None:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise DataError('expected {"type": "single", "classes": {"0": "negative", …}}', file=str(path)) from None
     task = content.get("type", "single")
-    if task not in typing.get_args(Task):
+    if task not in ("single", "multi"):
         raise DataError(f"type {task!r}: single or multi (several labels per text)", file=str(path))
     return LabelNames(names, task)
 

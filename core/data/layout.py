@@ -37,8 +37,9 @@ class Layout:
     text: str
     labels: tuple[str, ...]
     """One column, or the 0/1 columns."""
-    form: Literal["one", "list", "separated", "columns"] = "one"
-    """one: a label a cell · list, separated: several in a cell · columns: 0 or 1 for each label."""
+    form: Literal["one", "list", "separated", "columns", "tags"] = "one"
+    """one: a label a cell · list, separated: several in a cell · columns: 0 or 1 for each label · tags: one for each
+    word of the text."""
     mark: str = ""
     """The sign between separated labels; empty: no cell has more than one."""
     pair: str = ""
@@ -46,8 +47,8 @@ class Layout:
 
     @property
     def task(self) -> Task:
-        """Whether texts may have several labels."""
-        return "single" if self.form == "one" else "multi"
+        """What the labels are of: a text, which has one or may have several, or each of its words."""
+        return {"one": "single", "tags": "tokens"}.get(self.form, "multi")  # type: ignore[return-value]
 
     @property
     def label(self) -> str:
@@ -57,6 +58,10 @@ class Layout:
     def fits(self, frame: pd.DataFrame) -> bool:
         """Whether another table has these columns."""
         return {self.text, *self.labels, *filter(None, [self.pair])} <= set(map(str, frame.columns))
+
+
+TAGGED = Layout("text", ("label",), "tags")
+"""Of the sentences of a CoNLL file."""
 
 
 def find_layout(

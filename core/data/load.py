@@ -23,6 +23,7 @@ from core.data.layout import find_layout
 from core.data.mixture import kept_apart, mixture, with_added
 from core.data.sources import SOURCES, Registered, parts
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
+from core.data.tags import only_trained_tags
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
 from core.numbers import count, whole_percent
@@ -64,21 +65,24 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
         config = dataclasses.replace(config, split="", folds=0, fold=0)
     else:
         found, where = _named_source(source, config) if source else _path(config)
+    if found.task == "tokens":
+        _refuse_of_texts(config)
     alone = DataConfig(classes=config.classes, seed=config.seed)
     added = {name: load(dataclasses.replace(alone, name=name, limit=config.add_limit)) for name in more}
     others = [label for each in added.values() for label in each.classes] if to_train else [*config.renamed()]
     found = _named_anew(found, config, others if config.add else ())
-    coded = {name: labelled.encode(rows, found.classes) for name, rows in found.splits.items()}
-    coded, classes, dropped = _only_trained(coded, found.classes)
+    coded = {name: labelled.encode(rows, found.classes, found.task) for name, rows in found.splits.items()}
+    only_trained = only_trained_tags if found.task == "tokens" else _only_trained
+    coded, classes, dropped = only_trained(coded, found.classes)
     arranged, made = _arrange(coded, config, source)
-    arranged, classes, dropped_again = _only_trained(arranged, classes)
+    arranged, classes, dropped_again = only_trained(arranged, classes)
     _refuse_empty(arranged, config.name)
     arranged, beside, joined = with_added(arranged, classes, added, config)
     arranged, held_out = kept_apart(arranged, (*beyond, *more), load)
     cut_to, along = list[str](), list[str]()
     if config.limit and config.limit < len(arranged[TRAIN]):
         arranged[TRAIN], note = _limited(arranged[TRAIN], config, len(classes))
-        arranged, classes, none_left = _only_trained(arranged, classes)  # a label next to rarer ones may be lost
+        arranged, classes, none_left = only_trained(arranged, classes)  # a label next to rarer ones may be lost
         cut_to = [note, *none_left]
     if to_train:
         arranged, along = with_examples(arranged, classes, config)
@@ -95,6 +99,13 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
         beside=beside,
         notes=(*found.notes, *dropped, *made, *dropped_again, *joined, *held_out, *cut_to, *along),
     )
+
+
+def _refuse_of_texts(config: DataConfig) -> None:
+    """Settings that say what becomes of the label of a text."""
+    for name in ("rename", "order", "add", "examples", "pair"):
+        if getattr(config, name):
+            raise ConfigError(f"data.{name}: of labels of texts, and here each word has a tag; leave it out")
 
 
 def _registered(setting: str, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -155,6 +166,8 @@ def _named_anew(found: WordLabelled, config: DataConfig, others: Sequence[str] =
     A label that only the added sets have (`others`) is renamed there.
     """
     names, order = config.renamed(), config.ordered()
+    if not names and not order:
+        return found
     if strange := [old for old in names if old not in (*found.classes, *others)]:
         raise ConfigError(f"data.rename: no label '{strange[0]:.60}'; the labels are {', '.join(found.classes)}")
     classes = tuple(dict.fromkeys(new for old in found.classes if (new := names.get(old, old))))

@@ -42,8 +42,10 @@ def mixture(names: Sequence[str], config: DataConfig, load: Load) -> WordLabelle
     """
     alone = dataclasses.replace(config, rename="", order="", limit=0, apart="", add="")
     parts = [load(dataclasses.replace(alone, name=name)) for name in names]
-    if several := [name for name, part in zip(names, parts, strict=True) if part.task == "multi"]:
-        raise DataError(f"'{several[0]}' has several labels per text and cannot be mixed with others")
+    if several := [name for name, part in zip(names, parts, strict=True) if part.task != "single"]:
+        raise DataError(
+            f"'{several[0]}' has several labels per text, or one for each word, and cannot be mixed with others"
+        )
     splits: dict[str, list[pd.DataFrame]] = {}
     for name, part in zip(names, parts, strict=True):
         for split, rows in part.splits.items():
@@ -93,7 +95,7 @@ def with_added(given: Splits, classes: Sequence[str], added: Mapping[str, Datase
     """
     if not added:
         return Joined(given, None, [])
-    if several := [name for name, each in added.items() if each.task == "multi"] or (
+    if several := [name for name, each in added.items() if each.task != "single"] or (
         [config.name] if is_several(given[TRAIN]["label"]) else []
     ):
         raise DataError(f"data.add: '{several[0]:.60}' has several labels per text; added sets need one label each")

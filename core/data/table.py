@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
 WHOLE = "all"
 """In place of splits: all rows of a single file."""
-Task = Literal["single", "multi"]
-"""single: each text has one label · multi: each may have several, or none."""
+Task = Literal["single", "multi", "tokens"]
+"""single: each text has one label · multi: each may have several, or none · tokens: each word has a tag."""
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,9 @@ class Dataset:
     """Labelled texts in splits.
 
     Each split is a frame with a fresh 0..n-1 index and the columns `text` (str, never missing, never blank) and
-    `label` (int64, position in `classes`; of a multi-label task a rising tuple of positions), plus whatever columns
-    the source carries (phenomenon, domain, id …).
+    `label` (int64, position in `classes`; of a multi-label task a rising tuple of positions; of tokens one position for
+    each word, the words being what stands between the blanks of the text), plus whatever columns the source carries
+    (phenomenon, domain, id …).
     Besides train, validation and test there may be further evaluation splits (the built-in corpus has `challenge` and
     `everyday`).
     """

@@ -30,7 +30,7 @@ from core.evaluation.kept import VERSION, KeptYardstick
 from core.evaluation.metrics import evaluate
 from core.evaluation.predict import predict_texts
 from core.evaluation.scores import HALF
-from core.exceptions import RunDamaged, StorageError
+from core.exceptions import NotAvailable, RunDamaged, StorageError
 from core.fingerprint import fingerprint
 from core.metrics import METRICS
 from core.models.linear import BagOfNgrams, BagOfPairs
@@ -84,7 +84,10 @@ def yardstick(dataset: Dataset, model: str = WORDS) -> dict[str, Any]:
 
     Raises:
         DataError: if the training split holds one class only, or no label.
+        NotAvailable: each word has a tag, and TF-IDF knows whole texts.
     """
+    if dataset.task == "tokens":
+        raise NotAvailable("TF-IDF says one thing of a whole text, and here each word has a tag")
     path = _path(dataset.fingerprint, dataset.classes, model)
     known = _read(path)
     return _measured(dataset, model)[0] if known is None else known

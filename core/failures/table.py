@@ -34,7 +34,7 @@ from core.failures.dates import dates
 from core.failures.phrases import Phrases
 from core.runs.answers import Answers, read_answers
 from core.runs.predictions import evaluated_splits
-from core.runs.record import RunRecord
+from core.runs.record import RunRecord, refuse_tagged
 from core.runs.store import RunStore
 
 OURS = ("key", "row", "text", "truth", "said", "p_truth", "p_said", "margin", "wrong")
@@ -125,6 +125,7 @@ def answers_for(store: RunStore, run: str, split: str) -> Answers:
         InputError, RunDamaged: as `read_table`.
     """
     splits = evaluated_splits(store.path(run))
+    refuse_tagged(store.read(run))
     if split not in splits:
         found = ", ".join(splits) or "none: it is not evaluated yet"
         raise InputError(f"run '{run}' has no predictions{f' of a split {split!r}' * bool(split)}; it has {found}")

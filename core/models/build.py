@@ -38,6 +38,7 @@ def build(
     max_length: int = 0,
     body: Body | None = None,
     pairs: bool = False,
+    each_token: bool = False,
 ) -> Model:
     """A model with fresh weights, drawn from torch's global generator.
 
@@ -48,9 +49,11 @@ def build(
         max_length: most tokens of a text; only `pad_mode=as_released` reads it.
         body: the backbone of a pretrained model, which keeps its weights; nobody else reads it.
         pairs: whether texts are pairs, whose tokens are told by a learned vector which of the two they stand in.
+        each_token: every token gets logits, in place of the text.
 
     Raises:
-        ConfigError: if there is nothing to classify, or no length to fill texts up to.
+        ConfigError: if there is nothing to classify, or no length to fill texts up to; or this family, or its padding,
+            says nothing of single tokens.
     """
     if classes < 2:
         raise ConfigError(f"{classes} class: a classifier needs at least two")
@@ -58,8 +61,10 @@ def build(
         raise ConfigError(
             f"model.head.one_logit: for two classes, and these data have {classes}; choose one_logit=false"
         )
+    if each_token:
+        check_tags_tokens(config)
     if config.family == "pretrained":
-        return _pretrained(config, classes, body, pairs)
+        return _pretrained(config, classes, body, pairs, each_token=each_token)
     if config.family != "encoder":
         return _baseline(config, vocabulary, classes, pairs)
     fill = max_length if config.pad_mode == "as_released" else 0
@@ -72,7 +77,7 @@ def build(
         positions=_positions(config),
         layers=[_layer(config, index) for index in range(config.layers)],
         final_norm=_norm(config) if config.norm_place == "pre" else nn.Identity(),
-        head=_head(config, classes),
+        head=_head(config, classes, each_token=each_token),
         fill=fill,
         dropout=config.dropout,
         ngrams=CharacterNGrams(buckets=config.ngram_buckets, width=config.width) if config.ngram_buckets else None,
@@ -90,7 +95,28 @@ def _segments(config: ModelConfig, pairs: bool) -> Segments | None:
     return Segments(width=config.width, std=std) if pairs else None
 
 
-def _pretrained(config: ModelConfig, classes: int, body: Body | None, pairs: bool) -> PretrainedClassifier:
+def check_tags_tokens(config: ModelConfig) -> None:
+    """Refuse what gives a text one answer.
+
+    Raises:
+        ConfigError: names the setting and the nearest valid choice.
+    """
+    if not config.layered:
+        raise ConfigError(
+            f"model.family={config.family}: says one thing of a whole text, and here each word has a tag; choose "
+            "--model vanilla, inceptive or another encoder"
+        )
+    if config.head.one_logit:
+        raise ConfigError("model.head.one_logit: for two classes of a text, and here each word has a tag; choose false")
+    if config.pad_mode != "masked":
+        raise ConfigError(
+            "model.pad_mode=as_released: padding is read as text there, and has no tag; choose model.pad_mode=masked"
+        )
+
+
+def _pretrained(
+    config: ModelConfig, classes: int, body: Body | None, pairs: bool, *, each_token: bool
+) -> PretrainedClassifier:
     if body is None:
         raise ConfigError("model.backbone: a pretrained encoder is named; `sentiscope backbones list` shows which")
     part = config.attention
@@ -100,7 +126,7 @@ def _pretrained(config: ModelConfig, classes: int, body: Body | None, pairs: boo
             Injected(heads=part.heads, terms=Terms(lexical=_lexical(part, config.width // part.heads)), index=index)
             for index in range(config.layers)
         ],
-        head=_head(config, classes),
+        head=_head(config, classes, each_token=each_token),
         width=config.width,
         provides=provides(config),
         pairs=pairs,
@@ -148,7 +174,7 @@ def _vector_head(config: ModelConfig, width: int, classes: int) -> Head:
     )
 
 
-def _head(config: ModelConfig, classes: int) -> Head:
+def _head(config: ModelConfig, classes: int, *, each_token: bool = False) -> Head:
     return Head(
         width=config.width,
         classes=classes,
@@ -159,6 +185,7 @@ def _head(config: ModelConfig, classes: int) -> Head:
         one_logit=config.head.one_logit,
         pooling=config.pooling,
         dropout=0.0 if config.head.linear else config.dropout,
+        each_token=each_token,
     )
 
 

@@ -151,6 +151,7 @@ class EncoderClassifier(nn.Module):
         given = () if donor is None else donor.layers
         x, seen = self._read(entering, batch, trace=trace or similarity, intervene=changes, donor=given)
         read = self.head(x, batch.keep, trace=trace)
+        logits = self._of_tokens(read.logits) if self.head.each_token else read.logits
         shown = None
         if trace:
             shown = Trace(
@@ -165,7 +166,11 @@ class EncoderClassifier(nn.Module):
                 segments=None if self.segments is None else segments(batch.ids),
             )
         alike = map_similarity(seen, batch.keep) if similarity else None
-        return Output(logits=read.logits, pooled=read.pooled, trace=shown, similarity=alike)
+        return Output(logits=logits, pooled=read.pooled, trace=shown, similarity=alike)
+
+    def _of_tokens(self, logits: Tensor) -> Tensor:
+        """(B, L', C) of a completed batch → (B, L, C): of the tokens of the texts alone."""
+        return logits[:, self.first : logits.shape[1] - self.last]
 
     def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
         """(B, L, d): the vector of each token, n-grams in it (but those that are `off`), its position not yet."""

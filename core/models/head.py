@@ -19,9 +19,9 @@ class HeadOutput(NamedTuple):
     """What a head says of a batch."""
 
     logits: Tensor
-    """(B, C)."""
+    """(B, C); over tokens (B, L, C)."""
     pooled: Tensor
-    """(B, d'): what the classifier read."""
+    """(B, d'): what the classifier read; over tokens the mean of it."""
     trace: HeadTrace | None
 
 
@@ -29,6 +29,8 @@ class Head(nn.Linear):
     """The classifier, a linear map, and what may stand between it and the token vectors.
 
     H → R = [H; convolutions of H] → attention over R → pooling → LN(ReLU(P W + b)) → classifier.
+
+    Over tokens nothing is pooled: P is R, and every token has logits of its own, padding too, which mean nothing.
 
     Every step but pooling and classifier can be left out; with all of them left out it is the linear head (Inceptive
     Transformers, section 3). Padding adds nothing anywhere, and a text without tokens pools to zeros.
@@ -44,6 +46,7 @@ class Head(nn.Linear):
             cross-entropy of sigmoid(z).
         pooling: mean of the real tokens, or the first token.
         dropout: on H, before the convolutions.
+        each_token: classify every token in place of the text.
 
     Raises:
         ConfigError: if the attention heads do not divide the width of R.
@@ -61,6 +64,7 @@ class Head(nn.Linear):
         one_logit: bool,
         pooling: Literal["mean", "cls"],
         dropout: float = 0.0,
+        each_token: bool = False,
     ) -> None:
         joined = width + len(kernels) * channels
         super().__init__(dense or joined, 1 if one_logit else classes)
@@ -69,7 +73,7 @@ class Head(nn.Linear):
         self.attention = HeadAttention(width=joined, heads=attention_heads) if attention_heads else None
         self.dense = nn.Linear(joined, dense) if dense else None
         self.dense_norm = nn.LayerNorm(dense) if dense else None
-        self.one_logit, self.first = one_logit, pooling == "cls"
+        self.one_logit, self.first, self.each_token = one_logit, pooling == "cls", each_token
 
     def forward(self, x: Tensor, keep: Tensor, *, trace: bool) -> HeadOutput:  # type: ignore[override]
         """x (B, L, d), keep (B, L) → logits and pooled vector; with `trace`, also branches and maps."""
@@ -79,12 +83,15 @@ class Head(nn.Linear):
         maps = None
         if self.attention is not None:
             x, maps = self.attention(x, keep, trace=trace)
-        pooled = x[:, 0] if self.first else masked_mean(x, keep)
+        read = x
+        if not self.each_token:
+            read = x[:, 0] if self.first else masked_mean(x, keep)
         if self.dense is not None and self.dense_norm is not None:
-            pooled = self.dense_norm(F.relu(self.dense(pooled)))
-        logits = super().forward(pooled)
+            read = self.dense_norm(F.relu(self.dense(read)))
+        logits = super().forward(read)
         if self.one_logit:
             logits = F.pad(logits, (1, 0))
+        pooled = masked_mean(read, keep) if self.each_token else read
         return HeadOutput(logits, pooled, HeadTrace(branches, maps) if trace else None)
 
 

@@ -119,9 +119,9 @@ class Output(NamedTuple):
     """One return type for training, evaluation and explanation."""
 
     logits: Tensor
-    """(B, C)."""
+    """(B, C); of a model that tags each token (B, L, C), without meaning where padded."""
     pooled: Tensor
-    """(B, d'): the last vector before the logits."""
+    """(B, d'): the last vector before the logits; of a model that tags each token the mean of them."""
     trace: Trace | None = None
     similarity: Tensor | None = None
     """(): mean cosine between the rows of two component maps, over layers, heads and tokens; 1 if all are equal."""

@@ -30,7 +30,18 @@ from core.numbers import count
 from core.paths import ELSEWHERE, HERE, regular_bytes, resolve
 from core.runs.borrowed import BACKBONE, Borrowed, plain
 from core.runs.folders import STARTER
-from core.runs.record import EMBEDDINGS, EVALUATION, HISTORY, METRICS, PREDICTIONS, RECORD, SPEAKING, Results, RunRecord
+from core.runs.record import (
+    EMBEDDINGS,
+    EVALUATION,
+    HISTORY,
+    METRICS,
+    PREDICTIONS,
+    RECORD,
+    SPEAKING,
+    TAGS,
+    Results,
+    RunRecord,
+)
 from core.runs.store import RunStore, slug
 from core.text.lexicon_files import VADER
 from core.training.config import TFIDF
@@ -44,7 +55,7 @@ IMPORTED = ".imported"
 KNOWN = {RECORD, HISTORY, BACKBONE, *SPEAKING}
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _INSIDE = (
-    re.compile(rf"{EVALUATION}/{_NAME}/({'|'.join(map(re.escape, (PREDICTIONS, EMBEDDINGS, METRICS)))})"),
+    re.compile(rf"{EVALUATION}/{_NAME}/({'|'.join(map(re.escape, (PREDICTIONS, EMBEDDINGS, METRICS, TAGS)))})"),
     re.compile(r"projections/[A-Za-z0-9-]+\.(npy|json)"),
     re.compile(r"belief/[A-Za-z0-9-]+\.json"),
 )
@@ -265,7 +276,7 @@ def _settle(store: RunStore, landing: Path) -> str:
         raise InputError(str(error).replace(f"{landing}{os.sep}", "")) from error
     if record.status in ("queued", "running"):
         raise InputError(f"the run is {record.status} elsewhere; bring it here when it has ended")
-    for path in sorted(landing.glob(f"{EVALUATION}/*/{PREDICTIONS}")):
+    for path in sorted(each for name in (PREDICTIONS, TAGS) for each in landing.glob(f"{EVALUATION}/*/{name}")):
         try:
             apart.check_parquet(path)
         except DataError as error:

@@ -23,7 +23,7 @@ from core.cache import cache_folder
 from core.exceptions import InputError, NotAvailable, RunDamaged
 from core.fingerprint import file_version, fingerprint
 from core.runs import queue
-from core.runs.record import EVALUATION, PREDICTIONS, SPEAKING, WEIGHTS, Inference, RunRecord
+from core.runs.record import EVALUATION, PREDICTIONS, SPEAKING, WEIGHTS, Inference, RunRecord, refuse_tagged
 from core.runs.store import RunStore, this_machine
 from core.training.history import finite
 
@@ -134,6 +134,7 @@ def _measured(store: RunStore, run: str) -> dict[str, object]:
 
     folder = store.path(run)
     splits = evaluated_splits(folder)
+    refuse_tagged(store.read(run))
     if not splits:
         raise InputError(f"run '{run}' is {store.read(run).status} and has no predictions: nothing can be measured yet")
     if why := lacks_texts(folder, store.read(run)):

@@ -31,7 +31,7 @@ from core.exceptions import Cancelled, ConfigError, DataError, NotAvailable
 from core.models.build import Model, build
 from core.models.encoder import EncoderClassifier
 from core.models.trace import Batch
-from core.runs import queue, taught
+from core.runs import queue, tagged, taught
 from core.runs.bodies import published
 from core.runs.borrowed import begun, told, unchanged
 from core.runs.load import read_mixed_in
@@ -87,7 +87,8 @@ class Experiment(Events):
         dataset = self._data()
         fit = self._by_steps if self.config.model.by_steps else self._solved
         model, tokenizer = fit(dataset, device)
-        self._evaluate(dataset, model, tokenizer)
+        evaluate_all = self._evaluate_tags if dataset.task == tagged.TASK else self._evaluate
+        evaluate_all(dataset, model, tokenizer)
         self._note("yardstick")
         try:
             self._add_results(yardstick=yardstick(dataset))
@@ -139,6 +140,7 @@ class Experiment(Events):
             self._note("reading the backbone")
             body = borrowed.body(self.config.model.dropout, tokenizer, backbone.folder)
         examples = self._taught(dataset, _examples(dataset, TRAIN, tokenizer))
+        tags = dataset.task == tagged.TASK
         torch.manual_seed(self.config.training.seed)
         model = build(
             self.config.model,
@@ -147,6 +149,7 @@ class Experiment(Events):
             max_length=tokenizer.max_length,
             body=body,
             pairs=tokenizer.pairs,
+            each_token=tags,
         )
         self._place_vectors(model, examples, tokenizer)
         if start is not None:
@@ -166,7 +169,7 @@ class Experiment(Events):
             config=self.config.training,
             classes=len(dataset.classes),
             max_length=tokenizer.max_length,
-            score=functools.partial(_score, dataset),
+            score=functools.partial(tagged.score, dataset.classes) if tags else functools.partial(_score, dataset),
             history=self.folder / HISTORY,
             checkpoint=self.folder / CHECKPOINT,
             device=device,
@@ -356,6 +359,22 @@ class Experiment(Events):
             **({"neutral_share": finite(neutral)} if neutral else {}),
         )
 
+    def _evaluate_tags(self, dataset: Dataset, model: Model, tokenizer: Tokenizer) -> None:
+        """The same where each word has a tag."""
+        found = []
+        for split in [VALIDATION, TEST, *(name for name in dataset.splits if name not in (TRAIN, VALIDATION, TEST))]:
+            self._note("evaluation", split=split)
+            given = dataset.splits[split], dataset.classes, model, tokenizer
+            found.append(tagged.TaggedSplit.of(split, *given))
+        self._note("intervals")
+        for each in found:
+            each.write(self.folder)
+        self._add_results(
+            metrics={each.split: each.report["metrics"] for each in found},
+            intervals={each.split: each.report["intervals"] for each in found},
+            **_inside(dataset, model, tokenizer),
+        )
+
     def _scaling(
         self, dataset: Dataset, logits: np.ndarray, model: Model, tokenizer: Tokenizer, mix: Mix | None
     ) -> tuple[Scaling, int]:
@@ -449,6 +468,8 @@ def _texts_to_fit(dataset: Dataset, config: TextConfig) -> list[str]:
 
 
 def _examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
+    if dataset.task == tagged.TASK:
+        return tagged.tagged_examples(dataset, split, tokenizer)
     return Examples(token_table(tokenizer, _texts(dataset, split)), dataset.targets(split))
 
 
@@ -464,6 +485,8 @@ def check_task(config: RunConfig, task: Task, *, ordered: bool = False) -> None:
         ConfigError: names the setting and the nearest valid choice.
     """
     metric_for(config.training.metric, task, ordered=ordered)
+    if task == tagged.TASK:
+        tagged.check_config(config)
     if task == "multi" and config.model.head.one_logit:
         raise ConfigError(
             "model.head.one_logit: for two classes of which each text has one; with several labels per text each has a "

@@ -23,7 +23,7 @@ from core.data.sources import named
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, targets
 from core.exceptions import InputError
 from core.numbers import count
-from core.runs.record import RunRecord
+from core.runs.record import RunRecord, refuse_tagged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,8 @@ def offered(record: RunRecord, wanted: Wanted) -> Offered:
     Raises:
         InputError: no such data or split.
     """
-    words, split, _ = _rows(record, wanted)
+    refuse_tagged(record)
+    words, split, _ = labelled_rows(record, wanted)
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
     rows = Counter(word for row in labels for word in dict.fromkeys(row))
     said, known = _renamed(record, wanted), dict[str, str]()
@@ -124,7 +125,7 @@ def judged(record: RunRecord, wanted: Wanted) -> Judged:
         InputError: no such data or split; labels that are no class of the run (`core.data.matching.Unmatched`); or
             several labels a row for a run that gives each text one.
     """
-    words, split, notes = _rows(record, wanted)
+    words, split, notes = labelled_rows(record, wanted)
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
     found = match(
         labels,
@@ -167,7 +168,7 @@ def _name(record: RunRecord, wanted: Wanted) -> str:
     return wanted.data or record.config.data.name
 
 
-def _rows(record: RunRecord, wanted: Wanted) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
+def labelled_rows(record: RunRecord, wanted: Wanted) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
     """Rows with labels as words, the name of their split, and what was found."""
     if not wanted.data:
         if wanted.settings:

@@ -26,7 +26,7 @@ from core.paths import regular_bytes
 from core.runs import errands
 from core.runs.errands import Files, Tell
 from core.runs.predictions import evaluated_splits, lacks_texts, read_predictions
-from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS
+from core.runs.record import EVALUATION, PREDICTIONS, TOKENIZER, WEIGHTS, refuse_tagged
 from core.runs.store import RunStore
 from core.stored import LARGEST
 
@@ -79,6 +79,7 @@ def files(store: RunStore, run: str, split: str) -> LayerFiles:
         NotAvailable: the model has no layers, or its weights are not there.
     """
     record, folder = store.read(run), store.path(run)
+    refuse_tagged(record)
     if "hidden" not in provides(record.config.model):
         raise NotAvailable(f"{record.preset} has no layers of attention to look at one by one")
     if split not in (there := evaluated_splits(folder)):

@@ -41,7 +41,7 @@ from core.models.provides import HEAD, spaces
 from core.models.shuffled import shuffled
 from core.models.trace import Intervene, Intervention
 from core.runs.borrowed import Borrowed, unchanged
-from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord
+from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse_tagged
 from core.runs.store import RunStore
 from core.runs.weights import missing, read_weights
 from core.text.tokenizer import Tokenizer
@@ -309,14 +309,17 @@ class LoadedRun:
         )
 
 
-def load_run(store: RunStore, run: str) -> LoadedRun:
-    """The model with the best weights so far, and its tokenizer.
+def load_run(store: RunStore, run: str, *, tags: bool = False) -> LoadedRun:
+    """The model with the best weights so far, and its tokenizer; with `tags` also of a run that tags words.
 
     Raises:
         RunNotFound: no such run.
+        InputError: it tags words, and is asked for labels of texts.
         RunDamaged: a file is missing or cannot be read; the message names it.
     """
     record, folder = store.read(run), store.path(run)
+    if not tags:
+        refuse_tagged(record)
     model, tokenizer = _read(folder, record.config.model, record)
     return LoadedRun(record, model.requires_grad_(False), tokenizer, folder)
 
@@ -339,7 +342,8 @@ def _read(folder: Path, config: ModelConfig, record: RunRecord) -> tuple[Model, 
     if config.family == "pretrained":
         return _borrowing(folder, config, record, tokenizer).eval(), tokenizer
     size, length, classes = tokenizer.size, tokenizer.max_length, len(record.classes)
-    model = build(config, vocabulary=size, classes=classes, max_length=length, pairs=tokenizer.pairs)
+    pairs, tags = tokenizer.pairs, record.task == "tokens"
+    model = build(config, vocabulary=size, classes=classes, max_length=length, pairs=pairs, each_token=tags)
     read_weights(model, folder / WEIGHTS)
     return model.eval(), tokenizer
 
@@ -349,9 +353,11 @@ def _borrowing(folder: Path, config: ModelConfig, record: RunRecord, tokenizer: 
     known, classes = Borrowed.read(folder), len(record.classes)
     known.check(config, record.run)
 
+    pairs, tags = tokenizer.pairs, record.task == "tokens"
+
     def made(place: Path | None) -> Model:
         body = known.body(config.dropout, tokenizer, place)
-        return build(config, vocabulary=0, classes=classes, body=body, pairs=tokenizer.pairs)
+        return build(config, vocabulary=0, classes=classes, body=body, pairs=pairs, each_token=tags)
 
     with torch.device("meta"):  # for names and shapes alone
         shell = made(None)

@@ -33,7 +33,7 @@ from core.paths import regular_bytes
 from core.runs import errands, layers
 from core.runs.errands import Files
 from core.runs.folders import is_starter
-from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS
+from core.runs.record import EMBEDDINGS, EVALUATION, PREDICTIONS, refuse_tagged
 from core.runs.store import RunStore
 from core.runs.vectors import embedded_splits, read_vectors
 from core.stored import LARGEST
@@ -78,6 +78,7 @@ def map_files(store: RunStore, run: str, split: str, config: ProjectionConfig) -
     """
     folder = store.path(run)
     source = folder / EVALUATION / split
+    refuse_tagged(store.read(run))
     if split != Path(split).name or not (source / EMBEDDINGS).is_file() or not (source / PREDICTIONS).is_file():
         found = ", ".join(embedded_splits(store, run)) or "none: it is not evaluated yet"
         raise InputError(f"run '{run}' has no embeddings of a split '{split}'; it has {found}")

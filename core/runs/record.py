@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from core.config import RunConfig
 from core.data.table import Task
+from core.exceptions import InputError
 from core.paths import ELSEWHERE
 from core.stored import Count, Figure, Seconds, leaves
 from core.training.scaling import Scaling
@@ -30,6 +31,8 @@ LOG = "log.txt"
 EVALUATION = "evaluation"
 PREDICTIONS, EMBEDDINGS, METRICS = "predictions.parquet", "embeddings.npy", "metrics.json"
 """Of a split, in `evaluation/<split>/`; see core.runs.results."""
+TAGS = "tags.parquet"
+"""In place of predictions and embeddings, where each word has a tag; see core.runs.tagged."""
 PROBABILITY = "probability:"
 """Before the class name, the column of its probability in the predictions."""
 LABEL = "label:"
@@ -261,7 +264,7 @@ class RunRecord:
     process: Process | None = None
     classes: tuple[str, ...] = ()
     task: Task = "single"
-    """Whether texts have one label or several; known with the classes."""
+    """Whether texts have one label or several, or their words a tag each; known with the classes."""
     ordered: bool = False
     """Whether the classes stand in an order, the worst first; known with the classes."""
     vocabulary: Count = 0
@@ -352,3 +355,16 @@ def mixture(records: Iterable[RunRecord]) -> str:
     """`RunRecord.mixture` of runs that differ in their seeds: from the least weight to the largest."""
     weights = sorted({f"{record.mix_weight:.2f}" for record in records if record.mix_weight is not None})
     return f"mixed with TF-IDF, w = {' to '.join(dict.fromkeys((weights[0], weights[-1])))}" if weights else ""
+
+
+def refuse_tagged(record: RunRecord) -> None:
+    """Say what a run that tags words has, in place of labels of texts.
+
+    Raises:
+        InputError: it is one.
+    """
+    if record.task == "tokens":
+        raise InputError(
+            f"run '{record.run}' gives each word a tag, and this is about labels of whole texts. What it can show: the "
+            f"page Tokens, `sentiscope evaluate {record.run}`, `sentiscope predict {record.run} TEXT`"
+        )

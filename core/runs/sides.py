@@ -14,7 +14,7 @@ from core.exceptions import InputError
 from core.runs.answers import Answers, aligned, ask, read_answers
 from core.runs.judged import Wanted
 from core.runs.predictions import evaluated_splits
-from core.runs.record import RunRecord
+from core.runs.record import RunRecord, refuse_tagged
 from core.runs.seeds import WHOLE, Model, folded
 from core.runs.store import RunStore
 
@@ -98,6 +98,8 @@ def read_sides(
         raise InputError(f"{twice}a comparison needs two runs or more: `sentiscope compare A B`")
     if unfinished := [record for record in records if record.status != "done"]:
         raise InputError(f"run '{unfinished[0].run}' is {unfinished[0].status}: only finished runs are compared")
+    for record in records:
+        refuse_tagged(record)
     models, notes = folded(records), tuple[str, ...]()
     if len(models) == 1:
         models = [Model(record.run, (record,)) for record in records]

@@ -122,7 +122,7 @@ def _rows(store: RunStore, plan: Plan) -> list[Row]:
 def _chosen(metrics: Sequence[str], rows: Iterable[Row]) -> list[str]:
     refuse_unknown(metrics)
     tasks = {record.task for row in rows for record in row.done.values()} or {"single"}
-    usual = [name for task in ("single", "multi") if task in tasks for name in USUAL[task]]
+    usual = [name for task in ("single", "multi", "tokens") if task in tasks for name in USUAL[task]]
     return list(dict.fromkeys(metrics or usual))
 
 

@@ -21,7 +21,8 @@ class Examples:
     tokens: TokenTable
     """n rows; behind them may stand more, of which only `targets` says what is to be learned."""
     labels: np.ndarray
-    """(n,) int64: class numbers; of several labels (n, C) float32 zeros and ones."""
+    """(n,) int64: class numbers; of several labels (n, C) float32 zeros and ones; of tokens (n, L) int64 tag numbers,
+    or `core.training.loss.UNTAGGED`."""
     targets: np.ndarray | None = None
     """(all rows, C) float32: probabilities that are learned in place of the labels; None: the labels."""
 

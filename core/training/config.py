@@ -12,8 +12,9 @@ from core.metrics import METRICS
 from core.paths import ELSEWHERE
 from core.settings import LARGEST_SEED, Need, Range, check_needs, check_ranges, setting
 
-UNASKED: dict[Task, str] = {"single": "accuracy", "multi": "f1_macro"}
+UNASKED: dict[Task, str] = {"single": "accuracy", "multi": "f1_macro", "tokens": "span_f1"}
 """What `auto` is."""
+_OF = {"single": "one label per text", "multi": "several labels per text", "tokens": "a tag for each word"}
 TFIDF = "tfidf"
 """The teacher that is no run."""
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
@@ -35,9 +36,9 @@ def metric_for(metric: str, task: Task, *, ordered: bool = False) -> str:
         why = "needs three classes or more in an order (data.order=worst,…,best)"
         raise ConfigError(f"training.metric={metric}: {why}; the nearest is {METRICS[metric].nearest}")
     if task not in METRICS[metric].tasks:
-        nearest = metric_for(METRICS[metric].nearest, task)
-        what = "one label" if task == "single" else "several labels"
-        raise ConfigError(f"training.metric={metric}: not defined for {what} per text; the nearest is {nearest}")
+        near = METRICS[metric].nearest
+        nearest = near if near in METRICS and task in METRICS[near].tasks else UNASKED[task]
+        raise ConfigError(f"training.metric={metric}: not defined for {_OF[task]}; the nearest is {nearest}")
     return metric
 
 
@@ -155,7 +156,7 @@ class TrainingConfig:
     metric: MetricName = setting(
         "auto",
         help="Validation metric that chooses the best epoch and stops early; auto: accuracy, of several labels "
-        "f1_macro.",
+        "f1_macro, of tagged words span_f1.",
     )
     patience: int = setting(
         3,

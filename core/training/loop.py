@@ -178,8 +178,9 @@ class Training(Stage):
             )
         lower = METRICS[name].better == "lower"
         better = progress.best is None or (value < progress.best if lower else value > progress.best)
-        # Of several labels nothing may be said above 0.5 at first: patience begins with the first one that is right.
-        silent = self.task == "multi" and not lower and value == 0
+        # Of several labels nothing may be said above 0.5 at first, and of words no span: patience begins with the first
+        # one that is right.
+        silent = self.task != "single" and not lower and value == 0
         progress.stale = 0 if better or silent else progress.stale + 1
         if better:
             progress.best, progress.best_epoch = value, epoch
@@ -189,13 +190,18 @@ class Training(Stage):
         self._log({**row, **read_gates(self.model, self.probe)}, epoch)
 
     def _predict(self) -> Tensor:
-        """(n, C) float64 logits of the validation split, on the CPU, in its order."""
+        """(n, C) or (n, L, C) float64 logits of the validation split, on the CPU, in its order; 0 where padded."""
         self.model.eval()
-        logits = torch.empty(len(self.validation.labels), self.classes, dtype=torch.float64)
+        shape = self.validation.labels.shape if self.task == "tokens" else self.validation.labels.shape[:1]
+        logits = torch.zeros(*shape, self.classes, dtype=torch.float64)
         by_length = np.argsort(self.validation.tokens.lengths, kind="stable")
         with torch.no_grad():
             for rows in in_order(by_length, self.config.batch_size):
-                logits[rows] = self.model(self._batch(self.validation, rows)).logits.cpu().double()
+                found = self.model(self._batch(self.validation, rows)).logits.cpu().double()
+                if self.task == "tokens":
+                    logits[rows, : found.shape[1]] = found
+                else:
+                    logits[rows] = found
         return logits
 
     def _batch(self, examples: Examples, rows: np.ndarray) -> Batch:

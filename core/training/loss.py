@@ -12,10 +12,16 @@ from torch.nn import functional as F
 from core.data.table import Task
 from core.training.config import TrainingConfig
 
+UNTAGGED = -100
+"""In place of a tag: a word's further pieces, and padding, are neither learned nor judged."""
+
 
 @dataclass(frozen=True)
 class Loss:
-    """Cross-entropy of the softmax; of a multi-label task that of each label's sigmoid, over rows and labels."""
+    """Cross-entropy of the softmax; of a multi-label task that of each label's sigmoid, over rows and labels.
+
+    Of tokens it is the mean over those that have a tag to learn.
+    """
 
     task: Task
     weights: Tensor | None = None
@@ -27,8 +33,13 @@ class Loss:
         """Mean loss of (B, C) logits for (B,) int64 class numbers or (B, C) probabilities.
 
         Of a multi-label task those are the probabilities of each label, zeros and ones where they are known. A class
-        number and its unit vector give the same.
+        number and its unit vector give the same. Of tokens (B, L, C) logits for (B, L) tag numbers or `UNTAGGED`.
         """
+        if self.task == "tokens":
+            logits, targets = logits.flatten(0, 1), targets[:, : logits.shape[1]].flatten()
+            return F.cross_entropy(
+                logits, targets, self.weights, label_smoothing=self.smoothing, ignore_index=UNTAGGED, reduction="sum"
+            ) / self._tagged(targets)
         if self.task == "multi":
             targets = targets.to(logits.dtype) * (1 - self.smoothing) + self.smoothing / 2
             return F.binary_cross_entropy_with_logits(logits, targets, pos_weight=self.weights)
@@ -49,6 +60,11 @@ class Loss:
         weights = self.weights.to(targets.device)
         return weights[targets].sum() if targets.ndim == 1 else (targets @ weights.to(targets.dtype)).sum()
 
+    def _tagged(self, targets: Tensor) -> Tensor:
+        """() the tokens that have a tag, or their weight; a batch without one has nothing to learn."""
+        tagged = targets[targets != UNTAGGED]
+        return (torch.ones_like(tagged) if self.weights is None else self.weights[tagged]).sum().clamp(min=1e-9)
+
 
 def training_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Task, device: torch.device) -> Loss:
     """The loss that `config` asks for.
@@ -58,14 +74,15 @@ def training_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task:
 
     Args:
         config: label_smoothing and class_weights.
-        labels: of all training rows, (n,) int64 or (n, C) zeros and ones.
+        labels: of all training rows, (n,) int64, (n, C) zeros and ones, or of tokens (n, L) tag numbers.
         classes: C.
-        task: single or multi.
+        task: what the labels are of.
         device: where the logits will be.
     """
     weights = None
     if config.class_weights == "balanced":
-        weigh = _class_weights if task == "single" else _label_weights
+        labels = labels[labels != UNTAGGED] if task == "tokens" else labels
+        weigh = _label_weights if task == "multi" else _class_weights
         weights = weigh(labels, classes).to(device)
     return Loss(task, weights, config.label_smoothing)
 

@@ -58,6 +58,9 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         With several labels per text metrics are those at 0.5, `tuned` has the same at the thresholds that were chosen
         on validation, and `confusion` is 2 × 2 for each label; `unseen` and `by` are at tuned ones if there are any.
 
+        Of a run that tags words: `metrics` (span F1 …) with `intervals`, `per_type`, and `outcomes`: how many spans are
+        right, missed, spurious, of another type or border; `words`, and how many were `unread`.
+
     Raises:
         InputError: no such run, split or column, or labels that are no classes of the run: all are told, with a command
             that reads them.
@@ -69,7 +72,13 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     from core.training.history import finite
 
     store = store or RunStore()
-    loaded, wanted = load_run(store, run), Wanted(data, split, rename or {}, limit_test, settings or {})
+    wanted = Wanted(data, split, rename or {}, limit_test, settings or {})
+    if store.read(run).task == "tokens":
+        from core.verbs.tagged import evaluated
+
+        of_texts = {"--map": rename, "--by": by, "--cost": cost, "--against": against}
+        return evaluated(store, run, wanted, of_texts)
+    loaded = load_run(store, run)
     given = judged(loaded.record, wanted)
     heard = {"on_progress": on_progress} if on_progress else {}
     compared = {"against": _against(store, run, against, wanted)} if against else {}

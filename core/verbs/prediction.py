@@ -59,6 +59,8 @@ def predict(
     Returns:
         `run`, `task`, `edit`, of a file also `text` (its column) and `predictions`; with `to` in their place `rows` and
         `to`.
+        Of a run that tags words a prediction has `words`, `tags`, `probabilities` (of each tag, None of a word that was
+        not read) and `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file.
         `unknown` is the share of the words of a text that the run does not know; None for byte pairs.
 
     Raises:
@@ -67,6 +69,11 @@ def predict(
     """
     from core.runs.load import load_run
 
+    store = store or RunStore()
+    if store.read(run).task == "tokens":
+        from core.verbs.tagged import predicted
+
+        return predicted(store, run, texts, file=file, to=to, settings=settings or {}, edit=edit)
     if file is not None and texts:
         raise InputError("give texts or --file, not both")
     if file is not None and edit:
@@ -76,10 +83,10 @@ def predict(
     if file is None:
         if not texts:
             raise InputError("nothing to predict: give at least one text, or --file")
-        loaded = load_run(store or RunStore(), run)
+        loaded = load_run(store, run)
         found = _listed(loaded, list(texts), _edited(loaded, texts, edit))
         return {"run": run, "task": loaded.record.task, "edit": edit, "predictions": found}
-    return _of_file(run, file, to, settings or {}, on_progress or (lambda what, share: None), store or RunStore())
+    return _of_file(run, file, to, settings or {}, on_progress or (lambda what, share: None), store)
 
 
 def _of_file(

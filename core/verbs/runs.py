@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.data.table import TEST
 from core.exceptions import InputError, RunDamaged
 from core.runs.efficiency import efficiency, measure
-from core.runs.record import EVALUATION, HISTORY, PREDICTIONS
+from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, refuse_tagged
 from core.runs.store import RunStore
 from core.verbs.reporting import train_command
 
@@ -40,12 +41,17 @@ def runs_list(store: RunStore | None = None) -> dict[str, Any]:
 
 
 def runs_table(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What `runs_list` returned as a table: a row for each run with its first numbers on test, None where undefined."""
+    """What `runs_list` returned as a table: a row for each run with its first numbers on test, None where undefined.
+
+    Span F1 is among them where a run tags words.
+    """
     rows = []
+    tagged = any(row["task"] == "tokens" for row in result["runs"])
     for row in result["runs"]:
         test = row["metrics"].get("test", {})
         first = {"run": row["run"], "model": row["described"], "data": row["data"], "status": row["status"]}
         numbers = {"test accuracy": test.get("accuracy"), "test F1 macro": test.get("f1_macro")}
+        numbers |= {"test span F1": test.get("span_f1")} if tagged else {}
         rows.append({**first, **numbers, "reason": row["reason"]})
     return rows
 
@@ -119,6 +125,10 @@ def runs_predictions(run: str, split: str = "", store: RunStore | None = None) -
     from core.runs.predictions import read_predictions
 
     store = store or RunStore()
+    if store.read(run).task == "tokens":
+        from core.runs.tagged import read_tags
+
+        return read_tags(store.path(run), split or TEST)
     return read_predictions(store.path(run) / EVALUATION / evaluated_split(run, split, store) / PREDICTIONS)
 
 
@@ -131,6 +141,7 @@ def evaluated_split(run: str, split: str, store: RunStore) -> str:
     from core.runs.predictions import evaluated_splits
 
     splits = evaluated_splits(store.path(run))
+    refuse_tagged(store.read(run))
     chosen = split or ("test" if "test" in splits else next(reversed(splits), ""))
     if chosen not in splits:
         found = ", ".join(splits) or "none: it is not evaluated yet"

@@ -252,7 +252,7 @@ def scores(result: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     With several labels per text: the macro F1 at own thresholds chosen on validation, and at 0.5.
     """
-    row = _several_labels if result["task"] == "multi" else _single_label
+    row = {"multi": _several_labels, "tokens": _tags}.get(result["task"], _single_label)
     return [{"split": split, **row(result, split)} for split in result["metrics"]]
 
 
@@ -263,6 +263,17 @@ def _single_label(result: Mapping[str, Any], split: str) -> dict[str, Any]:
         "95 %": result["intervals"].get(split, {}).get("accuracy"),
         "F1 macro": metrics.get("f1_macro"),
         "TF-IDF": result["yardstick"].get("splits", {}).get(split, {}).get("accuracy"),
+    }
+
+
+def _tags(result: Mapping[str, Any], split: str) -> dict[str, Any]:
+    metrics = result["metrics"][split]
+    return {
+        "span F1": metrics.get("span_f1"),
+        "95 %": result["intervals"].get(split, {}).get("span_f1"),
+        "precision": metrics.get("span_precision"),
+        "recall": metrics.get("span_recall"),
+        "token accuracy": metrics.get("token_accuracy"),
     }
 
 

@@ -22,6 +22,8 @@ Words = str | Callable[[Shape], str]
 
 OF_SPLIT = ("performance", "errors", "embeddings")
 """Pages whose figures are about a split."""
+OF_TAGGED = ("tokens", "train", "models")
+"""Pages whose figures are also of runs that give each word a tag."""
 OF_TEXT = ("sentence", "steps")
 """Pages whose figures are about a text."""
 
@@ -64,6 +66,8 @@ class Figure(Generic[Shape]):
             NotAvailable: this run has nothing of the kind, and why.
             InputError: an option has a value that it cannot have here.
         """
+        if source.record.task == "tokens" and self.page not in OF_TAGGED:
+            raise NotAvailable("the run gives each word a tag, and this is about labels of whole texts")
         if self.needs and self.needs not in provides(source.record.config.model):
             raise NotAvailable(f"{source.record.preset} has no {self.needs.replace('-', ' ')}")
         if self.read is None:

@@ -1,0 +1,144 @@
+"""Sentences with a tag for each word, as the CoNLL shared tasks write them: a word and its tag a line.
+
+Blank lines stand between sentences, the word in the first column and its tag in the last; tags are read as IOB2
+(Tjong Kim Sang and Veenstra, 1999, "Representing text chunks"). A word holds no blank, so that the text of a sentence,
+its words with blanks between, says what they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import NamedTuple
+
+import pandas as pd
+
+from core.data import limits
+from core.data.findings import Finding, plural, shown
+from core.exceptions import DataError
+
+KIND = "conll"
+"""What such a file is called, also in `data.delimiter` by whoever wants a file to be read as one."""
+SUFFIXES = (".conll", ".iob", ".iob2", ".bio", ".bioes")
+OUTSIDE = "O"
+_TAG = re.compile(r"O|[BIESLU]-\S+")
+_ANYWHERE = re.compile(r"[ \t]+")
+_BEGINS, _INSIDE = "BSU", "IEL"
+_LOOKED_AT = 200
+"""Lines by which a file is known."""
+
+
+class Line(NamedTuple):
+    """A word of a file."""
+
+    row: int
+    word: str
+    tag: str
+
+
+def is_conll(text: str, file: str) -> bool:
+    """Whether a file holds words with tags: by its name, or because all its first lines end with a tag.
+
+    Lines of one column are no words with tags, and without a blank line between them several sentences would be one.
+    """
+    if PurePath(file).suffix.casefold() in SUFFIXES:
+        return True
+    lines = re.split(r"\r\n|\n|\r", text.strip())[:_LOOKED_AT]
+    words = [_ANYWHERE.split(line.strip()) for line in lines if line.strip() and not _aside(line)]
+    tagged = [parts for parts in words if len(parts) > 1 and _TAG.fullmatch(parts[-1])]
+    return len(words) > 1 and len(tagged) == len(words) and any(not line.strip() for line in lines)
+
+
+def read_conll(text: str, file: str) -> tuple[pd.DataFrame, list[Finding]]:
+    """The sentences of a file, `text` and `label` (a tuple of IOB2 tags, one for each word), and what was found.
+
+    Raises:
+        DataError: a line has no tag, or another number of columns than the first; the message names file and row.
+    """
+    sentences, aside = _sentences(text, file)
+    if not sentences:
+        raise DataError(
+            "holds no word with a tag: a word and its tag a line, a blank line between sentences", file=file
+        )
+    rows, begun, other = [], 0, 0
+    for sentence in sentences:
+        tags, repaired = iob2([line.tag for line in sentence])
+        begun += repaired
+        other += sum(line.tag[0] in "ESLU" for line in sentence)
+        rows.append((" ".join(line.word for line in sentence), tags))
+    words = sum(len(tags) for _, tags in rows)
+    found = [
+        Finding("tags", "note", words, f"{plural(words, 'word')} with a tag each, in {plural(len(rows), 'sentence')}")
+    ]
+    if other:
+        found.append(Finding("bioes", "note", other, f"{plural(other, 'tag')} of BIOES or BILOU read as IOB2"))
+    if begun:
+        message = f"{plural(begun, 'span')} that began with I- (IOB1, or a slip) read as IOB2: now with B-"
+        found.append(Finding("iob1", "note", begun, message))
+    if aside:
+        found.append(Finding("aside", "note", aside, f"{plural(aside, 'comment or document line')} left out"))
+    if not any(OUTSIDE in tags for _, tags in rows):
+        raise DataError("every word is inside a span; words outside have the tag O", file=file)
+    return pd.DataFrame({"text": [text for text, _ in rows], "label": [tags for _, tags in rows]}, dtype=object), found
+
+
+def iob2(tags: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """The tags of a sentence as IOB2, and how many spans began with I-.
+
+    A span goes on with I- (E-, L-) of the type before it; B- (S-, U-) begins one, and so does any other tag.
+    """
+    found, before, repaired = list[str](), "", 0
+    for tag in tags:
+        kind = tag[2:]
+        goes_on = tag[0] in _INSIDE and kind == before
+        repaired += tag[0] == "I" and not goes_on
+        found.append(OUTSIDE if tag == OUTSIDE else f"{'I' if goes_on else 'B'}-{kind}")
+        # What ends a span of BIOES or BILOU lets none go on.
+        before = "" if tag[0] in "ESLU" else kind
+    return tuple(found), repaired
+
+
+def _sentences(text: str, file: str) -> tuple[list[list[Line]], int]:
+    """The words of each sentence, and how many lines are none."""
+    sentences: list[list[Line]] = [[]]
+    aside, columns = 0, 0
+    for row, line in enumerate(re.split(r"\r\n|\n|\r", text), 1):
+        if not line.strip():
+            sentences.append([])
+            continue
+        if _aside(line) and (_skipped(line) or not sentences[-1]):
+            aside += 1
+            sentences += [[]] if _skipped(line) else []
+            continue
+        parts = line.strip("\r\n").split("\t") if "\t" in line else _ANYWHERE.split(line.strip())
+        parts = [part.strip() for part in parts]
+        columns = columns or len(parts)
+        sentences[-1].append(_word(parts, columns, row, file))
+        limits.check_shape(row, 1, file=file)
+    return [sentence for sentence in sentences if sentence], aside
+
+
+def _word(parts: list[str], columns: int, row: int, file: str) -> Line:
+    word, tag = parts[0], parts[-1]
+    if len(parts) < 2:
+        raise DataError(f"'{shown(word)}' has no tag: write the word, a tab or blank, and its tag", file=file, row=row)
+    if len(parts) != columns:
+        raise DataError(f"{len(parts)} columns, and the first word has {columns}", file=file, row=row)
+    if not _TAG.fullmatch(tag):
+        raise DataError(f"'{shown(tag)}' is no tag: O, B-TYPE or I-TYPE (BIOES and BILOU too)", file=file, row=row)
+    if not word or _ANYWHERE.search(word):
+        raise DataError(f"'{shown(word)}' is no single word; split it into lines", file=file, row=row)
+    return Line(row, word, tag)
+
+
+def _skipped(line: str) -> bool:
+    return line.lstrip().startswith("-DOCSTART-")
+
+
+def _aside(line: str) -> bool:
+    """Whether a line is no word: a mark of a document, or a comment before a sentence, which has no tag."""
+    if _skipped(line):
+        return True
+    parts = _ANYWHERE.split(line.strip())
+    return line.startswith("#") and (len(parts) == 1 or not _TAG.fullmatch(parts[-1]))

@@ -1,0 +1,153 @@
+"""Spans of tagged words, and how far those that a model says are those of the labels.
+
+A span is right where its type and both of its ends are (Tjong Kim Sang and De Meulder, 2003, "Introduction to the
+CoNLL-2003 shared task"). Tags are read as the official script and seqeval read them: an `I-` that goes on with nothing
+begins a span too. seqeval itself is the reference of the tests; here the counts stand by sentence, because intervals
+draw sentences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from core.data.conll import OUTSIDE
+from core.evaluation.scores import SIDES, Part
+from core.evaluation.weighted import ratio
+
+Kind = Literal["right", "wrong type", "wrong border", "missed", "spurious"]
+KINDS: tuple[Kind, ...] = ("right", "wrong type", "wrong border", "missed", "spurious")
+"""right · same words, another type · words in common, another border · nothing said · nothing there."""
+
+
+class Span(NamedTuple):
+    """Words of a sentence that belong together."""
+
+    kind: str
+    first: int
+    """Its first word, from 0,"""
+    end: int
+    """and the one behind its last."""
+
+
+class Found(NamedTuple):
+    """What became of a span: of both sides where they meet, else of one."""
+
+    outcome: Kind
+    label: Span | None
+    said: Span | None
+
+    @property
+    def span(self) -> Span:
+        """That of the label, where there is one."""
+        return self.label or self.said or Span("", 0, 0)
+
+    @property
+    def kind(self) -> str:
+        """The type of that span."""
+        return self.span.kind
+
+
+def spans_of(tags: Sequence[str]) -> list[Span]:
+    """The spans of a sentence in their order; of IOB2, and of I- that goes on with nothing."""
+    found: list[Span] = []
+    for place, tag in enumerate(tags):
+        if tag == OUTSIDE:
+            continue
+        last = found[-1] if found else None
+        if tag.startswith("I-") and last is not None and last.end == place and last.kind == tag[2:]:
+            found[-1] = last._replace(end=place + 1)
+        else:
+            found.append(Span(tag[2:], place, place + 1))
+    return found
+
+
+def outcomes(label: Sequence[str], said: Sequence[str]) -> list[Found]:
+    """What became of each span of a sentence, in the order of their first words.
+
+    Equal spans are right; then those of the same words meet, and then, of what is left, the first that have a word in
+    common. Each span meets at most one, so that `right`, `wrong type`, `wrong border` and `missed` add up to the spans
+    of the labels, and the first three with `spurious` to those that are said.
+    """
+    true, claimed = spans_of(label), spans_of(said)
+    found = [Found("right", span, span) for span in true if span in claimed]
+    true, claimed = ([span for span in side if span not in {each.label for each in found}] for side in (true, claimed))
+    for outcome in ("wrong type", "wrong border"):
+        for span in list(true):
+            met = next((each for each in claimed if _meets(span, each, outcome)), None)
+            if met is not None:
+                found.append(Found(outcome, span, met))
+                true.remove(span)
+                claimed.remove(met)
+    found += [Found("missed", span, None) for span in true] + [Found("spurious", None, span) for span in claimed]
+    return sorted(found, key=lambda each: each.span.first)
+
+
+def _meets(one: Span, other: Span, how: str) -> bool:
+    if how == "wrong type":
+        return one[1:] == other[1:]
+    return one.first < other.end and other.first < one.end
+
+
+@dataclass(frozen=True)
+class SpanScores:
+    """n sentences with the tags of their labels and those that are said; weights (R, n) as of `Scores`."""
+
+    labels: Sequence[Sequence[str]]
+    said: Sequence[Sequence[str]]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @cached_property
+    def found(self) -> list[list[Found]]:
+        """By sentence."""
+        return [outcomes(*both) for both in zip(self.labels, self.said, strict=True)]
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The types, in the order of the alphabet."""
+        tags = {tag for side in (self.labels, self.said) for sentence in side for tag in sentence}
+        return tuple(sorted({tag[2:] for tag in tags if tag != OUTSIDE}))
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """(3, n, T): of each type in each sentence, spans that are right, of the labels, said."""
+        place = {kind: number for number, kind in enumerate(self.kinds)}
+        counts = np.zeros((3, len(self), len(place)))
+        for row, (label, said) in enumerate(zip(self.labels, self.said, strict=True)):
+            true, claimed = Counter(spans_of(label)), Counter(spans_of(said))
+            for which, spans in enumerate((true & claimed, true, claimed)):
+                for span in spans:
+                    counts[which, row, place[span.kind]] += 1
+        return counts
+
+    def spans(self, part: Part, weights: np.ndarray) -> np.ndarray:
+        """(R,): precision, recall or F1 over all spans; what divides by nothing counts 0."""
+        a, b = SIDES[part]
+        hits, true, claimed = (weights @ each.sum(1) for each in self.counts)
+        return ratio(hits, a * true + b * claimed)
+
+    def token_accuracy(self, weights: np.ndarray) -> np.ndarray:
+        """(R,): share of words whose tag is right."""
+        right = np.array([sum(map(str.__eq__, *both)) for both in zip(self.labels, self.said, strict=True)], float)
+        words = np.array([len(tags) for tags in self.labels], float)
+        return ratio(weights @ right, weights @ words)
+
+    def per_type(self) -> dict[str, dict[str, float]]:
+        """Precision, recall, F1 and support of each type, and of how many spans each outcome is."""
+        hits, true, claimed = self.counts.sum(1)
+        table: dict[str, dict[str, float]] = {}
+        for number, kind in enumerate(self.kinds):
+            row: dict[str, float] = {
+                part: float(ratio(hits[number], a * true[number] + b * claimed[number]))
+                for part, (a, b) in SIDES.items()
+            }
+            ends = Counter(each.outcome for found in self.found for each in found if each.kind == kind)
+            table[kind] = row | {"support": float(true[number])} | {name: float(ends[name]) for name in KINDS}
+        return table

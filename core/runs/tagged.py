@@ -1,0 +1,237 @@
+"""Runs that give each word a tag: what they learn from, what they say, how far it is right, and what is kept of it.
+
+evaluation/<split>/tags.parquet     row, text (words with blanks between), label, predicted (a tag for each word) and
+                                    probability (of the predicted tag; missing where no token of the word was read)
+evaluation/<split>/metrics.json     n, words, metrics, intervals, per_type, outcomes, unread
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from core.atomic import storage_errors, write_bytes, write_text
+from core.data.conll import OUTSIDE
+from core.data.parquet import read_parquet
+from core.data.table import Dataset, Task
+from core.evaluation.intervals import TAILS, resamples
+from core.evaluation.predict import Classifier, device_of, evaluating
+from core.evaluation.spans import KINDS, SpanScores
+from core.exceptions import ConfigError, DataError, NotAvailable, RunDamaged
+from core.metrics import metrics_of
+from core.models.build import check_tags_tokens
+from core.models.trace import Batch
+from core.runs.record import EVALUATION, METRICS, TAGS
+from core.text.aligned import NOWHERE, first_pieces, words_of
+from core.text.token_table import in_order, token_table
+from core.text.tokenizer import Tokenizer
+from core.training.batches import Examples
+from core.training.history import finite
+from core.training.loss import UNTAGGED
+
+if TYPE_CHECKING:
+    from core.config import RunConfig
+
+BATCH = 64
+TASK: Task = "tokens"
+
+
+def check_config(config: RunConfig) -> None:
+    """Refuse what words with tags cannot be trained with.
+
+    Raises:
+        ConfigError: names the setting and the nearest valid choice.
+    """
+    check_tags_tokens(config.model)
+    training = config.training
+    of_texts = {
+        "training.teacher": training.teacher,
+        "training.nonsense": training.nonsense,
+        "training.mix": "" if training.mix == "none" else training.mix,
+        "training.portions": 0 if training.portions == 1 else training.portions,
+        "training.start": training.start,
+    }
+    for name, value in of_texts.items():
+        if value:
+            raise ConfigError(f"{name}={value!s:.60}: of runs that label whole texts, and here each word has a tag")
+    if not config.data.texts:
+        raise ConfigError("data.texts=false: tags say nothing without their words; choose data.texts=true")
+
+
+def tagged_examples(dataset: Dataset, split: str, tokenizer: Tokenizer) -> Examples:
+    """A split with the tag of each word at its first token, and `UNTAGGED` at all others."""
+    rows = dataset.splits[split]
+    texts = rows["text"].tolist()
+    tags = np.full((len(rows), max(1, tokenizer.max_length)), UNTAGGED, np.int64)
+    for row, (text, label) in enumerate(zip(texts, rows["label"], strict=True)):
+        for place, tag in zip(first_pieces(tokenizer, text), label, strict=True):
+            if place != NOWHERE:
+                tags[row, place] = tag
+    return Examples(token_table(tokenizer, texts), tags)
+
+
+def score(classes: Sequence[str], labels: np.ndarray, logits: torch.Tensor) -> dict[str, float]:
+    """The metrics of a validation split while training: of the words that are read."""
+    said, known = logits.argmax(-1).numpy(), labels != UNTAGGED
+    names = np.array(classes, dtype=object)
+    return measured(
+        SpanScores(*([names[side[row][known[row]]].tolist() for row in range(len(labels))] for side in (labels, said)))
+    )
+
+
+def measured(scores: SpanScores) -> dict[str, float]:
+    """Every metric of tagged words."""
+    once = np.ones((1, len(scores)))
+    return {name: float(metric.measure(scores, once)[0]) for name, metric in metrics_of(TASK).items()}
+
+
+def intervals(scores: SpanScores) -> dict[str, list[float]]:
+    """The 95 % percentile bootstrap over sentences of every metric, [low, high]."""
+    drawn = list(resamples(len(scores), 0)) if len(scores) else []
+    ends = {
+        name: np.percentile(np.concatenate([metric.measure(scores, weights) for weights in drawn]), TAILS)
+        for name, metric in (metrics_of(TASK).items() if drawn else ())
+    }
+    return {name: [float(low), float(high)] for name, (low, high) in ends.items()}
+
+
+@dataclass(frozen=True)
+class Tagged:
+    """What a run says of the words of a text."""
+
+    words: list[str]
+    chances: np.ndarray
+    """(W, C) float32: of each tag at each word; NaN where no token of the word was read."""
+    classes: tuple[str, ...]
+
+    @cached_property
+    def tags(self) -> list[str]:
+        """The likeliest of each word; `O` of one that was not read."""
+        unread = np.isnan(self.chances[:, 0])
+        best = np.where(unread, self.classes.index(OUTSIDE), np.nan_to_num(self.chances).argmax(1))
+        return [self.classes[number] for number in best]
+
+    @property
+    def of_tags(self) -> list[float | None]:
+        """The probability of each word's tag; None of one that was not read."""
+        best = np.nan_to_num(self.chances).max(1)
+        return [None if np.isnan(row[0]) else float(chance) for row, chance in zip(self.chances, best, strict=True)]
+
+
+def tag_texts(model: Classifier, tokenizer: Tokenizer, texts: Sequence[str], classes: tuple[str, ...]) -> list[Tagged]:
+    """What a model says of each word of texts, in their order; words are what stands between blanks."""
+    texts = [" ".join(text.split()) for text in texts]
+    tokens, places = token_table(tokenizer, texts), [first_pieces(tokenizer, text) for text in texts]
+    chances: list[np.ndarray] = [np.empty(0)] * len(texts)
+    with evaluating(model):
+        for rows in in_order(np.argsort(-tokens.lengths, kind="stable"), BATCH):
+            logits = model(Batch.of(tokens.padded(rows)).to(device_of(model))).logits
+            for row, found in zip(rows, logits.float().softmax(-1).cpu().numpy(), strict=True):
+                at = np.array(places[row])
+                read = at != NOWHERE
+                chances[row] = np.where(read[:, None], found[np.where(read, at, 0)], np.nan)
+    return [Tagged(words_of(text), said, classes) for text, said in zip(texts, chances, strict=True)]
+
+
+@dataclass(frozen=True)
+class TaggedSplit:
+    """A split with what a run says of its words."""
+
+    split: str
+    texts: list[str]
+    labels: list[list[str]]
+    said: list[Tagged]
+
+    @classmethod
+    def of(
+        cls, split: str, rows: pd.DataFrame, classes: tuple[str, ...], model: Classifier, tokenizer: Tokenizer
+    ) -> TaggedSplit:
+        """Rows with tags as numbers in `classes`."""
+        texts = rows["text"].tolist()
+        labels = [[classes[number] for number in tags] for tags in rows["label"]]
+        return cls(split, texts, labels, tag_texts(model, tokenizer, texts, classes))
+
+    @cached_property
+    def scores(self) -> SpanScores:
+        """Labels beside what is said."""
+        return SpanScores(self.labels, [each.tags for each in self.said])
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """What `metrics.json` holds."""
+        ends = Counter(each.outcome for found in self.scores.found for each in found)
+        return {
+            "split": self.split,
+            "n": len(self.texts),
+            "words": sum(map(len, self.labels)),
+            "metrics": measured(self.scores),
+            "intervals": intervals(self.scores),
+            "per_type": self.scores.per_type(),
+            "outcomes": {name: ends[name] for name in KINDS},
+            "unread": sum(chance is None for each in self.said for chance in each.of_tags),
+        }
+
+    def table(self) -> pd.DataFrame:
+        """What `tags.parquet` holds."""
+        return pd.DataFrame(
+            {
+                "row": np.arange(len(self.texts)),
+                "text": self.texts,
+                "label": self.labels,
+                "predicted": [each.tags for each in self.said],
+                "probability": [each.of_tags for each in self.said],
+            }
+        )
+
+    def write(self, run: Path) -> None:
+        """Both files of the split.
+
+        Raises:
+            StorageError: the disk is full or read-only.
+        """
+        folder = run / EVALUATION / self.split
+        with storage_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        table = io.BytesIO()
+        self.table().to_parquet(table, index=False)
+        write_bytes(folder / TAGS, table.getvalue())
+        write_text(folder / METRICS, json.dumps(finite(self.report), indent=1, ensure_ascii=False) + "\n")
+
+
+def tagged_splits(run: Path) -> list[str]:
+    """The splits of which a run directory has tags, test first."""
+    names = sorted(path.parent.name for path in (run / EVALUATION).glob(f"*/{TAGS}"))
+    return sorted(names, key=lambda name: name != "test")
+
+
+def read_tags(run: Path, split: str) -> pd.DataFrame:
+    """The table of a split, with lists of tags.
+
+    Raises:
+        NotAvailable: the run has none of this split.
+        RunDamaged: the file cannot be read, or a row has not one tag for each word.
+    """
+    path = run / EVALUATION / split / TAGS
+    if split != Path(split).name or not path.is_file():
+        raise NotAvailable(f"the run has no tags of a split '{split}' yet")
+    try:
+        table = read_parquet(path)
+        for name in ("label", "predicted", "probability"):
+            table[name] = [list(each) for each in table[name]]
+        words = table["text"].map(lambda text: len(words_of(text)))
+        sound = all((table[name].map(len) == words).all() for name in ("label", "predicted", "probability"))
+    except (DataError, KeyError, TypeError, AttributeError) as error:
+        raise RunDamaged(f"{path}: cannot be read: {error}") from error
+    if not sound:
+        raise RunDamaged(f"{path}: cannot be read: a row has not one tag for each word")
+    return table

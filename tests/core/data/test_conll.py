@@ -1,0 +1,95 @@
+"""Files with a word and its tag a line: how they are known, what is read, repaired and refused."""
+
+import pytest
+from named_words import write_conll
+
+from core.data.config import DataConfig
+from core.data.conll import iob2, is_conll, read_conll
+from core.data.load import load
+from core.exceptions import ConfigError, DataError
+
+TWO = "Almo B-PER\nruns O\n\nin O\nPell B-LOC\n"
+
+
+def rows(text):
+    frame, found = read_conll(text, "a.conll")
+    return list(zip(frame["text"], frame["label"], strict=True)), {each.kind: each.count for each in found}
+
+
+@pytest.mark.parametrize("text", [TWO, TWO.replace(" ", "\t"), TWO.replace("\n", "\r\n"), TWO.replace(" ", "  X Y ")])
+def test_a_word_and_its_tag_a_line_in_blanks_tabs_and_further_columns(text):
+    assert rows(text) == ([("Almo runs", ("B-PER", "O")), ("in Pell", ("O", "B-LOC"))], {"tags": 4})
+    assert is_conll(text, "x.txt")
+
+
+def test_documents_and_comments_are_left_out_and_counted():
+    text = "-DOCSTART- -X- O\n\n# one = two\nAlmo B-PER\n\n# sent 2\n# O\n"
+    assert rows(text) == ([("Almo", ("B-PER",)), ("#", ("O",))], {"tags": 2, "aside": 3})
+
+
+@pytest.mark.parametrize(
+    ("given", "read", "repaired"),
+    [
+        ("I-A I-A O I-B", "B-A I-A O B-B", 2),
+        ("B-A I-B O", "B-A B-B O", 1),
+        ("S-A B-B I-B E-B O", "B-A B-B I-B I-B O", 0),
+        ("U-A B-B L-B B-B", "B-A B-B I-B B-B", 0),
+        ("B-A I-A B-A O", "B-A I-A B-A O", 0),
+    ],
+    ids=["IOB1", "another type", "BIOES", "BILOU", "IOB2"],
+)
+def test_tags_become_iob2(given, read, repaired):
+    assert iob2(given.split()) == (tuple(read.split()), repaired)
+
+
+def test_what_was_repaired_is_told():
+    _, found = rows("Almo I-PER\nruns O\n\nPell S-LOC\n")
+    assert (found["iob1"], found["bioes"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Almo B-PER\nruns\n", "a.conll, row 2: 'runs' has no tag"),
+        ("Almo B-PER\nruns V O\n", "a.conll, row 2: 3 columns, and the first word has 2"),
+        ("Almo B-PER\nruns verb\n", "a.conll, row 2: 'verb' is no tag"),
+        ("New York\tB-LOC\nis\tO\n", "a.conll, row 1: 'New York' is no single word"),
+        ("Almo B-PER\n", "every word is inside a span"),
+        ("-DOCSTART- O\n", "holds no word with a tag"),
+    ],
+)
+def test_what_cannot_be_read_names_file_and_row(text, said):
+    with pytest.raises(DataError) as error:
+        read_conll(text, "a.conll")
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["good,1\n\nbad,0\n", "good film\n\nbad film\n", "O\nO\n\n", "a O\nb O\n"])
+def test_other_files_are_not_taken_for_one(text):
+    assert not is_conll(text, "x.txt")
+
+
+def test_a_file_becomes_splits_with_a_tag_for_each_word(tmp_path):
+    dataset = load(DataConfig(name=str(write_conll(tmp_path / "names.txt", 100))))
+    assert (dataset.task, dataset.classes) == ("tokens", ("B-LOC", "B-PER", "I-LOC", "I-PER", "O"))
+    assert {name: len(frame) for name, frame in dataset.splits.items()} == {"train": 80, "validation": 10, "test": 10}
+    for frame in dataset.splits.values():
+        assert all(len(text.split(" ")) == len(tags) for text, tags in zip(frame["text"], frame["label"], strict=True))
+
+
+def test_a_tag_that_training_lacks_is_read_as_outside(tmp_path):
+    write_conll(tmp_path / "train.conll", 40)
+    (tmp_path / "test.conll").write_text("Almo B-PER\nrings O\n\nbells B-THING\nring O\n")
+    dataset = load(DataConfig(name=str(tmp_path)))
+    assert "B-THING" not in dataset.classes
+    assert [[dataset.classes[tag] for tag in tags] for tags in dataset.splits["test"]["label"]] == [
+        ["B-PER", "O"],
+        ["O", "O"],
+    ]
+    assert "test: 1 word of the tag 'B-THING' read as O, train has none" in dataset.notes
+
+
+@pytest.mark.parametrize("setting", [{"rename": "O=X"}, {"order": "O,B-PER"}, {"add": "sst5"}])
+def test_what_is_about_labels_of_texts_is_refused(tmp_path, setting):
+    with pytest.raises(ConfigError, match="each word has a tag"):
+        load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 30)), **setting))

@@ -1,0 +1,64 @@
+"""Spans, what became of them, and their F1 beside seqeval's."""
+
+import warnings
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from seqeval import metrics as reference
+
+from core.evaluation.spans import KINDS, SpanScores, outcomes, spans_of
+from core.metrics import METRICS
+
+TAGS = st.sampled_from(["O", "B-A", "I-A", "B-B", "I-B"])
+
+
+@st.composite
+def pairs(draw):
+    lengths = draw(st.lists(st.integers(1, 8), min_size=1, max_size=6))
+    return [[draw(st.lists(TAGS, min_size=n, max_size=n)) for n in lengths] for _ in range(2)]
+
+
+@given(pairs())
+def test_metrics_are_those_of_seqeval_on_any_tags(both):
+    label, said = both
+    scores, once = SpanScores(label, said), np.ones((1, len(label)))
+    found = {name: METRICS[name].measure(scores, once)[0] for name in METRICS if METRICS[name].tasks == ("tokens",)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert found["span_f1"] == pytest.approx(reference.f1_score(label, said))
+        assert found["span_precision"] == pytest.approx(reference.precision_score(label, said))
+        assert found["span_recall"] == pytest.approx(reference.recall_score(label, said))
+        assert found["token_accuracy"] == pytest.approx(reference.accuracy_score(label, said))
+        known = reference.classification_report(label, said, output_dict=True) if scores.kinds else {}
+    for kind, row in scores.per_type().items():
+        assert [row["precision"], row["recall"], row["f1"], row["support"]] == pytest.approx(
+            [known[kind][name] for name in ("precision", "recall", "f1-score", "support")]
+        )
+
+
+@given(pairs())
+def test_outcomes_add_up_to_the_spans_of_both_sides(both):
+    for label, said in zip(*both, strict=True):
+        ends = Counter(each.outcome for each in outcomes(label, said))
+        met = ends["right"] + ends["wrong type"] + ends["wrong border"]
+        assert met + ends["missed"] == len(spans_of(label))
+        assert met + ends["spurious"] == len(spans_of(said))
+        assert ends["right"] == len(set(spans_of(label)) & set(spans_of(said)))
+
+
+@pytest.mark.parametrize(
+    ("label", "said", "outcome"),
+    [
+        ("B-A I-A O", "B-A I-A O", "right"),
+        ("B-A I-A O", "B-B I-B O", "wrong type"),
+        ("B-A I-A O", "B-A O O", "wrong border"),
+        ("B-A I-A O", "O O O", "missed"),
+        ("O O O", "O B-A O", "spurious"),
+    ],
+)
+def test_each_kind_of_error(label, said, outcome):
+    assert [each.outcome for each in outcomes(label.split(), said.split())] == [outcome]
+    assert outcome in KINDS

@@ -1,0 +1,167 @@
+"""Runs that give each word a tag, from a made-up file to files, records and verbs."""
+
+import json
+import shutil
+
+import pytest
+from named_words import sentences, write_conll
+from seqeval.metrics import f1_score
+from tiny_backbones import backbone
+
+from core import verbs
+from core.data.conll import read_conll
+from core.exceptions import ConfigError, InputError, SentiscopeError
+from core.handle import Run
+from core.runs.archive import export_file, import_run
+from core.runs.store import RunStore
+from core.runs.tagged import read_tags
+
+SETTINGS = {
+    "model.width": 16,
+    "model.ff_width": 16,
+    "training.epochs": 4,
+    "training.batch_size": 8,
+    "training.lr": 0.01,
+    "training.threads": 1,
+    "text.min_freq": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return write_conll(tmp_path_factory.mktemp("data") / "names.conll", 80)
+
+
+@pytest.fixture(scope="module")
+def trained(file, tmp_path_factory):
+    """A store with one finished run, `names`."""
+    store = RunStore(tmp_path_factory.mktemp("runs"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        verbs.train(str(file), "vanilla", SETTINGS, name="names", store=store)
+    return store
+
+
+def test_the_record_has_span_metrics_with_intervals(trained):
+    record = trained.read("names")
+    assert (record.status, record.task) == ("done", "tokens")
+    table = read_tags(trained.path("names"), "test")
+    wanted = f1_score(table["label"].tolist(), table["predicted"].tolist())
+    assert record.results["metrics"]["test"]["span_f1"] == pytest.approx(wanted)
+    low, high = record.results["intervals"]["test"]["span_f1"]
+    assert low <= wanted <= high
+    assert "whole text" in record.results["yardstick"]["left_out"]
+
+
+def test_evaluate_gives_what_the_record_has(trained, file):
+    found = verbs.evaluate("names", store=trained)
+    assert found["metrics"] == pytest.approx(trained.read("names").results["metrics"]["test"])
+    kept = json.loads((trained.path("names") / "evaluation/test/metrics.json").read_text())
+    assert found["outcomes"] == kept["outcomes"] and found["per_type"] == kept["per_type"]
+    whole = verbs.evaluate("names", data=str(file), store=trained)
+    assert (whole["n"], whole["split"]) == (80, "all")
+
+
+def test_predict_tags_every_word_and_writes_what_can_be_read_again(trained, tmp_path):
+    (found,) = verbs.predict("names", ["Almo  walked to\tPell ."], store=trained)["predictions"]
+    assert found["words"] == ["Almo", "walked", "to", "Pell", "."]
+    assert len(found["tags"]) == len(found["probabilities"]) == 5
+    (tmp_path / "in.txt").write_text("Almo walked .\n\nPell is long .\n")
+    verbs.predict("names", file=tmp_path / "in.txt", to=tmp_path / "out.conll", store=trained)
+    assert "Almo" in (tmp_path / "out.conll").read_text()
+    assert len((tmp_path / "out.conll").read_text().split("\n\n")) == 2
+
+
+def test_words_beyond_the_longest_text_are_outside(trained):
+    (found,) = verbs.predict("names", ["Almo " * 100], store=trained)["predictions"]
+    assert found["probabilities"][-1] is None and found["tags"][-1] == "O"
+
+
+def test_lists_and_tables_have_span_f1(trained):
+    (row,) = [row for row in verbs.runs_table(verbs.runs_list(trained)) if row["run"] == "names"]
+    assert row["test span F1"] == trained.read("names").results["metrics"]["test"]["span_f1"]
+    (test,) = [row for row in verbs.scores(verbs.summary(trained.read("names"))) if row["split"] == "test"]
+    assert test["span F1"] == row["test span F1"]
+    assert "predicted" in Run("names", trained).predictions()
+
+
+def copied(store):
+    """The name of a second run like the first."""
+    folder = store.path("names").with_name("again")
+    if not folder.exists():
+        shutil.copytree(store.path("names"), folder)
+        (folder / "run.json").write_text((folder / "run.json").read_text().replace('"names"', '"again"'))
+    return "again"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda store: verbs.inspect("names", "a b", store=store),
+        lambda store: verbs.errors("names", store=store),
+        lambda store: verbs.compare("names", copied(store), store=store),
+        lambda store: verbs.behave("names", store=store),
+        lambda store: verbs.project("names", store=store),
+        lambda store: verbs.layers("names", store=store),
+        lambda store: verbs.agreement("names", store=store),
+        lambda store: verbs.explain("names", "a b", store=store),
+        lambda store: verbs.runs_measure(["names"], store=store),
+    ],
+    ids=["inspect", "errors", "compare", "behave", "project", "layers", "agreement", "explain", "measure"],
+)
+def test_what_is_about_labels_of_texts_says_so(trained, ask):
+    with pytest.raises(InputError, match="gives each word a tag"):
+        ask(trained)
+
+
+@pytest.mark.parametrize(
+    ("model", "settings"),
+    [
+        ("bilstm", {}),
+        ("tfidf-logreg", {}),
+        ("vanilla", {"training.metric": "accuracy"}),
+        ("vanilla", {"data.texts": False}),
+        ("vanilla", {"training.teacher": "tfidf"}),
+    ],
+)
+def test_what_cannot_tag_words_is_refused_before_it_trains(file, tmp_path, model, settings):
+    with pytest.raises((ConfigError, SentiscopeError), match=r"tag|each word"):
+        verbs.train(str(file), model, settings, store=RunStore(tmp_path))
+
+
+def test_a_run_travels(trained, tmp_path):
+    archive = tmp_path / "names.zip"
+    export_file(trained, "names", archive)
+    other = RunStore(tmp_path / "runs")
+    name = import_run(other, archive)
+    assert read_tags(other.path(name), "test").equals(read_tags(trained.path("names"), "test"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["vanilla", "inceptive-16", "ndt-01-n3"])
+def test_a_made_up_task_is_learned(tmp_path, model):
+    found = verbs.train(
+        str(write_conll(tmp_path / "names.conll", 400)),
+        model,
+        {"training.epochs": 12, "training.batch_size": 16, "training.lr": 0.001, "training.patience": 0},
+        store=RunStore(tmp_path / "runs"),
+        name="names",
+    )
+    assert found["metrics"]["test"]["span_f1"] > 0.9
+
+
+@pytest.mark.slow
+def test_a_backbone_tags_words_by_their_first_pieces(file, tmp_path):
+    folder = backbone(tmp_path / "bert")
+    settings = {**SETTINGS, "model.backbone": str(folder)}
+    settings = {name: value for name, value in settings.items() if "width" not in name and "min_freq" not in name}
+    store = RunStore(tmp_path / "runs")
+    verbs.train(str(file), "pretrained", settings, store=store, name="b")
+    assert store.read("b").status == "done"
+    assert verbs.evaluate("b", store=store)["metrics"] == pytest.approx(store.read("b").results["metrics"]["test"])
+
+
+def test_the_made_up_sentences_are_what_the_file_holds(tmp_path):
+    text = write_conll(tmp_path / "a.conll", 5).read_text()
+    frame, _ = read_conll(text, "a.conll")
+    assert [list(tags) for tags in frame["label"]] == [[tag for _, tag in sentence] for sentence in sentences(5)]
