@@ -13,6 +13,10 @@ from typing import Any, NamedTuple
 
 from core.config import compose
 from core.exceptions import ConfigError
+from core.models.fine_tunings import FINE_TUNINGS, PRESET, FineTuning
+from core.models.presets import PAPERS, PRESETS
+
+BACKBONE = "model.backbone"
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,14 @@ class Recipe:
     """What it is for, in a sentence."""
     settings: Mapping[str, Any]
     """Dotted; what needs another one stands behind it."""
+    preset: str = ""
+    """The only preset that it is for; empty: it is for all."""
+
+
+def _fine_tuning(each: FineTuning) -> Recipe:
+    """The recipe of a paper's backbone."""
+    settings = {BACKBONE: each.backbone, **{name: told.value for name, told in each.settings.items()}}
+    return Recipe(f"{each.backbone} as {PAPERS[each.paper]} fine-tunes it ({each.source}).", settings, PRESET)
 
 
 RECIPES: dict[str, Recipe] = {
@@ -58,7 +70,11 @@ RECIPES: dict[str, Recipe] = {
             "training.patience": 0,
         },
     ),
+    **{name: _fine_tuning(each) for name, each in FINE_TUNINGS.items()},
 }
+FOR_ALL = tuple(name for name, each in RECIPES.items() if not each.preset)
+NAMES = f"{', '.join(FOR_ALL)}; of --model {PRESET} those that `sentiscope backbones list` names"
+"""Of all recipes, for a person."""
 
 
 class Applied(NamedTuple):
@@ -92,11 +108,7 @@ def apply(
     given = dict(given or {})
     if not name:
         return Applied("", given, {})
-    if name not in RECIPES:
-        near = difflib.get_close_matches(name, RECIPES, n=1)
-        hint = f" (did you mean '{near[0]}'?)" if near else ""
-        raise ConfigError(f"unknown recipe '{name}'{hint}; there is {', '.join(RECIPES)}")
-    wanted = {key: value for key, value in RECIPES[name].settings.items() if key not in given}
+    wanted = {key: value for key, value in _known(name, preset).settings.items() if key not in given}
     if not compose(preset, given, suited).model.by_steps:
         return Applied(name, given, dict.fromkeys(wanted, "this model is solved in one go, without steps"))
     taken: dict[str, Any] = {}
@@ -108,3 +120,24 @@ def apply(
         except ConfigError as error:
             left_out[key] = str(error)
     return Applied(name, {**taken, **given}, left_out)
+
+
+def backbone_of(name: str, preset: str) -> dict[str, str]:
+    """The setting of the backbone that a recipe is of; none where it is of none.
+
+    Raises:
+        ConfigError: an unknown recipe, or one of another preset.
+    """
+    settings = _known(name, preset).settings if name else {}
+    return {BACKBONE: settings[BACKBONE]} if BACKBONE in settings else {}
+
+
+def _known(name: str, preset: str) -> Recipe:
+    if name not in RECIPES:
+        near = difflib.get_close_matches(name, RECIPES, n=1)
+        hint = f" (did you mean '{near[0]}'?)" if near else ""
+        raise ConfigError(f"unknown recipe '{name}'{hint}; there is {NAMES}")
+    found = RECIPES[name]
+    if found.preset not in ("", preset) and preset in PRESETS:
+        raise ConfigError(f"recipe '{name}' is one of {found.preset}: choose --model {found.preset}")
+    return found

@@ -17,13 +17,14 @@ app = typer.Typer(no_args_is_help=True, help="Pretrained encoders on this machin
 
 @app.command("list")
 def backbones_list(as_json: Json = False) -> None:
-    """The pretrained encoders that are found by name."""
+    """The pretrained encoders that are found by name, and the papers' own with their recipes."""
     emit(verbs.backbones_list(), as_json, _show_list)
 
 
 @app.command("check")
 def backbones_check(
-    name: Annotated[str, typer.Argument(metavar="NAME|PATH", help="As --set model.backbone.")], as_json: Json = False
+    name: Annotated[str, typer.Argument(metavar="NAME|PATH", help="As --set model.backbone, or a recipe.")],
+    as_json: Json = False,
 ) -> None:
     """Whether one can be used: its files, its sizes, the SHA-256 of its weights."""
     result = verbs.backbones_check(name)
@@ -48,6 +49,17 @@ def _show_list(result: dict[str, Any]) -> None:
     else:
         own = result["folder"] or "not set"
         say(f"None found in {FOLDER} ({own}) and the hub's cache ({result['hub_cache']}): {getting('OWNER/NAME')}.")
+    say("The papers' own, fine-tuned as they say (sentiscope train --model pretrained --recipe NAME):")
+    states = [{**each, "state": _state(each)} for each in result["recipes"]]
+    tabulate(states, ("recipe", "backbone", "state"))
+    say("`sentiscope backbones check RECIPE` says what one lacks and how to get it, --json where each setting stands.")
+
+
+def _state(recipe: dict[str, Any]) -> str:
+    """Of a paper's backbone, in a word or the file that it lacks."""
+    if recipe["ok"]:
+        return f"in {recipe['folder']}"
+    return f"lacks {recipe['lacks']}" if recipe["folder"] else "not here"
 
 
 def _show_check(result: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ from core.cli.progress import SweepProgress, spoken_time
 from core.config import parse_settings
 from core.exceptions import InputError
 from core.numbers import count
-from core.recipes import RECIPES
+from core.recipes import NAMES
 from core.runs.sweep import STATES, parse_grid, parse_seeds, split_values
 from core.runs.worker import stop_signals
 
@@ -37,7 +37,7 @@ def sweep(  # noqa: PLR0913 - each is an option that a person types by name
     settings: Set = None,
     seeds: Annotated[str, typer.Option(metavar="N|A,B", help="How many seeds, from 0, or which: 0,1,2.")] = "",
     folds: Annotated[int, typer.Option(help="Cross-validation: each of so many parts of train is test once.")] = 0,
-    recipe: Annotated[str, typer.Option(help=f"On top of every preset: {', '.join(RECIPES)}.")] = "",
+    recipe: Annotated[str, typer.Option(help=f"On top of every preset: {NAMES}.")] = "",
     epochs: Annotated[int | None, typer.Option(help="Short for --set training.epochs.")] = None,
     limit: Annotated[int | None, typer.Option(help="Short for --set data.limit.")] = None,
     at_once: Annotated[int | None, typer.Option("--jobs", help="Runs at a time; default: SENTISCOPE_JOBS.")] = None,

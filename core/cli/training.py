@@ -12,7 +12,7 @@ from core.cli.printing import Json, Set, emit, err, say, tabulate
 from core.cli.progress import TrainingProgress
 from core.config import parse_settings
 from core.exceptions import InputError
-from core.recipes import RECIPES
+from core.recipes import NAMES
 from core.runs.budget import LENGTHS
 
 Seed = Annotated[int | None, typer.Option(help="Short for --set training.seed.")]
@@ -36,7 +36,7 @@ def train(  # noqa: PLR0913 - each is an option that a person types by name
     ] = "",
     settings: Set = None,
     recipe: Annotated[
-        str, typer.Option(help=f"Settings that make small models better, under those of --set: {', '.join(RECIPES)}.")
+        str, typer.Option(help=f"Settings that make small models better, under those of --set: {NAMES}.")
     ] = "",
     length: Annotated[str, typer.Option(help=f"Epochs and rows at most: {', '.join(LENGTHS)}.")] = "",
     epochs: Annotated[int | None, typer.Option(help="Short for --set training.epochs.")] = None,

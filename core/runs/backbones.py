@@ -22,6 +22,7 @@ from core.fingerprint import file_fingerprint
 from core.models.presets import PRESETS
 from core.numbers import count
 from core.paths import ELSEWHERE, regular_bytes
+from core.recipes import backbone_of
 from core.stored import read_tree, tree
 
 SETTING = "model.backbone"
@@ -210,11 +211,13 @@ class Backbone:
 
 def getting(name: str) -> str:
     """How to get a backbone, for a person."""
+    return f"on a machine with a network `{download(name)}` gets it, and {FOLDER}=FOLDER makes it known"
+
+
+def download(name: str) -> str:
+    """The command that gets a backbone from the hub."""
     hub = name if "/" in name and not Path(name).is_absolute() and not name.startswith((".", "~")) else "OWNER/NAME"
-    return (
-        f"on a machine with a network `hf download {hub} {CONFIG} {TOKENIZER} {WEIGHTS} --local-dir FOLDER/{hub}` gets "
-        f"it, and {FOLDER}=FOLDER makes it known"
-    )
+    return f"hf download {hub} {CONFIG} {TOKENIZER} {WEIGHTS} --local-dir FOLDER/{hub}"
 
 
 def check_installed() -> None:
@@ -272,8 +275,8 @@ def borrows(preset: str) -> bool:
     return preset in PRESETS and PRESETS[preset].model.family == "pretrained"
 
 
-def with_backbone(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings on top of a preset, with the sizes of the backbone that they name.
+def with_backbone(preset: str, settings: Mapping[str, Any], recipe: str = "") -> dict[str, Any]:
+    """Settings on top of a preset, with the sizes of the backbone that they name, or else a recipe.
 
     Raises:
         InputError: the preset needs a backbone and none is named, or it cannot be used; or a size is given beside it.
@@ -281,7 +284,7 @@ def with_backbone(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not borrows(preset):
         return dict(settings)
-    name = str(settings.get(SETTING) or "")
+    name = str(settings.get(SETTING) or backbone_of(recipe, preset).get(SETTING, ""))
     if not name:
         raise ConfigError(
             f"{SETTING}: a pretrained encoder is needed, by name or as a folder; `sentiscope backbones list` shows "
@@ -432,10 +435,16 @@ def described(backbone: Backbone) -> dict[str, Any]:
     """What it is, and whether it can be used, as plain data.
 
     Returns:
-        `name`, `folder`, `kind`, `layers`, `width`, `heads`, `vocabulary`, `longest`, `bytes` of its weights, `ok`, and
-        `problem`, a sentence.
+        `name`, `folder`, `kind`, `layers`, `width`, `heads`, `vocabulary`, `longest`, `bytes` of its weights, `ok`,
+        `problem`, a sentence, and `lacks`, the name of the file that is missing or cannot be used.
     """
-    found: dict[str, Any] = {"name": backbone.name, "folder": str(backbone.folder), "ok": True, "problem": ""}
+    found: dict[str, Any] = {
+        "name": backbone.name,
+        "folder": str(backbone.folder),
+        "ok": True,
+        "problem": "",
+        "lacks": "",
+    }
     try:
         own = backbone.settings
         found |= {"kind": backbone.kind, "longest": backbone.longest}
@@ -443,7 +452,7 @@ def described(backbone: Backbone) -> dict[str, Any]:
         backbone.check()
         found["bytes"] = sum(path.stat().st_size for path in backbone.weights)
     except DataError as error:
-        found |= {"ok": False, "problem": str(error)}
+        found |= {"ok": False, "problem": str(error), "lacks": Path(error.file or "").name}
     return found
 
 

@@ -158,7 +158,7 @@ def _given(plan: Plan, cell: Cell) -> dict[str, Any]:
     """
     given = {**plan.settings, **cell.grid}
     try:
-        return with_backbone(cell.model, given)
+        return with_backbone(cell.model, given, plan.recipe)
     except ConfigError as error:
         if not plan.created:
             raise ConfigError(f"{cell.label}: {error}") from error

@@ -51,7 +51,7 @@ def configured(
 
         load(DataConfig(name=data))  # raises with the nearest name
     given, fits = with_start(settings or {}, store or RunStore()), suited(data, paper_of(model))
-    given = with_backbone(model, given)
+    given = with_backbone(model, given, recipe)
     found = apply(recipe, model, {"data.name": data, **given}, fits)
     if recipe:
         ours = [name for name in RECIPES[recipe].settings if name in given and name not in (settings or {})]

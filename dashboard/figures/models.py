@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
 from core import systems
 from core.models.presets import PAPERS, PRESETS
+from core.runs.backbones import FOLDER, download, own_folder
 from core.runs.record import RunRecord
+from core.verbs.backbones import backbone_recipes
 from dashboard.figures.naming import data_name
 from dashboard.figures.numbers import count
 
@@ -79,6 +82,36 @@ def departure_frame(name: str) -> pd.DataFrame:
 def trial_frame(name: str) -> pd.DataFrame:
     """What settings that no preset changes could find out with this one: question, set."""
     return pd.DataFrame(systems.trials(name), columns=["question", "set"])
+
+
+def backbone_frame(paper: str) -> pd.DataFrame:
+    """One row per backbone that a paper (its title, or `ALL`) fine-tunes: recipe, backbone, state, get, sets, source.
+
+    Where it lies is not told: the page may be somebody else's.
+    """
+    own, rows = own_folder(), []
+    for each in backbone_recipes():
+        if paper not in (ALL, each["paper"]):
+            continue
+        inside = own is not None and Path(each["folder"]).is_relative_to(own)
+        found = f"in {FOLDER}" if inside else "in the hub's cache"
+        rows.append(
+            {
+                "recipe": each["recipe"],
+                "backbone": each["backbone"],
+                "state": found if each["ok"] else f"lacks {each['lacks']}" if each["folder"] else "not here",
+                "get": "" if each["ok"] else download(each["backbone"]),
+                "sets": ", ".join(f"{_leaf(name)}={told['value']}" for name, told in each["settings"].items())
+                or "what the preset sets",
+                "source": f"{each['paper']}, {each['source']}. {each['note']}".strip(),
+            }
+        )
+    return pd.DataFrame(rows, columns=["recipe", "backbone", "state", "get", "sets", "source"])
+
+
+def _leaf(name: str) -> str:
+    """The last word of a setting's name."""
+    return name.rpartition(".")[2]
 
 
 def runs_of(name: str, records: Sequence[RunRecord]) -> list[str]:

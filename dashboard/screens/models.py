@@ -9,6 +9,7 @@ from core.models.describe import parts
 from core.models.equation import equation
 from core.models.neighbours import nearest
 from core.models.presets import PAPERS, PRESETS
+from core.runs.backbones import FOLDER
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.diagram import DIAGRAM, Made
@@ -16,6 +17,7 @@ from dashboard.figures.models import (
     ALL,
     USUAL,
     Sizes,
+    backbone_frame,
     departure_frame,
     difference_frame,
     preset_frame,
@@ -50,6 +52,7 @@ def page() -> None:
     tables: dict[str, Table] = {"Presets": frame, **_whole(name, sizes, records)}
     tables |= _departures(name) | _trials(name)
     tables["Differences"] = _compare(name)
+    tables |= _backbones(state.draft(state.PAPER, ALL))
     export_bar("models", tables)
 
 
@@ -130,6 +133,29 @@ def _trials(name: str) -> dict[str, Table]:
         alt=f"What else could be asked of {name}",
     )
     return {"Worth trying": frame}
+
+
+def _backbones(paper: str) -> dict[str, Table]:
+    """The pretrained encoders that papers fine-tune, and which are here; nothing for a paper without one."""
+    frame = backbone_frame(paper)
+    if frame.empty:
+        return {}
+    heading("Backbones of the papers", "backbones", note="as recipes of the model pretrained")
+    titles = {"recipe": "Recipe", "backbone": "Backbone", "state": "Weights", "sets": "It sets"}
+    titles |= {"source": "Paper", "get": "To get it"}
+    st.dataframe(
+        frame,
+        hide_index=True,
+        row_height=row_height(),
+        column_order=list(titles),
+        column_config={column: st.column_config.TextColumn(title) for column, title in titles.items()},
+        alt="Pretrained encoders that the papers fine-tune, and whether their weights are here",
+    )
+    caption(
+        "`sentiscope train --model pretrained --recipe NAME` fine-tunes one. Nothing is downloaded: FOLDER is what "
+        f"{FOLDER} names, or the hub's own cache is used. Names on the hub were not checked here."
+    )
+    return {"Backbones": frame}
 
 
 def _compare(name: str) -> Table:

@@ -96,3 +96,18 @@ def test_where_a_preset_departs_from_its_paper_is_listed_and_a_baseline_without_
     app.selectbox(key=state.PAPER).set_value("Baselines").run()
     app.selectbox(key=state.PRESET).set_value("tfidf-svm").run()
     assert not app.exception and "Departs from the paper in" not in words(app)
+
+
+@pytest.mark.slow
+def test_the_backbones_of_a_paper_are_shown_with_what_they_lack_and_no_folder_of_the_server(
+    opened, tmp_path, monkeypatch
+):
+    folder = tmp_path / "own" / "distilbert" / "distilbert-base-uncased"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text('{"model_type": "distilbert"}')
+    monkeypatch.setenv("SENTISCOPE_BACKBONES", str(tmp_path / "own"))
+    shown = table(opened(paper="SentiFormer"), "Pretrained encoders").set_index("recipe")
+    assert shown["state"].to_dict() == {"sentiformer-distilbert": "lacks config.json", "sentiformer-bert": "not here"}
+    assert shown.loc["sentiformer-bert", "get"].startswith("hf download google-bert/bert-base-uncased config.json")
+    assert not shown.map(lambda cell: str(tmp_path) in cell).to_numpy().any()
+    assert len(table(opened(paper="All"), "Pretrained encoders")) == 15
