@@ -35,13 +35,15 @@ ADAPTER = "adapter_config.json"
 """Beside it the library would add what the file names to the weights, unasked."""
 SMALL = 64 * 1024**2
 """Bytes of a JSON file of a backbone: the largest tokenizers have 20 MB."""
+SENTENCEPIECE = "sentencepiece.bpe.model"
+"""A tokenizer that takes another library to read than the ones that are here."""
 LARGEST_SIZE = 2**31
 BEGUN, ENDED = 1, 1
 """Places that [CLS] and [SEP] take."""
 
 
 class Family(NamedTuple):
-    """What a family calls its sizes in its `config.json`, and which files its tokenizer can be made from."""
+    """What a family calls its sizes in its `config.json`, and which files its tokenizer can be made from, if any."""
 
     width: str = "hidden_size"
     layers: str = "num_hidden_layers"
@@ -57,7 +59,7 @@ FAMILIES: dict[str, Family] = {
     "electra": Family(),
     "distilbert": Family("dim", "n_layers", "n_heads", "hidden_dim"),
     "roberta": Family(vocabulary=("vocab.json", "merges.txt"), offset=True),
-    "xlm-roberta": Family(vocabulary=("sentencepiece.bpe.model",), offset=True),
+    "xlm-roberta": Family(vocabulary=(), offset=True),
 }
 """By `model_type`."""
 
@@ -169,8 +171,14 @@ class Backbone:
         if _is_file(self.folder / TOKENIZER):
             return self.folder / TOKENIZER
         own = FAMILIES[self.kind].vocabulary
-        if not all(_is_file(self.folder / name) for name in own):
-            raise DataError(f"not there; {self._get()}", file=str(self.folder / TOKENIZER))
+        if not own or not all(_is_file(self.folder / name) for name in own):
+            beside = (
+                f"; {SENTENCEPIECE} is there, which is not read here. Save it as {TOKENIZER} where sentencepiece is "
+                "installed (transformers: tokenizer.save_pretrained), or"
+                if _is_file(self.folder / SENTENCEPIECE)
+                else ";"
+            )
+            raise DataError(f"not there{beside} {self._get()}", file=str(self.folder / TOKENIZER))
         return None
 
     def check(self) -> None:

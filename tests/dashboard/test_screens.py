@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from pages import drawn, opened
+from pages import drawn, opened, text_of
 
 from core import verbs
 from core.config import compose
@@ -40,15 +40,6 @@ SAID = {
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""
 WITHOUT_RUN = ("data", "models", "sweeps", "compare")
 """Pages that do not speak of one run."""
-
-
-def text_of(app) -> str:
-    """All words on the page, markup included."""
-    parts = [
-        getattr(element, "body", "") or getattr(element, "value", "") for element in app.main if element is not None
-    ]
-    html = [element.proto.body for element in app.get("html")]
-    return " ".join(str(part) for part in [*parts, *html])
 
 
 def test_these_are_all_pages_of_the_navigation():

@@ -24,6 +24,15 @@ def words(app: AppTest) -> str:
     return " ".join(element.proto.body for element in app.get("html"))
 
 
+def text_of(app: AppTest) -> str:
+    """All words on the page, markup included."""
+    parts = [
+        getattr(element, "body", "") or getattr(element, "value", "") for element in app.main if element is not None
+    ]
+    html = [element.proto.body for element in app.get("html")]
+    return " ".join(str(part) for part in [*parts, *html])
+
+
 def drawn(app: AppTest, name: str) -> list[Any]:
     """What the page gives each of our components of this name to draw, from the top."""
     found = (each.proto for each in app.get("bidi_component"))

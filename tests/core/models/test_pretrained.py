@@ -15,6 +15,8 @@ from core.config import compose
 from core.models.build import build
 from core.models.describe import PLACES as USUAL_PLACES
 from core.models.describe import parameters
+from core.models.pretrained import Call
+from core.models.terms import Reading
 from core.models.trace import Batch, Intervention
 from core.runs.backbones import Backbone
 from core.runs.bodies import body_of, published
@@ -93,6 +95,36 @@ def test_maps_are_those_of_its_own_library_and_their_rows_sum_to_one(known, make
         )
         assert torch.allclose(layer.maps.sum(-1), torch.ones(()), atol=1e-6)
         assert not layer.maps.masked_select(~keep[:, None, None, None]).any()
+
+
+@pytest.mark.parametrize("kind", ["eager", "sdpa"])
+def test_both_of_its_library_s_implementations_say_what_it_says_fast_and_explicit(known, make, batch, kind):
+    said, keep = theirs(known, batch, kind)
+    model = make()
+    with torch.no_grad():
+        expected = model.head.forward(said.last_hidden_state, keep, trace=False).logits
+        for trace in (False, True):
+            assert torch.allclose(model(batch, trace=trace).logits, expected, atol=1e-5)
+    if kind == "eager":
+        for maps in said.attentions:
+            assert torch.allclose(maps.sum(-1), torch.ones(()), atol=1e-6)
+
+
+@pytest.mark.parametrize("trace", [False, True], ids=["fused", "explicit"])
+@pytest.mark.parametrize("strength", [0, 3])
+def test_rows_of_attention_sum_to_one_however_they_are_computed(make, batch, strength, trace):
+    """Where all values are one, each head says one: fused attention shows no maps."""
+    model = make(**LEXICAL, **{"model.attention.lexical_strength": strength})
+    layer = model.layers[0].attention
+    q, k = torch.randn(2, 2, 3, 6, 8)
+    keep = torch.arange(6) < torch.tensor([[6], [3]])
+    polarity = torch.rand(2, 6, 3).softmax(-1)
+    call = Call(layer, Reading(keep, polarity, class_token=False), trace, ())
+    with torch.no_grad():
+        out, seen = layer((q, k, torch.ones(2, 3, 6, 8)), 8**-0.5, call)
+    assert torch.allclose(out, torch.ones(()), atol=1e-6) and (seen is not None) is trace
+    if trace:
+        assert torch.allclose(seen.maps.sum(-1), torch.ones(()), atol=1e-6)
 
 
 @pytest.mark.parametrize(

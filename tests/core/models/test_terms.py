@@ -361,3 +361,19 @@ def test_learned_numbers_are_told_by_name():
         **{"alpha": 1, "beta": 1},
     }
     assert make(ModelConfig(width=16)).scalars() == {}
+
+
+@pytest.mark.parametrize("kind", ["add", "hadamard"])
+@pytest.mark.parametrize("strength", [0.0, 1.0])
+@pytest.mark.parametrize("learn", [False, True])
+def test_it_is_silent_only_where_nothing_is_added_and_nothing_learns(kind, strength, learn):
+    """Content that is multiplied by zero times sigma is not what it was; a strength of 0 that learns has a gradient."""
+    term = LexicalTerm(kind=kind, reach=torch.ones(1, 2, dtype=torch.bool), strength=strength, learn=learn, scale=1.0)
+    nothing = kind == "add" and strength == 0
+    assert term.silent is (nothing and not learn)
+    with torch.no_grad():
+        assert term.silent is nothing
+        column, _ = term.columns(torch.full((1, 3, 3), 1 / 3), None)
+        assert kind == "hadamard" or bool(column.any()) is not term.silent
+    term.requires_grad_(False)
+    assert term.silent is nothing

@@ -107,6 +107,11 @@ def no_tokenizer(folder):
     (folder / backbones.TOKENIZER).unlink()
 
 
+def only_sentencepiece(folder):
+    changed(folder, model_type="xlm-roberta")
+    (folder / backbones.TOKENIZER).rename(folder / backbones.SENTENCEPIECE)
+
+
 def cut_off(folder):
     (folder / backbones.WEIGHTS).write_bytes(WHOLE[:-1])
 
@@ -210,6 +215,10 @@ def test_a_run_from_elsewhere_is_not_looked_for_by_path(tmp_path, monkeypatch):
             r"model\.safetensors: not there; pytorch_model\.bin is there, which is not read: such a file can",
         ),
         (no_tokenizer, r"tokenizer\.json: not there; on a machine with a network `hf download"),
+        (
+            only_sentencepiece,
+            r"tokenizer\.json: not there; sentencepiece\.bpe\.model is there, which is not read here\. S",
+        ),
         (lacking_part, r"model-1\.safetensors: not there"),
         (cut_off, r"model\.safetensors: cannot be read, it may be cut off.*get it again"),
         (lambda folder: indexed(folder, None), r"index\.json: weight_map: None is no name of a file beside it"),
@@ -349,6 +358,27 @@ def test_no_code_of_a_backbone_is_run(store, begin, tiny_backbone, tmp_path, tok
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("family", ["bert", "electra", "distilbert", "roberta"])
+def test_a_tokenizer_made_of_its_vocabulary_is_the_one_in_one_file(tmp_path, family):
+    folder = backbone(tmp_path / family, family)
+    texts = ["good films", "Not AWFUL, the plot was great!", "goood"]
+    config = compose("pretrained", BASE).text
+    whole = PretrainedTokenizer.fit([], config, published(Backbone(family, folder)))
+    written = json.loads((folder / backbones.TOKENIZER).read_text())["model"]
+    (folder / backbones.TOKENIZER).unlink()
+    if family == "roberta":
+        (folder / "vocab.json").write_text(json.dumps(written["vocab"]))
+        (folder / "merges.txt").write_text("#version: 0.2\n" + "\n".join(" ".join(pair) for pair in written["merges"]))
+        (folder / "tokenizer_config.json").write_text('{"add_prefix_space": true}')
+    else:
+        ordered = sorted(written["vocab"], key=written["vocab"].get)
+        (folder / "vocab.txt").write_text("\n".join(ordered) + "\n")
+    made = PretrainedTokenizer.fit([], config, published(Backbone(family, folder)))
+    assert [made.encode(text).ids for text in texts] == [whole.encode(text).ids for text in texts]
+    assert made.specials == whole.specials and len(set(made.encode(texts[1]).ids)) > 5
+
+
+@pytest.mark.slow
 def test_weights_that_do_not_change_are_named_and_not_copied(store, begin, tiny_backbone, tmp_path, monkeypatch):
     record = execute(store, begin("probe", **{"training.frozen": 3}))
     assert record.status == "done", record.reason
@@ -407,9 +437,23 @@ def test_a_run_whose_weights_all_changed_needs_no_backbone_and_travels(store, be
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("frozen", [0, 2])
-def test_it_resumes_to_the_same_bits(store, begin, frozen):
-    whole, cut = (begin(name, **{"training.frozen": frozen}) for name in ("whole", "cut"))
+@pytest.mark.parametrize(
+    ("family", "settings"),
+    [
+        ("bert", {"training.frozen": 0}),
+        ("bert", {"training.frozen": 2}),
+        ("roberta", {"training.portions": 3, "training.class_weights": "balanced"}),
+        ("distilbert", {"training.frozen": 1}),
+        (
+            "electra",
+            {"model.attention.lexical": "add", "text.lexicon": "vader", "model.attention.learn_strength": True},
+        ),
+        ("xlm-roberta", {"model.head.kernels": "2,3", "model.head.channels": 4}),
+    ],
+)
+def test_it_resumes_to_the_same_bits(store, begin, tmp_path, family, settings):
+    own = {"model.backbone": str(backbone(tmp_path / family, family))}
+    whole, cut = (begin(name, **{**with_backbone("pretrained", own), **settings}) for name in ("whole", "cut"))
     execute(store, whole)
 
     def cancel(event):
