@@ -309,6 +309,17 @@ def carried(key: str) -> str:
     return str(st.session_state.get(key, ""))
 
 
+def latest(key: str) -> str:
+    """What no widget is bound to: what a button has put there since, else what the link says, for the link too."""
+    before, held, link = st.session_state.get(f"{key}-latest"), st.session_state.get(key), st.query_params.get(key)
+    moved = next((each for each in (held, link) if each is not None and each != before), None)
+    value = str(next(each for each in (moved, before, held, link, "") if each is not None))
+    st.session_state[key] = st.session_state[f"{key}-latest"] = value
+    if value and link != value:
+        st.query_params[key] = value
+    return value
+
+
 def carry(key: str, value: str) -> None:
     """Put it into the link; empty takes it out.
 

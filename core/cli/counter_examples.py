@@ -9,7 +9,7 @@ import typer
 
 from core import verbs
 from core.cells import decimals
-from core.cli.printing import Json, emit, say, tabulate
+from core.cli.printing import Json, Pair, both, emit, say, tabulate
 from core.data.findings import plural
 
 app = typer.Typer(no_args_is_help=True, help="Sentences that a model gets wrong: list, keep, rm, export.")
@@ -32,6 +32,7 @@ def counter_examples_keep(
         list[str],
         typer.Option(help="The class that it ought to have; of several labels repeat, for none: 'none of them'."),
     ],
+    pair: Pair = None,
     note: Annotated[str, typer.Option(help="What is wrong.")] = "",
     author: Author = "",
     link: Annotated[str, typer.Option(help="Where it was found.")] = "",
@@ -40,7 +41,7 @@ def counter_examples_keep(
 ) -> None:
     """Keep a sentence with the label that it ought to have."""
     given: dict[str, Any] = {"note": note, "author": author, "link": link, "run": run}
-    kept = verbs.counter_examples_keep(text, label[0] if len(label) == 1 else label, **given)
+    kept = verbs.counter_examples_keep(both(text, pair), label[0] if len(label) == 1 else label, **given)
     emit(kept, as_json, lambda r: say(f"{_ought(r)}: {r['text']}"))
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from core import verbs
 from core.cells import decimals
-from core.cli.printing import Edit, Json, Run, emit, out, pairs, say, say_edit, tabulate, teller, visible
+from core.cli.printing import Edit, Json, Pair, Run, both, emit, out, pairs, say, say_edit, tabulate, teller, visible
 from core.data.findings import plural
 from core.exceptions import InputError
 from core.interpret.templates import TEMPLATES
@@ -31,17 +31,20 @@ OPTIONS = "--with: write name=value, e.g. threshold=0.7"
 def inspect(
     run: Run,
     text: Annotated[str, typer.Argument(help="One text.")],
+    pair: Pair = None,
     edit: Edit = "",
     html: Annotated[Path | None, typer.Option(help="Also write a page with every map.")] = None,
     as_json: Json = False,
 ) -> None:
     """Tokens, prediction and every attention map of one text."""
+    text = both(text, pair)
     emit(verbs.inspect(run, text, edit=edit, html=html), as_json, _show_inside)
 
 
 def explain(
     run: Run,
     text: Annotated[str, typer.Argument(help="One text.")],
+    pair: Pair = None,
     method: Annotated[
         str, typer.Option(help="deletion (default), shapley, gradient, integrated, attention or collapse.")
     ] = "",
@@ -59,6 +62,7 @@ def explain(
     as_json: Json = False,
 ) -> None:
     """What each word of a text, each part of the model or each λ does to the answer, in log-odds of a class."""
+    text = both(text, pair)
     others = [name for name, asked in (("parts", parts), ("lambdas", lambdas), ("methods", methods)) if asked]
     if len(others) > 1:
         raise InputError(f"{' and '.join(f'--{name}' for name in others)}: one of them")
@@ -78,6 +82,7 @@ def explain(
 def steps(
     run: Run,
     text: Annotated[str, typer.Argument(help="One text.")],
+    pair: Pair = None,
     layer: Annotated[int | None, typer.Option(help="Counted from 1; default: the last.")] = None,
     head: Annotated[int | None, typer.Option(help="Counted from 1; default: the first.")] = None,
     component: Annotated[int | None, typer.Option(help="Counted from 0, the base component, the default.")] = None,
@@ -85,6 +90,7 @@ def steps(
     as_json: Json = False,
 ) -> None:
     """The forward pass of one text as stages: formulas, and with --json the matrices."""
+    text = both(text, pair)
     emit(verbs.steps(run, text, layer=layer, head=head, component=component, edit=edit), as_json, _show_steps)
 
 
@@ -103,6 +109,7 @@ def patch(
 def flip(
     run: Run,
     text: Annotated[str, typer.Argument(help="One text.")],
+    pair: Pair = None,
     target: Annotated[
         str, typer.Option(metavar="CLASS", help="That the answer leaves or becomes; default: the most probable one.")
     ] = "",
@@ -111,6 +118,7 @@ def flip(
     as_json: Json = False,
 ) -> None:
     """The fewest words to delete or replace until the answer changes. Ctrl-C stops and shows what was found."""
+    text = both(text, pair)
     with stop_signals() as signalled:
         given: dict[str, Any] = {"target": target, "readings": readings, "edit": edit}
         found = verbs.flip(run, text, **given, on_progress=teller(), stopped=signalled.is_set)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core import verbs
-from core.cli.printing import Edit, Json, Run, Set, emit, say, say_edit, tabulate, teller
+from core.cli.printing import Edit, Json, Pair, Run, Set, emit, say, say_edit, tabulate, teller
 from core.cli.tagged import show_tags
 from core.config import parse_settings
 from core.data.findings import plural
@@ -22,6 +22,7 @@ NAMED = 10
 def predict(
     run: Run,
     texts: Annotated[list[str] | None, typer.Argument(metavar="TEXT…", help="Texts to classify.")] = None,
+    pair: Pair = None,
     file: Annotated[
         Path | None, typer.Option(help="A text per line (.txt), or a table: CSV, TSV, JSON Lines, XLSX, Parquet.")
     ] = None,
@@ -35,7 +36,9 @@ def predict(
 ) -> None:
     """Class and probabilities of texts, in order; --set data.text=COLUMN where the guess is wrong."""
     chosen = parse_settings(settings or [])
-    found = verbs.predict(run, texts or [], file=file, to=to, settings=chosen, edit=edit, on_progress=teller())
+    found = verbs.predict(
+        run, texts or [], pair=pair, file=file, to=to, settings=chosen, edit=edit, on_progress=teller()
+    )
     emit(found, as_json, _show_predictions)
 
 

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from core.exceptions import InputError
 from core.numbers import NARROW, whole_percent
+from core.text.pair import joined
 
 # What is printed stands there as it is: a run may be called :x:, and a text may hold [red].
 PLAIN: dict[str, Any] = {"markup": False, "emoji": False, "highlight": False}
@@ -29,6 +30,9 @@ UNBOUND = 100_000
 out, err = Console(**PLAIN), Console(stderr=True, **PLAIN)
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, logs on stderr.")]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="A setting; repeat for more.")]
+Pair = Annotated[
+    str | None, typer.Option("--pair", metavar="TEXT", help="The second text, of a run that reads two at once.")
+]
 Run = Annotated[str, typer.Argument(help="Name of a run; `sentiscope runs list` shows all.")]
 
 Edit = Annotated[
@@ -115,6 +119,11 @@ def _paragraphs(cells: Sequence[Sequence[str]], columns: Sequence[str], first: i
 
 def _cell(cell: Any) -> str:
     return visible(", ".join(cell) if isinstance(cell, list) else str(cell))
+
+
+def both(text: str, pair: str | None) -> str:
+    """The texts of a pair as one; a single text as it is."""
+    return text if pair is None else joined(text, pair)
 
 
 def pairs(texts: Sequence[str], wrong: str) -> dict[str, str]:

@@ -135,4 +135,5 @@ def _show_training(result: dict[str, Any]) -> None:
     if result["status"] == "done" and result["task"] == "tokens":
         say(f'Tag a text: sentiscope predict {result["run"]} "…", or the page Tokens of `sentiscope dashboard`')
     elif result["status"] == "done":
-        say(f'Look inside: sentiscope inspect {result["run"]} "not bad at all"')
+        example = '"not bad at all" --pair "it was good"' if result["pairs"] else '"not bad at all"'
+        say(f"Look inside: sentiscope inspect {result['run']} {example}")

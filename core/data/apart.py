@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import dataclasses
 import json
 import os
 import queue
@@ -27,6 +28,7 @@ from core.data import limits
 from core.data.table import WHOLE, Task
 from core.exceptions import ConfigError, DataError, NotAvailable, SentiscopeError
 from core.paths import resolve
+from core.text.pair import joined
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,6 +113,28 @@ class ReadRows:
     """All columns, in the order of the file."""
     batches: Iterator[pa.RecordBatch]
     """Some thousand rows at a time, in order."""
+    second: str = ""
+    """Name of the column of second texts, of which none is missing; empty: texts are single."""
+
+    def texts(self, batch: pa.RecordBatch) -> list[str]:
+        """What is to be read of some rows: of pairs both texts as one."""
+        firsts = batch.column(self.text).to_pylist()
+        return list(map(joined, firsts, batch.column(self.second).to_pylist())) if self.second else firsts
+
+    def paired(self, first: str, second: str, file: str) -> ReadRows:
+        """The same rows as pairs of two columns; a row that lacks a text says so when it is reached."""
+
+        def whole() -> Iterator[pa.RecordBatch]:
+            before = 0
+            for batch in self.batches:
+                for name in (first, second):
+                    cells = batch.column(name).to_pylist()
+                    if (row := next((n for n, cell in enumerate(cells, 1) if not str(cell or "").strip()), 0)) > 0:
+                        raise DataError("this text of the pair is missing", file=file, row=before + row, field=name)
+                before += batch.num_rows
+                yield batch
+
+        return dataclasses.replace(self, text=first, second=second, batches=whole())
 
 
 @contextlib.contextmanager

@@ -138,6 +138,19 @@ def choose_pair(columns: Sequence[Column], text: str = "", pair: str = "", *, fi
     return next(((first, second) for first, second in known if text in ("", first)), (text, ""))
 
 
+def second_column(names: Sequence[str], text: str = "", pair: str = "", *, file: str = "") -> tuple[str, str]:
+    """As `choose_pair`, of a table whose rows have to be pairs, by the names of its columns.
+
+    Raises:
+        DataError: a column is absent, or there is none for second texts.
+    """
+    columns = [Column(name, 1, 0, 1.0, numeric=False, nested=False) for name in names]
+    first, second = choose_pair(columns, text, pair, file=file)
+    if not second:
+        raise DataError(f"no column of second texts; name it with data.pair ({_list(columns)})", file=file)
+    return first, second
+
+
 def choose_text(columns: Sequence[Column], text: str = "", *, file: str = "") -> str:
     """The name of the text column of a table without labels; arguments and errors as of `choose`."""
     found = _named(columns, text, "text", file) if text else _guess_text(columns)

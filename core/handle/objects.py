@@ -219,6 +219,7 @@ class Run(Named):
         self,
         texts: Sequence[str] = (),
         *,
+        pair: str | None = None,
         file: str | Path | None = None,
         to: str | Path | None = None,
         settings: Mapping[str, Any] | None = None,
@@ -229,6 +230,8 @@ class Run(Named):
 
         Args:
             texts: The texts, or
+            pair: Of a run that reads two texts at once the second one, of one first text; or each of `texts` is a
+                `sentiscope.pair(first, second)`.
             file: `.txt`: a text per line; else a table (CSV, TSV, JSON Lines, XLSX, Parquet).
             to: A file to write in place of the list (`.csv`, `.jsonl` or `.parquet`): every column of `file`, then
                 `predicted`, `probability:CLASS` and `unknown`. Memory does not grow with the rows.
@@ -241,7 +244,7 @@ class Run(Named):
                 nothing is written then.
         """
         own: dict[str, Any] = {"settings": settings, "edit": edit, "on_progress": on_progress, "store": self.store}
-        return verbs.predict(self.name, texts, file=path(file), to=path(to), **own)
+        return verbs.predict(self.name, texts, pair=pair, file=path(file), to=path(to), **own)
 
     def sentence(self, text: str, *, edit: str = "", intervene: Intervention | None = None) -> Sentence:
         """One text, seen from inside.

@@ -36,6 +36,7 @@ from core.verbs import (
     sweeps_remove,
     sweeps_show,
 )
+from core.verbs.paired import pair
 
 __all__ = [
     "InputError",
@@ -56,6 +57,7 @@ __all__ = [
     "data_check",
     "data_list",
     "doctor",
+    "pair",
     "presets",
     "presets_show",
     "pretrain",

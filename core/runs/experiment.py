@@ -158,6 +158,7 @@ class Experiment(Events):
         self._update(
             vocabulary=tokenizer.size,
             max_length=tokenizer.max_length,
+            pairs=tokenizer.pairs,
             parameters=parameter_count(model) + self._fit_mixed_in(dataset),
             data_notes=(*dataset.notes, *tokenizer.notes),
         )
@@ -291,6 +292,7 @@ class Experiment(Events):
         self._update(
             vocabulary=fit.tokenizer.size,
             max_length=fit.tokenizer.max_length,
+            pairs=fit.tokenizer.pairs,
             parameters=parameter_count(fit.model),
             data_notes=(*dataset.notes, *fit.tokenizer.notes),
             seconds=time.monotonic() - began,

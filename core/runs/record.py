@@ -270,6 +270,8 @@ class RunRecord:
     vocabulary: Count = 0
     max_length: Count = 0
     """Tokens, as used (text.max_length=0 is resolved from the data)."""
+    pairs: bool = False
+    """Whether it reads two texts at once (`core.text.pair`); known with its tokenizer."""
     data_fingerprint: str = ""
     data_notes: tuple[str, ...] = ()
     parameters: Count = 0

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.exceptions import InputError
 from core.runs.store import RunStore
+from core.verbs.paired import paired
 
 if TYPE_CHECKING:
     from core.interpret.edits import Edits
@@ -25,6 +26,7 @@ def changed(
     from core.runs.load import load_run
 
     loaded = load_run(store or RunStore(), run)
+    paired(loaded.record, text)
     edits = loaded.edits(text, edit)
     if intervene is not None and edits.inside:
         raise InputError("edit and intervene: one of them says what is changed inside")

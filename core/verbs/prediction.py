@@ -10,6 +10,7 @@ from core.config import compose
 from core.exceptions import InputError
 from core.runs.record import PROBABILITY, RunRecord
 from core.runs.store import RunStore
+from core.verbs.paired import paired
 
 if TYPE_CHECKING:
     import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 OnProgress = Callable[[str, float | None], None]
 DIGITS = 6
 """Behind the point of a probability in a file."""
-READING = ("data.text", "data.delimiter", "data.encoding", "data.header")
+READING = ("data.text", "data.pair", "data.delimiter", "data.encoding", "data.header")
 """Settings that say how a file without labels is read."""
 
 
@@ -30,6 +31,7 @@ def predict(
     run: str,
     texts: Sequence[str] = (),
     *,
+    pair: str | None = None,
     file: Path | None = None,
     to: Path | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -45,12 +47,14 @@ def predict(
     Args:
         run: a run with weights.
         texts: the texts, or
+        pair: of a run that reads two texts at once the second one, of one first text; or each of `texts` is a pair
+            (`core.text.pair.joined`).
         file: `.txt`: a text per line; else a table (CSV, TSV, JSON Lines, XLSX, Parquet).
         to: a file to write in place of the list, `.csv`, `.jsonl` or `.parquet`: every column of `file`, then
             `predicted` (of several labels also `predicted_tuned`), a column `probability:CLASS` each and `unknown`.
             Rows go from file to file, so that memory does not grow with them.
-        settings: how `file` is read: `data.text` (the column of texts; guessed without), `data.delimiter`,
-            `data.encoding`, `data.header`.
+        settings: how `file` is read: `data.text` (the column of texts; guessed without), `data.pair` (that of second
+            texts, of a run that reads pairs), `data.delimiter`, `data.encoding`, `data.header`.
         edit: what is changed inside when it reads the texts, as in the link of a page: `h1.2,l2c1:0.5`
             (`core.interpret.edits`); not of a file.
         on_progress: told what is done, and which share of it.
@@ -78,13 +82,16 @@ def predict(
         raise InputError("give texts or --file, not both")
     if file is not None and edit:
         raise InputError("--edit goes with texts: what it names may be a word of one, and a file holds many")
+    if pair is not None and len(texts) != 1:
+        raise InputError("--pair is the second text of one first text; of a file it is the column data.pair")
     if file is None and (to is not None or settings):
         raise InputError(f"{'--to' if to else '--set'} belongs to --file")
     if file is None:
         if not texts:
             raise InputError("nothing to predict: give at least one text, or --file")
         loaded = load_run(store, run)
-        found = _listed(loaded, list(texts), _edited(loaded, texts, edit))
+        texts = [paired(loaded.record, text, pair) for text in texts]
+        found = _listed(loaded, texts, _edited(loaded, texts, edit))
         return {"run": run, "task": loaded.record.task, "edit": edit, "predictions": found}
     return _of_file(run, file, to, settings or {}, on_progress or (lambda what, share: None), store)
 
@@ -105,20 +112,32 @@ def _of_file(
             raise InputError(f"--to {to}: this is the file that is read; choose another name")
     store.path(run)
     tell("reading", None)
+    wanted = reading.pop("pair")
+    if lines and store.read(run).pairs:
+        raise InputError(f"run '{run}' reads two texts: give a table with a column for each, not a text per line")
     with apart.read_rows(file, reading, lines=lines) as rows:
         if not rows.rows:
             raise InputError(f"nothing to predict: {file.name} holds no text")
         loaded = load_run(store, run)
+        rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
         known = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
         if to is not None:
             _write(loaded, rows, to, tell)
             return {**known, "rows": rows.rows, "to": str(to)}
         found: list[dict[str, Any]] = []
         for batch in rows.batches:
-            texts = batch.column(rows.text).to_pylist()
+            texts = rows.texts(batch)
             found += _listed(loaded, texts, loaded.predict(texts), len(found))
             tell("predicting", len(found) / rows.rows)
         return {**known, "predictions": found}
+
+
+def _with_both(rows: ReadRows, wanted: str, *, asked: str, file: str) -> ReadRows:
+    """The same rows, each text with the second one of its row."""
+    from core.data.columns import second_column
+
+    first, second = second_column(rows.schema.names, asked and rows.text, wanted, file=file)
+    return rows.paired(first or rows.text, second, file)
 
 
 def _reading(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -164,7 +183,7 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, tell: OnProgress) -> Non
     done = 0
     with writing(to, schema) as write:
         for batch in rows.batches:
-            texts = batch.column(rows.text).to_pylist()
+            texts = rows.texts(batch)
             columns = [*batch.columns, *_columns(loaded, texts).values()]
             write(pa.RecordBatch.from_arrays(columns, schema=schema))
             done += len(texts)

@@ -193,8 +193,8 @@ def summary(record: RunRecord) -> dict[str, Any]:
     """What a training run reports: status, metrics and intervals per split, lambda, seconds, the TF-IDF yardstick.
 
     `data_notes` is what was done to the data, `interval_method` says in words what an interval is, `shortened` what it
-    cost to train for less than the preset does. `reported` is what the paper reports for the same preset and data set,
-    with a note where splits differ; else null.
+    cost to train for less than the preset does, `pairs` whether it reads two texts at once. `reported` is what a paper
+    reports for the same preset and data set, with a note where splits differ; else null.
     """
     from core.evaluation.intervals import METHOD
 
@@ -224,6 +224,7 @@ def summary(record: RunRecord) -> dict[str, Any]:
             "note": paper.note,
         },
         "data_notes": list(record.data_notes),
+        "pairs": record.pairs,
         "shortened": list(shortened(record.preset, record.config, uncut_rows(record.config, [record]))),
         "seconds": record.seconds,
     }

@@ -157,10 +157,10 @@ def phenomena(dataset: Dataset) -> list[str]:
 
 def preparation(text: str, tokenizer: Tokenizer) -> tuple[list[tuple[str, str]], list[Piece]]:
     """Each step that changes a text, as (name, text after it), and all its tokens, those included that are cut off."""
-    most = tokenizer.max_length
     encoding = uncut(tokenizer).encode(text)
+    read = set(tokenizer.cut(encoding.ids, range(len(encoding.ids))))
     pieces = [
-        Piece(token, number, number == UNKNOWN, bool(most) and place >= most)
+        Piece(token, number, number == UNKNOWN, place not in read)
         for place, (token, number) in enumerate(zip(encoding.tokens, encoding.ids, strict=True))
     ]
     return steps(text, tokenizer.config), pieces

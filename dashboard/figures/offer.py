@@ -6,11 +6,14 @@ from collections.abc import Sequence
 
 from core.models.provides import provides
 from core.runs.record import RunRecord
+from core.text.pair import joined
 from dashboard.figures.results import headline
 
 CORPUS = "built-in"
 SENTENCE = "The film was not bad at all, and the ending was never dull."
 """Every word is one of the built-in corpus."""
+PAIR = joined("The film was not bad at all.", "It was a good film.")
+"""The same for a run that reads two texts."""
 EVERYDAY = "everyday"
 """The split that is most like what a newcomer types."""
 
@@ -24,6 +27,11 @@ def offered(records: Sequence[RunRecord]) -> RunRecord | None:
     """
     done = [record for record in records if record.status == "done"]
     return max(done, key=_worth, default=None)
+
+
+def offered_text(record: RunRecord) -> str:
+    """What stands in the field before anybody has typed."""
+    return PAIR if record.pairs else SENTENCE
 
 
 def _worth(record: RunRecord) -> tuple[bool, bool, bool, float, float]:

@@ -12,6 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from core.data import library
+from core.data.columns import SINGLE
 from core.data.config import ONE_LABEL, DataConfig
 from core.data.decode import ENCODINGS
 from core.data.findings import plural
@@ -25,12 +26,14 @@ from dashboard.widgets.messages import notes, problem
 from dashboard.widgets.style import row_height
 
 FOUND = "as found"
+NO_PAIR = "none: single texts"
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "tab", "bar": "|"}
 SEPARATORS = {"one label a cell": ONE_LABEL, "semicolon": ";", "comma": ",", "bar": "|", "blank": " "}
 HEADERS: dict[str, Literal["yes", "no"]] = {"names of columns": "yes", "data": "no"}
 SETTINGS = {
     "data.text": "Text column",
     "data.label": "Label column",
+    "data.pair": "Second text",
     "data.separator": "Several labels",
     "data.delimiter": "Delimiter",
     "data.encoding": "Encoding",
@@ -57,7 +60,7 @@ def _uploader() -> str:
 def upload() -> None:
     """The place for a file, and what was found in it."""
     file = st.file_uploader(
-        "A table with one text and one label in each row",
+        "A table with a text, or two, and a label in each row",
         type=access.KINDS,
         key=_uploader(),
         help="CSV, TSV, JSON Lines, Excel, Parquet, or one text per line. At most 50 MB",
@@ -181,8 +184,23 @@ def _columns(
         accept_new_options=True,
         placeholder="0/1 columns" if first.label else "Choose a column",
     )
-    config = dataclasses.replace(asked, text=text or "", label=label or "", separator=_separator(place, key, first))
-    found = not config.separator and (config.text, config.label) == (first.text, first.label)
+    pair = place.selectbox(
+        "Second text",
+        [NO_PAIR, *names],
+        index=1 + names.index(first.pair) if first.pair in names else 0,
+        key=f"pair-{key}",
+        help="Of rows that are pairs: what a model reads beside the text",
+        width=190,
+    )
+    second = SINGLE if pair in (None, NO_PAIR) else str(pair)
+    config = dataclasses.replace(
+        asked,
+        text=text or "",
+        label=label or "",
+        pair="" if second == (first.pair or SINGLE) else second,
+        separator=_separator(place, key, first),
+    )
+    found = not (config.separator or config.pair) and (config.text, config.label) == (first.text, first.label)
     return config, first if found else look(config)
 
 

@@ -11,7 +11,7 @@ from core.exceptions import SentiscopeError
 from core.interpret.unknown import unknown_note
 from core.runs.record import RunRecord
 from dashboard import data, state
-from dashboard.figures.offer import SENTENCE
+from dashboard.figures.offer import offered_text
 from dashboard.figures.source import Source
 from dashboard.screens.sentence_below import below_the_bench, has_maps
 from dashboard.screens.sentence_edits import lever_board
@@ -30,7 +30,7 @@ from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, stopped
 from dashboard.widgets.runs import attends, chosen_run, facts
 from dashboard.widgets.style import look
-from dashboard.widgets.typed import sentence_field
+from dashboard.widgets.typed import said_of_pairs, sentence_field
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -50,7 +50,7 @@ def page() -> None:
         empty(*_no_weights(record), "train")
         return
     header("Sentence", QUESTION, facts(record, attends(record)), low=True)
-    state.restate(state.TEXT, looked_at(record)[0] or SENTENCE)
+    state.restate(state.TEXT, looked_at(record)[0] or offered_text(record))
     _below(record, other_runs(record))
 
 
@@ -60,7 +60,8 @@ def _below(record: RunRecord, others: Mapping[str, RunRecord]) -> None:
     with st.container(key="bench", gap="xsmall"):
         line = st.container(key="typed", horizontal=True, vertical_alignment="center", gap="small")
         with line:
-            text = sentence_field()
+            text = sentence_field(record)
+        said_of_pairs(record, text)
         try:
             _reading(record, others, text, line)
         except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net

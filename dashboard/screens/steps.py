@@ -12,7 +12,7 @@ from core.interpret.edits import UNCHANGED, Edits
 from core.runs.record import RunRecord
 from dashboard import data, state
 from dashboard.figures.heads import LAYER
-from dashboard.figures.offer import SENTENCE
+from dashboard.figures.offer import offered_text
 from dashboard.figures.source import Option, Source
 from dashboard.figures.steps import COMPONENT, HEAD, STAGE, STEPS, found, step_table
 from dashboard.widgets.answer import answer
@@ -24,7 +24,7 @@ from dashboard.widgets.messages import empty, finding, stopped
 from dashboard.widgets.options import choose
 from dashboard.widgets.runs import attends, chosen_run, ended, facts
 from dashboard.widgets.style import look
-from dashboard.widgets.typed import sentence_field
+from dashboard.widgets.typed import said_of_pairs, sentence_field
 
 QUESTION = "What happens between the words and the answer?"
 NOTHING = "There are no steps to show"
@@ -40,7 +40,7 @@ def page() -> None:
         empty("This run has no weights", f"Without them no sentence goes through it. {ended(record)}", "Train", "train")
         return
     header("Steps", QUESTION, facts(record, attends(record)), low=True)
-    state.restate(state.TEXT, SENTENCE)
+    state.restate(state.TEXT, offered_text(record))
     _begin_anew()
     _below(record)
 
@@ -49,7 +49,9 @@ def page() -> None:
 def _below(record: RunRecord) -> None:
     """All below the head: a new text or another head reruns this and not the app around it."""
     with st.container(key="bench", gap="xsmall"):
-        text = sentence_field()
+        with st.container(key="typed", horizontal=True, gap="small"):
+            text = sentence_field(record)
+        said_of_pairs(record, text)
         try:
             _stages(record, text)
         except SentiscopeError as error:  # a rerun of this part alone does not pass through the app's own net

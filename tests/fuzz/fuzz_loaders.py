@@ -65,6 +65,7 @@ ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "latin-1", "cp949", "g
 READ_AS = {
     "text": ("", "text", "0", "²", "nothing", "99999999999999999999"),
     "label": ("", "label", "1", "y_*", "y_a,y_b", "*", "[", ",", "text"),
+    "pair": ("", "none", "text", "0", "1", "\0"),
     "separator": ("", "none", ";", ",", " ", "\0"),
     "delimiter": ("", "tab", ",", "::", '"', "\n", "\0", "\r", "é"),
     "encoding": ("", "utf-8", "utf-16", "cp949", "zlib", "latin-1", "\0", "idna"),

@@ -238,7 +238,7 @@ def jsonl(path):
         (["--file", "mine.csv", "--to", "none/out.csv"], "there is no folder"),
         (["--file", "mine.csv", "--to", "mine.csv"], "this is the file that is read"),
         (["--file", "mine.csv", "--set", "data.text=nope"], "no column 'nope' for data.text"),
-        (["--file", "mine.csv", "--set", "text.min_freq=1"], "a file is read by data.text, data.delimiter"),
+        (["--file", "mine.csv", "--set", "text.min_freq=1"], "a file is read by data.text, data.pair, data.delimiter"),
         (["--file", "none.csv", "--to", "none-out.csv"], "none.csv"),
         (["--file", "late.csv", "--to", "none-out.csv"], "late.csv, row 6001: has 3 fields and the others 2"),
         (["so good", "--to", "none-out.csv"], "--to belongs to --file"),
