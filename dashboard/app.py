@@ -18,6 +18,7 @@ if importlib.util.find_spec("dashboard") is None:
 from core.exceptions import SentiscopeError
 from dashboard import data, state
 from dashboard.widgets.messages import stopped
+from dashboard.widgets.of_texts import refused
 from dashboard.widgets.runs import chosen_record, run_picker
 from dashboard.widgets.selected import selection_bar
 from dashboard.widgets.style import follow_theme, one_step_back, style
@@ -35,6 +36,7 @@ PAGES = (
     ("embeddings", "Embeddings", "scatter_plot"),
     ("sentence", "Sentence", "notes"),
     ("steps", "Steps", "footprint"),
+    ("tokens", "Tokens", "label"),
     ("lambdas", "Lambdas", "timeline"),
 )
 
@@ -59,9 +61,11 @@ try:
         st.toggle("Projector", key=state.PROJECTOR, bind="query-params", help="Larger text and lines, fewer controls")
         follow_theme()
     state.put(state.HERE, page.url_path or PAGES[0][0])
-    if record := chosen_record():
+    record = chosen_record()
+    if record is not None and record.task != "tokens":
         selection_bar(record, {file: title for file, title, _ in PAGES})
-    page.run()
+    if not refused(record, state.draft(state.HERE, ""), {file: title for file, title, _ in PAGES}):
+        page.run()
     data.freeze_once()
 except SentiscopeError as error:
     stopped(error)

@@ -57,6 +57,7 @@ from dashboard.data.stored import (
     store,
     weights_fingerprint,
 )
+from dashboard.data.tagged import tagged, tags
 from dashboard.data.waiting import Asking, Wanted, asking, methods
 
 __all__ = [
@@ -129,6 +130,8 @@ __all__ = [
     "suite",
     "sweep_table",
     "table",
+    "tagged",
+    "tags",
     "test_rows",
     "test_ties",
     "ties",

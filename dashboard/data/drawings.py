@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.fingerprint import file_version
 from core.interpret.edits import Edits
-from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RECORD, WEIGHTS
+from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RECORD, TAGS, WEIGHTS
 from dashboard.data.stored import hashed, store
 from dashboard.figures.drawing import Drawing, Kept
 from dashboard.figures.figure import Figure, Shape
@@ -25,7 +25,7 @@ def drawn(figure: Figure[Shape], source: Source, look: Look) -> tuple[Shape, Dra
     """
     runs = store()
     folders = [runs.path(record.run) for record in (source.record, *source.others)]
-    files = (RECORD, HISTORY, WEIGHTS, f"{EVALUATION}/{source.split}/{PREDICTIONS}")
+    files = (RECORD, HISTORY, WEIGHTS, *(f"{EVALUATION}/{source.split}/{name}" for name in (PREDICTIONS, TAGS)))
     versions = tuple(each for path in folders for each in (str(path), *(file_version(path / name) for name in files)))
     key = hashed(source.text)
     made: tuple[Shape, Drawing] = _drawn(

@@ -45,9 +45,10 @@ def runs() -> list[RunRecord]:
 
 
 def runs_with_weights() -> list[RunRecord]:
-    """The runs whose models can be asked, newest first."""
+    """The runs whose models can be asked about whole texts, newest first."""
     runs = store()
-    return [record for record in runs.list() if (runs.path(record.run) / WEIGHTS).is_file()]
+    there = [record for record in runs.list() if record.task != "tokens"]
+    return [record for record in there if (runs.path(record.run) / WEIGHTS).is_file()]
 
 
 def has_checkpoint(run: str) -> bool:

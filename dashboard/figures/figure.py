@@ -20,7 +20,7 @@ Shape = TypeVar("Shape")
 Words = str | Callable[[Shape], str]
 
 
-OF_SPLIT = ("performance", "errors", "embeddings")
+OF_SPLIT = ("performance", "errors", "embeddings", "tokens")
 """Pages whose figures are about a split."""
 OF_TAGGED = ("tokens", "train", "models")
 """Pages whose figures are also of runs that give each word a tag."""

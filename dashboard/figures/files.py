@@ -21,7 +21,7 @@ from core.runs.efficiency import Efficiency, efficiency
 from core.runs.layers import Layers
 from core.runs.predictions import read_predictions
 from core.runs.projections import MapFiles, Space
-from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, RunRecord
+from core.runs.record import EVALUATION, HISTORY, PREDICTIONS, TAGS, RunRecord
 from core.runs.store import RunStore
 from core.training.history import History, read_history
 from dashboard.figures import curves, decisions
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from core.interpret.templates import Step
     from core.runs.load import LoadedRun
     from core.runs.sides import Sides
+    from core.runs.tagged import Tagged
     from dashboard.figures.analysis import Analysis
     from dashboard.figures.errors import Detail
     from dashboard.figures.pushed import Pushed
@@ -104,7 +105,8 @@ class Files:
 
     def evaluated_splits(self, run: str) -> list[str]:
         """Splits with predictions, in the order train, validation, test, others."""
-        found = [path.parent.name for path in (self.store.path(run) / EVALUATION).glob(f"*/{PREDICTIONS}")]
+        there = self.store.path(run) / EVALUATION
+        found = [path.parent.name for name in (PREDICTIONS, TAGS) for path in there.glob(f"*/{name}")]
         return sorted(found, key=lambda split: (ORDER.get(split, 3), split))
 
     @staticmethod
@@ -136,6 +138,29 @@ class Files:
             return points_frame(self._predictions(record, split), record.classes)
         except ValueError as error:
             raise RunDamaged(f"{record.run}, {split}: the predictions cannot be read: {error}") from error
+
+    def tags(self, record: RunRecord, split: str) -> pd.DataFrame:
+        """What a run said of the words of a split.
+
+        Raises:
+            NotAvailable: it has nothing of the kind.
+            RunDamaged: the file cannot be read.
+        """
+        from core.runs.tagged import read_tags
+
+        return read_tags(self.store.path(record.run), split)
+
+    def tagged(self, record: RunRecord, text: str) -> Tagged:
+        """What a run says of each word of a text.
+
+        Raises:
+            RunDamaged: the model cannot be read.
+        """
+        from core.runs.load import load_run
+        from core.runs.tagged import tag_texts
+
+        loaded = load_run(self.store, record.run, tags=True)
+        return tag_texts(loaded.model, loaded.tokenizer, [text], record.classes)[0]
 
     def _predictions(self, record: RunRecord, split: str) -> pd.DataFrame:
         return read_predictions(self.store.path(record.run) / EVALUATION / split / PREDICTIONS)

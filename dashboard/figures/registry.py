@@ -52,6 +52,7 @@ from dashboard.figures import (
     shifted,
     silhouettes,
     steps,
+    tagged,
     tokens,
     training,
     words,
@@ -77,7 +78,7 @@ TOPICS = (
         patching,
     ),
     *(tokens, pairs, learned, distance, differing, differing_parts, differing_lambdas, differing_methods),
-    *(steps, diagram, behaviour),
+    *(steps, tagged, diagram, behaviour),
 )
 ALL: tuple[Figure[Any], ...] = tuple(
     {

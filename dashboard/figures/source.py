@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from core.runs.layers import Layers
     from core.runs.projections import MapFiles, Space
     from core.runs.sides import Sides
+    from core.runs.tagged import Tagged
     from dashboard.figures.analysis import Analysis
     from dashboard.figures.curves import Curves, Line, NumberLine, Place
     from dashboard.figures.decisions import Report
@@ -160,6 +161,12 @@ class Reader(Protocol):
 
     def points(self, record: RunRecord, split: str) -> pd.DataFrame:
         """What is known of each text of a split."""
+
+    def tags(self, record: RunRecord, split: str) -> pd.DataFrame:
+        """What a run said of the words of a split, columns as in `core.runs.tagged`."""
+
+    def tagged(self, record: RunRecord, text: str) -> Tagged:
+        """What a run says of each word of a text."""
 
     def analysis(
         self, record: RunRecord, split: str, select: str, author: str | None = None, *, against: str = ""

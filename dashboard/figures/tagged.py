@@ -1,0 +1,408 @@
+"""Words with a tag each: sentences with their spans, labels above what is said; what became of them, by type."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from core.data.conll import OUTSIDE
+from core.evaluation.spans import KINDS, Found, Span, SpanScores, spans_of
+from core.exceptions import NotAvailable
+from dashboard.figures.drawing import Column, Component, Table
+from dashboard.figures.figure import Figure
+from dashboard.figures.numbers import count, number
+from dashboard.figures.source import FREE, Option, Source
+from dashboard.figures.theme import Look, Tokens, blend, readable, sequential, template
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from core.runs.tagged import Tagged
+
+SHOWN, BRIEFLY = 12, 6
+"""Sentences that stand on the page, and on a projector; the filter finds the others, and the table has all."""
+WRONG = tuple(kind for kind in KINDS if kind != "right")
+ANY_ERROR, ALL_RIGHT, EVERY = "any error", "all right", "all sentences"
+ALL_TYPES = "all types"
+NAMED = 24
+"""Words that stand below the cells of their tags."""
+TINT = 0.32
+"""Of a type's colour in the ground of its spans."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaggedRows:
+    """The sentences of a split as labelled and as said."""
+
+    table: pd.DataFrame
+    """Columns as of `core.runs.tagged`."""
+    split: str
+
+    @cached_property
+    def scores(self) -> SpanScores:
+        """Labels beside what is said."""
+        return SpanScores(self.table["label"].tolist(), self.table["predicted"].tolist())
+
+    @cached_property
+    def kinds(self) -> tuple[str, ...]:
+        """The types of spans."""
+        return self.scores.kinds
+
+    @cached_property
+    def outcomes(self) -> Counter[str]:
+        """How many spans came to what."""
+        return Counter(each.outcome for found in self.scores.found for each in found)
+
+    @property
+    def labelled(self) -> int:
+        """Spans of the labels."""
+        return sum(self.outcomes.values()) - self.outcomes["spurious"]
+
+
+def rows_of(source: Source) -> TaggedRows:
+    """The split of a run.
+
+    Raises:
+        NotAvailable: it labels whole texts, or is not evaluated.
+    """
+    if source.record.task != "tokens":
+        raise NotAvailable("the run gives a text a label, and no tags to its words")
+    if not source.split:
+        raise NotAvailable(f"it is {source.record.status} and has not been evaluated")
+    return TaggedRows(source.reader.tags(source.record, source.split), source.split)
+
+
+def _rows(source: Source) -> TaggedRows:
+    return source.once(rows_of)
+
+
+def finding(rows: TaggedRows) -> tuple[str, str]:
+    """What the page has found, and what most of the errors are."""
+    ends = rows.outcomes
+    head = f"{count(ends['right'])} of {count(rows.labelled)} spans are found with their type and both borders"
+    wrong = [
+        f"{count(ends[kind])} {_WORDS[kind]}" for kind in sorted(WRONG, key=lambda each: -ends[each]) if ends[kind]
+    ]
+    clean = "Nothing is missed, and nothing is said that is not there."
+    return head, f"Of the rest: {', '.join(wrong)}." if wrong else clean
+
+
+_WORDS = {
+    "wrong type": "of another type",
+    "wrong border": "with another border",
+    "missed": "missed",
+    "spurious": "where there is none",
+}
+OUTCOME = Option(
+    "tag-outcome",
+    "Sentences with",
+    lambda source: [ANY_ERROR, *WRONG, ALL_RIGHT, EVERY],
+    "any error: at least one span is not right.",
+    usual=lambda source: ANY_ERROR if sum(_rows(source).outcomes[kind] for kind in WRONG) else EVERY,
+)
+TYPE = Option("tag-type", "Type of span", lambda source: [ALL_TYPES, *_rows(source).kinds])
+SEARCH = Option("tag-search", "Word", lambda source: FREE, "Sentences with this in their text.")
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The sentences that the filter finds."""
+
+    rows: TaggedRows
+    places: tuple[int, ...]
+    what: str
+
+
+def _shown(source: Source) -> Shown:
+    rows = _rows(source)
+    outcome, kind, search = (str(source.chosen(option)) for option in (OUTCOME, TYPE, SEARCH))
+    texts = rows.table["text"].str.casefold()
+    wanted = [
+        place
+        for place, found in enumerate(rows.scores.found)
+        if _fits(found, outcome, kind) and search.strip().casefold() in texts.iloc[place]
+    ]
+    said = [outcome, *([kind] if kind != ALL_TYPES else []), *([f"“{search.strip()}”"] if search.strip() else [])]
+    return Shown(rows, tuple(wanted), ", ".join(said))
+
+
+def _fits(found: Sequence[Found], outcome: str, kind: str) -> bool:
+    """Whether a sentence is wanted: one of its spans of the type, on either side, came to this."""
+    of_type = [each for each in found if kind == ALL_TYPES or kind in {s.kind for s in (each.label, each.said) if s}]
+    if outcome == EVERY:
+        return kind == ALL_TYPES or bool(of_type)
+    if outcome == ALL_RIGHT:
+        return (kind == ALL_TYPES or bool(of_type)) and all(each.outcome == "right" for each in of_type)
+    return any(each.outcome != "right" if outcome == ANY_ERROR else each.outcome == outcome for each in of_type)
+
+
+def type_colours(tokens: Tokens, kinds: Sequence[str]) -> dict[str, str]:
+    """A colour for each type; beyond six they repeat, and the name beside the span tells them apart."""
+    return {kind: tokens.categories[place % len(tokens.categories)] for place, kind in enumerate(kinds)}
+
+
+def _draw_sentences(shown: Shown, look: Look) -> Component:
+    rows = shown.rows
+    first = shown.places[: BRIEFLY if look.projector else SHOWN]
+    sentences = []
+    for place in first:
+        row, found = rows.table.iloc[place], rows.scores.found[place]
+        words = row["text"].split(" ")
+        of_label = {each.label: each.outcome for each in found if each.label}
+        of_said = {each.said: each.outcome for each in found if each.said}
+        lines = [_line("said", words, spans_of(row["predicted"]), of_said, chances=row["probability"])]
+        if any(each.outcome != "right" for each in found):
+            lines.insert(0, _line("label", words, spans_of(row["label"]), of_label))
+        sentences.append({"row": int(row["row"]), "lines": lines})
+    left = len(shown.places) - len(first)
+    return _component(
+        sentences, rows.kinds, look, f"{count(left)} more: narrow the filter, or take the table" if left else ""
+    )
+
+
+def _component(sentences: list[dict[str, Any]], kinds: Sequence[str], look: Look, more: str = "") -> Component:
+    t = look.tokens
+    colours = type_colours(t, kinds)
+    grounds = {kind: blend(t.paper, colour, TINT) for kind, colour in colours.items()}
+    data = {
+        "sentences": sentences,
+        "more": more,
+        "types": {
+            kind: {"line": colours[kind], "ground": ground, "ink": readable(t, ground)}
+            for kind, ground in grounds.items()
+        },
+        "colours": {"ink": t.ink, "muted": t.muted, "grid": t.grid, "wrong": t.wrong, "paper": t.paper},
+    }
+    return Component("tagged", data, look)
+
+
+def _line(
+    who: str,
+    words: Sequence[str],
+    spans: Iterable[Span],
+    outcomes: Mapping[Span, str],
+    *,
+    chances: Sequence[float | None] = (),
+) -> dict[str, Any]:
+    """Words outside of spans run together; a span is a part of its own."""
+    parts: list[dict[str, Any]] = []
+    at = 0
+    for span in spans:
+        parts += [{"text": " ".join(words[at : span.first])}] if at < span.first else []
+        outcome = outcomes.get(span, "")
+        about = f"{span.kind}, {outcome}" if outcome else span.kind
+        likely = [chance for chance in chances[span.first : span.end] if chance is not None]
+        about += f", least sure word {number(min(likely))}" if likely else ""
+        wrong = outcome if outcome not in ("", "right") else ""
+        parts.append(
+            {"text": " ".join(words[span.first : span.end]), "kind": span.kind, "wrong": wrong, "about": about}
+        )
+        at = span.end
+    parts += [{"text": " ".join(words[at:])}] if at < len(words) else []
+    return {"who": who, "parts": parts}
+
+
+def sentences_table(shown: Shown) -> pd.DataFrame:
+    """The sentences that the filter finds, tags with blanks between."""
+    import pandas as pd
+
+    table = shown.rows.table.iloc[list(shown.places)]
+    ends = [Counter(each.outcome for each in shown.rows.scores.found[place]) for place in shown.places]
+    joined = {name: table[name].map(" ".join) for name in ("label", "predicted")}
+    return pd.DataFrame({"row": table["row"], "text": table["text"], **joined}).assign(
+        **{kind: [each[kind] for each in ends] for kind in KINDS}
+    )
+
+
+def type_table(rows: TaggedRows) -> pd.DataFrame:
+    """A row for each type: its numbers, and what became of its spans."""
+    import pandas as pd
+
+    parts = ("precision", "recall", "f1")
+    return pd.DataFrame(
+        [
+            {"type": kind, "spans": int(row["support"]), **{part: row[part] for part in parts}}
+            | {name: int(row[name]) for name in KINDS}
+            for kind, row in rows.scores.per_type().items()
+        ]
+    )
+
+
+def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
+    """A bar for each kind of error, its types one behind the other."""
+    t = look.tokens
+    colours, table = type_colours(t, rows.kinds), rows.scores.per_type()
+    kinds = list(WRONG)[::-1]
+    figure = go.Figure()
+    for kind in rows.kinds:
+        values = [table[kind][name] for name in kinds]
+        figure.add_bar(
+            x=values,
+            y=kinds,
+            orientation="h",
+            name=escape(kind),
+            marker={"color": colours[kind], "line": {"color": t.paper, "width": look.size(1)}},
+            text=[escape(kind) if value >= max(values) / 4 else "" for value in values],
+            textposition="inside",
+            textangle=0,
+            constraintext="none",
+            insidetextanchor="middle",
+            insidetextfont={"color": readable(t, colours[kind])},
+            hovertemplate=f"{escape(kind)}, %{{y}}: %{{x}}<extra></extra>",
+        )
+    figure.update_layout(template=template(look), barmode="stack", height=look.height(96 + 40 * len(kinds)), bargap=0.3)
+    figure.update_layout(margin={"t": look.size(8)}, showlegend=len(rows.kinds) > 1, legend={"traceorder": "normal"})
+    figure.update_xaxes(title="spans", rangemode="tozero", tickformat=",d", showgrid=True)
+    figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
+    return figure
+
+
+@dataclass(frozen=True, eq=False)
+class Typed:
+    """A typed sentence with what is said of each word."""
+
+    said: Tagged
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Types that the run knows."""
+        return tuple(sorted({name[2:] for name in self.said.classes if name != OUTSIDE}))
+
+
+def _typed(source: Source) -> Typed:
+    if source.record.task != "tokens":
+        raise NotAvailable("the run gives a text a label, and no tags to its words")
+    if not source.text.strip():
+        raise NotAvailable("a sentence is needed: --text")
+    return Typed(source.reader.tagged(source.record, source.text))
+
+
+def _draw_typed(typed: Typed, look: Look) -> Component:
+    said = typed.said
+    line = _line("said", said.words, spans_of(said.tags), {}, chances=said.of_tags)
+    return _component([{"row": -1, "lines": [line]}], typed.kinds, look)
+
+
+def _draw_chances(typed: Typed, look: Look) -> go.Figure:
+    """A row for each tag, a column for each word: the more ink, the likelier."""
+    t, said = look.tokens, typed.said
+    order = sorted(
+        range(len(said.classes)), key=lambda place: (said.classes[place] == OUTSIDE, said.classes[place][2:])
+    )
+    z = np.nan_to_num(said.chances[:, order]).T
+    words = [escape(word) for word in said.words]
+    few = len(words) <= NAMED
+    trace = go.Heatmap(
+        z=z,
+        x=list(range(len(words))),
+        y=[escape(said.classes[place]) for place in order],
+        zmin=0,
+        zmax=1,
+        colorscale=sequential(t),
+        showscale=False,
+        xgap=2,
+        ygap=2,
+        customdata=[words] * len(order),
+        hovertemplate="%{customdata}<br>%{y} %{z:.3f}<extra></extra>",
+    )
+    figure = go.Figure(trace)
+    ticks: dict[str, Any] = {"tickvals": list(range(len(words))), "ticktext": words} if few else {"visible": False}
+    figure.update_layout(template=template(look), height=look.height(90 + 32 * len(order)), margin={"t": look.size(8)})
+    figure.update_xaxes(showgrid=False, tickfont={"color": t.ink}, tickangle=-40 if len(words) > 8 else 0, **ticks)
+    figure.update_yaxes(showgrid=False, autorange="reversed", tickfont={"color": t.ink})
+    if few:
+        for y, row in enumerate(z):
+            for x, value in enumerate(row):
+                if value >= 0.005:
+                    ground = blend(t.paper, t.ink, float(value))
+                    font = {"size": look.size(13), "color": readable(t, ground)}
+                    figure.add_annotation(x=x, y=y, text=number(float(value), 2), showarrow=False, font=font)
+    return figure
+
+
+def chances_table(typed: Typed) -> pd.DataFrame:
+    """A row for each word: its tag and the probability of every tag; missing where it was not read."""
+    import pandas as pd
+
+    said = typed.said
+    columns = {name: said.chances[:, place] for place, name in enumerate(said.classes)}
+    return pd.DataFrame({"word": said.words, "tag": said.tags, **columns})
+
+
+_MEASURE = "A span is right where its type and both borders are."
+TAG_SENTENCES = Figure(
+    "tag-sentences",
+    "tokens",
+    "Sentences",
+    _shown,
+    _draw_sentences,
+    note=lambda shown: f"{count(len(shown.places))} of {count(len(shown.rows.table))}, {shown.what}",
+    reading="Labels above what the model says; one line where both agree. A dashed frame is what went wrong, named "
+    "behind the span.",
+    how=f"{_MEASURE} Of what is left, spans of the same words are *wrong type*, spans with a word in common "
+    "*wrong border*; a labelled span without one is *missed*, one that is said without a label *spurious*.",
+    options=(OUTCOME, TYPE, SEARCH),
+    tables=lambda shown: {"Sentences": sentences_table(shown)},
+)
+TAG_TYPES = Figure(
+    "tag-types",
+    "tokens",
+    "Each type",
+    _rows,
+    lambda rows, look: Table(
+        type_table(rows),
+        {
+            "type": Column("Type"),
+            "spans": Column("Spans", "Of the labels"),
+            "precision": Column("Precision", "Of the spans that are said, how many are right", 3),
+            "recall": Column("Recall", "Of the labelled spans, how many are found", 3),
+            "f1": Column("F1", decimals=3),
+            "right": Column("Right"),
+            "wrong type": Column("Wrong type"),
+            "wrong border": Column("Wrong border"),
+            "missed": Column("Missed"),
+            "spurious": Column("Spurious"),
+        },
+    ),
+    note=lambda rows: f"{count(rows.labelled)} spans in {count(len(rows.table))} sentences",
+    reading="A span of another type counts for the type of its label.",
+    how=f"{_MEASURE} Precision, recall and F1 as conlleval and seqeval have them.",
+    tables=lambda rows: {"Types": type_table(rows)},
+    sizes=lambda rows: {kind: int(row["support"]) for kind, row in rows.scores.per_type().items()},
+)
+TAG_ERRORS = Figure(
+    "tag-errors",
+    "tokens",
+    "Errors by kind",
+    _rows,
+    _draw_errors,
+    note=lambda rows: f"{count(sum(rows.outcomes[kind] for kind in WRONG))} spans",
+    reading="Each part of a bar is a type of span.",
+    tables=lambda rows: {"Errors by kind": type_table(rows)[["type", *WRONG]]},
+)
+TAG_TYPED = Figure(
+    "tag-typed",
+    "tokens",
+    "What it says",
+    _typed,
+    _draw_typed,
+    reading="A coloured word belongs to a span of the type behind it.",
+)
+TAG_CHANCES = Figure(
+    "tag-chances",
+    "tokens",
+    "Probability of each tag",
+    _typed,
+    _draw_chances,
+    note=lambda typed: f"{count(len(typed.said.words))} words",
+    reading="The more ink, the likelier the tag. A column without ink is a word that the model has not read.",
+    how="Softmax over the tags at the first token of each word; words are what stands between blanks.",
+    tables=lambda typed: {"Probabilities": chances_table(typed)},
+)

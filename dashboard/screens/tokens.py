@@ -1,0 +1,126 @@
+"""Tokens: sentences with the spans of their labels and those that a model says, and what went wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from core.exceptions import NotAvailable, SentiscopeError
+from core.metrics import metrics_of
+from core.runs.record import RunRecord
+from dashboard import data, state
+from dashboard.figures import tagged
+from dashboard.figures.numbers import count
+from dashboard.figures.results import Stat
+from dashboard.figures.source import Source
+from dashboard.widgets.export import export_bar
+from dashboard.widgets.figure import caption, heading, show_bare, show_of
+from dashboard.widgets.header import header
+from dashboard.widgets.messages import finding, opening, problem, stopped
+from dashboard.widgets.of_texts import without_tags
+from dashboard.widgets.options import pick
+from dashboard.widgets.runs import chosen_run, ended, facts
+from dashboard.widgets.stats import stats
+from dashboard.widgets.typed import sentence_field
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+QUESTION = "Which spans does the model find, and what becomes of the others?"
+SPLIT = "split"
+
+
+def page() -> None:
+    """The chosen run, where it tags words."""
+    record = chosen_run("Tokens", QUESTION, purpose="What it says of each word stands here")
+    if record is None:
+        return
+    if record.task != "tokens" and record.classes:
+        header("Tokens", QUESTION, facts(record))
+        without_tags(record)
+        return
+    splits = data.evaluated_splits(record.run)
+    if not splits:
+        header("Tokens", QUESTION, facts(record))
+        problem(f"{record.run} has not been evaluated yet", ended(record))
+        return
+    _measured(record, splits)
+
+
+def _measured(record: RunRecord, splits: list[str]) -> None:
+    split = state.asked(SPLIT)
+    source = Source(record, data, split=split if split in splits else "", text=state.asked(state.TEXT))
+    rows = tagged.rows_of(source)
+    size = f"{count(len(rows.table))} sentences, {count(rows.labelled)} spans"
+    header("Tokens", QUESTION, facts(record, (source.split, size)))
+    with st.container(key="tags-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
+        state.settle(SPLIT, splits, source.split)
+        st.selectbox("Split", splits, key=SPLIT, bind="query-params", width=150)
+        pick(tagged.OUTCOME, source, width=190)
+        pick(tagged.TYPE, source, width=160)
+        source.choices[tagged.SEARCH.name] = st.text_input(
+            "Word", key=tagged.SEARCH.name, bind="query-params", placeholder="Search the sentences", width=240
+        )
+    opening(*tagged.finding(rows))
+    tables = _figures(source)
+    tables |= _typed(record)
+    export_bar("tokens", tables)
+
+
+def _figures(source: Source) -> dict[str, pd.DataFrame]:
+    stats(_stats(source))
+    caption("± is half of the 95 % interval (percentile bootstrap over these sentences).")
+    tables: dict[str, pd.DataFrame] = {}
+    tables |= tagged.TAG_SENTENCES.numbers(show_of(source, tagged.TAG_SENTENCES))
+    for figure in (tagged.TAG_TYPES, tagged.TAG_ERRORS):
+        tables |= figure.numbers(show_of(source, figure))
+    return tables
+
+
+def _stats(source: Source) -> list[Stat]:
+    results = source.record.results
+    values = results.get("metrics", {}).get(source.split, {})
+    ranges = results.get("intervals", {}).get(source.split, {})
+    rows = len(tagged.rows_of(source).table)
+    shown = []
+    for name, metric in metrics_of("tokens").items():
+        if (value := values.get(name)) is not None:
+            low, high = ranges.get(name) or (None, None)
+            shown.append(Stat(metric.title, value, (0.0, 1.0), rows, low, high))
+    return shown
+
+
+@st.fragment
+def _typed_part(record: RunRecord) -> None:
+    """A typed sentence: a new one reruns this part and not the page around it."""
+    heading("A sentence of your own", "own-sentence", note="what stands between blanks is a word")
+    text = sentence_field(record)
+    source = Source(record, data, text=text)
+    if not text.strip():
+        return
+    try:
+        show_bare(source, tagged.TAG_TYPED)
+        shown = show_of(source, tagged.TAG_CHANCES)
+        unread = sum(chance is None for chance in shown.said.of_tags)
+        if unread:
+            finding(
+                f"{count(unread)} of {count(len(shown.said.words))} words were not read",
+                f"This run reads {count(record.max_length)} tokens at most; what stands behind them is taken for O.",
+            )
+    except SentiscopeError as error:
+        stopped(error)
+
+
+def _typed(record: RunRecord) -> dict[str, pd.DataFrame]:
+    first = str(data.tags(record, data.evaluated_splits(record.run)[-1])["text"].iloc[0])
+    state.restate(state.TEXT, first)
+    _typed_part(record)
+    try:
+        source = Source(record, data, text=state.asked(state.TEXT) or first)
+        return tagged.TAG_CHANCES.numbers(tagged.TAG_CHANCES.shape(source))
+    except NotAvailable:
+        return {}
+
+
+page()

@@ -1,0 +1,122 @@
+"""What the page of tagged words shows: sentences that the filter finds, types, errors by kind, a typed sentence."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.exceptions import NotAvailable
+from core.runs.tagged import Tagged
+from dashboard.figures.source import Source
+from dashboard.figures.tagged import (
+    ANY_ERROR,
+    TAG_CHANCES,
+    TAG_ERRORS,
+    TAG_SENTENCES,
+    TAG_TYPED,
+    TAG_TYPES,
+    finding,
+)
+from dashboard.figures.theme import Look
+
+ROWS = [
+    ("Almo saw Pell", "B-PER O B-LOC", "B-PER O B-LOC"),
+    ("in Old Pell", "O B-LOC I-LOC", "O O B-LOC"),
+    ("Almo ran", "B-PER O", "B-LOC O"),
+    ("<b>Berin</b> ran", "B-PER O", "O O"),
+    ("it rained", "O O", "O B-LOC"),
+]
+CLASSES = ("B-LOC", "B-PER", "I-LOC", "O")
+
+
+class Reading:
+    """A run with these sentences."""
+
+    def evaluated_splits(self, run):
+        return ["test"]
+
+    def tags(self, record, split):
+        columns = {name: [row[at].split() for row in ROWS] for at, name in ((1, "label"), (2, "predicted"))}
+        chances = [[0.75] * len(row[0].split()) for row in ROWS]
+        return pd.DataFrame({"row": range(5), "text": [row[0] for row in ROWS], **columns, "probability": chances})
+
+    def tagged(self, record, text):
+        words = text.split()
+        chances = np.tile(np.array([0.1, 0.6, 0.1, 0.2], np.float32), (len(words), 1))
+        chances[-1] = np.nan
+        return Tagged(words, chances, CLASSES)
+
+
+def source(task="tokens", text="", **choices):
+    model = SimpleNamespace(family="encoder")
+    record = SimpleNamespace(
+        run="names", task=task, status="done", config=SimpleNamespace(model=model), preset="vanilla"
+    )
+    return Source(
+        record, Reading(), text=text, choices={name.replace("_", "-"): each for name, each in choices.items()}
+    )
+
+
+def shown(**choices):
+    return TAG_SENTENCES.shape(source(**choices)).places
+
+
+def test_the_filter_finds_sentences_by_outcome_type_and_word():
+    assert shown() == shown(tag_outcome=ANY_ERROR) == (1, 2, 3, 4)
+    assert shown(tag_outcome="wrong border") == (1,)
+    assert shown(tag_outcome="wrong type") == (2,)
+    assert shown(tag_outcome="missed") == (3,)
+    assert shown(tag_outcome="spurious") == (4,)
+    assert shown(tag_outcome="all right") == (0,)
+    assert shown(tag_outcome="all sentences", tag_type="PER") == (0, 2, 3)
+    assert shown(tag_search="ALMO") == (2,)
+
+
+def test_labels_stand_above_what_is_said_where_they_differ():
+    data = TAG_SENTENCES.draw(TAG_SENTENCES.shape(source(tag_outcome="all sentences")), Look()).data
+    right, border, *_ = data["sentences"]
+    assert [line["who"] for line in right["lines"]] == ["said"]
+    label, said = border["lines"]
+    assert [part.get("kind", part["text"]) for part in label["parts"]] == ["in", "LOC"]
+    assert [(part["text"], part.get("wrong", "")) for part in said["parts"]] == [
+        ("in Old", ""),
+        ("Pell", "wrong border"),
+    ]
+
+
+def test_what_a_person_wrote_is_data_and_no_markup():
+    data = TAG_SENTENCES.draw(TAG_SENTENCES.shape(source(tag_outcome="missed")), Look()).data
+    assert data["sentences"][0]["lines"][0]["parts"][0]["text"] == "<b>Berin</b>"
+    assert "<b>Berin" not in TAG_CHANCES.draw(TAG_CHANCES.shape(source(text="<b>Berin</b> ran")), Look()).to_json()
+
+
+def test_the_page_says_what_became_of_the_spans():
+    head, rest = finding(TAG_TYPES.shape(source()))
+    assert head == "2 of 5 spans are found with their type and both borders"
+    assert all(
+        part in rest for part in ("1 of another type", "1 with another border", "1 missed", "1 where there is none")
+    )
+
+
+def test_types_and_errors_have_the_numbers_of_their_tables():
+    rows = TAG_TYPES.shape(source())
+    table = TAG_TYPES.numbers(rows)["Types"].set_index("type")
+    assert table.loc["PER", ["spans", "right", "wrong type", "missed"]].tolist() == [3, 1, 1, 1]
+    assert table.loc["LOC", "recall"] == pytest.approx(1 / 2)
+    drawn = TAG_ERRORS.draw(rows, Look())
+    assert {trace.name: sum(trace.x) for trace in drawn.data} == {"LOC": 2, "PER": 2}
+
+
+def test_a_typed_sentence_has_a_probability_for_each_tag_and_none_where_a_word_was_not_read():
+    typed = TAG_CHANCES.shape(source(text="Almo ran"))
+    table = TAG_CHANCES.numbers(typed)["Probabilities"]
+    assert table["tag"].tolist() == ["B-PER", "O"]
+    assert table.loc[0, "B-PER"] == pytest.approx(0.6) and np.isnan(table.loc[1, "B-PER"])
+    assert TAG_TYPED.draw(typed, Look()).data["sentences"][0]["lines"][0]["parts"][0]["kind"] == "PER"
+
+
+@pytest.mark.parametrize("figure", [TAG_SENTENCES, TAG_TYPES, TAG_ERRORS, TAG_TYPED])
+def test_a_run_that_labels_texts_has_none_of_it(figure):
+    with pytest.raises(NotAvailable, match="gives a text a label"):
+        figure.shape(source(task="single", text="Almo"))

@@ -1,0 +1,54 @@
+"""Every page on a run that gives each word a tag."""
+
+from __future__ import annotations
+
+import pytest
+from named_words import write_conll
+from pages import opened, words
+
+from core import verbs
+from core.runs.store import RunStore
+from dashboard.widgets.of_texts import OF_TEXTS
+
+pytestmark = pytest.mark.slow  # trains a model of tags first
+
+SETTINGS = {
+    "model.width": 16,
+    "model.ff_width": 16,
+    "training.epochs": 3,
+    "training.batch_size": 8,
+    "training.lr": 0.01,
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A run directory with `names`."""
+    place = tmp_path_factory.mktemp("runs")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        file = write_conll(tmp_path_factory.mktemp("data") / "names.conll", 80)
+        verbs.train(str(file), "vanilla", SETTINGS | {"training.threads": 1}, name="names", store=RunStore(place))
+    return place
+
+
+@pytest.fixture
+def runs(folder, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_RUNS", str(folder))
+    return folder
+
+
+def test_the_page_of_tokens_shows_metrics_sentences_types_and_a_typed_sentence(runs, app):
+    text = words(opened(app, "tokens", run="names"))
+    for part in ("Span F1", "Sentences", "Each type", "Errors by kind", "Probability of each tag"):
+        assert part in text
+
+
+@pytest.mark.parametrize("page", sorted(OF_TEXTS))
+def test_pages_about_labels_of_texts_say_what_there_is_instead(runs, app, page):
+    assert OF_TEXTS[page] in words(opened(app, page, run="names"))
+
+
+@pytest.mark.parametrize("page", ["overview", "data", "models", "train", "sweeps"])
+def test_pages_that_are_not_about_answers_show_the_run(runs, app, page):
+    assert "gives each word a tag" not in words(opened(app, page, run="names"))
