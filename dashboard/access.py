@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 OWN = ("127.0.0.1", "localhost", "::1")
 """Addresses and names that lead to this machine from nowhere else."""
-KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet"]
+KINDS = ["csv", "tsv", "txt", "json", "jsonl", "ndjson", "xlsx", "parquet", "conll", "iob", "bio"]
 """Endings of files that can be uploaded."""
 NAMING_FILES = ("data.name",)
 """Settings that name a file or folder of the machine that trains."""

@@ -151,7 +151,7 @@ def _look(
         label=layout.label if layout else "",
         task=layout.task if layout else "single",
         classes={} if rows is None else _counts(rows["label"], path),
-        preview=_preview(table.frame),
+        preview=_preview(_spoken(table.frame) if table.kind == KIND else table.frame),
         findings=tuple(findings),
         problem=str(problem or ""),
         pair=layout.pair if layout else "",
@@ -175,6 +175,12 @@ def _counts(labels: pd.Series, path: Path) -> dict[str, int]:
     if len(order) < len(counts):
         order = list(labelled.sorted_names(labels))
     return {name: int(counts[name]) for name in order}
+
+
+def _spoken(frame: pd.DataFrame) -> pd.DataFrame:
+    """The first sentences of a file of tagged words, their tags with blanks between."""
+    head = frame.head(PREVIEW_ROWS)
+    return head.assign(label=[" ".join(tags) for tags in head["label"]])
 
 
 def _preview(frame: pd.DataFrame) -> list[dict[str, Any]]:

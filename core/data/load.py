@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from core.data import apart, labelled, splits
+from core.data.columns import SINGLE
 from core.data.config import DataConfig
 from core.data.findings import plural
 from core.data.folders import WordLabelled, named
@@ -104,7 +105,7 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
 def _refuse_of_texts(config: DataConfig) -> None:
     """Settings that say what becomes of the label of a text."""
     for name in ("rename", "order", "add", "examples", "pair"):
-        if getattr(config, name):
+        if getattr(config, name) not in ("", SINGLE):
             raise ConfigError(f"data.{name}: of labels of texts, and here each word has a tag; leave it out")
 
 

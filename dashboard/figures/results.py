@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.data.table import Task
 from core.metrics import METRICS
 from core.runs.record import RunRecord
 from dashboard.figures.decisions import Report
@@ -21,9 +22,9 @@ TEST = "test"
 
 @dataclass(frozen=True)
 class Headline:
-    """A run's first number on test, and of the yardstick: accuracy, or the macro F1 with several labels per text.
+    """A run's first number on test, and of the yardstick: accuracy, the macro F1 of several labels, the F1 of spans.
 
-    Each has its own thresholds then, chosen on validation.
+    Of several labels each has its own thresholds then, chosen on validation.
     """
 
     value: float
@@ -34,9 +35,17 @@ class Headline:
     """What it is, in words."""
 
 
+FIRST: dict[Task, tuple[str, str]] = {
+    "single": ("accuracy", "accuracy"),
+    "multi": ("f1_macro", "macro F1"),
+    "tokens": ("span_f1", "span F1"),
+}
+"""By task the first number, and what it is called."""
+
+
 def headline(record: RunRecord) -> Headline | None:
     """None where the run has not been measured."""
-    metric, name = ("accuracy", "accuracy") if record.task == "single" else ("f1_macro", "macro F1")
+    metric, name = FIRST[record.task]
     tree, yardstick = record.results, _at(record.results, "yardstick")
     if record.task == "multi" and _at(tree, "tuned", "metrics", TEST, metric) is not None:
         tree, yardstick = _at(tree, "tuned"), _at(yardstick, "tuned")

@@ -122,13 +122,13 @@ def _shown(option: Option, actions: st.delta_generator.DeltaGenerator) -> list[t
     tables: dict[str, Table] = {}
     if card:
         tables |= _figures(dataset, card)
-        tables |= _yardstick(option, dataset, card)
+        tables |= {} if dataset.task == "tokens" else _yardstick(option, dataset, card)
     tables |= _measured(dataset)
     rows = _browse(dataset, config)
     _about(dataset, card)
     export_bar("data", {**tables, "Texts": lambda: rows}, figures=bool(card))
     n = sum(map(len, dataset.splits.values()))
-    what = "classes" if dataset.task == "single" else "labels, several per text"
+    what = {"single": "classes", "multi": "labels, several per text", "tokens": "tags, one for each word"}[dataset.task]
     return [(dataset.name, f"{len(dataset.classes)} {what}"), (f"n = {count(n)}", "labelled texts")]
 
 

@@ -203,10 +203,9 @@ def _reached(record: RunRecord) -> None:
         if note.startswith(NAME):
             caption(f"{note.capitalize()}.")
     with st.container(horizontal=True):
-        for title, page, icon in (
-            ("See what it gets wrong", "performance", "target"),
-            ("Type a sentence", "sentence", "notes"),
-        ):
+        of_texts = (("See what it gets wrong", "performance", "target"), ("Type a sentence", "sentence", "notes"))
+        of_words = (("See what it gets wrong", "tokens", "label"),)
+        for title, page, icon in of_words if record.task == "tokens" else of_texts:
             if st.button(title, key=f"to-{page}", icon=f":material/{icon}:"):
                 state.go(page)
 

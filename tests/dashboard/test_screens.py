@@ -35,6 +35,7 @@ SAID = {
     "embeddings": (EMPTY, "PCA, 2-D", DAMAGED, "has no embeddings to put on a map"),
     "sentence": (EMPTY, "Attention is not an explanation", DAMAGED, "has no attention to look into"),
     "steps": (EMPTY, "More ink is further from zero", DAMAGED, "More ink is further from zero"),
+    "tokens": (EMPTY, "gives a text a label", DAMAGED, "gives a text a label"),
     "lambdas": (EMPTY, "Upwards: how far lambda has moved", DAMAGED, "without attention"),
 }
 """By page: words it shows without a run, with a finished one, a damaged one, a baseline."""

@@ -5,6 +5,7 @@ from named_words import write_conll
 
 from core.data.config import DataConfig
 from core.data.conll import iob2, is_conll, read_conll
+from core.data.inspect import inspect_file
 from core.data.load import load
 from core.exceptions import ConfigError, DataError
 
@@ -93,3 +94,10 @@ def test_a_tag_that_training_lacks_is_read_as_outside(tmp_path):
 def test_what_is_about_labels_of_texts_is_refused(tmp_path, setting):
     with pytest.raises(ConfigError, match="each word has a tag"):
         load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 30)), **setting))
+
+
+def test_a_file_is_shown_and_loaded_as_the_data_page_asks_for_it(tmp_path):
+    file = write_conll(tmp_path / "names.conll", 30)
+    assert set(inspect_file(file).preview[0]["label"].split()) <= {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
+    asked = DataConfig(name=str(file), text="text", label="label", pair="none", separator="none")
+    assert load(asked).task == "tokens"
