@@ -100,9 +100,9 @@ def data_card(
 
     Returns:
         `name, source, language, licence, task, fingerprint, notes, classes`; `vocabulary`: its `size` and the longest
-        text in tokens; `splits`: for each `rows`, `classes` (rows and share), `tokens` (length distribution before
-        cutting, unknown and cut shares), `phenomena` (rows of each, where the source names them) and, of a multi-label
-        task, `labels` (rows by their number of labels, and the mean: the cardinality); `repeats` within and across
+        text in tokens; `splits`: for each `rows`, `classes` (rows and share; of tags words), `tokens` (length
+        distribution before cutting, unknown and cut shares), `phenomena` (rows of each, where the source names them)
+        and, of a multi-label task, `labels` (rows by their number of labels, and the mean); `repeats` within and across
         splits; `yardstick` and `yardstick_chars`, or None; `measured` or None.
     """
     tokenizer = fit_tokenizer(dataset.splits[TRAIN]["text"].tolist(), text)
@@ -116,7 +116,7 @@ def data_card(
         "notes": list(dataset.notes),
         "classes": list(dataset.classes),
         "vocabulary": {"size": tokenizer.size, "max_length": tokenizer.max_length, "tokenizer": text.tokenizer},
-        "splits": {name: _split(rows, dataset.classes, tokenizer) for name, rows in dataset.splits.items()},
+        "splits": {name: _split(rows, dataset, tokenizer) for name, rows in dataset.splits.items()},
         "repeats": repeats(dataset.splits, text),
         "yardstick": yardstick,
         "yardstick_chars": yardstick_chars,
@@ -181,17 +181,19 @@ class _Phrases:
         return any(phrase in self._texts[number] for number in holders)
 
 
-def _split(rows: pd.DataFrame, classes: tuple[str, ...], tokenizer: Tokenizer) -> dict[str, Any]:
+def _split(rows: pd.DataFrame, dataset: Dataset, tokenizer: Tokenizer) -> dict[str, Any]:
+    tags = dataset.task == "tokens"
     counts = rows["label"].explode().value_counts()
+    labelled = max(1, int(counts.sum())) if tags else len(rows)  # of tags the words have one each, not the texts
     card: dict[str, Any] = {
         "rows": len(rows),
         "classes": {
-            name: {"rows": int(counts.get(label, 0)), "share": float(counts.get(label, 0)) / len(rows)}
-            for label, name in enumerate(classes)
+            name: {"rows": int(counts.get(label, 0)), "share": float(counts.get(label, 0)) / labelled}
+            for label, name in enumerate(dataset.classes)
         },
         "tokens": _tokens(rows["text"].tolist(), tokenizer),
     }
-    if is_several(rows["label"]):
+    if is_several(rows["label"]) and not tags:
         sizes = rows["label"].map(len)
         card["labels"] = {
             "mean": float(sizes.mean()),

@@ -134,14 +134,16 @@ def matching(dataset: Dataset, filters: Filters) -> pd.DataFrame:
     keep = pd.Series(True, index=frame.index)
     if filters.label in dataset.classes:
         wanted = dataset.classes.index(filters.label)
-        multi = dataset.task == "multi"
-        keep &= frame["label"].map(lambda own: wanted in own) if multi else frame["label"] == wanted
+        single = dataset.task == "single"
+        keep &= frame["label"] == wanted if single else frame["label"].map(lambda own: wanted in own)
     if filters.phenomenon and "phenomenon" in frame:
         keep &= frame["phenomenon"] == filters.phenomenon
     if filters.contains:
         keep &= frame["text"].str.contains(filters.contains, case=False, regex=False)
     found = frame[keep].reset_index(drop=True)
-    if dataset.task == "multi":
+    if dataset.task == "tokens":
+        found["label"] = [" ".join(dataset.classes[tag] for tag in tags) for tags in found["label"]]
+    elif dataset.task == "multi":
         found["label"] = label_names(indicators(found["label"].tolist(), len(dataset.classes)), dataset.classes)
     else:
         found["label"] = pd.Series(dataset.classes).iloc[found["label"].to_numpy()].to_numpy()

@@ -49,7 +49,7 @@ def test_every_figure_of_a_run_is_written_or_its_lack_is_told(made):
         *("difference", "difference-parts", "difference-lambdas", "difference-methods"),
         *("patching", "belief", "belief-curves", "slices", "label-errors", "map-groups", "map-layers"),
         *("shift", "shift-words"),
-        *(name for name, (figure, _) in FIGURES.items() if figure.page == "compare"),
+        *(name for name, (figure, _) in FIGURES.items() if figure.page in ("compare", "tokens")),
     }
     assert "sentiscope project finished --split test --method umap" in result["left_out"]["map-umap"]
 

@@ -3,11 +3,13 @@
 import pytest
 from named_words import write_conll
 
+from core.data.card import data_card
 from core.data.config import DataConfig
 from core.data.conll import iob2, is_conll, read_conll
 from core.data.inspect import inspect_file
 from core.data.load import load
 from core.exceptions import ConfigError, DataError
+from core.text.config import TextConfig
 
 TWO = "Almo B-PER\nruns O\n\nin O\nPell B-LOC\n"
 
@@ -101,3 +103,10 @@ def test_a_file_is_shown_and_loaded_as_the_data_page_asks_for_it(tmp_path):
     assert set(inspect_file(file).preview[0]["label"].split()) <= {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"}
     asked = DataConfig(name=str(file), text="text", label="label", pair="none", separator="none")
     assert load(asked).task == "tokens"
+
+
+def test_the_card_counts_words_of_each_tag(tmp_path):
+    card = data_card(load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 60)))), TextConfig())
+    for split in card["splits"].values():
+        assert sum(each["share"] for each in split["classes"].values()) == pytest.approx(1)
+        assert "labels" not in split

@@ -14,7 +14,9 @@ from dashboard.figures.source import Option, Source, Span
 
 
 def source(preset: str = "vanilla", **choices) -> Source:
-    record = SimpleNamespace(run="one", preset=preset, config=SimpleNamespace(model=PRESETS[preset].model))
+    record = SimpleNamespace(
+        run="one", task="single", preset=preset, config=SimpleNamespace(model=PRESETS[preset].model)
+    )
     reader = SimpleNamespace(evaluated_splits=lambda run: ["train", "test"])
     return Source(record, reader, text="not bad", choices=choices)
 

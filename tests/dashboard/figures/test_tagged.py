@@ -5,9 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from named_words import write_conll
 
+from core.data.config import DataConfig
+from core.data.load import load
 from core.exceptions import NotAvailable
 from core.runs.tagged import Tagged
+from dashboard.figures.datasets import Filters, matching
 from dashboard.figures.source import Source
 from dashboard.figures.tagged import (
     ANY_ERROR,
@@ -120,3 +124,10 @@ def test_a_typed_sentence_has_a_probability_for_each_tag_and_none_where_a_word_w
 def test_a_run_that_labels_texts_has_none_of_it(figure):
     with pytest.raises(NotAvailable, match="gives a text a label"):
         figure.shape(source(task="single", text="Almo"))
+
+
+def test_the_texts_of_the_data_page_have_their_tags_in_words(tmp_path):
+    dataset = load(DataConfig(name=str(write_conll(tmp_path / "names.conll", 60))))
+    rows = matching(dataset, Filters("", "B-LOC", "", ""))
+    assert len(rows) and all("B-LOC" in label.split() for label in rows["label"])
+    assert all(len(row.label.split()) == len(row.text.split()) for row in rows.itertuples())
