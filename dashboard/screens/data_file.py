@@ -168,7 +168,7 @@ def _columns(
     text = place.selectbox(
         "Text column",
         names,
-        index=names.index(first.text) if first.text else None,
+        index=names.index(first.text) if first.text in names else None,
         key=f"text-{key}",
         help="What a model reads",
         width=190,
