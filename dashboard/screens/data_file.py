@@ -171,7 +171,7 @@ def _columns(
         index=names.index(first.text) if first.text in names else None,
         key=f"text-{key}",
         help="What a model reads",
-        width=190,
+        width=165,
         placeholder="Choose a column",
     )
     label = place.selectbox(
@@ -180,7 +180,7 @@ def _columns(
         index=names.index(first.label) if first.label in names else None,
         key=f"label-{key}",
         help="What it learns to predict. Several 0/1 columns, one per label: type their names with commas, or y_*",
-        width=190,
+        width=165,
         accept_new_options=True,
         placeholder="0/1 columns" if first.label else "Choose a column",
     )
@@ -190,7 +190,7 @@ def _columns(
         index=1 + names.index(first.pair) if first.pair in names else 0,
         key=f"pair-{key}",
         help="Of rows that are pairs: what a model reads beside the text",
-        width=190,
+        width=165,
     )
     second = SINGLE if pair in (None, NO_PAIR) else str(pair)
     config = dataclasses.replace(

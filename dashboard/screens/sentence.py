@@ -10,7 +10,7 @@ import streamlit as st
 from core.exceptions import SentiscopeError
 from core.interpret.unknown import unknown_note
 from core.runs.record import RunRecord
-from dashboard import data, state
+from dashboard import data
 from dashboard.figures.offer import offered_text
 from dashboard.figures.source import Source
 from dashboard.screens.sentence_below import below_the_bench, has_maps
@@ -30,7 +30,7 @@ from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, stopped
 from dashboard.widgets.runs import attends, chosen_run, facts
 from dashboard.widgets.style import look
-from dashboard.widgets.typed import said_of_pairs, sentence_field
+from dashboard.widgets.typed import begin, said_of_pairs, sentence_field
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -50,7 +50,7 @@ def page() -> None:
         empty(*_no_weights(record), "train")
         return
     header("Sentence", QUESTION, facts(record, attends(record)), low=True)
-    state.restate(state.TEXT, looked_at(record)[0] or offered_text(record))
+    begin(record, looked_at(record)[0] or offered_text(record))
     _below(record, other_runs(record))
 
 

@@ -24,7 +24,7 @@ from dashboard.widgets.messages import empty, finding, stopped
 from dashboard.widgets.options import choose
 from dashboard.widgets.runs import attends, chosen_run, ended, facts
 from dashboard.widgets.style import look
-from dashboard.widgets.typed import said_of_pairs, sentence_field
+from dashboard.widgets.typed import begin, said_of_pairs, sentence_field
 
 QUESTION = "What happens between the words and the answer?"
 NOTHING = "There are no steps to show"
@@ -40,7 +40,7 @@ def page() -> None:
         empty("This run has no weights", f"Without them no sentence goes through it. {ended(record)}", "Train", "train")
         return
     header("Steps", QUESTION, facts(record, attends(record)), low=True)
-    state.restate(state.TEXT, offered_text(record))
+    begin(record, offered_text(record))
     _begin_anew()
     _below(record)
 

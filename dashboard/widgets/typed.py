@@ -14,6 +14,16 @@ LONGEST = 20_000
 FIELDS = {"pair-first": "First text", "pair-second": "Second text"}
 
 
+def begin(record: RunRecord, first: str) -> None:
+    """Once for each drawing of a whole page: what the page before had in its field, or else `first`, stands in it.
+
+    As any field that several pages have, those of a pair must be told anew; not while somebody types in them.
+    """
+    state.restate(state.TEXT, first)
+    if record.pairs:
+        _tell(state.latest(state.TEXT))
+
+
 def sentence_field(record: RunRecord) -> str:
     """What is typed; it goes into the link, and along from page to page."""
     if record.pairs:
@@ -39,10 +49,8 @@ def said_of_pairs(record: RunRecord, text: str) -> None:
 def _two_fields() -> str:
     """Both texts of a pair, as one; the link holds them as one too."""
     text = state.latest(state.TEXT)
-    parts = parted(text) or (text, "")
-    if tuple(state.draft(key, "") for key in FIELDS) != parts:
-        for key, part in zip(FIELDS, parts, strict=True):
-            state.put(key, part)
+    if tuple(state.draft(key, "") for key in FIELDS) != (parted(text) or (text, "")):
+        _tell(text)
     for key, label in FIELDS.items():
         st.text_input(
             label,
@@ -54,6 +62,12 @@ def _two_fields() -> str:
             on_change=_join,
         )
     return text
+
+
+def _tell(text: str) -> None:
+    """Both fields hold what a text says."""
+    for key, part in zip(FIELDS, parted(text) or (text, ""), strict=True):
+        state.put(key, part)
 
 
 def _join() -> None:

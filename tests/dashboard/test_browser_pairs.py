@@ -1,0 +1,54 @@
+"""Two fields for two texts in a real browser: typed, in the link, and along from page to page."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+import pytest
+from browsing import settle, visit
+from pairs import pair_folder
+from playwright.sync_api import Page, expect
+
+from core import verbs
+from core.runs.store import RunStore
+from core.text.pair import joined
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+FIRST, SECOND = "the film was good", "the meal was <b>bad</b>"
+TINY = {"model.width": 8, "model.ff_width": 8, "training.epochs": 1, "training.threads": 1, "text.min_freq": 1}
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    store = RunStore(tmp_path_factory.mktemp("runs"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
+        data = pair_folder(tmp_path_factory.mktemp("data") / "alike", 80, 30)
+        verbs.train(str(data), "vanilla", TINY, name="both", store=store)
+    return store.folder
+
+
+def fields(page: Page, first: str, second: str) -> None:
+    """What both fields hold, as soon as they do."""
+    expect(page.get_by_role("textbox", name="First text", exact=True)).to_have_value(first)
+    expect(page.get_by_role("textbox", name="Second text", exact=True)).to_have_value(second)
+
+
+def test_both_texts_are_typed_linked_and_taken_along(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/sentence?run=both&text={quote(joined(FIRST, SECOND))}")
+    fields(page, FIRST, SECOND)
+    for name in ("Steps", "Sentence", "Errors", "Steps"):
+        settle(page)
+        page.get_by_role("link", name=name, exact=True).click()
+        page.wait_for_url(re.compile(rf"/{name.lower()}\b"))
+        if name != "Errors":
+            fields(page, FIRST, SECOND)
+    settle(page)
+    page.get_by_role("textbox", name="Second text", exact=True).fill("one ‖ two")
+    fields(page, FIRST, "one | two")
+    expect(page).to_have_url(re.compile(r"one[+ ](\||%7C)[+ ]two"))
+    page.reload()
+    fields(page, FIRST, "one | two")
+    assert not complaints
