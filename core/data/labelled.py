@@ -73,7 +73,7 @@ def clean(
     kept = pd.concat([texts.rename("text"), labels.rename("label"), others], axis=1)
     kept = (kept if usable.all() else kept[usable.to_numpy()]).reset_index(drop=True)
     kept["text"], escapes = _unescape(kept["text"])
-    return kept, [*findings, *escapes, *_layout_findings(frame, layout, kept["label"])]
+    return kept, [*findings, *_pairs(layout, kept), *escapes, *_layout_findings(frame, layout, kept["label"])]
 
 
 def _joined(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str, file: str) -> pd.Series:
@@ -86,6 +86,15 @@ def _joined(texts: pd.Series, seconds: pd.Series, usable: pd.Series, column: str
     return pd.Series(
         [joined(first, second) if both else None for first, second, both in pairs], index=texts.index, dtype="str"
     )
+
+
+def _pairs(layout: Layout, rows: pd.DataFrame) -> list[Finding]:
+    """That each row has two texts, and how to read the first alone."""
+    if not layout.pair:
+        return []
+    columns = f"'{shown(layout.text)}' and '{shown(layout.pair)}'"
+    message = f"each row is a pair of texts, {columns}; data.pair=none reads the first alone"
+    return [Finding("pairs", "note", len(rows), message)]
 
 
 def _layout_findings(frame: pd.DataFrame, layout: Layout, labels: pd.Series) -> list[Finding]:

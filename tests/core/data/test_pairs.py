@@ -26,6 +26,10 @@ def test_two_columns_are_found_by_their_names(tmp_path, names):
     assert (found.report.text, found.report.pair, found.report.label) == (*names, "label")
     assert found.rows["text"].tolist() == [joined(first, second) for first, second, _ in ROWS]
     assert list(found.rows) == ["text", "label"]
+    notes = [each.message for each in found.report.findings if each.kind == "pairs"]
+    assert notes == [
+        f"each row is a pair of texts, '{names[0]}' and '{names[1]}'; data.pair=none reads the first alone"
+    ]
 
 
 def test_columns_of_any_name_can_be_named(tmp_path):
