@@ -7,8 +7,12 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
+from core.text.words import marks
+
 Edit = Literal["lower case", "upper case", "no punctuation", "exclamation", "typo", "doubled letter"]
 
+_SIGNS = rf"{marks()}\u200c\u200d"
+"""Vowel signs and joiners, which belong to a letter."""
 _INSIDE = re.compile(r"[^\W\d_]{5,}")
 """Words long enough to stay readable with a slip in them."""
 
@@ -25,7 +29,7 @@ def upper(text: str) -> str:
 
 def unpunctuated(text: str) -> str:
     """Without commas and the like; apostrophes and hyphens stay, which are parts of words."""
-    return " ".join(re.sub(r"[^\w\s'’#@-]", " ", text).split())
+    return " ".join(re.sub(rf"[^\w\s'’#@{_SIGNS}-]", " ", text).split())
 
 
 def exclaimed(text: str) -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from core.exceptions import RunDamaged
 from core.failures.table import Table
 from core.failures.training import Training
+from core.text.words import marks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -84,7 +85,7 @@ class Nearest:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         training = self._training
-        vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=r"(?u)\b\w+\b")
+        vectorizer = TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True, token_pattern=rf"[\w{marks()}]+")
         try:
             return vectorizer, vectorizer.fit_transform([training.texts[row] for row in training.rows])
         except ValueError:  # an empty vocabulary

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from core.exceptions import ConfigError
 from core.text.config import TextConfig
 from core.text.pair import MARK, parted
+from core.text.words import marks
 
 Step = Callable[[str], str]
 
@@ -27,7 +28,7 @@ LINK = r"(?:https?://|(?<!\w)www\.(?=\w))\S+"
 _URL = re.compile(rf"{LINK}|\bhttps?\b", re.IGNORECASE)
 USER = r"(?<!\w)@[A-Za-z0-9_]+"
 _USER = re.compile(USER)
-_HASHTAG = re.compile(r"(?<!\w)#([^\s#]+)")
+_HASHTAG = re.compile(r"(?<!\w)#(?!\ufe0f?\u20e3)([^\s#]+)")  # not the one of a key
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 # The cleaning of 7ess-Xin, section III-A: `http://`, `https://` or `www.` links, and handles `@username`.
 _PAPER_URL = re.compile(LINK, re.IGNORECASE)
@@ -36,10 +37,14 @@ _PAPER_USER = re.compile(r"@\w+")
 _RELEASED_URL = re.compile(r"(?:http|www)\S+", re.IGNORECASE)
 _RELEASED_USER = re.compile(r"@\S+")
 _TAG = re.compile(r"#(\w+)")
-_NO_WORD = re.compile(r"[^\w\s]")
+_INNER = rf"{marks()}\u200c\u200d"
+# Vowel signs and joiners belong to the letter before them.
+_NO_WORD = re.compile(rf"[^\w\s{_INNER}]|(?<![\w{_INNER}])[{_INNER}]+")
+_NO_RELEASED_WORD = re.compile(r"[^\w\s]")
 _DIGITS = re.compile(r"\d+")
 # Addresses and names are no words: the first branch takes them out of the way of the second.
-_WORD_OUTSIDE = re.compile(rf"{LINK}|@\w+|(?<!\w)([^\W\d_]+(?:['’][^\W\d_]+)*)(?!\w)", re.IGNORECASE)
+_LETTERS = rf"(?:[^\W\d_][{marks()}]*)+"
+_WORD_OUTSIDE = re.compile(rf"{LINK}|@\w+|(?<!\w)({_LETTERS}(?:['’]{_LETTERS})*)(?!\w)", re.IGNORECASE)
 _RUN = re.compile(r"([^\W\d_])\1{2,}(\Z)?", re.IGNORECASE)
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"'})
 
@@ -100,8 +105,13 @@ def _unwrap_hashtags(text: str) -> str:
 
 
 def _keep_words(text: str) -> str:
-    """Only letters, digits, underscores and blanks; emoji, emoticons and apostrophes go ("don't" → "dont")."""
+    """Only letters with their signs, digits, underscores and blanks; emoji and apostrophes go ("don't" → "dont")."""
     return _NO_WORD.sub("", text)
+
+
+def _keep_released_words(text: str) -> str:
+    """As the released code does it: of scripts whose vowels are signs above and below, these go too."""
+    return _NO_RELEASED_WORD.sub("", text)
 
 
 def _drop_digits(text: str) -> str:
@@ -138,7 +148,7 @@ _ELONGATION = ("drawn-out words marked", _mark_elongation)
 _CAPITALS = ("words in capitals marked", _mark_capitals)
 
 
-def _cleaned(drop_links: Step, drop_users: Step) -> tuple[tuple[str, Step], ...]:
+def _cleaned(drop_links: Step, drop_users: Step, keep_words: Step) -> tuple[tuple[str, Step], ...]:
     """The cleaning of the tweet encoder family, in its order; only the first two steps are ours."""
     return (
         _FOLD,
@@ -147,7 +157,7 @@ def _cleaned(drop_links: Step, drop_users: Step) -> tuple[tuple[str, Step], ...]
         ("links removed", drop_links),
         ("user names removed", drop_users),
         ("hash signs removed", _unwrap_hashtags),
-        ("only letters, digits and underscores", _keep_words),
+        ("only letters, digits and underscores", keep_words),
         ("digits removed", _drop_digits),
         _FOLD,
     )
@@ -168,8 +178,8 @@ NORMALISERS: dict[str, tuple[tuple[str, Step], ...]] = {
         _COMPOSE,
         _FOLD,
     ),
-    "tweet-clean": _cleaned(_drop_links, _drop_users),
-    "tweet-clean-as-released": _cleaned(_drop_released_links, _drop_released_users),
+    "tweet-clean": _cleaned(_drop_links, _drop_users, _keep_words),
+    "tweet-clean-as-released": _cleaned(_drop_released_links, _drop_released_users, _keep_released_words),
 }
 
 

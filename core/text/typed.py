@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from core.text.clusters import joined
 from core.text.config import TextConfig
 from core.text.normalise import LINK, USER, prepare
 from core.text.words import word_pattern
@@ -21,10 +22,11 @@ INVISIBLE = ("Cc", "Cf")
 def typed_words(text: str) -> list[Span]:
     """Start and end of each word, mark and emoji, as `core.text.words` cuts them; blanks are in none.
 
-    A link, an @name and a #tag are one word each: how a normaliser reads them does not change what was typed.
+    What a reader takes for one character is never in two. A link, an @name and a #tag are one word each: how a
+    normaliser reads them does not change what was typed.
     """
     found = (match.span() for match in _pattern().finditer(text))
-    return [(start, end) for start, end in found if any(map(_visible, text[start:end]))]
+    return joined(text, ((start, end) for start, end in found if any(map(_visible, text[start:end]))))
 
 
 @functools.cache

@@ -10,7 +10,8 @@ _LETTER = r"[^\W\d_]"
 EMOJI = "[\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
 
 
-def _marks() -> str:
+@functools.cache
+def marks() -> str:
     """The combining marks as inside of a character class: no letters to `re`, and Bengali needs them."""
     found: list[list[int]] = []
     for code in range(0x300, 0x1F000):
@@ -32,9 +33,8 @@ def word_pattern() -> re.Pattern[str]:
     any other single character with its marks. Scripts written without blanks give one token per run of letters; take
     the byte-level tokenizer for those.
     """
-    marks = _marks()
-    inner = rf"(?:[^\W_]++|[{marks}]++|[\u200c\u200d](?={_LETTER}))*+"
-    tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{marks}])*+"
+    inner = rf"(?:[^\W_]++|[{marks()}]++|[\u200c\u200d](?={_LETTER}))*+"
+    tail = rf"(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|[\U000e0020-\U000e007f]|[{marks()}])*+"
     return re.compile(
         "|".join(
             (

@@ -1,0 +1,100 @@
+"""What a reader takes for one character, which may be many code points; texts cut short between two of them."""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+
+Span = tuple[int, int]
+
+_JOINERS = "\u200c\u200d"
+_ATTACHED = "\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\uff9e\uff9f\u0e33\u0eb3"
+"""Skin tones, tags of flags, and vowels that are letters to Unicode and no signs of their own."""
+_BEFORE = "\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u0d4e\U000110bd\U000110cd"
+"""Signs that belong to what follows them."""
+_LINKED = ("DEVANAGARI", "BENGALI", "GUJARATI", "ORIYA", "TELUGU", "MALAYALAM")
+"""Scripts in which a virama makes one sign of two consonants."""
+_PICTURE = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u2bff\u3030\u303d\u3297\u3299"
+    "\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
+)
+_LEAD, _VOWEL, _TAIL = "\u1100-\u115f\ua960-\ua97c", "\u1160-\u11a7\ud7b0-\ud7c6", "\u11a8-\u11ff\ud7cb-\ud7fb"
+_SYLLABLE = "\uac00-\ud7a3"
+
+
+@functools.cache
+def _pattern() -> re.Pattern[str]:
+    """One match a cluster: extended grapheme clusters of UAX #29, in places a little coarser, never finer."""
+    marks = _class(lambda sign: unicodedata.category(sign)[0] == "M")
+    virama = _class(lambda sign: unicodedata.combining(sign) == 9 and _is_linked(sign))
+    letter = _class(lambda sign: unicodedata.category(sign) == "Lo" and _is_linked(sign))
+    after = rf"[{marks}{_JOINERS}{_ATTACHED}]"
+    hangul = rf"[{_LEAD}]*(?:[{_SYLLABLE}]|[{_VOWEL}])[{_VOWEL}]*[{_TAIL}]*|[{_LEAD}]+|[{_TAIL}]+"
+    picture = rf"[{_PICTURE}]{after}*(?:(?<=\u200d)[{_PICTURE}]{after}*)*"
+    conjunct = rf"[{letter}](?:{after}*[{virama}]{after}*[{letter}])*"
+    one = rf"(?:[\U0001f1e6-\U0001f1ff]{{2}}|{picture}|{hangul}|{conjunct}|[^\r\n])"
+    return re.compile(rf"\r\n|[\r\n]|[{_BEFORE}]*{one}{after}*")
+
+
+def _is_linked(sign: str) -> bool:
+    return unicodedata.name(sign, "").startswith(_LINKED)
+
+
+def _class(belongs: Callable[[str], bool]) -> str:
+    """The signs that belong, as inside of a character class."""
+    found: list[list[int]] = []
+    for code in (*range(0x300, 0xD800), *range(0xF900, 0x1F000), *range(0xE0100, 0xE01F0)):
+        if belongs(chr(code)):
+            if found and found[-1][1] == code - 1:
+                found[-1][1] = code
+            else:
+                found.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in found)
+
+
+def clusters(text: str) -> list[str]:
+    """The clusters of a text, in order; joined they are the text."""
+    return list(text) if text.isascii() and "\r" not in text else _pattern().findall(text)
+
+
+def whole(text: str, place: int) -> int:
+    """The last place up to here at which no cluster is cut."""
+    if place <= 0 or place >= len(text) or text[: place + 1].isascii():
+        return max(0, min(place, len(text)))
+    last = 0
+    for match in _pattern().finditer(text):
+        if match.end() > place:
+            return match.start()
+        last = match.end()
+    return last
+
+
+def clipped(text: str, most: int, sign: str = "…") -> str:
+    """A text of at most so many code points, what lacks of a longer one shown by a sign; no cluster is cut."""
+    if len(text) <= most:
+        return text
+    cut = whole(text[: most + 64], max(0, most - len(sign)))
+    return f"{text[:cut]}{sign}"
+
+
+def joined(text: str, spans: Iterable[Span]) -> list[Span]:
+    """Spans in order, those that share a cluster as one, each to the ends of its clusters."""
+    found: list[Span] = []
+    if text.isascii():
+        return list(spans)
+    inside = [False] * (len(text) + 1)
+    for match in _pattern().finditer(text):
+        for place in range(match.start() + 1, match.end()):
+            inside[place] = True
+    for start, end in spans:
+        while inside[start]:
+            start -= 1
+        while inside[end]:
+            end += 1
+        if found and start < found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((start, end))
+    return found
