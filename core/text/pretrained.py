@@ -140,5 +140,7 @@ class PretrainedTokenizer(Tokenizer):
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without the blank before a word, unless the blank is all there is."""
+    """The span without the blank before a word, unless the blank is all there is, which RoBERTa's leaves out too."""
+    if start == end and text[start - 1 : start] == " ":
+        return start - 1, end
     return (start + 1, end) if end - start > 1 and text[start] == " " else (start, end)
