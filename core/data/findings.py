@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.numbers import count
+from core.text.clusters import clipped
 
 Level = Literal["note", "warning", "refused"]
 
@@ -32,4 +33,4 @@ def plural(number: int, noun: str) -> str:
 
 def shown(word: str, most: int = 60) -> str:
     """A word of somebody's file as a message quotes it: a long one is cut."""
-    return word if len(word) <= most else f"{word[:most]}…"
+    return clipped(word, most + 1)

@@ -10,6 +10,13 @@ const make = (tag, attributes = {}, ...children) => {
 const write = (value, digits = 2) => value.toFixed(digits).replace("-", "\u2212");
 const REST = 350; // milliseconds after the last move: a key that is held down is one visit
 const BEFORE = 2, AHEAD = 12, NEAR = 4; // rows of which words and neighbours are asked for, and how near an unknown one may come
+// As core.text.direction has it: a text runs from the right where most of its letters do.
+const FROM_THE_RIGHT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
+const way = (text) => {
+  if (!FROM_THE_RIGHT.test(text)) return "ltr";
+  const letters = text.match(/\p{L}/gu) ?? [];
+  return letters.filter((letter) => FROM_THE_RIGHT.test(letter)).length > letters.length / 2 ? "rtl" : "ltr";
+};
 const ROOMY = 0.3; // share of a bar from which its words fit in
 const KEEP = 10000; // milliseconds: a page that is drawn anew while keys are pressed may make this component anew
 const memory = { time: -KEEP };
@@ -140,7 +147,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const head = make("div", { class: "head" }, make("span", { title: heading }, order, ...(portion ? [`, ${thin(start + 1)}\u2013${thin(last)} of ${data.many}`] : [])), ...heads.map(([text, kind]) => make("span", { class: kind, "aria-hidden": "true" }, text)));
   const items = rows.map((row, i) => {
     const cells = both.map((name) => classed(row[name]));
-    const item = make("li", { role: "option", id: `row-${i}`, title: row.text }, make("span", { class: "text" }, row.text), ...cells, make("span", { class: "n" }, write(row.p)), coding ? make("span", { class: "n soft" }) : null);
+    const item = make("li", { role: "option", id: `row-${i}`, title: row.text }, make("span", { class: "text", dir: way(row.text) }, row.text), ...cells, make("span", { class: "n" }, write(row.p)), coding ? make("span", { class: "n soft" }) : null);
     item.onclick = () => jump(i);
     return item;
   });
@@ -162,10 +169,10 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
 
   const words = (row, detail) => {
     const shown = detail?.words ?? row.text.split(/\s+/).filter(Boolean).map((word) => ({ word }));
-    return make("ul", { class: "words", "aria-label": "the words, with their push" }, ...shown.map((item) => {
+    return make("ul", { class: "words", dir: way(row.text), "aria-label": "the words, with their push" }, ...shown.map((item) => {
       const style = item.colour ? `background-color:${item.colour};color:${item.ink}` : "";
       const kinds = [item.unknown ? "unknown" : "", item.away ? "away" : ""].join(" ").trim();
-      return make("li", { class: kinds, style, title: item.about ?? "" }, item.word, item.about ? make("span", { class: "sr" }, `, ${item.about}`) : null);
+      return make("li", { class: kinds, style, dir: /\p{L}/u.test(item.word) ? "auto" : "", title: item.about ?? "" }, item.word, item.about ? make("span", { class: "sr" }, `, ${item.about}`) : null);
     }));
   };
   const legend = (detail) => {
@@ -189,7 +196,7 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   };
   const nearest = (detail) => {
     if (!detail || detail.later) return null;
-    const lines = (detail.near ?? []).map(([text, label, by, likeness]) => make("li", { title: text }, classed(label), make("span", {}, text), make("span", { class: "soft n" }, `${by} ${write(likeness)}`)));
+    const lines = (detail.near ?? []).map(([text, label, by, likeness]) => make("li", { title: text }, classed(label), make("span", { dir: way(text) }, text), make("span", { class: "soft n" }, `${by} ${write(likeness)}`)));
     const title = make("div", { class: "top" }, make("span", {}, lines.length ? `Nearest training sentences${detail.among ? ` ${detail.among}` : ""}` : detail.lone ?? ""), make("span", {}, lines.length ? "similarity (cosine)" : ""));
     return make("div", { class: "near" }, detail.double ? make("p", { class: "double" }, detail.double) : null, title, make("ul", { "aria-label": "nearest training sentences" }, ...lines));
   };

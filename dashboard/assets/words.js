@@ -9,8 +9,8 @@ const make = (tag, attributes = {}, ...children) => {
 const chip = (item) => {
   if (item.folded) return make("li", { class: "folded" }, `\u2026 ${item.folded} more`);
   const kinds = ["unknown", "unread", "most"].filter((kind) => item[kind]).join(" ");
-  const word = make("b", {
-    class: item.away ? "away" : "", style: `background-color:${item.colour};color:${item.ink}`, "aria-hidden": "true",
+  const word = make("b", { // a bracket, which has no direction, is mirrored with the text
+    dir: /\p{L}/u.test(item.word) ? "auto" : "", class: item.away ? "away" : "", style: `background-color:${item.colour};color:${item.ink}`, "aria-hidden": "true",
   }, item.word);
   const bar = item.read === null ? [] : [make("i", {
     class: item.read < 0 ? "away" : "", style: `--read:${Math.min(100, 100 * Math.abs(item.read)).toFixed(0)}%`,
@@ -40,7 +40,7 @@ export default function ({ data, parentElement }) {
     kind ? make(kind === "unknown" ? "span" : "b", { class: kind === "unknown" ? "x" : "" }, text)
       : text.replace("ρ = ", "ρ\u00a0=\u00a0"));
   root.replaceChildren(
-    make("div", { class: `strip ${reads}` }, names, make("ul", { "aria-label": data.label }, ...chips)),
+    make("div", { class: `strip ${reads}` }, names, make("ul", { "aria-label": data.label, dir: data.dir }, ...chips)),
     make("p", { class: "cause" }, ...cause),
     ...(data.brief ? [] : [key(data.legend)]),
   );

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 
 from core.data.table import TEST
 from core.evaluation.intervals import share_interval
+from core.text.clusters import clipped
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, number, plus_minus
 from dashboard.figures.panels import Panels
@@ -173,7 +174,7 @@ def _range(before: int, after: int, last: bool) -> str:
 
 def _short(name: str) -> str:
     """A class name as an axis can hold it."""
-    return escape(name if len(name) <= 22 else f"{name[:21]}…")
+    return escape(clipped(name, 22))
 
 
 def split_table(card: Mapping[str, Any]) -> pd.DataFrame:

@@ -14,6 +14,8 @@ from core.exceptions import InputError, NotAvailable
 from core.failures.found_groups import FoundGroups
 from core.models.provides import EMBEDDING, HEAD, provides, spaces
 from core.runs.projections import MapFiles
+from core.text.clusters import clipped
+from core.text.direction import isolated
 from dashboard.figures.figure import Figure
 from dashboard.figures.map_colours import GROUP, Group, Shades, by_group, colouring, ways
 from dashboard.figures.map_drawing import Placed, Upon, draw_map
@@ -34,7 +36,7 @@ def hover_words(points: pd.DataFrame) -> list[str]:
     if len(points) > HOVERED:
         return []
     return [
-        f"{text[:WORDS]}{'…' if len(text) > WORDS else ''} · is {label}, predicted {answer} ({number(chance)})"
+        f"{isolated(clipped(text, WORDS))} · is {label}, predicted {answer} ({number(chance)})"
         for text, label, answer, chance in points[["text", "label", "predicted", "probability"]].itertuples(index=False)
     ]
 

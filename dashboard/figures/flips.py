@@ -8,6 +8,7 @@ from itertools import groupby
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from core.text.direction import quoted
 from dashboard.figures.numbers import count
 
 if TYPE_CHECKING:
@@ -101,7 +102,9 @@ def marked(text: str, moves: Sequence[Move]) -> str:
 def moves_line(moves: Sequence[Move]) -> str:
     """The moves in words."""
     said = [
-        f"“{move.word}” deleted" if move.instead is None else f"“{move.word}” replaced by “{move.instead}”"
+        f"{quoted(move.word)} deleted"
+        if move.instead is None
+        else f"{quoted(move.word)} replaced by {quoted(move.instead)}"
         for move in moves
     ]
     return ", ".join(said)

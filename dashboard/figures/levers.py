@@ -15,6 +15,7 @@ import pandas as pd
 
 from core.numbers import signed
 from core.runs.record import RunRecord
+from core.text.clusters import clipped
 from dashboard.figures import sliders
 from dashboard.figures.attention import coefficient_names
 from dashboard.figures.drawing import Component
@@ -236,7 +237,7 @@ def _gates(shown: Levers, paint: _Painter) -> Cells:
             rows.append(
                 {"label": "gate", "gates": [sliders.of_gate(shown, *each) for each in zip(tokens, words, strict=True)]}
             )
-    short = [word if len(word) <= LONG else f"{word[: LONG - 1]}…" for word in words]
+    short = [clipped(word, LONG) for word in words]
     press = "press for the mean" if shown.mean else "press to close it"
     about = {"title": "Through each gate", "hint": f"{press}, drag to open it", "corner": "", "slant": True}
     return {**about, "columns": short, "rows": rows}

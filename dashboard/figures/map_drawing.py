@@ -11,6 +11,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.evaluation.density import Density
+from core.text.clusters import clipped
 from dashboard.figures.map_colours import Floats, Group, Shades
 from dashboard.figures.numbers import count
 from dashboard.figures.theme import Look, blend, template
@@ -142,7 +143,7 @@ def _marks(
         deep = places.shape[1] == 3
         line = {"color": t.paper, "width": 3} if symbol == "diamond" else {"color": colour, "width": look.size(1.5)}
         marker = {"symbol": symbol, "color": colour, "size": look.size(size * (0.55 if deep else 1)), "line": line}
-        said = escape(name if len(name) <= LEGEND else f"{name[: LEGEND - 1]}…”")
+        said = escape(clipped(name, LEGEND, "…”"))
         common = {
             "name": said if len(of) == 1 else f"{said} <span style='color:{t.muted}'>n = {count(len(at))}</span>",
             "mode": "markers",
@@ -237,7 +238,7 @@ def _mark(figure: go.Figure, placed: Placed, look: Look) -> None:
     common = {
         "name": name,
         "mode": "markers",
-        "hovertext": escape(placed.text[:80]),
+        "hovertext": escape(clipped(placed.text, 80)),
         "hovertemplate": f"{name}<br>%{{hovertext}}<extra></extra>",
     }
     if len(placed.place) == 3:

@@ -9,6 +9,7 @@ import pandas as pd
 from core.exceptions import NotAvailable
 from core.failures.neighbours import neighbours, place_of
 from core.models.provides import HEAD
+from core.text.direction import quoted
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.embeddings import SPACE, map_config
 from dashboard.figures.figure import Figure
@@ -65,8 +66,7 @@ def near(source: Source) -> Near:
 
 def _note(shown: Near) -> str:
     of = "what the head reads" if shown.space == HEAD else shown.space
-    quoted = f"“{shown.of[:LONGEST]}{'…' if len(shown.of) > LONGEST else ''}”"
-    return f"{quoted}, among {count(shown.total)}, in the space of {of}"
+    return f"{quoted(shown.of, LONGEST)}, among {count(shown.total)}, in the space of {of}"
 
 
 def _draw(shown: Near, look: Look) -> Table:

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from core.exceptions import NotAvailable
 from core.numbers import signed
 from core.runs.record import RunRecord
+from core.text.direction import quoted
 from dashboard.figures.coloured import Cell, Ramps, coloured_table, ink_cell, no_cell, push_cell
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
@@ -261,8 +262,8 @@ def most_line(shown: Together) -> str:
     if most is None:
         return ""
     if most.same:
-        return f"The most read word, “{words[most.read].word}”, is the most needed one."
-    return f"Most read is “{words[most.read].word}”, most needed “{words[most.needed].word}”."
+        return f"The most read word, {quoted(words[most.read].word)}, is the most needed one."
+    return f"Most read is {quoted(words[most.read].word)}, most needed {quoted(words[most.needed].word)}."
 
 
 def _draw_scatter(shown: Together, look: Look) -> go.Figure:

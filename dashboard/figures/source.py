@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from core.exceptions import InputError, NotAvailable
 from core.interpret.edits import UNCHANGED, Edits
 from core.runs.record import RunRecord
+from core.text.direction import quoted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -386,4 +387,4 @@ class Source:
     @property
     def quoted(self) -> str:
         """The beginning of the text."""
-        return f"“{self.text[:LONGEST]}{'…' if len(self.text) > LONGEST else ''}”"
+        return quoted(self.text, LONGEST)

@@ -14,6 +14,7 @@ import plotly.graph_objects as go
 from core.evaluation.significance import METHOD
 from core.runs.sweep import STATES, Plan, State
 from core.runs.sweep_drive import SweepState
+from core.text.clusters import clipped
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count, duration, number, signed
@@ -200,7 +201,7 @@ def _spoken(cell: CellScores) -> str:
 
 
 def _short(label: str) -> str:
-    return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
+    return clipped(label, LONGEST)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from core.numbers import signed
 from core.runs.record import RunRecord
+from core.text.direction import direction, quoted
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import LAYER, MAP, chosen_map
@@ -148,12 +149,12 @@ def cause(shown: Words) -> list[tuple[str, str]]:
         place = int(favour.argmax())
         held = two or (said == shown.target and shown.record.task == "single")
         start = "Held up most by" if held else f"Pushed most towards {shown.target} by"
-        line = [("", f"{start} "), ("strong", f"“{found.words[place].word}”"), ("", f" ({signed(pushes[place])}). ")]
+        line = [("", f"{start} "), ("strong", quoted(found.words[place].word)), ("", f" ({signed(pushes[place])}). ")]
     elif len(pushes):
         line = [("", f"No word speaks for {said if two else shown.target}. ")]
     odd = list(dict.fromkeys(word.word for word, strange in zip(found.words, shown.unknown, strict=True) if strange))
     if odd:
-        named = ", ".join(f"“{word}”" for word in odd[:NAMED])
+        named = ", ".join(quoted(word) for word in odd[:NAMED])
         more = f" and {len(odd) - NAMED} more" if len(odd) > NAMED else ""
         line += [("unknown", "Unknown: "), ("strong", named), ("", f"{more}, {_fate(shown)}. ")]
     line += [("", said) for said in against(shown.pushed)]
@@ -165,11 +166,11 @@ def against(pushed: Pushed) -> list[str]:
     most, rho = pushed.most, pushed.found.agreement.get("attention")
     if most is None:
         return []
-    read, needed = (pushed.found.words[place].word for place in most)
-    same = "the most needed word too" if most.same else f"most needed “{needed}”"
+    read, needed = (quoted(pushed.found.words[place].word) for place in most)
+    same = "the most needed word too" if most.same else f"most needed {needed}"
     words = f"{count(len(pushed.found.words))} words"
     agrees = "" if rho is None else f"; attention agrees with push: ρ = {number(rho, 2)} ({words})"
-    return [f"Most read “{read}”, {same}{agrees}. "]
+    return [f"Most read {read}, {same}{agrees}. "]
 
 
 def _fate(shown: Words) -> str:
@@ -214,6 +215,7 @@ def _draw(shown: Words, look: Look) -> Component:
             "unknown": "not in the vocabulary" if shown.unknown.any() else "",
             "unread": "not read" if shown.unread.any() else "",
         },
+        "dir": direction(shown.view.text),
         "label": f"words with their push towards {found.target}",
         "brief": look.projector,
         "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "wrong")},

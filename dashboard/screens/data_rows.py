@@ -12,6 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from core.data.table import Dataset
+from core.text.clusters import clipped
+from core.text.direction import direction
 from core.text.tokenizer import Tokenizer
 from dashboard import selection, state
 from dashboard.figures.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
@@ -87,7 +89,7 @@ def row_table(rows: pd.DataFrame) -> tuple[pd.DataFrame, int] | None:
         shown = rows.iloc[first : first + PAGE_ROWS].reset_index(drop=True)
         caption(f"Rows {count(first + 1)} to {count(first + len(shown))} of {count(len(rows))}. Choose one to open it.")
     event = st.dataframe(
-        shown.assign(text=shown["text"].str.slice(0, SHOWN_CHARACTERS)),
+        shown.assign(text=[clipped(text, SHOWN_CHARACTERS) for text in shown["text"]]),
         hide_index=True,
         row_height=row_height(),
         height=(min(len(shown), HEIGHT_ROWS) + 1) * row_height() + 2,
@@ -118,7 +120,8 @@ def opened_text(rows: pd.DataFrame, place: int, tokenizer: Tokenizer) -> None:
     st.html(f'<dl class="s-steps">{listed}</dl>')
     ids = st.toggle("Numbers of the tokens", key=state.IDS, help="The ids that the model reads; 1 is “unknown”")
     shown = pieces[:SHOWN_TOKENS]
-    st.html(f'<ul class="s-toks" aria-label="tokens">{"".join(_chip(piece, ids) for piece in shown)}</ul>')
+    way = direction("".join(piece.token for piece in shown))
+    st.html(f'<ul class="s-toks" dir="{way}" aria-label="tokens">{"".join(_chip(piece, ids) for piece in shown)}</ul>')
     unknown, cut = (any(getattr(piece, name) for piece in pieces) for name in ("unknown", "cut"))
     if unknown or cut:
         st.html(KEY[0].format(unknown=KEY[1] if unknown else "", cut=KEY[2] if cut else ""))

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.exceptions import NotAvailable, RunDamaged
+from core.text.direction import quoted
 from dashboard import data, selection
 from dashboard.figures.map_common import LEAST, MAP_COMMON
 from dashboard.figures.map_neighbours import AT, MAP_NEIGHBOURS, Near
@@ -37,7 +38,7 @@ def neighbours_below(source: Source, near: Near | None) -> dict[str, pd.DataFram
     if near is None:
         return {}
     show(MAP_NEIGHBOURS, near)
-    about = f"nearest to “{near.of[:QUOTED]}{'…' if len(near.of) > QUOTED else ''}”"
+    about = f"nearest to {quoted(near.of, QUOTED)}"
     rows = near.found["row"].tolist()
     st.button(
         f"Select these {count(len(rows))}",

@@ -12,6 +12,7 @@ from core.exceptions import SentiscopeError, StorageError
 from core.failures.coded import Coded
 from core.failures.codes import Codes
 from core.failures.names import has_name
+from core.text.direction import quoted
 from dashboard import data, state
 from dashboard.figures.analysis import Analysis
 
@@ -108,7 +109,7 @@ def in_words(shown: Analysis, said: str) -> str:
     if not row or key not in shown.known.keys:
         return said
     text = str(shown.table.frame["text"].iloc[shown.known.keys.index(key)])
-    return f"{what}“{text[:40]}{'…' * (len(text) > 40)}”"
+    return f"{what}{quoted(text, 40)}"
 
 
 def give_all(codes: Codes, shown: Analysis, keys: list[str], name: str, *, off: bool) -> None:

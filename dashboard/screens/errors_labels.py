@@ -12,6 +12,7 @@ import streamlit as st
 from core.data.table import TRAIN
 from core.exceptions import NotAvailable
 from core.failures import doubted
+from core.text.direction import quoted
 from dashboard import data, selection, state
 from dashboard.figures.doubted import DOUBTED, SHOWN
 from dashboard.figures.numbers import count
@@ -55,7 +56,7 @@ def likely_label_errors(source: Source) -> dict[str, pd.DataFrame]:
     _selecting(source, found.found)
     if twice := found.found["conflicts"]:
         named = "; ".join(
-            f"“{each['text'][:80]}” ({', '.join(f'{name} {n}' for name, n in each['labels'].items())})"
+            f"{quoted(each['text'], 80)} ({', '.join(f'{name} {n}' for name, n in each['labels'].items())})"
             for each in twice[:DOUBLES]
         )
         more = f" and {count(len(twice) - DOUBLES)} more" if len(twice) > DOUBLES else ""

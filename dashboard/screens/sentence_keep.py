@@ -14,6 +14,7 @@ from core.failures.counter_examples import keep_example
 from core.failures.names import LONGEST, LONGEST_TEXT
 from core.fingerprint import fingerprint
 from core.runs.record import RunRecord
+from core.text.direction import quoted
 from dashboard import data, selection, state
 from dashboard.figures.labels import named_limits
 from dashboard.screens.sentence_label import looked_at
@@ -100,5 +101,5 @@ def _keep(record: RunRecord, text: str, key: str) -> None:
     except SentiscopeError as error:
         state.put(state.KEPT, f"Not kept: {error}.")
         return
-    state.put(state.KEPT, f"Kept as {kept.ought}: “{text[:60]}{'…' * (len(text) > 60)}”")
+    state.put(state.KEPT, f"Kept as {kept.ought}: {quoted(text, 60)}")
     state.put(state.KEEP_NOTE, "")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from core.exceptions import NotAvailable
+from core.text.clusters import clipped
+from core.text.direction import isolated
 from dashboard import state
 from dashboard.figures.heads import COEFFICIENTS, FROM, GRID, HEAD_VIEW, HEADS, LAYER, MAP, SCALE, Lines, layer
 from dashboard.figures.numbers import count
@@ -78,7 +80,7 @@ def more_maps(source: Source) -> None:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= QUOTED else f"{text[:QUOTED]}…"
+    return isolated(clipped(text, QUOTED))
 
 
 def _head_view(source: Source) -> Lines:

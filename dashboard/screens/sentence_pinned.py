@@ -9,6 +9,8 @@ from html import escape
 import streamlit as st
 
 from core.runs.record import RunRecord
+from core.text.clusters import clipped
+from core.text.direction import isolated
 from dashboard import data, state
 from dashboard.figures.differing import answers_differ
 from dashboard.figures.source import Source
@@ -74,7 +76,7 @@ def pinned_line(source: Source, others: Mapping[str, RunRecord]) -> Source | Non
     pin = _source(source, others)
     if pin is None:
         return None
-    quoted = pin.text if len(pin.text) <= QUOTED else f"{pin.text[:QUOTED]}…"
+    quoted = isolated(clipped(pin.text, QUOTED))
     who = ", ".join(filter(None, (pin.record.run if pin.record.run != source.record.run else "", pin.edits.words())))
     about = f" ({who})" if who else ""
     said = "" if _same(source, pin) else f" · {answers_differ(source, pin, 'pinned')}"

@@ -9,6 +9,8 @@ import streamlit as st
 
 from core.interpret.edits import Edits
 from core.runs.record import RunRecord
+from core.text.clusters import clipped
+from core.text.direction import isolated
 from dashboard import state
 from dashboard.figures.numbers import number
 from dashboard.past import Past, Tried
@@ -97,7 +99,7 @@ def _clear() -> None:
 
 
 def _line(tried: Tried) -> str:
-    text = tried.text if len(tried.text) <= QUOTED else f"{tried.text[:QUOTED]}…"
+    text = isolated(clipped(tried.text, QUOTED))
     about = "; ".join(filter(None, (tried.run, tried.changed)))
     return f"{text} — {tried.answer} {number(tried.chance)} ({about})"
 

@@ -14,6 +14,7 @@ from core.failures.slices import LONGEST, Slice, save_slice
 from core.fingerprint import fingerprint
 from core.numbers import count
 from core.runs.record import RunRecord
+from core.text.clusters import clipped
 from dashboard import data, selection, state
 from dashboard.figures.drawing import asset
 from dashboard.selection import SENTENCE, Chosen
@@ -113,7 +114,9 @@ def _said(record: RunRecord, now: Chosen) -> str:
     seen = data.legible(record, state.author())
     if seen.given:
         what += f" <span>· {count(sum(key in seen.given for key in now.keys))} coded</span>"
-    at = "" if now.at is None else f' <q title="{escape(now.text(now.at))}">{escape(now.text(now.at)[:200])}</q>'
+    at = (
+        "" if now.at is None else f' <q title="{escape(now.text(now.at))}">{escape(clipped(now.text(now.at), 200))}</q>'
+    )
     return f'<div class="s-now" role="status">{what}{at}</div>'
 
 
