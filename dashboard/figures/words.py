@@ -215,7 +215,7 @@ def _draw(shown: Words, look: Look) -> Component:
             "unknown": "not in the vocabulary" if shown.unknown.any() else "",
             "unread": "not read" if shown.unread.any() else "",
         },
-        "dir": direction(shown.view.text),
+        "dir": direction(" ".join(word.word for word in found.words)),
         "label": f"words with their push towards {found.target}",
         "brief": look.projector,
         "colours": {name: getattr(t, name) for name in ("ink", "muted", "grid", "paper", "wrong")},
