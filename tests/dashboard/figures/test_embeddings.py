@@ -127,7 +127,7 @@ def test_rare_phenomena_share_one_grey():
 def test_hover_words_are_short_and_left_out_where_they_are_too_many(points):
     assert embeddings.hover_words(points)[1] == "b · is negative, predicted positive (0.600)"
     long = points.assign(text="x" * 100)
-    assert embeddings.hover_words(long)[0].startswith("x" * 70 + "… ·")
+    assert embeddings.hover_words(long)[0].startswith("x" * 69 + "… ·")
     assert embeddings.hover_words(pd.concat([points] * 1300)) == []
 
 

@@ -1,0 +1,102 @@
+"""Korean, Bangla, Arabic and mixed sentences in a real browser: where words stand, and what keeps to its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import numpy as np
+import pandas as pd
+import pytest
+from browsing import dashboard, settle, visit
+from playwright.sync_api import Page, expect
+
+from core import verbs
+from core.runs.store import RunStore
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+ARABIC = "الفيلم رائع جداً، شكراً OK! (2024)"
+BANGLA = "গল্পটি খুব চমৎকার, ক্ষমা করবেন।"
+KOREAN = "이 영화 정말 재미있었어요! 👍🏽"
+MIXED = "@user12 RT الفيلم رائع جداً، شكراً لكم!"
+TEXTS = (ARABIC, BANGLA, KOREAN, MIXED, "감사합니다" * 40, "https://example.org/" + "a-long-path/" * 20)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory) -> Iterator[str]:
+    """The app with a tiny run on sentences of these scripts, each in two ways."""
+    folder = tmp_path_factory.mktemp("scripts")
+    rows = [
+        (f"{text} {'좋다 ভালো جيد' if row % 2 else '나쁘다 খারাপ سيئ'} {row}", row % 2)
+        for row in range(30)
+        for text in TEXTS
+    ]
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(rows, columns=["text", "label"])
+    frame["label"] = np.where(random.random(len(frame)) < 0.4, 1 - frame["label"], frame["label"])
+    frame.to_csv(folder / "scripts.csv", index=False)
+    tiny = {"model.width": 16, "model.layers": 1, "training.threads": 1, "training.epochs": 1}
+    verbs.train(str(folder / "scripts.csv"), "vanilla", tiny, name="scripts", store=RunStore(folder / "runs"))
+    with dashboard(folder / "runs") as address:
+        yield address
+
+
+def sentence(page: Page, server: str, text: str) -> None:
+    page.goto(f"{server}/sentence?run=scripts&text={quote(text)}")
+    expect(page.locator(".words ul li").first).to_be_visible()
+    settle(page)
+
+
+def lefts(page: Page) -> list[tuple[str, float, float]]:
+    """Each chip of the strip with its left edge and its line."""
+    chips = page.locator(".words ul li")
+    words, boxes = chips.locator("b").all_text_contents(), [each.bounding_box() for each in chips.all()]
+    return [(word, box["x"], box["y"]) for word, box in zip(words, boxes, strict=True) if box]
+
+
+def overflow(page: Page) -> float:
+    """How far anything that people wrote stands out of the page, in pixels."""
+    written = ".words li, .words .cause, .reader .words li, .reader .list li, .s-toks b, .s-now"
+    rights = "all => all.map((each) => each.getBoundingClientRect().right - document.documentElement.clientWidth)"
+    return max([0.0, *page.locator(written).evaluate_all(rights)])
+
+
+@pytest.mark.parametrize(("text", "from_the_right"), [(ARABIC, True), (MIXED, True), (BANGLA, False), (KOREAN, False)])
+def test_words_stand_in_the_direction_of_their_text(browser, server, text, from_the_right):
+    page, complaints = visit(browser, server)
+    sentence(page, server, text)
+    chips = lefts(page)
+    line = [left for _, left, top in chips if top == chips[0][2]]
+    assert len(line) > 3 and line == sorted(line, reverse=from_the_right)
+    assert "".join(word for word, *_ in chips) == "".join(text.split())
+    small = page.locator(".words ul li small").first
+    assert small.evaluate("each => getComputedStyle(each).direction") == "ltr"
+    assert complaints == []
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1024, "dark")])
+def test_words_without_end_keep_to_their_place(browser, server, width, theme):
+    page, complaints = visit(browser, server, theme, width)
+    for text in TEXTS[4:]:
+        sentence(page, server, text)
+        assert overflow(page) == 0
+        drawn = page.locator(".head_view svg text").evaluate_all("all => all.map((each) => each.textContent)")
+        assert drawn and all(len(word) <= 14 for word in drawn)
+    assert complaints == []
+
+
+def test_on_errors_each_sentence_of_the_list_has_its_direction(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/errors?run=scripts")
+    rows = page.locator(".reader .list li .text")
+    expect(rows.first).to_be_visible()
+    settle(page)
+    seen = rows.evaluate_all("all => all.map((each) => [each.textContent, each.dir])")
+    assert {way for text, way in seen if text.startswith("الفيلم")} <= {"rtl"}
+    assert {way for text, way in seen if text.startswith(("이", "গ"))} <= {"ltr"}
+    assert len({way for _, way in seen}) == 2
+    row = page.locator(".reader .list li", has_text="الفيلم").first
+    row.click()
+    expect(page.locator(".reader ul.words")).to_have_attribute("dir", "rtl")
+    assert overflow(page) == 0
+    assert complaints == []
