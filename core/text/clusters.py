@@ -61,7 +61,7 @@ def clusters(text: str) -> list[str]:
 
 def whole(text: str, place: int) -> int:
     """The last place up to here at which no cluster is cut."""
-    if place <= 0 or place >= len(text) or text[: place + 1].isascii():
+    if place <= 0 or place >= len(text) or (text[: place + 1].isascii() and text[place - 1 : place + 1] != "\r\n"):
         return max(0, min(place, len(text)))
     last = 0
     for match in _pattern().finditer(text):

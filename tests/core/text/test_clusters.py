@@ -73,6 +73,7 @@ def test_a_text_that_fits_stays_as_it_is():
     assert clipped("ক্ষমা", 5) == "ক্ষমা"
     assert clipped("ক্ষমা", 4) == "ক্ষ…"
     assert clipped("👨‍👩‍👧 and", 4) == "…"
+    assert whole("\r\n", 1) == 0
 
 
 def test_spans_that_share_a_cluster_become_one():
