@@ -91,6 +91,7 @@ def _show_slices(result: dict[str, Any]) -> None:
             "rows": "" if each["n"] is None else count(each["n"]),
             "errors": "" if each["rate"] is None else f"{100 * each['rate']:.1f} %",
             "interval": "" if each["rate"] is None else "{:.1f} to {:.1f}".format(*(100 * p for p in each["interval"])),
+            "− others": "" if each["difference"] is None else f"{100 * each['difference']:+.1f}",
             **_macro(each),
             "selects": each["said"],
         }

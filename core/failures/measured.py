@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from core.data.table import Task
-from core.evaluation.intervals import intervals, per_class_intervals, wilson
+from core.evaluation.intervals import intervals, newcombe, per_class_intervals, wilson
 from core.evaluation.metrics import evaluate, per_class
 from core.evaluation.scores import HALF
 from core.failures.table import Table
@@ -19,6 +19,8 @@ SHOWN: dict[Task, tuple[str, ...]] = {
     "multi": ("subset_accuracy", "f1_macro", "f1_micro", "hamming_loss"),
 }
 """Of few rows these say something; what ranks them is not defined where a class is missing, as it is in most slices."""
+FEW = 30
+"""Fewer rows say little of a model, whatever they come to."""
 MOST_NAMED = 4
 """Classes in a sentence."""
 PARTS = ("precision", "recall", "f1")
@@ -62,6 +64,29 @@ def measured(table: Table, places: np.ndarray) -> dict[str, Any]:
         "intervals": {name: ends.get(each) for name, each in plain.items()},
         **_classes(table, places, asked),
         "lacks": _lacks(table, places),
+    }
+
+
+def against_others(wrong: np.ndarray, places: np.ndarray) -> dict[str, Any]:
+    """How often some rows are wrong beside all others.
+
+    Args:
+        wrong: (n,) bool.
+        places: (k,) the rows.
+
+    Returns:
+        `others`, the rate of errors of the rest; `difference`, that of the rows less it, and its 95 %
+        `difference_interval` (Newcombe 1998); None where there are no such rows or no others.
+    """
+    rest = len(wrong) - len(places)
+    if not rest or not len(places):
+        return {"others": None, "difference": None, "difference_interval": None}
+    here = int(wrong[places].sum())
+    there = int(wrong.sum()) - here
+    return {
+        "others": there / rest,
+        "difference": here / len(places) - there / rest,
+        "difference_interval": list(newcombe(here, len(places), there, rest)),
     }
 
 

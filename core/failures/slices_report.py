@@ -7,7 +7,7 @@ from typing import Any
 
 from core.exceptions import InputError, RunDamaged
 from core.failures.chosen import keep
-from core.failures.measured import measured
+from core.failures.measured import against_others, measured
 from core.failures.report import rate
 from core.failures.rules import Codes
 from core.failures.selection import in_words, parse, select
@@ -16,7 +16,7 @@ from core.failures.table import Table, read_table
 from core.failures.tags import Tagged
 from core.runs.store import RunStore
 
-_NUMBERS = ("n", "wrong", "rate", "interval", "share")
+_NUMBERS = ("n", "wrong", "rate", "interval", "share", "others", "difference", "difference_interval")
 _MEASURED = ("metrics", "intervals", "per_class", "per_class_intervals")
 
 
@@ -51,5 +51,10 @@ def slice_report(store: RunStore, table: Table, tagged: Tagged, one: Slice, code
         return {**about, "where": list(asked.rules), "said": ", ".join(asked.rules), **nothing, "problem": str(error)}
     said = in_words(found.clauses, found.group)
     share = len(found.places) / len(table) if len(table) else 0.0
-    numbers = {**rate(table.wrong[found.places]), "share": share, **measured(table, found.places)}
+    numbers = {
+        **rate(table.wrong[found.places]),
+        "share": share,
+        **against_others(table.wrong, found.places),
+        **measured(table, found.places),
+    }
     return {**about, "where": list(map(str, found.clauses)), "said": said, **numbers, "problem": ""}

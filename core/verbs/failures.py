@@ -147,7 +147,8 @@ def slices(
     Returns:
         `run`, `data`, `split`; `slices`, by name: `name`, `select` as a link has it, `where` (its clauses) and `said`
         in words, `created`; `split`, `n` rows, their `share` of all, how many are `wrong`, `rate` and its 95 %
-        `interval` (Wilson); `metrics` of these rows under their names everywhere (accuracy and macro F1; of several
+        `interval` (Wilson); the rate of the `others`, the `difference` to it and its `difference_interval` (Newcombe
+        1998); `metrics` of these rows under their names everywhere (accuracy and macro F1; of several
         labels all labels right, macro and micro F1 and the Hamming loss, `tuned.` before them at thresholds of the
         run's own), with `intervals`; `per_class`: `support`, `precision`, `recall` and `f1` of each class, with
         `per_class_intervals`. None is what is not defined on these rows, and `lacks` says why. `problem`: why this run

@@ -10,6 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
+from core.exceptions import InputError
+from core.failures.dates import dates, quarters
 from core.failures.found_groups import FoundGroups
 from core.runs.record import LABEL
 from dashboard.figures.points import COLUMN, PHENOMENON, PREDICTED
@@ -126,11 +128,32 @@ def _own(points: pd.DataFrame) -> dict[str, pd.Series]:
         column = points[name]
         if not name.startswith(COLUMN) or column.nunique() < 2:
             continue
+        column = _read(column)
         numbers = is_numeric_dtype(column) and not is_bool_dtype(column) and np.isfinite(column.to_numpy(float)).all()
         if numbers or column.astype(str).value_counts(normalize=True).iloc[:KINDS].sum() >= MOSTLY:
             own = name.removeprefix(COLUMN)
             found[f"data {own}" if own in (*COLOURS, GROUP) or own.startswith(OF) else own] = column
     return found
+
+
+def _read(column: pd.Series) -> pd.Series:
+    """A column as a file has it, where everything is text: its numbers, or its times in quarters; else itself.
+
+    Whole numbers of which no two are alike are names of rows.
+    """
+    if is_numeric_dtype(column) or is_bool_dtype(column):
+        return column
+    numbers = pd.to_numeric(column, errors="coerce")
+    if numbers.notna().all():
+        return column if column.is_unique and not (numbers % 1).any() else numbers
+    try:
+        times = dates(column)
+    except InputError:  # day and month cannot be told apart
+        return column
+    if times is None or times.nunique() <= KINDS:
+        return column
+    found = quarters(times)
+    return pd.Series(np.array(found.names, object)[found.place], column.index)
 
 
 def _kinds(column: pd.Series, tokens: Tokens) -> list[Group]:

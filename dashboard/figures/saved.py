@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.exceptions import NotAvailable
+from core.failures.measured import FEW
 from core.metrics import title
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.marks import Cell, Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.marks_drawing import component
-from dashboard.figures.numbers import count, number
+from dashboard.figures.numbers import count, number, signed
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
@@ -76,6 +77,7 @@ def saved_marks(shown: Saved) -> Marks:
         Column("n", "n", "3.6rem", number=True),
         Column("right", f"{title(shown.first)}{of_class}", axis=axis(marks["right"], ends=(0.0, 1.0))),
         Column("rate", "", "3.4rem", number=True),
+        Column("others", "− others", "5rem", number=True),
         Column(
             "f1",
             f"{title(shown.second)}{'; of a class its own' if unfolds else ''}",
@@ -98,6 +100,11 @@ def _row(shown: Saved, each: Mapping[str, Any], *, unfolds: bool) -> Row:
         cells["n"] = count(each["n"])
         for metric, mark, text in ((shown.first, "right", "rate"), (shown.second, "f1", "value")):
             cells |= _measure(mark, text, each["metrics"][metric], each["intervals"][metric], tie=whole)
+        if each["difference"] is not None:
+            low, high = (signed(-end, 2) for end in reversed(each["difference_interval"]))
+            few = f" Fewer than {FEW} sentences say little." if each["n"] < FEW else ""
+            told = f"Of the other sentences {number(1 - each['others'], 2)} are right; 95 %: {low} to {high}.{few}"
+            cells["others"] = Words(signed(-each["difference"], 2), "few" if few else "", title=told)
     children = _classes(each) if unfolds and each["n"] else ()
     return Row(name, cells, children=children, picks=bool(each["n"]) and not whole)
 
@@ -135,7 +142,8 @@ def saved_table(shown: Saved) -> pd.DataFrame:
 
     rows = []
     for each in shown.slices:
-        row = {name: each[name] for name in ("name", "select", "n", "wrong", "rate")}
+        row = {name: each[name] for name in ("name", "select", "n", "wrong", "rate", "others", "difference")}
+        row["difference_low"], row["difference_high"] = each["difference_interval"] or (None, None)
         for metric, value in each["metrics"].items():
             row |= _ends(metric, value, each["intervals"][metric])
         rows.append(row)
@@ -169,7 +177,8 @@ def _reading(shown: Saved) -> str:
     """How it is read, and what is not defined where some class is missing."""
     lacking = [f"“{each['name']}”: {each['lacks']}" for each in shown.slices if each["n"] and each["lacks"]]
     more = [f"{len(lacking) - TOLD} more lack a class."] if len(lacking) > TOLD else []
-    read = "A row unfolds to its classes. Bars: 95 % intervals, of shares Wilson's, of F1 a bootstrap."
+    read = "A row unfolds to its classes. Bars: 95 % intervals, of shares Wilson's, of F1 a bootstrap. "
+    read += "− others: how much more of it is right than of all other sentences."
     return " ".join([read, *lacking[:TOLD], *more])
 
 

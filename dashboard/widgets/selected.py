@@ -8,7 +8,9 @@ from html import escape
 
 import streamlit as st
 
+from core.evaluation.intervals import wilson
 from core.exceptions import SentiscopeError
+from core.failures.measured import FEW, against_others
 from core.failures.selection import parse
 from core.failures.slices import LONGEST, Slice, save_slice
 from core.fingerprint import fingerprint
@@ -111,6 +113,7 @@ def _said(record: RunRecord, now: Chosen) -> str:
     what = f"<b>{count(len(now))}{of}</b> <span>{escape(now.words)}</span>"
     if not len(now):
         what = f"<b>None{of}</b> <span>{escape(now.words)}</span>"
+    what += _right(now)
     seen = data.legible(record, state.author())
     if seen.given:
         what += f" <span>· {count(sum(key in seen.given for key in now.keys))} coded</span>"
@@ -118,6 +121,20 @@ def _said(record: RunRecord, now: Chosen) -> str:
         "" if now.at is None else f' <q title="{escape(now.text(now.at))}">{escape(clipped(now.text(now.at), 200))}</q>'
     )
     return f'<div class="s-now" role="status">{what}{at}</div>'
+
+
+def _right(now: Chosen) -> str:
+    """How many of them are right beside the others; of what was selected by being right or wrong it says nothing."""
+    if now.table is None or {"wrong", "right"} & set(now.selection.rules):
+        return ""
+    found = against_others(now.table.wrong, now.places)
+    if found["difference"] is None:
+        return ""
+    low, high = (100 * (1 - end) for end in reversed(wilson(now.table.wrong[now.places].sum(), len(now))))
+    few = f"; fewer than {FEW} say little" if len(now) < FEW else ""
+    share = 100 * (1 - found["others"] - found["difference"])
+    title = f"95 %: {low:.0f} to {high:.0f} %{few}"
+    return f' <span title="{title}">· {share:.0f} % right, the others {100 * (1 - found["others"]):.0f} %</span>'
 
 
 def _steps(record: RunRecord, now: Chosen) -> None:

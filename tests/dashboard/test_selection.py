@@ -277,3 +277,15 @@ def test_what_a_run_has_not_answered_is_not_selected_and_what_was_looked_for_bef
     assert called(search, **given | left | {"name": "other", state.FIND: "x"}).session_state[state.SELECT] == ""
     of_another = given | left | {state.SELECTOR: "fig-confusion"}
     assert called(search, **of_another).session_state[state.SELECT] == "text~before"
+
+
+def test_the_bar_tells_how_much_of_it_is_right_beside_the_others(app, runs):
+    table = read_table(RunStore(runs), "finished")
+    has = (table.frame["truth"] == table.classes[0]).to_numpy()
+    here, others = (f"{100 * (1 - table.wrong[rows].mean()):.0f} %" for rows in (has, ~has))
+    said = words(opened(app, "lambdas", run="finished", select=f"split=test;all;truth={table.classes[0]}"))
+    assert f"{here} right, the others {others}" in said
+
+
+def test_of_what_is_selected_for_being_wrong_it_does_not_say_that_none_is_right(app):
+    assert "% right" not in words(opened(app, "lambdas", run="finished", select="split=test;wrong"))

@@ -189,7 +189,7 @@ def test_slices_are_saved_listed_asked_and_removed(cli, place):
     assert one["lacks"].startswith("No sentence of it is good: of what is not there, there is no recall.")
     printed = " ".join(cli("slices", "three")[1].split())
     low, high = one["intervals"]["f1_macro"]
-    assert f"20 10.0 % 2.8 to 30.1 0.474 ({low:.3f} to {high:.3f}) true bad" in printed
+    assert f"20 10.0 % 2.8 to 30.1 +5.0 0.474 ({low:.3f} to {high:.3f}) true bad" in printed
     assert f"bad ones: {one['lacks']}" in printed
     assert "three bad" in cli("slices", "three", "--rename", "bad ones", "three bad")[1]
     assert cli("slices", "three", "--rename", "bad ones", "x")[0] == 2

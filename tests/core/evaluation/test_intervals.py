@@ -11,6 +11,7 @@ from core.evaluation.intervals import (
     RESAMPLES,
     class_intervals,
     intervals,
+    newcombe,
     over_seeds,
     per_class_intervals,
     share_interval,
@@ -166,3 +167,13 @@ def test_the_interval_over_seeds_adds_what_the_rows_and_the_seeds_vary():
     half = stats.t.ppf(0.975, 1) * np.std([0.79, 0.81], ddof=1) / np.sqrt(2)
     assert (low, high) == pytest.approx((0.8 - half, 0.8 + half)), "Student's interval of the seeds alone"
     assert over_seeds([0.8, 0.8], [(0.8, 0.8)] * 2) == (0.8, 0.8)
+
+
+@pytest.mark.parametrize(
+    ("hits", "rows", "others", "of"), [(56, 70, 48, 80), (9, 10, 3, 10), (0, 20, 5, 30), (3, 3, 0, 40)]
+)
+def test_the_interval_of_a_difference_of_shares_is_that_of_newcombe(hits, rows, others, of):
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
+    expected = confint_proportions_2indep(hits, rows, others, of, method="newcomb", compare="diff")
+    assert newcombe(hits, rows, others, of) == pytest.approx(expected, abs=1e-9)

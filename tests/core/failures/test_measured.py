@@ -8,8 +8,8 @@ import pytest
 from answering import answering, texts
 from sklearn import metrics as sk
 
-from core.evaluation.intervals import intervals, wilson
-from core.failures.measured import measured
+from core.evaluation.intervals import intervals, newcombe, wilson
+from core.failures.measured import against_others, measured
 from core.failures.table import read_table
 from core.runs.store import RunStore
 
@@ -106,3 +106,12 @@ def test_without_a_row_nothing_is_measured_and_that_is_said(store, run):
     assert {each["support"] for each in found["per_class"].values()} == {0}
     assert {each[part] for each in found["per_class"].values() for part in ("precision", "recall", "f1")} == {None}
     assert found["lacks"] == "There is no sentence of it, so nothing is measured."
+
+
+def test_rows_are_told_beside_all_others():
+    wrong = np.array([True, True, False, False, False, True, False, False])
+    found = against_others(wrong, np.array([0, 1, 2]))
+    assert found["others"] == 1 / 5 and found["difference"] == pytest.approx(2 / 3 - 1 / 5)
+    assert found["difference_interval"] == pytest.approx(newcombe(2, 3, 1, 5))
+    for places in (np.arange(8), np.arange(0)):
+        assert set(against_others(wrong, places).values()) == {None}, "there are no others, or none of these"

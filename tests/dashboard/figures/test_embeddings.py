@@ -92,6 +92,22 @@ def test_own_columns_colour_the_map_where_few_kinds_or_numbers_are_in_them():
     assert (shades.title, shades.low, shades.high, shades.values.tolist()) == ("likes", 0, n - 1, list(range(n)))
 
 
+def test_numbers_and_dates_of_a_file_where_everything_is_text_colour_the_map_too():
+    n = 20
+    own = {
+        "id": [str(1000 + row) for row in range(n)],
+        "likes": [str(row % 9) for row in range(n)],
+        "date": [f"2026-{1 + row // 2:02d}-03" for row in range(n)],
+    }
+    known = points_frame(pd.concat([SAVED] * 5, ignore_index=True).assign(**own), CLASSES)
+    assert map_colours.ways(known)[4:] == ["likes", "date", map_colours.GROUP]
+    shades = map_colours.colouring(known, "likes", CLASSES, LIGHT)
+    assert (shades.low, shades.high, shades.values.tolist()) == (0, 8, [row % 9 for row in range(n)])
+    quarters = map_colours.colouring(known, "date", CLASSES, LIGHT)
+    assert sorted(row for group in quarters for row in group.points.tolist()) == list(range(n))
+    assert {group.points.tolist()[0]: group.name for group in quarters}[0].startswith("2026-01-03")
+
+
 @pytest.mark.parametrize(
     ("way", "expected"),
     [
