@@ -31,7 +31,7 @@ GROUPS, OWN_GROUP = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 V1 = "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
 V2 = "", "memory.max", "memory.current", "inactive_file"
 """Of the two versions of Linux's control groups: folder, limit, what is taken, and what of it are files once read."""
-PROCESS = 500_000_000
+PROCESS = 800_000_000
 """Bytes of Python, its libraries and the texts."""
 
 

@@ -141,14 +141,14 @@ def _backbones(paper: str) -> dict[str, Table]:
     if frame.empty:
         return {}
     heading("Backbones of the papers", "backbones", note="as recipes of the model pretrained")
-    titles = {"recipe": "Recipe", "backbone": "Backbone", "state": "Weights", "sets": "It sets"}
-    titles |= {"source": "Paper", "get": "To get it"}
+    titles = {"recipe": ("Recipe", 170), "backbone": ("Backbone", 230), "state": ("Weights", 170)}
+    titles |= {"sets": ("It sets", 210), "get": ("To get it", 230), "source": ("Paper", 230)}
     st.dataframe(
         frame,
         hide_index=True,
         row_height=row_height(),
         column_order=list(titles),
-        column_config={column: st.column_config.TextColumn(title) for column, title in titles.items()},
+        column_config={name: st.column_config.TextColumn(title, width=px) for name, (title, px) in titles.items()},
         alt="Pretrained encoders that the papers fine-tune, and whether their weights are here",
     )
     caption(
