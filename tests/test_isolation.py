@@ -25,9 +25,10 @@ def test_home_caches_and_runs_lie_in_a_folder_of_the_test(machine):
     assert cache_folder().is_relative_to(machine) and runs_dir().is_relative_to(machine)
 
 
-def test_of_our_variables_only_the_folders_of_runs_are_set(machine):
+def test_of_our_variables_only_the_folders_of_runs_are_set_and_no_hub_is_asked(machine):
     ours = {name: value for name, value in os.environ.items() if name.startswith(("SENTISCOPE_", "STREAMLIT_", "HF_"))}
-    assert ours == {"SENTISCOPE_RUNS": f"{machine}/runs", "SENTISCOPE_STARTERS": f"{machine}/no-starters"}
+    folders = {"SENTISCOPE_RUNS": f"{machine}/runs", "SENTISCOPE_STARTERS": f"{machine}/no-starters"}
+    assert ours == folders | {"HF_HUB_OFFLINE": "1"}
 
 
 @pytest.mark.parametrize("turn", ["one", "another"])

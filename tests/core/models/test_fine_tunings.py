@@ -117,7 +117,7 @@ def test_the_command_names_them_with_their_state(here):
     here("vinai/bertweet-base")
     (here("beomi/KcELECTRA-base") / "tokenizer.json").unlink()
     (here("snunlp/KR-BERT-char16424") / "model.safetensors").write_bytes(b"half")
-    shown = CliRunner().invoke(app, ["backbones", "list"], env={"COLUMNS": "200"})
+    shown = CliRunner().invoke(app, ["backbones", "list"], env={"COLUMNS": "400"})
     assert shown.exit_code == 0
     lines = {line.split()[0]: line for line in shown.output.splitlines() if line.split()}
     assert "lacks tokenizer.json" in lines["lexical-kc-electra"] and "not here" in lines["sentiformer-bert"]
