@@ -34,12 +34,42 @@ def nearest(
         found = cdist(np.asarray(asked[start : start + step], np.float64), points)
         if own is not None:
             found[np.arange(len(found)), own[start : start + step]] = np.inf
-        order = np.argsort(found, axis=1, kind="stable")[:, : max(0, size)]
+        order = _first(found, max(0, size))
         rows.append(order)
         distances.append(np.take_along_axis(found, order, axis=1))
     if not rows:
         return np.empty((0, max(0, size)), np.int64), np.empty((0, max(0, size)))
     return np.concatenate(rows), np.concatenate(distances)
+
+
+def _first(found: np.ndarray, size: int) -> np.ndarray:
+    """(k, size) of each row the columns of the smallest values, ascending, of ties the first.
+
+    All of them are sorted only where the last of these is one of a tie; else these alone, a tenth of the time.
+    """
+    if not 0 < size < found.shape[1]:
+        return np.argsort(found, axis=1, kind="stable")[:, :size]
+    chosen = np.sort(np.argpartition(found, size - 1, axis=1)[:, :size], axis=1)
+    values = np.take_along_axis(found, chosen, axis=1)
+    order = np.take_along_axis(chosen, np.argsort(values, axis=1, kind="stable"), axis=1)
+    tied = np.flatnonzero((found <= values.max(1, keepdims=True)).sum(1) > size)
+    order[tied] = np.argsort(found[tied], axis=1, kind="stable")[:, :size]
+    return order
+
+
+def counted(rows: np.ndarray, values: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """How often each of n rows is among the neighbours of others, and the mean there of what these are valued.
+
+    Args:
+        rows: (k, m), as `nearest` gives them.
+        values: (k, m).
+        n: rows that were compared.
+
+    Returns:
+        (n,) counts and (n,) means, 0 where the count is.
+    """
+    votes = np.bincount(rows.ravel(), minlength=n)
+    return votes, np.bincount(rows.ravel(), values.ravel(), n) / np.maximum(votes, 1)
 
 
 def purity(vectors: np.ndarray, labels: np.ndarray, neighbours: int = NEIGHBOURS) -> np.ndarray | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.evaluation.neighbourhood import NEIGHBOURS, nearest
+from core.evaluation.neighbourhood import NEIGHBOURS, counted, nearest
 from core.exceptions import InputError, NotAvailable
 from core.failures.table import Table
 from core.failures.training import Training
@@ -88,8 +88,7 @@ def common(table: Table, places: np.ndarray, vectors: np.ndarray, training: Trai
         raise NotAvailable("the run has no weights, so that its training sentences cannot be read") from error
     at, distances = nearest(_of_length_one(vectors), _of_length_one(known), NEIGHBOURS)
     likeness = 1 - distances**2 / 2  # of vectors of length 1 the cosine
-    votes = np.bincount(at.ravel(), minlength=len(known))
-    mean = np.bincount(at.ravel(), likeness.ravel(), len(known)) / np.maximum(votes, 1)
+    votes, mean = counted(at, likeness, len(known))
     order = np.lexsort((-mean, -votes))
     first = order[votes[order] > 0][:most]
     rows = training.rows[first] if len(first) else np.empty(0, np.int64)

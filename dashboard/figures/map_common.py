@@ -9,13 +9,12 @@ from core.failures.common import Common
 from core.numbers import whole_percent
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.figure import Figure
+from dashboard.figures.map_neighbours import LEAST
 from dashboard.figures.numbers import count
 from dashboard.figures.selecting import ORDER, SELECT, analysis
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
-LEAST = 2
-"""Sentences: of one the nearest of its own split stand above, and on Errors those of training."""
 COLUMNS = {
     "near": Column("Near to", "Selected sentences that have it among their ten nearest", width=80),
     "likeness": Column("Cosine", "The mean to these, of what the model's head reads", 3, width=80),

@@ -43,7 +43,7 @@ class Upon:
     wanted: str = ""
     """What was searched."""
     near: Sequence[int] = ()
-    """The nearest to one sentence, the nearest first; a square each."""
+    """The nearest to one sentence, or to the marked ones, the nearest first; a square each."""
     centre: int | None = None
     """The row whose neighbours these are, where it is one."""
     placed: Placed | None = None

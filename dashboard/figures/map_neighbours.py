@@ -1,22 +1,27 @@
-"""The sentences of a split that are nearest to one of them, or to one that somebody typed, as a table."""
+"""The sentences of a split nearest to one of them, to one that somebody typed, or to a selection, as a table."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from core.exceptions import NotAvailable
-from core.failures.neighbours import neighbours, place_of
+from core.failures.neighbours import LOOKED_AT, around, neighbours, place_of
 from core.models.provides import HEAD
 from core.text.direction import quoted
 from dashboard.figures.drawing import Column, Table
 from dashboard.figures.embeddings import SPACE, map_config
 from dashboard.figures.figure import Figure
 from dashboard.figures.numbers import count
+from dashboard.figures.selecting import SELECT, analysis
 from dashboard.figures.source import FREE, LONGEST, Option, Source
 from dashboard.figures.theme import Look
 
+LEAST = 2
+"""Sentences whose neighbours are counted together."""
 AT = Option(
     "at",
     "Sentence",
@@ -28,31 +33,36 @@ AT = Option(
 
 @dataclass(frozen=True, eq=False)
 class Near:
-    """Those of one sentence."""
+    """Those of one sentence, or of several."""
 
     of: str
-    """What it says."""
+    """What it says, or which they are."""
     row: int | None
-    """Its row of the split; None: it is typed."""
+    """Its row of the split; None: it is typed, or they are several."""
     found: pd.DataFrame
-    """As `core.failures.neighbours.neighbours` gives them."""
+    """As `core.failures.neighbours` gives them."""
     space: str
     total: int
     """Sentences that were compared."""
+    n: int = 1
+    """So many were asked for."""
 
 
 def near(source: Source) -> Near:
-    """The neighbours of a source's text, else of its chosen row.
+    """The neighbours of a source's text, else of its chosen row, else of its selection.
 
     Raises:
         NotAvailable: there is no sentence, no space, or its layers have not been read.
-        InputError: no row has that key.
+        InputError: no row has that key, or the selection is not understood.
     """
     record, reader, key = source.record, source.reader, str(source.chosen(AT))
     if not source.split:
         raise NotAvailable(f"it is {record.status} and has not been evaluated")
     if not source.text.strip() and not key:
-        raise NotAvailable("a sentence is needed: --text, or --with at=KEY")
+        if SELECT.name not in source.choices:
+            raise NotAvailable("a sentence is needed: --text, --with at=KEY or --with select=RULES")
+        shown = analysis(source)
+        return near_several(source, shown.places, shown.said)
     table = reader.table(record, source.split)
     files = reader.map_files(record.run, source.split, map_config(source))
     space = reader.space(record, files)
@@ -64,14 +74,38 @@ def near(source: Source) -> Near:
     return Near(text, row, found, files.config.space or HEAD, len(space.rows) - len(own))
 
 
+def near_several(source: Source, places: np.ndarray | Sequence[int], said: str) -> Near:
+    """The sentences outside of several that are near to most of them.
+
+    Args:
+        source: of a run and a split.
+        places: rows of the split; where one alone is on the map, and where none, there are no neighbours of them.
+        said: which they are, in words.
+
+    Raises:
+        NotAvailable: there is no space, or its layers have not been read; or fewer than two are in it.
+    """
+    files = source.reader.map_files(source.record.run, source.split, map_config(source))
+    space = source.reader.space(source.record, files)
+    n = int(np.isin(space.rows, places).sum())
+    if n < LEAST:
+        raise NotAvailable("two selected sentences or more are needed")
+    found = around(source.reader.table(source.record, source.split), space, np.asarray(places, int))
+    return Near(said, None, found, files.config.space or HEAD, len(space.rows) - n, n)
+
+
 def _note(shown: Near) -> str:
-    of = "what the head reads" if shown.space == HEAD else shown.space
-    return f"{quoted(shown.of, LONGEST)}, among {count(shown.total)}, in the space of {of}"
+    space = "what the head reads" if shown.space == HEAD else shown.space
+    sample = f", {count(LOOKED_AT)} of them looked at" if shown.n > LOOKED_AT else ""
+    of = quoted(shown.of, LONGEST) if shown.n == 1 else f"{count(shown.n)} selected{sample}"
+    return f"{of}, among {count(shown.total)}{'' if shown.n == 1 else ' others'}, in the space of {space}"
 
 
 def _draw(shown: Near, look: Look) -> Table:
+    several = {"near": Column("Near to", "Selected sentences that have it among their ten nearest", width=80)}
     columns = {
-        "distance": Column("Distance", "Euclidean, in the space of the model", 3, width=90),
+        **({} if shown.n == 1 else several),
+        "distance": Column("Distance", "Euclidean, in the space of the model; of several the mean", 3, width=90),
         "text": Column("Sentence", width=380),
         "truth": Column("Is", width=110),
         "said": Column("Predicted", width=110),
@@ -86,10 +120,14 @@ MAP_NEIGHBOURS: Figure[Near] = Figure(
     near,
     _draw,
     note=_note,
-    reading="The nearest first. A sentence with another class among them is where the model sees no difference.",
+    reading=lambda shown: (
+        f"The {'nearest' if shown.n == 1 else 'near to most'} first. A sentence with another class among them is where "
+        "the model sees no difference."
+    ),
     how="Euclidean distance between vectors in the space that the map is made from, not on the map. A sentence is no "
-    "neighbour of itself; the same text a second time is, at distance 0.",
+    "neighbour of itself; the same text a second time is, at distance 0. Of several, each has its ten nearest among "
+    "the sentences that are not selected; one of these counts once for every selected one that has it among its ten.",
     needs="pooled",
-    options=(AT, SPACE),
+    options=(AT, SPACE, SELECT),
     tables=lambda shown: {"Neighbours": shown.found},
 )

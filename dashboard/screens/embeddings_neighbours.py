@@ -1,4 +1,4 @@
-"""The nearest to the sentence that is looked at, or to the typed one, and to a whole selection those of training."""
+"""The nearest to the sentence that is looked at, to the typed one or to a selection, and to this those of training."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import streamlit as st
 from core.exceptions import NotAvailable, RunDamaged
 from core.text.direction import quoted
 from dashboard import data, selection
-from dashboard.figures.map_common import LEAST, MAP_COMMON
-from dashboard.figures.map_neighbours import AT, MAP_NEIGHBOURS, Near
+from dashboard.figures.map_common import MAP_COMMON
+from dashboard.figures.map_neighbours import AT, LEAST, MAP_NEIGHBOURS, Near, near_several
 from dashboard.figures.numbers import count
 from dashboard.figures.selecting import SELECT
 from dashboard.figures.source import Source
@@ -23,11 +23,14 @@ QUOTED = 60
 
 
 def neighbours(source: Source, now: Chosen | None, typed: str) -> Near | None:
-    """Those of the typed sentence, else of the one that is looked at, or is alone; None where there is none."""
+    """Those of the typed sentence, else of the one looked at or alone, else of all selected; None: there are none."""
     source.text = typed if data.weights_fingerprint(source.record.run) else ""
-    if now is not None and len(now) and (now.at is not None or len(now) == 1):
+    one = now is not None and len(now) and (now.at is not None or len(now) == 1)
+    if now is not None and one:
         source.choices[AT.name] = now.key(now.at or 0)
     try:
+        if now is not None and not one and not source.text.strip():
+            return near_several(source, now.places, now.words)
         return MAP_NEIGHBOURS.shape(source)
     except NotAvailable:
         return None
@@ -38,7 +41,8 @@ def neighbours_below(source: Source, near: Near | None) -> dict[str, pd.DataFram
     if near is None:
         return {}
     show(MAP_NEIGHBOURS, near)
-    about = f"nearest to {quoted(near.of, QUOTED)}"
+    of = quoted(near.of, QUOTED) if near.n == 1 else f"{count(near.n)}: {near.of}"
+    about = f"nearest to {of}"
     rows = near.found["row"].tolist()
     st.button(
         f"Select these {count(len(rows))}",

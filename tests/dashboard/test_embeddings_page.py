@@ -161,6 +161,18 @@ def test_the_nearest_to_a_typed_sentence_or_the_one_looked_at_are_listed_and_mar
 
 
 @pytest.mark.slow
+def test_around_a_selection_of_several_those_near_to_most_are_listed_marked_and_selected(app, runs):
+    shown = words(opened(app, run="finished", select="truth=positive"))
+    table = next(each.value for each in app.dataframe if {"near", "distance"} <= {*each.value.columns})
+    assert "8 selected, among 8 others, in the space of what the head reads" in shown
+    assert set(table["truth"]) == {"negative"} and table["near"].is_monotonic_decreasing
+    figure = json.loads(app.get("plotly_chart")[0].proto.spec)
+    assert [len(trace["customdata"]) for trace in figure["data"] if trace["name"].startswith("nearest")] == [len(table)]
+    app.button(key="select-near").click().run()
+    assert "nearest to 8: true positive" in words(app)
+
+
+@pytest.mark.slow
 def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_selected(app, runs):
     opened(app, run="finished", select="truth=positive")
     for _ in range(200):
@@ -170,7 +182,7 @@ def test_to_a_selection_of_several_the_nearest_of_training_are_listed_and_select
         app.run()
     found = Run("finished", RunStore(runs)).neighbours(where="truth=positive")
     assert f"{found['n']} selected, among {found['among']} training sentences" in words(app)
-    table = next(each.value for each in app.dataframe if "near" in each.value)
+    table = next(each.value for each in app.dataframe if "likeness" in each.value)
     assert table["text"].tolist() == [each["text"] for each in found["neighbours"]]
     app.button(key="select-training").click().run()
     assert not app.exception and "nearest in training to 8: true positive" in words(app)

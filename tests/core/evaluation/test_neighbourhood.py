@@ -27,6 +27,12 @@ def test_the_nearest_are_those_of_scikit_learn_with_their_distances(clouds, monk
     assert away == pytest.approx(distances, abs=1e-6)
 
 
+def test_of_ties_the_first_rows_are_the_nearest():
+    points = np.array([[2.0], [1], [1], [0], [1], [3], [1]])
+    assert nearest(np.array([[0.0]]), points, 3)[0].tolist() == [[3, 1, 2]]
+    assert nearest(np.array([[1.0], [0]]), points, 5)[0].tolist() == [[1, 2, 4, 6, 0], [3, 1, 2, 4, 6]]
+
+
 def test_a_row_is_only_left_out_of_its_own_neighbours(clouds):
     points, _ = clouds
     rows, distances = nearest(points[4:5], points, 3)
