@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class Coded:
         name = found_name(code, names)
         if code and not name:
             raise InputError(f"no code {code!r:.80}; the codes are: {', '.join(names) or 'none yet'}")
-        has = {key for key in self.given if not name or name in self.of(key)}
+        has: Container[str] = self._having.get(name, ()) if name else self.given
         return np.array([key in has for key in keys], bool)
 
     def noted(self, keys: Sequence[str]) -> np.ndarray:
@@ -88,6 +89,16 @@ class Coded:
             or len(self.notes.get(key, {})) > len(seen.notes.get(key, {}))
             for key in keys
         )
+
+    @cached_property
+    def _having(self) -> Mapping[str, set[str]]:
+        """Code → keys of the rows that have it: every code is asked for, again and again."""
+        found: dict[str, set[str]] = {}
+        for key, each in self.given.items():
+            for codes in each.values():
+                for code in codes:
+                    found.setdefault(code, set()).add(key)
+        return found
 
     def _codes(self, key: str) -> set[str]:
         return {code for codes in self.given.get(key, {}).values() for code in codes}

@@ -92,7 +92,7 @@ def coded_sessions(shown: Analysis) -> dict[str, Any]:
     found |= {
         name: f"what {name} has coded"
         for name in coded.authors
-        if has_name(name) and rows & coded.by(name).given.keys()
+        if has_name(name) and any(name in each for key, each in coded.given.items() if key in rows)
     }
     now = ""
     for each in known:

@@ -177,6 +177,89 @@ def next_one(page: Page) -> float:
     return answered(page)
 
 
+def next_in_the_bar(page: Page) -> float:
+    """From a click on Next in the bar of the selection to the next sentence."""
+    now = page.locator(".reader .top b").first.inner_text()
+    watch(page, "click", f"{AT} !== {json.dumps(now)}")
+    page.locator(".st-key-selected-Next button").click()
+    seconds = answered(page)
+    settle(page)
+    return seconds
+
+
+def ordered(page: Page, order: str) -> float:
+    """From another order to the list that stands in it."""
+    before = page.evaluate(FIRST)
+    watch(page, "input", f"{FIRST} !== {json.dumps(before)}")
+    page.get_by_label("Order of the sentences").select_option(order)
+    seconds = answered(page)
+    settle(page)
+    return seconds
+
+
+def noted(page: Page) -> float:
+    """From Escape in a note to its mark in the list."""
+    page.keyboard.press("j")
+    page.keyboard.press("n")
+    page.keyboard.type("says so twice")
+    chosen = f"{INSIDE}.map((root) => root.querySelector('.reader .list li[aria-selected=true]')).find(Boolean)"
+    watch(page, "keydown", f"{chosen}?.innerText.includes('\u270e')")
+    page.keyboard.press("Escape")
+    seconds = answered(page)
+    settle(page)
+    return seconds
+
+
+def taken_back(page: Page) -> float:
+    """From u to the word that a code was taken back."""
+    coded(page)
+    settle(page)
+    done = f"{INSIDE}.map((root) => root.querySelector('.reader .foot .done')).find(Boolean)?.innerText ?? ''"
+    before = page.evaluate(done)
+    watch(page, "keydown", f"({done}) !== {json.dumps(before)} && ({done}).startsWith('Taken back')")
+    page.keyboard.press("u")
+    seconds = answered(page)
+    settle(page)
+    return seconds
+
+
+def drawn(page: Page) -> float:
+    """From a click on the offered draw to its 75 sentences."""
+    page.locator(".st-key-codes-draw button").first.wait_for()
+    watch(page, "click", f"{AT}?.endsWith(' of 75')")
+    page.locator(".st-key-codes-draw button").first.click()
+    seconds = answered(page)
+    settle(page)
+    return seconds
+
+
+def saved(page: Page, name: str) -> float:
+    """From a click on Save to the word that the selection is a slice."""
+    page.get_by_role("button", name="Save as slice").click()
+    page.get_by_label("Name", exact=True).last.fill(name)
+    watch(page, "click", f"document.body.innerText.includes('Saved as \u201c{name}')")
+    page.get_by_role("button", name="Save", exact=True).last.click()
+    seconds = answered(page)
+    page.keyboard.press("Escape")
+    settle(page)
+    return seconds
+
+
+def merged(page: Page, name: str) -> float:
+    """From a click on Merge to a table of codes without the one merged."""
+    book = page.locator(".st-key-codes-book")
+    book.get_by_role("combobox", name="Code", exact=True).click()
+    page.get_by_role("listbox").wait_for()
+    page.keyboard.type(name)
+    page.keyboard.press("Enter")
+    settle(page)
+    watch(page, "click", f"{INSIDE}.every((root) => !root.querySelector('tr[data-id=\"{name}\"]'))")
+    book.get_by_role("button", name="Merge").click()
+    seconds = answered(page)
+    settle(page)
+    return seconds
+
+
 def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -202,6 +285,10 @@ def main() -> None:
             words = [f"{word} " for word in WORDS[: given.repeats]]
             report("words searched to the list", [chosen(page, word) for word in words], 0.5)
             chosen(page, "")
+            orders = ("lowest margin first", "surest first")
+            report("order to the list", [ordered(page, each) for each in orders * 2], 0.5)
+            report("Next in the bar", [next_in_the_bar(page) for _ in range(given.repeats)], 0.5)
+            report("save as slice", [saved(page, f"slice {n}") for n in range(given.repeats)], 0.5)
             for name, row, seen in (
                 ("tag", "tr[data-id='tag=negation']", "negation"),
                 ("value of a column", "tr[data-id='source=web']", "web"),
@@ -213,6 +300,8 @@ def main() -> None:
                 times = [chosen_option(page, word, option) for _ in range(given.repeats)]
                 report(f"option of “{word}” to the list", times, 0.5)
             report("code's key to its mark", [coded(page) for _ in range(3 * given.repeats)], 0.5)
+            report("note's end to its mark", [noted(page) for _ in range(given.repeats)], 0.5)
+            report("u to what is taken back", [taken_back(page) for _ in range(given.repeats)], 0.5)
             code_all(folder)
             page.goto(f"{address}/errors?run=many")
             author = page.get_by_role("textbox", name="Author", exact=True)
@@ -222,6 +311,11 @@ def main() -> None:
             page.locator(".reader .list").focus()
             report("the same, every row coded twice", [coded(page) for _ in range(3 * given.repeats)], 0.5)
             report("… to its count below", [counted(page) for _ in range(given.repeats)], 0.5)
+            report("u to what is taken back", [taken_back(page) for _ in range(given.repeats)], 0.5)
+            page.locator(".st-key-codes-book summary").click()
+            settle(page)
+            report("merge to the table of codes", [merged(page, f"cause {n}") for n in (17, 16, 15)], 0.5)
+            report("draw to its sentences", [drawn(page)], 0.5)
     finally:
         shutil.rmtree(folder)
 
