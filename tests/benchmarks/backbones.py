@@ -1,0 +1,115 @@
+"""README's table of one pretrained encoder: trains what is missing, then prints both tables.
+
+    export SENTISCOPE_DATA=...       # a folder with the sets
+    export SENTISCOPE_BACKBONES=...  # a folder that has all-MiniLM-L6-v2 as `minilm`
+    python tests/benchmarks/backbones.py [--print]
+
+Whole training sets, one seed, each run a process of its own with one thread. A run is `SET-MODEL` in the folder of runs
+and stays there, with what it cost beside it (`SET-MODEL.cost`: seconds of the processor and MB at the peak).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from core.evaluation.comparison import holm, judge
+from core.metrics import METRICS
+from core.numbers import count
+from core.runs.answers import both, read_answers
+from core.runs.store import RunStore
+
+SETS = {"tweeteval_emotion": ("TweetEval emotion", 2), "twitter_financial": ("Twitter Financial", 1)}
+"""Registered name → title, epochs of whatever trains the whole encoder."""
+WORDS, CHARS = "words", "chars"
+OURS = "pretrained --set model.backbone=minilm --set model.pooling=mean"
+TUNED = f"{OURS} --epochs EPOCHS --set training.lr=1e-4"
+INCEPTIVE = " ".join(
+    f"--set model.head.{each}" for each in ("kernels=2,3,5,7", "channels=16", "attention_heads=4", "dense=128")
+)
+MODELS = {
+    WORDS: ("TF-IDF, words", "tfidf-logreg"),
+    CHARS: ("TF-IDF, words and characters", "tfidf-logreg-chars"),
+    "strong": ("vanilla, `strong`", "vanilla --recipe strong"),
+    "mini-en": ("vanilla from mini-en", "vanilla --from starter-vanilla"),
+    "probe": ("MiniLM, its head alone", f"{OURS} --epochs 3 --set training.lr=1e-3 --set training.frozen=7"),
+    "tuned": ("MiniLM, all of it", TUNED),
+    "lexical": ("… with VADER's σ", f"{TUNED} --set model.attention.lexical=add --set text.lexicon=vader"),
+    "inceptive": ("… with an Inceptive head", f"{TUNED} {INCEPTIVE}"),
+}
+"""Key → title, what `sentiscope train --model` is given."""
+BESIDE = {WORDS: "against words", CHARS: "against words and characters"}
+AMONG = ("lexical", "inceptive")
+"""What is compared with the plain fine-tuning, too."""
+
+
+def cost_of(store: RunStore, name: str) -> Path:
+    return store.folder / f"{name}.cost"
+
+
+def train(store: RunStore, data: str, model: str) -> None:
+    """A run, unless it is finished."""
+    name = f"{data}-{model}"
+    if cost_of(store, name).is_file():
+        return
+    if (store.folder / name).is_dir():  # half of one
+        store.remove(name)
+    given = MODELS[model][1].replace("EPOCHS", str(SETS[data][1])).split()
+    given = ["--data", data, "--name", name, "--set", "training.threads=1", "--model", *given]
+    started = subprocess.Popen([sys.executable, "-m", "core.cli", "train", *given])
+    _, ended, used = os.wait4(started.pid, 0)
+    if ended:
+        sys.exit(f"{name} failed")
+    cost_of(store, name).write_text(f"{used.ru_utime + used.ru_stime:.1f} {used.ru_maxrss / 1024:.0f}\n")
+
+
+def differences(store: RunStore, data: str) -> dict[tuple[str, str], str]:
+    """By two models: how many points of accuracy they are apart, one family of McNemar tests."""
+    pairs = [(model, beside) for model in MODELS for beside in BESIDE if model not in (WORDS, beside)]
+    pairs += [(model, "tuned") for model in AMONG]
+    records = {model: store.read(f"{data}-{model}") for model in MODELS}
+    said = {model: read_answers(store, record, "test").scores("accuracy") for model, record in records.items()}
+    tests = [
+        judge({(0, -1): both(said[model], said[beside], "accuracy")}, METRICS["accuracy"]) for model, beside in pairs
+    ]
+    found = {}
+    for pair, test, step in zip(pairs, tests, holm([test.p for test in tests]), strict=True):
+        low, high = test.interval(step.alpha) or (float("nan"),) * 2
+        p = "p < 0.001" if step.p < 0.001 else f"p = {step.p:.3f}" if step.p < 0.1 else f"p = {step.p:.2f}"
+        found[pair] = f"{100 * test.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), {p}"
+    return found
+
+
+def table(store: RunStore, data: str) -> None:
+    """One set, as README has it."""
+    title, apart = SETS[data][0], differences(store, data)
+    records = {model: store.read(f"{data}-{model}") for model in MODELS}
+    rows = len(read_answers(store, records[WORDS], "test"))
+    columns = (f"{title} ({count(rows)} of test)", "accuracy, 95 %", "macro F1", *BESIDE.values(), "seconds", "MB")
+    print(f"\n| {' | '.join(columns)} |\n|---{'|---:' * (len(columns) - 1)}|")
+    for model, record in records.items():
+        metrics, (low, high) = record.results["metrics"]["test"], record.results["intervals"]["test"]["accuracy"]
+        seconds, megabytes = map(float, cost_of(store, f"{data}-{model}").read_text().split())
+        cells = [MODELS[model][0], f"{100 * metrics['accuracy']:.1f} ({100 * low:.1f} to {100 * high:.1f})"]
+        cells += [f"{100 * metrics['f1_macro']:.1f}", *(apart.get((model, beside), "") for beside in BESIDE)]
+        print(f"| {' | '.join([*cells, f'{seconds:.0f}', f'{megabytes:.0f}'])} |")
+    for model in AMONG:
+        print(f"{MODELS[model][0]}, beside MiniLM without: {apart[model, 'tuned']}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--print", action="store_true", help="train nothing")
+    arguments, store = parser.parse_args(), RunStore()
+    store.folder.mkdir(parents=True, exist_ok=True)
+    for data in SETS:
+        for model in () if arguments.print else MODELS:
+            train(store, data, model)
+        table(store, data)
+
+
+if __name__ == "__main__":
+    main()
