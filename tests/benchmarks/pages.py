@@ -145,6 +145,18 @@ def lassos(browser: Browser, address: str, run: str, repeats: int) -> None:
     report(f"lasso answered ({said})", times, 0.5)
 
 
+def first_map(browser: Browser, address: str, run: str) -> float:
+    """From the click that asks for a t-SNE map, of 3,000 sentences, to its points."""
+    page, _ = visit(browser, address)
+    page.goto(f"{address}/embeddings?run={run}&split=test&method=t-SNE")
+    settle(page)
+    watch(page, "click", f"document.querySelector('.st-key-fig-map-{run}-test-tsne-2 .nsewdrag')")
+    page.get_by_role("button", name="Compute the t-SNE map").click()
+    seconds = answered(page)
+    page.context.close()
+    return seconds
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=10, help="lassos")
@@ -161,6 +173,11 @@ def main() -> None:
         report("“Start training” to test metrics", list(metrics), 60.0)
         (run,) = [path.parent.name for path in folders[0].glob("*/run.json")]
         large_run(folders[0], run, "large")
+        maps = []
+        for folder in folders:
+            with dashboard(folder) as address:
+                maps.append(first_map(browser, address, next(folder.glob("*/run.json")).parent.name))
+        report("t-SNE of 3,000 sentences, first visit, from its click", maps, 15.0)
         first_pages(browser, folders[0], args.loads)
         with dashboard(folders[0]) as address:
             lassos(browser, address, "large", args.repeats)
