@@ -27,6 +27,22 @@ def test_margin_thresholds_and_the_likelier_class_are_those_of_the_definition(cl
     assert (found.margin[found.likely] < 0).mean() > 0.9  # thresholds of rare classes are low
 
 
+@pytest.mark.slow  # the import alone takes two seconds
+@pytest.mark.parametrize("classes", [2, 3, 20])
+def test_they_are_those_of_cleanlab(classes):
+    from cleanlab.filter import find_label_issues
+    from cleanlab.rank import get_self_confidence_for_each_label, order_label_issues
+
+    random = np.random.default_rng(classes)
+    chances, labels = random.dirichlet(np.ones(classes) / 2, 400), random.integers(0, classes, 400)
+    found = suspects(labels, chances)
+    issues = find_label_issues(labels, chances, filter_by="confident_learning", n_jobs=1)
+    assert found.likely.tolist() == issues.tolist() and 0 < issues.sum() < 400
+    assert found.confidence == pytest.approx(get_self_confidence_for_each_label(labels, chances))
+    ranked = order_label_issues(issues, labels, chances, rank_by="self_confidence")
+    assert [row for row in found.order if found.likely[row]] == ranked.tolist()
+
+
 def test_a_class_that_no_row_has_is_nobodys_true_label():
     chances = np.array([[0.1, 0.2, 0.7], [0.9, 0.05, 0.05], [0.2, 0.7, 0.1]])
     assert not suspects(np.array([0, 0, 1]), chances).likely.any()
