@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pages import opened, text_of
-from tiny_backbones import backbone
+from tiny_backbones import FAMILIES, backbone
 
 from core import verbs
 from core.runs.store import RunStore
@@ -30,24 +30,28 @@ SAID = {
     "embeddings": "PCA, 2-D",
     "sentence": "Attention is not an explanation",
     "steps": "another library&#x27;s and are not computed anew here",
+    "tokens": "RUN gives a text a label, and no tags to its words",
     "lambdas": "lambda",
 }
 """By page: words that it shows with such a run, whose name stands for RUN."""
+OTHERS = [family for family in FAMILIES if family != "bert"]
 
 
 @pytest.fixture(scope="module")
 def pretrained(tmp_path_factory, table):
-    """A directory with `tuned`, all of whose weights learned, with sigma, and `probe`, whose head alone did."""
+    """`tuned`, all of whose weights learned, with sigma, `probe`, whose head alone did, and one of each other family."""
     root = tmp_path_factory.mktemp("pretrained")
-    backbone(root / "backbones" / "tiny")
+    places = {family: str(backbone(root / "backbones" / family, family)) for family in FAMILIES}
     common = {"data.split": "0.6/0.2/0.2", "training.threads": 1, "training.epochs": 2, "training.batch_size": 8}
-    common |= {"model.backbone": str(root / "backbones" / "tiny"), "training.lr": 1e-3, "text.max_length": 12}
+    common |= {"model.backbone": places["bert"], "training.lr": 1e-3, "text.max_length": 12}
     sigma = {"model.attention.lexical": "add", "text.lexicon": "vader"}
     store = RunStore(root / "runs")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
         verbs.train(str(table), "pretrained", {**common, **sigma}, name="tuned", store=store)
         verbs.train(str(table), "pretrained", {**common, "training.frozen": 3}, name="probe", store=store)
+        for other in OTHERS:
+            verbs.train(str(table), "pretrained", {**common, "model.backbone": places[other]}, name=other, store=store)
     return root
 
 
@@ -60,7 +64,7 @@ def own(pretrained, tmp_path, monkeypatch):
     return pretrained
 
 
-@pytest.mark.parametrize("run", ["tuned", "probe"])
+@pytest.mark.parametrize("run", ["tuned", "probe", *OTHERS])
 @pytest.mark.parametrize("page", SAID)
 def test_it_is_shown_on_every_page(app, own, table, page, run):
     assert SAID[page].replace("RUN", run) in text_of(opened(app, page, run=run, data=str(table)))
