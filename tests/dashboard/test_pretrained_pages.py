@@ -39,7 +39,7 @@ OTHERS = [family for family in FAMILIES if family != "bert"]
 
 @pytest.fixture(scope="module")
 def pretrained(tmp_path_factory, table):
-    """`tuned`, all of whose weights learned, with sigma, `probe`, whose head alone did, and one of each other family."""
+    """`tuned`, all of whose weights learned, with sigma, `probe`, of which the head did, one of each other family."""
     root = tmp_path_factory.mktemp("pretrained")
     places = {family: str(backbone(root / "backbones" / family, family)) for family in FAMILIES}
     common = {"data.split": "0.6/0.2/0.2", "training.threads": 1, "training.epochs": 2, "training.batch_size": 8}
