@@ -58,12 +58,13 @@ def check_config(config: RunConfig) -> None:
         "training.teacher": training.teacher,
         "training.nonsense": training.nonsense,
         "training.mix": "" if training.mix == "none" else training.mix,
-        "training.portions": 0 if training.portions == 1 else training.portions,
         "training.start": training.start,
     }
     for name, value in of_texts.items():
         if value:
-            raise ConfigError(f"{name}={value!s:.60}: of runs that label whole texts, and here each word has a tag")
+            raise ConfigError(
+                f"{name}={value!s:.60}: of runs that label whole texts, and here each word has a tag; leave it out"
+            )
     if not config.data.texts:
         raise ConfigError("data.texts=false: tags say nothing without their words; choose data.texts=true")
 

@@ -52,7 +52,9 @@ class Loss:
         return loss / self.weight(targets)
 
     def weight(self, targets: Tensor) -> Tensor:
-        """(): what the sum over these targets is divided by: their rows, or of weighted classes what the rows weigh."""
+        """(): what the sum over these targets is divided by: rows or tags, of weighted classes what these weigh."""
+        if self.task == "tokens":
+            return self._tagged(targets)
         if self.task == "multi" or (self.weights is None and targets.ndim == 1):
             return torch.tensor(len(targets))
         if self.weights is None:
@@ -63,7 +65,8 @@ class Loss:
     def _tagged(self, targets: Tensor) -> Tensor:
         """() the tokens that have a tag, or their weight; a batch without one has nothing to learn."""
         tagged = targets[targets != UNTAGGED]
-        return (torch.ones_like(tagged) if self.weights is None else self.weights[tagged]).sum().clamp(min=1e-9)
+        weights = torch.ones_like(tagged) if self.weights is None else self.weights.to(tagged.device)[tagged]
+        return weights.sum().clamp(min=1e-9)
 
 
 def training_loss(config: TrainingConfig, labels: Tensor, *, classes: int, task: Task, device: torch.device) -> Loss:

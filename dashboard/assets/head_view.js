@@ -12,11 +12,11 @@ const add = (parent, tag, attributes = {}, text) => {
   return node;
 };
 
-// Cut between what a reader takes for characters; those of East Asia are as wide as two.
+// Cut between what a reader takes for characters; those of East Asia are a little wider than two.
 const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60\u{1f300}-\u{1faff}]/u;
 const LONGEST = 14;
 const short = (word) => {
-  const parts = [...new Intl.Segmenter().segment(word)].map(({ segment }) => [segment, WIDE.test(segment) ? 2 : 1]);
+  const parts = [...new Intl.Segmenter().segment(word)].map(({ segment }) => [segment, WIDE.test(segment) ? 2.2 : 1]);
   let left = LONGEST - 1, cut = 0;
   while (cut < parts.length && parts[cut][1] <= left) left -= parts[cut++][1];
   return cut === parts.length || (cut === parts.length - 1 && parts[cut][1] <= left + 1) ? word : `${parts.slice(0, cut).map(([part]) => part).join("")}\u2026`;

@@ -259,7 +259,9 @@ def _draw_errors(rows: TaggedRows, look: Look) -> go.Figure:
         )
     figure.update_layout(template=template(look), barmode="stack", height=look.height(96 + 40 * len(kinds)), bargap=0.3)
     figure.update_layout(margin={"t": look.size(8)}, showlegend=len(rows.kinds) > 1, legend={"traceorder": "normal"})
+    most = max(sum(table[kind][name] for kind in rows.kinds) for name in kinds)
     figure.update_xaxes(title="spans", rangemode="tozero", tickformat=",d", showgrid=True)
+    figure.update_xaxes(dtick=1 if most < 5 else None, range=None if most else [0, 1])  # no spans are halved
     figure.update_yaxes(showgrid=False, tickfont={"color": t.ink})
     return figure
 

@@ -232,7 +232,7 @@ def _found(report: FileReport) -> str:
 def _in_words_of_the_page(message: str) -> str:
     """The command line names settings where this page has a list to choose from."""
     for setting, label in SETTINGS.items():
-        message = message.replace(setting, f"“{label}” above")
+        message = message.replace(f"{setting}=", f"“{label}” above: ").replace(setting, f"“{label}” above")
     return message
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from core.data.conll import OUTSIDE
 from core.exceptions import NotAvailable, SentiscopeError
 from core.metrics import metrics_of
 from core.runs.record import RunRecord
@@ -19,7 +20,7 @@ from dashboard.widgets.figure import caption, heading, show_bare, show_of
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import finding, opening, problem, stopped
 from dashboard.widgets.of_texts import without_tags
-from dashboard.widgets.options import pick
+from dashboard.widgets.options import choose, pick
 from dashboard.widgets.runs import chosen_run, ended, facts
 from dashboard.widgets.stats import stats
 from dashboard.widgets.typed import sentence_field
@@ -57,7 +58,7 @@ def _measured(record: RunRecord, splits: list[str]) -> None:
     with st.container(key="tags-bar", horizontal=True, vertical_alignment="bottom", gap="medium"):
         state.settle(SPLIT, splits, source.split)
         st.selectbox("Split", splits, key=SPLIT, bind="query-params", width=150)
-        pick(tagged.OUTCOME, source, width=190)
+        choose(tagged.OUTCOME, source)
         pick(tagged.TYPE, source, width=160)
         source.choices[tagged.SEARCH.name] = st.text_input(
             "Word", key=tagged.SEARCH.name, bind="query-params", placeholder="Search the sentences", width=240
@@ -113,7 +114,9 @@ def _typed_part(record: RunRecord) -> None:
 
 
 def _typed(record: RunRecord) -> dict[str, pd.DataFrame]:
-    first = str(data.tags(record, data.evaluated_splits(record.run)[-1])["text"].iloc[0])
+    table = data.tags(record, data.evaluated_splits(record.run)[-1])
+    named = table[table["label"].map(lambda tags: any(tag != OUTSIDE for tag in tags))]
+    first = str((table if named.empty else named)["text"].iloc[0])
     state.restate(state.TEXT, first)
     _typed_part(record)
     try:

@@ -122,11 +122,28 @@ def test_what_is_about_labels_of_texts_says_so(trained, ask):
         ("vanilla", {"training.metric": "accuracy"}),
         ("vanilla", {"data.texts": False}),
         ("vanilla", {"training.teacher": "tfidf"}),
+        ("vanilla", {"training.nonsense": 0.1}),
+        ("vanilla", {"training.mix": "tfidf"}),
+        ("vanilla", {"training.start": "names"}),
     ],
 )
-def test_what_cannot_tag_words_is_refused_before_it_trains(file, tmp_path, model, settings):
-    with pytest.raises((ConfigError, SentiscopeError), match=r"tag|each word"):
-        verbs.train(str(file), model, settings, store=RunStore(tmp_path))
+def test_what_cannot_tag_words_is_refused_before_it_trains(file, trained, model, settings):
+    with pytest.raises((ConfigError, SentiscopeError), match=r"tag|each word") as told:
+        verbs.train(str(file), model, {**SETTINGS, **settings} if settings else {}, store=trained, name="not")
+    assert all(name in str(told.value) for name in settings)
+    trained.remove("not")
+
+
+@pytest.mark.slow
+def test_portions_learn_what_the_whole_batch_does(file, tmp_path):
+    settings = {**SETTINGS, "training.epochs": 1, "model.dropout": 0.0}
+    store, losses = RunStore(tmp_path), []
+    for portions in (1, 3):
+        verbs.train(
+            str(file), "vanilla", {**settings, "training.portions": portions}, store=store, name=f"in-{portions}"
+        )
+        losses.append(verbs.runs_history(f"in-{portions}", store=store)["loss"].dropna().tolist())
+    assert losses[0] == pytest.approx(losses[1], abs=1e-3)
 
 
 def test_a_run_travels(trained, tmp_path):

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from core.exceptions import ConfigError
 from core.metrics import METRICS, metrics_of
 from core.training.config import TrainingConfig, metric_for
-from core.training.loss import Loss, taught_targets, training_loss
+from core.training.loss import UNTAGGED, Loss, taught_targets, training_loss
 
 CPU = torch.device("cpu")
 LOGITS = torch.tensor([[2.0, -1.0, 0.3], [0.1, 0.2, -3.0]], dtype=torch.float64)
@@ -126,3 +126,17 @@ def test_a_teacher_without_rival_is_all_there_is_to_learn():
     taught = np.array([[0.25, 0.75]])
     assert taught_targets(np.array([0]), taught, 1.0).tolist() == taught.tolist()
     assert taught_targets(np.array([0]), taught, 0.5).tolist() == [[0.625, 0.375]]
+
+
+@pytest.mark.parametrize(
+    "weights", [None, torch.tensor([0.5, 2.0, 1.0], dtype=torch.float64)], ids=["plain", "weighted"]
+)
+def test_portions_of_tagged_texts_add_up_to_the_whole(weights):
+    """Of texts with one tag, with three and with none, where a mean of means would be another one."""
+    random, loss = np.random.default_rng(0), Loss("tokens", weights)
+    logits = torch.tensor(random.normal(size=(3, 4, 3)))
+    tags = torch.tensor([[1, 0, 2, UNTAGGED], [UNTAGGED, 1, UNTAGGED, UNTAGGED], [UNTAGGED] * 4])
+    parts = [loss(logits[row : row + 1], tags[row : row + 1]) * loss.weight(tags[row : row + 1]) for row in range(3)]
+    assert (sum(parts) / loss.weight(tags)).item() == pytest.approx(loss(logits, tags).item())
+    known = tags != UNTAGGED
+    assert loss(logits, tags).item() == pytest.approx(F.cross_entropy(logits[known], tags[known], weights).item())
