@@ -17,6 +17,11 @@ def whole_percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def exact(value: float) -> str:
+    """`12`, `0.1`: as short as can be read back as the same number."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))
+
+
 def signed(value: float, digits: int = 2) -> str:
     """`+0.12`: for a difference; what is rounded to nothing has no minus."""
     return f"{value:+z.{digits}f}".replace("-", MINUS)

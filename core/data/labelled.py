@@ -19,7 +19,7 @@ from core.data.layout import Layout, label_columns, label_sets, other_bits, pref
 from core.data.table import Task
 from core.exceptions import DataError
 from core.numbers import count
-from core.text.pair import joined
+from core.text.pair import joined, parted, unsigned
 
 MOST_CLASSES = 200
 """Distinct label words beyond which a column is not taken for classes."""
@@ -72,7 +72,9 @@ def clean(
     others = frame.drop(columns=[name for name in frame.columns if name in taken])
     kept = pd.concat([texts.rename("text"), labels.rename("label"), others], axis=1)
     kept = (kept if usable.all() else kept[usable.to_numpy()]).reset_index(drop=True)
-    kept["text"], escapes = _unescape(kept["text"])
+    if not layout.pair:
+        kept["text"] = kept["text"].map(unsigned)
+    kept["text"], escapes = (kept["text"], []) if layout.task == "tokens" else _unescape(kept["text"])
     return kept, [*findings, *_pairs(layout, kept), *escapes, *_layout_findings(frame, layout, kept["label"])]
 
 
@@ -282,10 +284,17 @@ def _unescape(texts: pd.Series) -> tuple[pd.Series, list[Finding]]:
     count = int(escaped.sum())
     if count <= max(1, _ESCAPED_SHARE * len(texts)):
         return texts, []
-    resolved = texts.map(lambda text: without_surrogates(_ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)))
-    return resolved, [
+    return texts.map(_resolved), [
         Finding("escapes", "note", count, rf"literal \uXXXX in {plural(count, 'text')} turned to characters")
     ]
+
+
+def _resolved(text: str) -> str:
+    """Of a pair each of both texts: what is resolved may be the sign that stands between them."""
+    parts = [
+        without_surrogates(_ESCAPE.sub(lambda found: chr(int(found[1], 16)), part)) for part in parted(text) or [text]
+    ]
+    return joined(*parts) if len(parts) == 2 else unsigned(parts[0])
 
 
 def _repeats(rows: pd.DataFrame) -> list[Finding]:

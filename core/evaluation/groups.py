@@ -13,7 +13,7 @@ from core.data.table import Task
 from core.evaluation.intervals import intervals, wilson
 from core.evaluation.metrics import evaluate
 from core.exceptions import InputError
-from core.numbers import count
+from core.numbers import count, exact
 
 MOST = 30
 """Values with a group of their own."""
@@ -101,7 +101,7 @@ def _quarters(numbers: pd.Series) -> Groups:
     there, words = np.unique(places), {len(edges) + 1: MISSING}
     for place in there[there <= len(edges)]:
         inside = numbers[places == place]
-        words[int(place)] = f"{inside.min():g} to {inside.max():g}"
+        words[int(place)] = f"{exact(inside.min())} to {exact(inside.max())}"
     return Groups(tuple(words[int(place)] for place in there), np.searchsorted(there, places).astype(np.int64))
 
 

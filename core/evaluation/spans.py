@@ -135,7 +135,8 @@ class SpanScores:
 
     def token_accuracy(self, weights: np.ndarray) -> np.ndarray:
         """(R,): share of words whose tag is right."""
-        right = np.array([sum(map(str.__eq__, *both)) for both in zip(self.labels, self.said, strict=True)], float)
+        both = [zip(*each, strict=True) for each in zip(self.labels, self.said, strict=True)]
+        right = np.array([sum(true == said for true, said in tags) for tags in both], float)
         words = np.array([len(tags) for tags in self.labels], float)
         return ratio(weights @ right, weights @ words)
 

@@ -42,7 +42,7 @@ SEVERAL = ("missed", "invented")
 """Of several labels per text, behind ours."""
 _FILTER = ("outcome", "others", "further")
 _WORDS = ("right", "all", "coded", "uncoded", "noted", "unnoted")
-RESERVED = frozenset((*OURS, *SEVERAL, *_FILTER, *_WORDS, "tag", "tags", "split", "word", "code"))
+RESERVED = frozenset((*OURS, *SEVERAL, *_FILTER, *_WORDS, "tag", "tags", "split", "word", "code", "ids"))
 """Words of ours: a column of the data that has one of these names is `data:` and its name."""
 _HEX = 12
 

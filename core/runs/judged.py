@@ -220,6 +220,7 @@ def _of_folder(path: Path, config: DataConfig, split: str) -> tuple[pd.DataFrame
 
 
 def _of_dataset(config: DataConfig, split: str) -> tuple[pd.DataFrame, str, tuple[str, ...]]:
+    config = dataclasses.replace(config, examples="")  # counter-examples are trained on and counted nowhere
     dataset, split = load(config, to_train=split == TRAIN), split or TEST
     if split not in dataset.splits:
         raise InputError(f"--split {split}: {dataset.name} has {', '.join(dataset.splits)}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
     from core.config import RunConfig
 
 BATCH = 64
+_WORD = re.compile(r"[^ \t\n\r\f\v]+")
+"""A blank that does not break is part of a word, in files and in what is typed."""
 TASK: Task = "tokens"
 
 
@@ -131,7 +134,7 @@ class Tagged:
 
 def tag_texts(model: Classifier, tokenizer: Tokenizer, texts: Sequence[str], classes: tuple[str, ...]) -> list[Tagged]:
     """What a model says of each word of texts, in their order; words are what stands between blanks."""
-    texts = [" ".join(text.split()) for text in texts]
+    texts = [" ".join(_WORD.findall(text)) for text in texts]
     tokens, places = token_table(tokenizer, texts), [first_pieces(tokenizer, text) for text in texts]
     chances: list[np.ndarray] = [np.empty(0)] * len(texts)
     with evaluating(model):

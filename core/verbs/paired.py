@@ -27,6 +27,8 @@ def paired(record: RunRecord, text: str, pair: str | None = None) -> str:
     """
     if pair is not None and not record.pairs:
         raise InputError(f"run '{record.run}' reads single texts: leave --pair out")
+    if pair is not None and not (text.strip() and pair.strip()):
+        raise InputError(f"run '{record.run}' reads two texts, and one of them is empty; write both")
     if pair is not None:
         return joined(text, pair)
     if record.pairs and parted(text) is None:

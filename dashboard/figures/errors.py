@@ -15,7 +15,7 @@ from core.failures.nearest import Neighbour
 from core.failures.order import ORDERS
 from core.failures.table import SEVERAL
 from core.failures.tags import called
-from core.numbers import signed
+from core.numbers import exact, signed
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
@@ -228,7 +228,7 @@ def nearly(shown: Analysis) -> dict[str, np.ndarray]:
 def _written(column: pd.Series) -> list[str]:
     """As a person reads it; empty where it is missing."""
     return [
-        "" if missing else f"{value:g}" if isinstance(value, float) else str(value)
+        "" if missing else exact(value) if isinstance(value, float) else str(value)
         for value, missing in zip(column.tolist(), column.isna(), strict=True)
     ]
 

@@ -14,6 +14,8 @@ from core.failures.coded import Coded
 from core.failures.names import known_as
 from core.failures.table import SEVERAL, Table
 
+EXACT = 2**53
+"""Up to here a browser's numbers are exact: ids beyond are words."""
 FEW = 60
 """Values of a column up to which it can be chosen by."""
 MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
@@ -136,7 +138,8 @@ def _labels(table: Table, frame: pd.DataFrame, classes: list[str]) -> list[dict[
 
 def _own(name: str, column: pd.Series) -> dict[str, Any]:
     """A column of the data."""
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+    numbers = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    if numbers and not (pd.api.types.is_integer_dtype(column) and column.abs().max() > EXACT):
         whole = bool((column.dropna() % 1 == 0).all())
         return number_column(name, column.astype(float), 0 if whole else 3)
     words = ["" if missing else str(value) for value, missing in zip(column, column.isna(), strict=True)]

@@ -210,7 +210,9 @@ def _take_slice(record: RunRecord, key: str) -> None:
 
 
 def _save(record: RunRecord, now: Chosen) -> None:
-    """A name for them."""
+    """A name for them; of training sentences no run has an answer, so that they are no slice."""
+    if not now.split:
+        return
     with st.popover("Save as slice", type="tertiary", key="selected-save"):
         st.text_input("Name", key=state.SLICE_NAME, max_chars=LONGEST, placeholder="such as: denied praise")
         st.button("Save", type="primary", key="selected-keep", on_click=_keep, args=(record, now))

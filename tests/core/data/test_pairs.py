@@ -105,3 +105,16 @@ def test_registered_pairs_load_from_a_folder_as_they_were_published(
     assert found.classes == classes
     assert {split: len(rows) for split, rows in found.splits.items()} == {"train": 30, "validation": 12, "test": 12}
     assert parted(found.splits["test"]["text"][0]) == ("문장 0", "다른 문장 0")
+
+
+def test_what_is_escaped_in_a_part_stays_in_it(tmp_path):
+    rows = [{"premise": rf"first \u2016 rest {n}", "hypothesis": f"second {n}", "label": n % 2} for n in range(20)]
+    pd.DataFrame(rows).to_csv(tmp_path / "a.csv", index=False)
+    found = read_file(tmp_path / "a.csv")
+    assert parted(found.rows["text"][0]) == ("first | rest 0", "second 0")
+
+
+def test_a_single_text_with_the_sign_of_pairs_is_no_pair(tmp_path):
+    frame = pd.DataFrame({"text": [f"alpha ‖ beta {n}" for n in range(20)], "label": [n % 2 for n in range(20)]})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert all(parted(text) is None for text in read_file(tmp_path / "a.csv").rows["text"])

@@ -32,6 +32,8 @@ def test_numbers_of_many_kinds_are_cut_into_quarters():
     assert found.names == ("0 to 24", "25 to 49", "50 to 74", "75 to 99", "(none)")
     assert np.bincount(found.place).tolist() == [25, 25, 25, 25, 1]
     assert grouped(pd.Series([1.0, 2.0, 2.0])).names == ("2", "1"), "few different numbers are values"
+    large = grouped(pd.Series([1e8 + step / 16 for step in range(100)]))
+    assert large.names[0] == "100000000 to 100000001.5", "ends that a rule can name"
     skewed = grouped(pd.Series([0.0] * 80 + list(range(1, 21))))
     assert skewed.names == ("0 to 0", "1 to 20")
 

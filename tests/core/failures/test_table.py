@@ -64,10 +64,10 @@ def test_of_several_labels_the_thresholds_of_validation_decide(store):
 
 
 def test_the_own_columns_stay_and_give_way_where_a_name_is_ours(store):
-    answering(store, "one", [[0.2, 0.8]], texts([1], id=["t-7"], truth=["mine"], source=["web"]))
+    answering(store, "one", [[0.2, 0.8]], texts([1], id=["t-7"], truth=["mine"], ids=["7"], source=["web"]))
     table = read_table(store, "one")
-    assert table.own == ("id", "data:truth", "source")
-    assert table.frame.loc[0, list(table.own)].tolist() == ["t-7", "mine", "web"]
+    assert table.own == ("id", "data:truth", "data:ids", "source")
+    assert table.frame.loc[0, list(table.own)].tolist() == ["t-7", "mine", "7", "web"]
 
 
 def test_a_key_depends_on_the_text_alone_and_repeats_are_numbered():

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 
 import numpy as np
 import pandas as pd
@@ -36,6 +37,14 @@ def test_its_own_test_split_is_what_the_run_was_measured_on(record, finished):
     assert [record.classes[label] for label in own.rows["label"]] == kept["label"].tolist()
     said = predictions_of(load_run(RunStore(finished), "mine"), own.rows).probabilities
     np.testing.assert_allclose(said, kept[[f"probability:{name}" for name in record.classes]], atol=1e-6)
+
+
+def test_counter_examples_are_no_training_rows_that_count(record, tmp_path):
+    (tmp_path / "abc123.json").write_text(json.dumps([{"text": "kept by hand", "label": record.classes[0]}]))
+    data = dataclasses.replace(record.config.data, examples=str(tmp_path / "abc123.json"))
+    taught = dataclasses.replace(record, config=dataclasses.replace(record.config, data=data))
+    plain, found = (judged(each, Wanted(split="train")).rows["text"].tolist() for each in (record, taught))
+    assert found == plain and "kept by hand" not in found
 
 
 def test_a_file_is_all_of_its_rows_with_every_column(given):

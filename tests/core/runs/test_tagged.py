@@ -182,3 +182,19 @@ def test_the_made_up_sentences_are_what_the_file_holds(tmp_path):
     text = write_conll(tmp_path / "a.conll", 5).read_text()
     frame, _ = read_conll(text, "a.conll")
     assert [list(tags) for tags in frame["label"]] == [[tag for _, tag in sentence] for sentence in sentences(5)]
+
+
+@pytest.mark.slow
+def test_a_word_with_a_blank_that_does_not_break_is_one_word_and_an_escape_stays_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("SENTISCOPE_CACHE", str(tmp_path / "cache"))
+    rows = [
+        [(f"about{n}", "O"), ("10\u00a0000", "B-SUM"), (r"euro\u0020x", "I-SUM"), ("were", "O"), ("paid", "O")]
+        for n in range(40)
+    ]
+    text = "\n\n".join("\n".join(f"{word} {tag}" for word, tag in each) for each in rows)
+    (tmp_path / "sums.conll").write_text(text, encoding="utf-8")
+    store = RunStore(tmp_path / "runs")
+    verbs.train(str(tmp_path / "sums.conll"), "vanilla", SETTINGS, name="sums", store=store)
+    table = read_tags(store.path("sums"), "test")
+    assert {len(tags) for name in ("label", "predicted") for tags in table[name]} == {5}
+    assert verbs.evaluate("sums", store=store)["metrics"]["span_f1"] > 0.9
