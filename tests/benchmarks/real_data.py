@@ -33,6 +33,8 @@ import pandas as pd
 import core
 from core.data.load import load
 from core.evaluation.comparison import Step, Tested, holm, judge, rough
+from core.evaluation.mix import best_weight, mixed
+from core.evaluation.predict import Parts
 from core.evaluation.scores import scored
 from core.evaluation.significance import ALPHA
 from core.evaluation.yardstick import YARDSTICKS, yardstick
@@ -72,7 +74,7 @@ READ = {("sst2-split", "mini-en")}
 SST-2, which mini-en learned from. Shown in brackets, neither tested nor chosen."""
 SEEDS = (0, 1, 2)
 FIELDS = (
-    *("set", "model", "arguments", "n", "validation", "accuracy", "f1_macro", "ece", "temperature"),
+    *("set", "model", "arguments", "n", "validation", "accuracy", "f1_macro", "ece", "mixed", "temperature"),
     *("seconds", "megabytes", "parameters", "patterns", "version", "date"),
 )
 Rows = dict[tuple[str, str], dict[str, str]]
@@ -129,11 +131,26 @@ def right(store: RunStore, record: RunRecord) -> np.ndarray:
     return (rows["label"] == rows["predicted"]).to_numpy()
 
 
-def measure(store: RunStore, key: str, model: str, words: np.ndarray) -> dict[str, str]:
-    """One row: all seeds of a model on a set."""
+def parts(store: RunStore, ours: RunRecord, words: RunRecord, split: str) -> tuple[Parts, np.ndarray]:
+    """Log-probabilities (n, C) that a network and TF-IDF of words gave the rows of a split, and its labels."""
+    read = [pd.read_parquet(store.path(each.run) / EVALUATION / split / PREDICTIONS) for each in (ours, words)]
+    chances = [frame[[f"probability:{name}" for name in ours.classes]].to_numpy(np.float64) for frame in read]
+    labels = np.array([ours.classes.index(name) for name in read[0]["label"]])
+    return Parts(*(np.log(np.maximum(each, np.finfo(np.float64).tiny)) for each in chances)), labels
+
+
+def mixed_accuracy(store: RunStore, ours: RunRecord, words: RunRecord) -> float:
+    """Of the mixture with TF-IDF of words, weighed by validation loss."""
+    weight = best_weight(*parts(store, ours, words, "validation"), "single")
+    said, labels = parts(store, ours, words, "test")
+    return float((mixed(said, weight, "single").argmax(1) == labels).mean())
+
+
+def measure(store: RunStore, key: str, model: str, words: RunRecord) -> dict[str, str]:
+    """One row: all seeds of a model on a set, beside TF-IDF of words."""
     done = [trained(store, key, model, seed) for seed in (SEEDS if model not in YARDSTICKS else SEEDS[:1])]
     records, costs = [record for record, _ in done], [cost for _, cost in done]
-    bits = np.stack([words, *(right(store, record) for record in records)], 1).astype(int)
+    bits = np.stack([right(store, each) for each in (words, *records)], 1).astype(int)
     patterns = Counter("".join(map(str, row)) for row in bits.tolist())
     test = [record.results["metrics"]["test"] for record in records]
 
@@ -144,9 +161,10 @@ def measure(store: RunStore, key: str, model: str, words: np.ndarray) -> dict[st
         "set": key,
         "model": model,
         "arguments": " ".join(MODELS[model][1]),
-        "n": str(len(words)),
+        "n": str(len(bits)),
         "validation": listed([record.results["metrics"]["validation"]["accuracy"] for record in records]),
         **{name: listed([each[name] for each in test]) for name in ("accuracy", "f1_macro", "ece")},
+        "mixed": listed([mixed_accuracy(store, each, words) for each in records]) if model in OURS else "",
         "temperature": listed([record.temperature for record in records]),
         "seconds": f"{statistics.mean(cost.seconds for cost in costs):.0f}",
         "megabytes": f"{max(cost.megabytes for cost in costs):.0f}",
@@ -168,7 +186,7 @@ def fill(store: RunStore, keys: list[str], models: list[str]) -> None:
         dataset = load(configure(data, WORDS, dict(each.split("=", 1) for each in settings)).data)
         for each in YARDSTICKS:  # kept, so that no run pays for them
             yardstick(dataset, each)
-        words = right(store, trained(store, key, WORDS, SEEDS[0])[0])
+        words, _ = trained(store, key, WORDS, SEEDS[0])
         for model in wanted:
             row = measure(store, key, model, words)
             keep(kept() | {(key, model): row})
@@ -188,6 +206,12 @@ def tested(row: dict[str, str]) -> Tested:
 
 def numbers(text: str) -> list[float]:
     return list(map(float, text.split()))
+
+
+def spread(text: str) -> str:
+    """Shares of several seeds in %: mean ± standard deviation."""
+    values = [100 * each for each in numbers(text)]
+    return f"{statistics.mean(values):.1f}" + (f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else "")
 
 
 def choose(rows: Rows, done: list[str], tests: dict[tuple[str, str], Tested]) -> dict[str, str]:
@@ -220,9 +244,7 @@ def show(rows: Rows) -> None:
     steps = corrected(tests, chosen)
 
     def cell(key: str, model: str) -> str:
-        accuracy = [100 * each for each in numbers(rows[key, model]["accuracy"])]
-        said = f"{statistics.mean(accuracy):.1f}"
-        said += f" ± {statistics.stdev(accuracy):.1f}" if len(accuracy) > 1 else ""
+        said = spread(rows[key, model]["accuracy"])
         said = f"**{said}**" if chosen[key] == model else said
         if model == WORDS:
             return said
@@ -234,15 +256,15 @@ def show(rows: Rows) -> None:
         needed = test.rows_needed(step.alpha)
         return f"{said} ({rough(needed) if needed else '–'})"
 
-    print(f"| data (n of test) | {' | '.join(title for title, _ in MODELS.values())} |")
-    print("|---|" + "---:|" * len(MODELS))
+    print(f"| data (n of test) | {' | '.join(title for title, _ in MODELS.values())} | bold, mixed with TF-IDF |")
+    print("|---|" + "---:|" * (len(MODELS) + 1))
     for key in done:
-        n = count(int(rows[key, WORDS]["n"]))
-        print(f"| {SETS[key][0]} ({n}) | {' | '.join(cell(key, model) for model in MODELS)} |")
+        n, mixture = count(int(rows[key, WORDS]["n"])), spread(rows[key, chosen[key]]["mixed"])
+        print(f"| {SETS[key][0]} ({n}) | {' | '.join(cell(key, model) for model in MODELS)} | {mixture} |")
     for title, name in (("seconds", "seconds"), ("MB", "megabytes")):
-        spread = [sorted({int(rows[key, model][name]) for key in done}) for model in MODELS]
+        most = [sorted({int(rows[key, model][name]) for key in done}) for model in MODELS]
         print(
-            f"| {title} | {' | '.join(' to '.join(map(str, dict.fromkeys((each[0], each[-1])))) for each in spread)} |"
+            f"| {title} | {' | '.join(' to '.join(map(str, dict.fromkeys((each[0], each[-1])))) for each in most)} | |"
         )
     for key in done:
         test, step = tests[key, chosen[key]], steps[key, ""]
