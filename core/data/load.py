@@ -24,7 +24,7 @@ from core.data.layout import find_layout
 from core.data.mixture import kept_apart, mixture, with_added
 from core.data.sources import SOURCES, Registered, parts
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
-from core.data.tags import only_trained_tags
+from core.data.tags import told_tags
 from core.exceptions import ConfigError, DataError, NotAvailable
 from core.fingerprint import fingerprint
 from core.numbers import count, whole_percent
@@ -73,7 +73,7 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
     others = [label for each in added.values() for label in each.classes] if to_train else [*config.renamed()]
     found = _named_anew(found, config, others if config.add else ())
     coded = {name: labelled.encode(rows, found.classes, found.task) for name, rows in found.splits.items()}
-    only_trained = only_trained_tags if found.task == "tokens" else _only_trained
+    only_trained = told_tags if found.task == "tokens" else _only_trained
     coded, classes, dropped = only_trained(coded, found.classes)
     arranged, made = _arrange(coded, config, source)
     arranged, classes, dropped_again = only_trained(arranged, classes)

@@ -52,6 +52,8 @@ class Split:
             columns = zip(*kept, strict=True) if kept else repeat((), len(self.schema))
             cells = [pa.array(column, pa.large_string()) for column in columns]
             yield pa.RecordBatch.from_arrays(cells, schema=self.schema)
+        if not self.rows:
+            raise DataError(f"has no row with a text; {expected(self.layout)}", file=self.files[0].name)
 
     def notes(self) -> list[str]:
         """What is to be known of it: rows left out, and whether these are as many as are published."""
@@ -101,6 +103,9 @@ def _table(split: Split) -> Iterator[Row]:
                 file=path.name,
                 row=number,
             )
+        if layout.form == "tab" and any("\t" in cell and "\n" in cell for cell in row):
+            problem = "a quotation mark opens a cell that goes on over tabs and lines; close it or double it"
+            raise DataError(problem, file=path.name, row=number)
         text, label, *more = (None if place is None else row[place] or None for place in places)
         if text and len(text) > longest:
             raise limits.refusal(f"a cell has {count(len(text))} characters", "characters", file=path.name, row=number)
@@ -109,7 +114,7 @@ def _table(split: Split) -> Iterator[Row]:
 
 
 def _header(cells: list[str], layout: Published, path: Path) -> tuple[str, ...]:
-    names = tuple(cell.strip().removeprefix("\ufeff") for cell in cells)
+    names = tuple(cell.strip() for cell in cells)
     absent = [name for name in (layout.text, layout.label) if name not in names]
     if absent:
         found = shown(", ".join(names)) or "nothing"
@@ -137,6 +142,8 @@ def _lines(split: Split) -> Iterator[Row]:
     for number, text in enumerate(first, 1):
         label = next(second, None)
         if label is None:
+            if not text.strip() and not any(map(str.strip, first)):
+                break  # blank lines at the end
             raise DataError(
                 f"has a label for {plural(number - 1, 'text')} and {texts.name} has more; each line of one belongs to "
                 "the same line of the other",
@@ -155,12 +162,13 @@ def _plain(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _text(path: Path, encoding: str, newline: str) -> Iterator[str]:
-    """The lines of a file with their ends; blank ones at its end are none.
+    """The lines of a file with their ends.
 
     Raises:
         DataError: it is not in this encoding.
     """
-    with io.TextIOWrapper(limits.open_file(path), encoding, newline=newline) as lines:
+    without_mark = "utf-8-sig" if encoding == "utf-8" else encoding
+    with io.TextIOWrapper(limits.open_file(path), without_mark, newline=newline) as lines:
         try:
             yield from lines
         except UnicodeDecodeError:

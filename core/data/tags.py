@@ -14,28 +14,22 @@ from core.exceptions import DataError
 Splits = dict[str, pd.DataFrame]
 
 
-def only_trained_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
-    """Tags that no training word has become `O` in all splits; a row keeps one tag for each word.
+def told_tags(given: Splits, classes: tuple[str, ...]) -> tuple[Splits, tuple[str, ...], list[str]]:
+    """Rows and tags as they are, and which tags no training word has: nobody can learn them, and they count as missed.
 
     Raises:
         DataError: no training word is outside of all spans, or every one is.
     """
-    rows = given[TRAIN if TRAIN in given else WHOLE]["label"]
-    trained = sorted({tag for tags in rows for tag in tags})
-    names = tuple(classes[old] for old in trained)
+    trained = {tag for tags in given[TRAIN if TRAIN in given else WHOLE]["label"] for tag in tags}
+    names = {classes[tag] for tag in trained}
     if OUTSIDE not in names or len(names) < 2:
         lacks = "no word outside of all spans (O)" if OUTSIDE not in names else "no span (B-TYPE)"
         raise DataError(f"the training sentences have {lacks}, so there is nothing to learn")
-    if len(names) == len(classes):
-        return given, classes, []
-    place = {old: new for new, old in enumerate(trained)}
-    outside, notes, kept = names.index(OUTSIDE), [], {}
+    notes = []
     for split, frame in given.items():
-        lost = Counter(tag for tags in frame["label"] for tag in tags if tag not in place)
+        unknown = Counter(tag for tags in frame["label"] for tag in tags if tag not in trained)
         notes += [
-            f"{split}: {plural(number, 'word')} of the tag '{classes[old]}' read as O, train has none"
-            for old, number in sorted(lost.items())
+            f"{split}: {plural(number, 'word')} of the tag '{classes[tag]}', which train lacks: counted as missed"
+            for tag, number in sorted(unknown.items())
         ]
-        labels = [tuple(place.get(tag, outside) for tag in tags) for tags in frame["label"]]
-        kept[split] = frame.assign(label=pd.Series(labels, index=frame.index, dtype=object))
-    return kept, names, notes
+    return given, classes, notes

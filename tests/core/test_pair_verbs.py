@@ -41,6 +41,9 @@ def test_what_is_missing_or_too_much_is_said(store):
         verbs.predict("both", [FIRST], store=store)
     with pytest.raises(InputError, match="run 'both' reads two texts"):
         verbs.explain("both", FIRST, store=store)
+    for first, second in ((FIRST, ""), (" ", SECOND)):
+        with pytest.raises(InputError, match="reads two texts, and one of them is empty"):
+            verbs.predict("both", [first], pair=second, store=store)
     with pytest.raises(InputError, match="run 'one' reads single texts: leave --pair out"):
         verbs.predict("one", [FIRST], pair=SECOND, store=store)
     with pytest.raises(InputError, match="second text of one first text"):

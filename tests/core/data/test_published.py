@@ -149,6 +149,35 @@ def test_texts_and_labels_must_be_as_many(lines, says, tmp_path):
         read(tmp_path / "i", "tweeteval_irony")
 
 
+def test_blank_lines_at_the_end_of_texts_are_none(tmp_path):
+    irony(tmp_path / "i")
+    with (tmp_path / "i" / "train_text.txt").open("a", newline="\n") as file:
+        file.write("\n\n")
+    train = published_splits(tmp_path / "i", PUBLISHED["tweeteval_irony"])[0]
+    assert sum(batch.num_rows for batch in train.batches()) == 20
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_cell(tmp_path):
+    yelp(tmp_path, 5)
+    table(tmp_path / "train.csv", [(1, "good"), (2, "fine")], encoding="utf-8-sig", quoting=csv.QUOTE_ALL)
+    read(tmp_path, "yelp-5")
+
+
+def test_a_quotation_mark_that_swallows_rows_is_told(tmp_path):
+    korean(tmp_path)
+    with (tmp_path / "labeled" / "train.tsv").open("a", encoding="utf-8") as file:
+        file.write('"open\tFalse\tnone\thate\nb\tFalse\tnone\thate\nc "\tTrue\tnone\tnone\n')
+    with pytest.raises(DataError, match=r"train\.tsv, row 31: a quotation mark opens a cell"):
+        read(tmp_path, "korean_hate_speech")
+
+
+def test_a_split_without_a_row_is_refused(tmp_path):
+    yelp(tmp_path, 5)
+    (tmp_path / "train.csv").write_text("")
+    with pytest.raises(DataError, match=r"train\.csv: has no row with a text; as published"):
+        read(tmp_path, "yelp-5")
+
+
 def test_another_encoding_is_told_with_its_line(tmp_path):
     yelp(tmp_path, 5)
     (tmp_path / "train.csv").write_bytes('"1","fine"\n"2","café"\n'.encode("latin-1"))
