@@ -29,6 +29,8 @@ from core.failures.names import SEPARATOR, author_name, code_name, found_name, k
 from core.failures.table import Table
 from core.paths import resolve
 
+JOINED = 100_000
+"""Characters of a note: several become one where a name is given to what had none."""
 CODED = ("author", "codes", "note", "time")
 BOOK = ("code", "place", "definition", "example")
 _MOST_BYTES = 200 * 1024**2
@@ -220,7 +222,7 @@ def _coded(
     except InputError as error:
         raise DataError(str(error), **where, field="codes") from None
     try:
-        who, note = author_name(row.get("author") or author), sound_text(row.get("note") or "")
+        who, note = author_name(row.get("author") or author), sound_text(row.get("note") or "", JOINED)
     except InputError as error:
         field = "author" if "author" in str(error)[:6] else "note"
         raise DataError(str(error), **where, field=field) from None

@@ -16,7 +16,7 @@ from typing import Any
 from core.exceptions import InputError
 from core.failures.coded import Code, Coded
 from core.failures.ledger import Change, Ledger, now
-from core.failures.names import LONGEST_TEXT, author_name, code_name, found_name, has_name, sound_text
+from core.failures.names import author_name, code_name, found_name, has_name, sound_text
 from core.numbers import count
 from core.paths import ELSEWHERE
 from core.runs.record import RunRecord
@@ -290,7 +290,7 @@ class Codes:
             return row
         there = change.rows("notes", data=self.data, key=row["key"], author=row["author"])
         texts = dict.fromkeys([*(each["text"] for each in there), row["text"]])
-        return {**row, "text": "\n".join(texts)[:LONGEST_TEXT]}
+        return {**row, "text": "\n".join(texts)}
 
     def _move(self, change: Change, name: str, into: str, keys: Collection[str] | None = None) -> list[str]:
         """Codings under another name, of some rows or of all; the keys of those that were moved."""

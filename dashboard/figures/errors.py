@@ -203,6 +203,9 @@ def _orders(shown: Analysis) -> list[tuple[str, str]]:
 
 def nothing(shown: Analysis) -> tuple[str, str, str]:
     """What is said where no row is left, and the button to what is nearly wrong; empty: there is none."""
+    if (group := shown.selected.group) and group.texts:
+        title = f"{count(len(group.texts))} sentences that are none of {shown.table.split}"
+        return title, "They stand below; Sentence in the bar opens the one that is looked at.", ""
     if not nearly(shown):
         return "No sentence is left", "Take the last word out of the sentence above.", ""
     if not shown.table.wrong.any():

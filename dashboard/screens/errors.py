@@ -19,7 +19,7 @@ from dashboard.screens.errors_below import below
 from dashboard.screens.errors_beside import other_run
 from dashboard.screens.errors_codes import coded_sessions
 from dashboard.screens.errors_filter import filter_bar
-from dashboard.screens.errors_reader import codes_part, reader
+from dashboard.screens.errors_reader import codes_part, elsewhere, reader
 from dashboard.widgets.export import Table, export_bar
 from dashboard.widgets.header import header
 from dashboard.widgets.messages import empty, finding, problem
@@ -53,6 +53,7 @@ def page() -> None:
         return
     filter_bar(shown, splits)
     reader(shown)
+    elsewhere(shown)
     source = Source(
         record,
         data,

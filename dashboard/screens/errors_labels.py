@@ -97,6 +97,9 @@ def _selecting(source: Source, found: Mapping[str, Any]) -> None:
     training = [row for row in likely if row["split"] == TRAIN and split != TRAIN and record.config.data.texts]
     twice = [row["key"] for each in found["conflicts"] for row in each["rows"] if row["split"] == split]
     of_training = [row["text"] for row in training], [row["truth"] for row in training]
+    both = [each for each in found["conflicts"] if any(row["split"] == TRAIN for row in each["rows"])]
+    both = both if split != TRAIN and record.config.data.texts else []
+    of_both = [each["text"] for each in both], [" or ".join(each["labels"]) for each in both]
     offers: list[tuple[str, int, Callable[[], None]]] = [
         (f"of {split}", len(here), partial(selection.choose_keys, record, split, here, DOUBT)),
         (f"of {TRAIN}", len(training), partial(selection.choose_sentences, record, *of_training, f"{DOUBT}, {TRAIN}")),
@@ -104,6 +107,11 @@ def _selecting(source: Source, found: Mapping[str, Any]) -> None:
             f"of {split} with another label elsewhere",
             len(twice),
             partial(selection.choose_keys, record, split, twice, TWICE),
+        ),
+        (
+            f"of {TRAIN} with several labels",
+            len(both),
+            partial(selection.choose_sentences, record, *of_both, f"{TWICE}, {TRAIN}"),
         ),
     ]
     with st.container(key="doubted-selects", horizontal=True, gap="medium"):

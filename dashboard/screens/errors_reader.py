@@ -16,7 +16,7 @@ from dashboard.screens.errors_filter import select
 from dashboard.widgets import selected
 from dashboard.widgets.figure import caption, place
 from dashboard.widgets.messages import problem
-from dashboard.widgets.style import look
+from dashboard.widgets.style import look, row_height
 
 READER, CODES = "reader", "codes-part"
 """The parts that are drawn anew."""
@@ -26,6 +26,29 @@ def reader(shown: Analysis) -> None:
     """List and reader."""
     state.carried(state.AT)  # once: while keys are pressed the link is behind what the session knows
     st.fragment(_read, key=READER)(shown)
+
+
+def elsewhere(shown: Analysis) -> None:
+    """Selected sentences that are no predictions of the split, such as training texts; a row picked is looked at."""
+    group, record = shown.selected.group, shown.table.record
+    if not group or not group.texts:
+        return
+    key = f"elsewhere-{group.digest}"
+
+    def look_at() -> None:
+        if rows := state.draft(key, {}).get("selection", {}).get("rows", []):
+            selection.look_at(record, rows[0])
+
+    labels = {"Is": group.labels} if any(group.labels) else {}
+    st.dataframe(
+        {"Sentence": group.texts, **labels},
+        key=key,
+        hide_index=True,
+        row_height=row_height(),
+        on_select=look_at,
+        selection_mode="single-row",
+        alt=f"Selected: {group.about}",
+    )
 
 
 def codes_part(shown: Analysis) -> None:

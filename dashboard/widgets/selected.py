@@ -214,14 +214,25 @@ def _save(record: RunRecord, now: Chosen) -> None:
     if not now.split:
         return
     with st.popover("Save as slice", type="tertiary", key="selected-save"):
-        st.text_input("Name", key=state.SLICE_NAME, max_chars=LONGEST, placeholder="such as: denied praise")
+        st.text_input(
+            "Name",
+            key=state.SLICE_NAME,
+            max_chars=LONGEST,
+            placeholder=_name_of(now),
+            help="Left empty, it is named by what selects it",
+        )
         st.button("Save", type="primary", key="selected-keep", on_click=_keep, args=(record, now))
         if said := state.take(state.SLICE_SAID):
             st.html(f'<p class="s-cap" role="status">{escape(str(said))}</p>')
 
 
+def _name_of(now: Chosen) -> str:
+    """What selects them, as far as a name is long."""
+    return clipped(now.words, LONGEST, "…")
+
+
 def _keep(record: RunRecord, now: Chosen) -> None:
-    name = str(state.draft(state.SLICE_NAME, ""))
+    name = str(state.draft(state.SLICE_NAME, "")).strip() or _name_of(now)
     try:
         made = save_slice(data.store(), record, name, now.selection)
     except SentiscopeError as error:

@@ -159,6 +159,7 @@ def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch
     ]
     frame = pd.DataFrame(rows, columns=["text", "label"])
     frame.loc[::12, "label"] = 1 - frame.loc[::12, "label"]
+    frame = pd.concat([frame, pd.DataFrame({"text": ["a strange one"] * 20, "label": [0, 1] * 10})])
     frame.assign(label=frame["label"].map({0: "bad", 1: "good"})).to_csv(tmp_path / "films.csv", index=False)
     split = {"data.split": "0.6/0.2/0.2"}
     verbs.train(str(tmp_path / "films.csv"), "tfidf-logreg", split, name="films", store=RunStore(folder))
@@ -176,6 +177,11 @@ def test_labels_that_are_doubted_become_the_selection(app, tmp_path, monkeypatch
         button.click().run()
         assert not page.exception and "labels that are likely wrong" in words(page)
         page = whole(page)
+    listed = next(each.value for each in page.dataframe if "Sentence" in each.value)
+    assert set(listed["Sentence"]) == doubted["train"], "they are none of the split, and stand there all the same"
+    next(each for each in page.button if each.label.endswith("of train with several labels")).click().run()
+    listed = next(each.value for each in whole(page).dataframe if "Sentence" in each.value)
+    assert "a strange one" in set(listed["Sentence"]) and "bad or good" in set(listed["Is"])
 
 
 @pytest.mark.slow

@@ -140,6 +140,7 @@ def test_an_empty_selection_is_none_of_them(app, runs):
 
 def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
     opened(app, "performance", run="finished", select="truth=negative")
+    app.text_input(key=state.SLICE_NAME).set_value("two\x07bells").run()
     app.button(key="selected-keep").click().run()
     assert "Not saved:" in words(app)
     app.text_input(key=state.SLICE_NAME).set_value("bad <ones>").run()
@@ -149,6 +150,9 @@ def test_a_selection_is_saved_as_a_slice_and_a_bad_name_is_told(app, runs):
     assert [(each.name, each.select) for each in slices(store, store.read("finished"))] == [
         ("bad <ones>", "truth=negative")
     ]
+    app.text_input(key=state.SLICE_NAME).set_value("").run()
+    app.button(key="selected-keep").click().run()
+    assert "Saved as “true negative”" in words(app), "named by what selects it"
 
 
 def test_slices_are_listed_renamed_and_removed_on_performance(app, runs):

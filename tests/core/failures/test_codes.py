@@ -223,12 +223,18 @@ def test_two_without_a_name_are_two_and_a_name_takes_over_what_one_of_them_said(
     codes.note("b", "", author=two)
     codes.note("c", "other", author=one)
     codes.note("c", "was there", author="ann")
+    codes.note("d", "x" * 3000, author=one)
+    codes.note("d", "y" * 3000, author="ann")
     assert [known_as(each) for each in (one, "", "ann")] == ["(no name)", "(no name)", "ann"] and author_name(
         one
     ) == one
     assert codes.adopt(one, "ann") and not codes.adopt(one, "ann")
     assert codes.coded().given == {"a": {two: ("label",), "ann": ("irony",)}, "b": {"ann": ("irony",)}}
-    assert codes.coded().notes == {"a": {"ann": "mine"}, "c": {"ann": "was there\nother"}}
+    assert codes.coded().notes == {
+        "a": {"ann": "mine"},
+        "c": {"ann": "was there\nother"},
+        "d": {"ann": "y" * 3000 + "\n" + "x" * 3000},
+    }
     assert [codes.undo(two)["said"] for _ in range(3)] == ["note: row b", "note: row b", "label: row a"]
     assert codes.coded().given == {"a": {"ann": ("irony",)}, "b": {"ann": ("irony",)}}
 
