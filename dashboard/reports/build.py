@@ -298,7 +298,9 @@ class _Run(_Parts):
 
     def _rows(self, chosen: Session) -> Section:
         known = self.reading.known(self.record, self.split)
-        kept = rows.kept(self.table.wrong, rows.sizes(self.table))
+        said = {*chosen.coded.given, *chosen.coded.notes}
+        coded = self.table.frame["key"].isin(said).to_numpy(bool)
+        kept = rows.kept(self.table.wrong, rows.sizes(self.table), coded)
         columns = rows.of_run(self.table, kept.places, known.there, told=self.told)
         keys = self.table.frame["key"].iloc[kept.places].tolist()
         columns += rows.of_codes(chosen.coded, keys, told=self.told)

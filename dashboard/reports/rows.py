@@ -19,7 +19,7 @@ EXACT = 2**53
 FEW = 60
 """Values of a column up to which it can be chosen by."""
 MOST_ROWS, MOST_BYTES = 25_000, 5_000_000
-"""Rows, and bytes of what is written in them, that a report holds; what is wrong comes first."""
+"""Rows, and bytes of what is written in them, that a report holds; what was coded and what is wrong come first."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +37,19 @@ class Kept:
         return len(self.places) == self.of
 
 
-def kept(wrong: np.ndarray, sizes: Sequence[int]) -> Kept:
-    """As many rows as a report holds, what is wrong first.
+def kept(wrong: np.ndarray, sizes: Sequence[int], coded: np.ndarray | None = None) -> Kept:
+    """As many rows as a report holds: all that were coded, and of the others what is wrong first.
 
     Args:
         wrong: (n,) bool.
         sizes: (n,) bytes of each row.
+        coded: (n,) bool, those that somebody said something of; None: none.
     """
-    order = np.concatenate((np.flatnonzero(wrong), np.flatnonzero(~wrong)))[:MOST_ROWS]
-    fits = np.cumsum(np.asarray(sizes)[order]) <= MOST_BYTES
-    return Kept(np.sort(order[fits]), len(wrong))
+    given = np.zeros(len(wrong), bool) if coded is None else coded
+    order = np.argsort(np.select([given, wrong], [0, 1], 2), kind="stable")
+    place = np.arange(len(order))
+    fits = (place < MOST_ROWS) & (np.cumsum(np.asarray(sizes)[order]) <= MOST_BYTES)
+    return Kept(np.sort(order[fits | (place < given.sum())]), len(wrong))
 
 
 def sizes(table: Table) -> list[int]:

@@ -196,6 +196,8 @@ def test_what_is_wrong_comes_first_where_not_all_rows_fit(monkeypatch):
     monkeypatch.setattr(kept_rows, "MOST_BYTES", 10)
     found = kept_rows.kept(wrong, [1, 1, 6, 1, 5])
     assert found.places.tolist() == [2] and not found.whole
+    coded = np.array([True, False, False, True, False])
+    assert kept_rows.kept(wrong, [8, 1, 6, 8, 5], coded).places.tolist() == [0, 3], "whatever was coded is there"
 
 
 TREES = st.recursive(
@@ -247,3 +249,16 @@ def test_shares_are_told_of_a_draw_and_not_of_what_somebody_chose_to_code(tmp_pa
     draw = run.codes.draw(5, author="ann")
     run.codes.code(["irony"], keys=draw["keys"], author="ann")
     assert told(draw["id"]) == told("ann") == (True, False), "a whole draw is among what ann has coded"
+
+
+@pytest.mark.slow
+def test_a_report_of_3000_long_texts_is_at_most_6_mb(tmp_path):
+    random, labels = np.random.default_rng(0), np.arange(3000) % 2
+    letters, often = list("abcdefghijklmnopqrstuvwxyz"), 1 / np.arange(1, 30_001)
+    words = np.array(["".join(random.choice(letters, random.integers(2, 10))) for _ in range(30_000)])
+    rows = texts(labels)
+    rows["text"] = [" ".join(random.choice(words, 240, p=often / often.sum())) for _ in range(3000)]
+    store = RunStore(tmp_path / "runs")
+    answering(store, "long", right_where(np.arange(3000) > 400, labels), rows)
+    made = verbs.report("long", tmp_path / "long.html", store=store)
+    assert rows["text"].str.len().mean() > 1500 and 2_000_000 < made["bytes"] < 6_000_000
