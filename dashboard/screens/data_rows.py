@@ -18,7 +18,7 @@ from core.text.tokenizer import Tokenizer
 from dashboard import selection, state
 from dashboard.figures.datasets import PAGE_ROWS, SHOWN_CHARACTERS, SHOWN_TOKENS, Filters, Piece, phenomena, preparation
 from dashboard.figures.numbers import count
-from dashboard.screens.data_search import not_selected, take_search
+from dashboard.screens.data_search import not_selected, of_one_split, take_search
 from dashboard.widgets.figure import caption, heading
 from dashboard.widgets.messages import finding
 from dashboard.widgets.runs import chosen_record
@@ -63,7 +63,7 @@ def asked_rows(dataset: Dataset, name: str) -> Filters:
             help="Texts that hold exactly these characters, in upper or lower case",
         )
     filters, record = Filters(split, label, phenomenon, words or ""), chosen_record()
-    if record is not None and (why := not_selected(record, name, filters)):
+    if record is not None and (why := not_selected(record, name, filters) or of_one_split(record, filters)):
         caption(why)
     return filters
 

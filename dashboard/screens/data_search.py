@@ -43,6 +43,17 @@ def not_selected(record: RunRecord, name: str, filters: Filters) -> str:
     return ""
 
 
+def of_one_split(record: RunRecord, filters: Filters) -> str:
+    """That of texts looked for in all splits those of one alone are selected; empty: one was chosen."""
+    if filters.split or not _rules(filters):
+        return ""
+    splits = data.evaluated_splits(record.run)
+    if not splits:
+        return ""
+    usual = "test" if "test" in splits else splits[-1]
+    return f"On other pages those of {usual} are selected; choose a split for those of another."
+
+
 def _rules(filters: Filters) -> tuple[str, ...]:
     """As rules of a selection; the split alone is none."""
     said = {"truth=": filters.label, f"{PHENOMENON}=": filters.phenomenon, "text~": filters.contains.strip()}

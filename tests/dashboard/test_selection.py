@@ -274,6 +274,24 @@ def test_what_is_looked_for_on_data_is_the_selection_of_all_pages(runs, typed, r
     assert link(called(search, name="", **typed)) == rules
 
 
+def search_told() -> None:
+    import streamlit as st
+
+    from dashboard import data
+    from dashboard.figures.datasets import Filters
+    from dashboard.screens.data_search import of_one_split
+
+    record = data.store().read("finished")
+    st.session_state["told"] = [
+        of_one_split(record, Filters(split, "", "", words)) for split, words in (("", "x"), ("", ""), ("test", "x"))
+    ]
+
+
+def test_of_what_is_looked_for_in_all_splits_it_is_told_whose_are_selected(runs):
+    told = called(search_told).session_state["told"]
+    assert told == ["On other pages those of test are selected; choose a split for those of another.", "", ""]
+
+
 @pytest.mark.parametrize("left", [{}, {state.PART: "test"}, {state.FIND: "x", state.PART: "train"}])
 def test_what_a_run_has_not_answered_is_not_selected_and_what_was_looked_for_before_no_longer(runs, left):
     given = {"name": "", state.SELECT: "text~before", state.SELECTOR: state.FIND}
