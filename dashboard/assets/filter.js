@@ -62,14 +62,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
       box.style.top = `${place.bottom + 6}px`;
       box.style.maxHeight = `${Math.max(160, innerHeight - place.bottom - 6 - EDGE)}px`;
     };
-    open.onclick = () => box.togglePopover({ source: open });
-    box.addEventListener("toggle", (event) => {
-      const shown = event.newState === "open";
-      open.setAttribute("aria-expanded", String(shown));
-      if (!shown) {
-        if (box.isConnected && kept.open?.name === given.name) delete kept.open;
-        return;
-      }
+    const show = () => { // at once: the next key is for what has just opened
+      box.showPopover({ source: open });
+      open.setAttribute("aria-expanded", "true");
       const before = kept.open?.name === given.name ? kept.open : { part: "", value: given.options[at]?.value };
       kept.open = { ...before, name: given.name };
       put();
@@ -77,6 +72,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
       search();
       mark(items[given.options.findIndex((option) => option.value === before.value)] ?? there()[0]);
       (many ? field : list).focus();
+    };
+    open.onclick = () => { if (box.matches(":popover-open")) box.hidePopover(); else show(); };
+    box.addEventListener("toggle", (event) => {
+      if (event.newState === "open") return;
+      open.setAttribute("aria-expanded", "false");
+      if (box.isConnected && kept.open?.name === given.name) delete kept.open;
     });
     const search = () => {
       if (given.typed) return; // what is typed there is looked up among the rows, not among these options
@@ -88,7 +89,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
       kept.open.part = field.value;
       mark(there()[0]);
     };
-    opened.set(given.name, box);
+    opened.set(given.name, show);
     box.onkeydown = (event) => {
       event.stopPropagation(); // the keys of the page rest while options are open
       const shown = there(), now = shown.indexOf(items[at]);
@@ -125,5 +126,5 @@ export default function ({ data, parentElement, setTriggerValue }) {
     make("span", { class: "part" }, make("span", { class: "lead" }, "containing"), field),
   );
   if (focused) root.querySelector(`[data-id="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
-  if (kept.open) opened.get(kept.open.name)?.showPopover();
+  if (kept.open) opened.get(kept.open.name)?.();
 }

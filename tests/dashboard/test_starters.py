@@ -38,6 +38,7 @@ NO_LAMBDA = "has no lambda"
 OF_SOME = {
     *("numbers-course", "token-lambda", "gates", "gate-bars", "polarity", "sigma", "support"),
     *("branches", "head-reading", "numbers"),
+    *("tag-errors", "tag-types", "tag-sentences", "tag-chances", "tag-typed"),
 }
 HAS = {
     "sentiformer": {

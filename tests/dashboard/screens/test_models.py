@@ -8,6 +8,7 @@ from pages import words
 
 from core.models.presets import PRESETS
 from dashboard import state
+from dashboard.figures.models import ALL
 
 
 @pytest.fixture
@@ -110,4 +111,6 @@ def test_the_backbones_of_a_paper_are_shown_with_what_they_lack_and_no_folder_of
     assert shown["state"].to_dict() == {"sentiformer-distilbert": "lacks config.json", "sentiformer-bert": "not here"}
     assert shown.loc["sentiformer-bert", "get"].startswith("hf download google-bert/bert-base-uncased config.json")
     assert not shown.map(lambda cell: str(tmp_path) in cell).to_numpy().any()
-    assert len(table(opened(paper="All"), "Pretrained encoders")) == 15
+    app = opened()
+    app.selectbox(key=state.PAPER).set_value(ALL).run()
+    assert len(table(app, "Pretrained encoders")) == 15
