@@ -16,7 +16,7 @@ from core.models.config import DENSE_TRACE, ModelConfig, rests
 from core.models.presets import PRESETS
 from core.settings import Need, declared, valued, written
 from core.stored import Flaw, convert, leaves, refuse_monsters
-from core.text.config import TextConfig
+from core.text.config import TextConfig, lexicons_of
 from core.training.config import TrainingConfig
 
 T = TypeVar("T")
@@ -91,6 +91,15 @@ class RunConfig:
         for name, each in INPUTS.items():
             if each.read(self.model) and valued(self, name) == SETTINGS[name].default:
                 raise ConfigError(f"{each.reader(self.model)}: {each.lacking}")
+        if (many := lexicons_read(self.model, self.text.lexicon)) != self.model.attention.lexicons:
+            raise ConfigError(
+                f"model.attention.lexicons={self.model.attention.lexicons}: text.lexicon names {many}; choose {many}"
+            )
+
+
+def lexicons_read(model: ModelConfig, lexicon: str) -> int:
+    """How many lexicons sigma reads where `text.lexicon` is this."""
+    return len(lexicons_of(lexicon)) if model.attention.lexical != "none" else model.attention.lexicons
 
 
 SETTINGS = {each.name: each for each in declared(RunConfig)}
@@ -130,6 +139,7 @@ INPUTS = {
         "reads a lexicon, and text.lexicon names none; choose text.lexicon=vader",
     ),
 }
+LEXICONS = "model.attention.lexicons"
 _TWO_MAPS = "or model.attention.mixing=additive and model.attention.components=2"
 _NO_LEXICON = Need(INPUTS["text.lexicon"].read, "no part of this model reads a lexicon", refused=False)
 _BY_STEPS = Need(
@@ -192,7 +202,7 @@ def compose(
 
 
 def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of the text that parts of the model read and that are not given: a tagger, a lexicon.
+    """What parts of the model read and is not given: a tagger, a lexicon, and how many of them there are.
 
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction within the model.
@@ -200,11 +210,15 @@ def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     tree = _tree(preset, settings, {})
     model = _checked(tree["model"], ModelConfig, "model.")
     known = leaves(tree)
-    return {
+    found: dict[str, Any] = {
         name: each.usual
         for name, each in INPUTS.items()
         if each.read(model) and known[name] == SETTINGS[name].default and name not in settings
     }
+    many = lexicons_read(model, str(known["text.lexicon"]))
+    if many > 1 and LEXICONS not in settings:
+        found[LEXICONS] = many
+    return found
 
 
 def _tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:

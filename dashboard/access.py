@@ -17,6 +17,7 @@ from core.exceptions import DataError, InputError
 from core.paths import Allowed, resolve
 from core.runs.backbones import SETTING, listed
 from core.runs.store import RunStore
+from core.text.config import lexicons_of
 from core.text.lexicon_files import VADER
 from core.verbs import configure
 from dashboard import state
@@ -109,10 +110,10 @@ def refuse_foreign(typed: Mapping[str, str]) -> None:
     backbone = typed.get(SETTING, "")
     if backbone and not allowed().anywhere and backbone not in (each.name for each in listed()):
         raise DataError(f"{SETTING}: choose one that `sentiscope backbones list` shows on this server")
-    lexicon = typed.get("text.lexicon", "")
-    if lexicon not in ("", VADER):
+    for lexicon in lexicons_of(typed.get("text.lexicon", "")):
         try:
-            resolve(lexicon, allowed())
+            if lexicon != VADER:
+                resolve(lexicon, allowed())
         except InputError as error:
             raise DataError(f"text.lexicon={error}; choose {VADER}") from None
 

@@ -18,7 +18,8 @@ _SIGN = {"negative": -1, "positive": 1}
 def disagrees(table: Table, words: Sequence[set[str]], language: str) -> np.ndarray | str:
     """(n,) bool: where the valences of the different words add up to the side opposite to the true class.
 
-    The lexicon is the run's own; of a run without one on English texts VADER's. Its phrases and emoticons do not count.
+    The lexicons are the run's own; of a run without one on English texts VADER's. Their phrases and emoticons do not
+    count.
 
     Args:
         table: of the run.
@@ -31,18 +32,18 @@ def disagrees(table: Table, words: Sequence[set[str]], language: str) -> np.ndar
     record = table.record
     if table.task == "multi":
         return "its texts have several labels each"
-    name = record.config.text.lexicon or (VADER if language == "en" else "")
-    if not name:
+    names = record.config.text.lexicons or ((VADER,) if language == "en" else ())
+    if not names:
         return "there is no lexicon for these texts; the run was trained without one, and VADER's is English"
     try:
         sides = sides_of(record.run, record.classes, order=record.classes if record.ordered else ())
-        valence = _valences(name)
+        valences = [_valences(name) for name in names]
     except InputError as error:
         return f"{error}".partition(";")[0]
     except SentiscopeError as error:
         return str(error)
     of_class = np.array([_SIGN.get(sides[each] or "", 0) for each in record.classes])
-    said = np.sign([sum(valence.get(word, 0.0) for word in each) for each in words])
+    said = np.sign([sum(valence.get(word, 0.0) for word in each for valence in valences) for each in words])
     found: np.ndarray = said * of_class[table.true.argmax(1)] < 0
     return found
 

@@ -55,7 +55,8 @@ def _is_word(text: str) -> bool:
 def _signs(tokenizer: Tokenizer) -> dict[str, float]:
     """The polarity of each word of the lexicon, positive minus negative; none is 0."""
     lexicon = tokenizer.lexicon or _vader(tokenizer.config)
-    polarity = {entry: counts[0] - counts[2] for entry, counts in lexicon.entries.items() if _is_word(entry)}
+    found = lexicon.entries.items()
+    polarity = {entry: sum(counts[0::3]) - sum(counts[2::3]) for entry, counts in found if _is_word(entry)}
     return {entry: value for entry, value in polarity.items() if value}
 
 

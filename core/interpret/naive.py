@@ -220,10 +220,20 @@ def angles(length: int, width: int) -> tuple[Array, Array]:
 
 
 def sigma_of(attention: Attention, given: Given) -> Array | None:
-    """(L, L): products of polarities, where a lexicon does anything to the scores."""
-    if attention.terms.lexical is None or given.polarity is None:
+    """(N, H, L, L): products of polarities, where a lexicon does anything to the scores.
+
+    Of several lexicons the sum of those that reach a head, each with its strength.
+    """
+    term = attention.terms.lexical
+    if term is None or given.polarity is None:
         return None
-    found: Array = given.polarity @ given.polarity.T
+    strengths, reach = exact(term.strength), exact(term.reach)
+    each = [given.polarity[:, 3 * k : 3 * k + 3] for k in range(len(strengths))]
+    if len(each) == 1:
+        return np.broadcast_to(each[0] @ each[0].T, (*reach.shape[1:], len(each[0]), len(each[0])))
+    found: Array = sum(
+        strengths[k] * reach[k][..., None, None] * (polarity @ polarity.T) for k, polarity in enumerate(each)
+    )
     return found
 
 
@@ -234,7 +244,7 @@ def gate_rule(attention: Attention, x: Array, given: Given) -> Sum | None:
         return None
     parts: list[tuple[Array | float, ...]] = [((x @ exact(gate.weight))[:, None],), (float(exact(gate.bias)[0]),)]
     if gate.strength is not None and given.polarity is not None:
-        parted = np.abs(given.polarity[:, 0] - given.polarity[:, 2])[:, None]
+        parted = np.abs(given.polarity[:, 0::3].sum(1) - given.polarity[:, 2::3].sum(1))[:, None]
         parts.append((float(exact(gate.strength)[0]), parted))
     return Sum(tuple(parts), (len(x), 1), "sigmoid")
 
@@ -264,16 +274,19 @@ def log_gate(attention: Attention, x: Array, given: Given) -> Array | None:
 
 
 def lexicon(attention: Attention, sigma: Array, given: Given) -> tuple[float, Array] | None:
-    """A factor, and what it stands before: what is added to the scores, or multiplied with; None: a factor is out."""
+    """A factor, and what it stands before: what is added to the scores, or multiplied with; None: a factor is out.
+
+    The strength of a single lexicon is in the factor, those of several in sigma.
+    """
     term, change, at = attention.terms.lexical, given.change, attention.index
     if term is None:
         return None
-    strength = float(exact(term.strength)[0])
+    strength = float(exact(term.strength)[0]) if len(term.strength) == 1 else 1.0
     if term.kind == "add":
         return strength * term.scale * change.lexical_factor(at), sigma
     if at in change.lexical_off:
         return None
-    return strength, (sigma @ given.weights)[:, None] if at in change.lexical_mean else sigma
+    return strength, (sigma @ given.weights)[..., None] if at in change.lexical_mean else sigma
 
 
 def _scored(
@@ -290,7 +303,7 @@ def _scored(
         q, k = long
         content = exact(attention.temperature)[0] * content / q[..., :, None] / k[..., None, :]
     if lexical is not None and sigma is not None:
-        reach = exact(lexical.reach)[..., None, None] > 0
+        reach = (exact(lexical.reach).sum(0) > 0)[..., None, None]
         found = lexicon(attention, sigma, given)
         if found is not None and lexical.kind == "hadamard":
             content = np.where(reach, content * found[0] * found[1], content)

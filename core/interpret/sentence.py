@@ -112,7 +112,7 @@ class SentenceView:
     tags: tuple[int, ...] | None
     """Part of speech of each token, as the model reads them."""
     polarity: np.ndarray | None
-    """(L, 3): positive, neutral, negative, as the model reads them from its lexicon."""
+    """(L, 3K): positive, neutral, negative, as the model reads them from each of its lexicons."""
     branches: dict[int, np.ndarray]
     """By kernel width, (L, c): the convolutions of the head, where it has any."""
     head_maps: np.ndarray | None

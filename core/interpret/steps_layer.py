@@ -30,10 +30,10 @@ from core.models.encoder import Layer
 from core.models.feedforward import FeedForward, SwiGLU
 from core.models.mixing import Additive, Differential
 from core.numbers import subscript
+from core.text.lexicon import TRIPLE, triples
 
 NONE = "This model has none"
 CLOSED = "As edited, a token whose gate is closed is hidden from all."
-POLARITIES = ("positive", "neutral", "negative")
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +160,8 @@ def _terms(chosen: Chosen) -> Stage:
     lexical = attention.terms.lexical
     if lexical is not None and seen.sigma is not None and chosen.given.polarity is not None:
         said.append(_sigma(chosen, matrices, lines))
-        found = lexicon(attention, seen.sigma, chosen.given)
-        there = bool(lexical.reach[chosen.component, chosen.head])
+        found = lexicon(attention, seen.sigma[chosen.component, chosen.head], chosen.given)
+        there = bool(lexical.reach[:, chosen.component, chosen.head].any())
         if there and lexical.kind == "hadamard" and found is not None:
             factors = [*factors, *found]
             level = found[1].shape[1] == 1
@@ -192,12 +192,26 @@ def _sigma(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> str:
     )
     if lexical is None or sigma is None or polarity is None:
         raise RuntimeError("no lexicon acts on these scores")
-    if not lexical.reach[chosen.component, chosen.head]:
-        places = [f"head {head + 1}" for head in range(lexical.reach.shape[1]) if bool(lexical.reach[:, head].any())]
+    here = lexical.reach[:, chosen.component, chosen.head].tolist()
+    if not any(here):
+        heads = lexical.reach.any(0).any(0).tolist()
+        places = [f"head {head}" for head, there in enumerate(heads, start=1) if there]
         return f"σ of the lexicon does not reach this map; it reaches {', '.join(places)} of each layer."
-    matrices.append(Matrix(r"\rho", polarity, chosen.tokens, POLARITIES, "weight"))
-    matrices.append(chosen.pairs(r"\sigma", sigma, Dot(polarity, polarity.T), weight=True))
-    lines += [r"\sigma_{ij} = \rho_i\cdot\rho_j", r"\rho=(\rho^{+},\rho^{0},\rho^{-})"]
+    sigma = sigma[chosen.component, chosen.head]
+    if len(here) == 1:
+        matrices.append(Matrix(r"\rho", polarity, chosen.tokens, TRIPLE, "weight"))
+        rule = Dot(polarity, polarity.T)
+        lines += [r"\sigma_{ij} = \rho_i\cdot\rho_j", r"\rho=(\rho^{+},\rho^{0},\rho^{-})"]
+    else:
+        numbers = [k for k, there in enumerate(here) if there]
+        columns = [3 * k + place for k in numbers for place in range(3)]
+        names = triples(len(here))
+        read, strengths = polarity[:, columns], exact(lexical.strength)[numbers]
+        matrices.append(Matrix(r"\rho", read, chosen.tokens, tuple(names[each] for each in columns), "weight"))
+        rule = Dot(read * np.repeat(strengths, 3), read.T)
+        lines.append(r"\sigma_{ij} = \textstyle\sum_k s_k\,\rho_i^{(k)}\cdot\rho_j^{(k)}")
+        lines += [rf"s_{{{k + 1}}} = {strength:.3g}" for k, strength in zip(numbers, strengths, strict=True)]
+    matrices.append(chosen.pairs(r"\sigma", sigma, rule, weight=True))
     found = lexicon(chosen.layer.attention, sigma, chosen.given)
     if found is None:
         return "σ, the product of two tokens' polarities in the lexicon, multiplies nothing: as edited, it is off."

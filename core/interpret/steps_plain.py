@@ -20,6 +20,7 @@ from core.models.linear import BagOfNgrams
 from core.models.plain import Plain
 from core.models.recurrent import BiLSTM
 from core.models.segments import segments
+from core.text.lexicon import triples
 
 
 def plain_stages(
@@ -121,9 +122,11 @@ def _convolutional(
 def _lexicon(
     model: LexiconClassifier, polarity: Array, tokens: tuple[str, ...], classes: tuple[str, ...]
 ) -> Iterator[Stage]:
-    rule = Sum(((polarity[:, :1],), (-1.0, polarity[:, 2:])), (len(tokens), 1))
+    lexicons = polarity.shape[1] // 3
+    apart = [part for k in range(lexicons) for part in ((polarity[:, [3 * k]],), (-1.0, polarity[:, [3 * k + 2]]))]
+    rule = Sum(tuple(apart), (len(tokens), 1))
     valence = Matrix("v", rule.values(), tokens, ("valence",), rule=rule)
-    known = Matrix(r"\rho", polarity, tokens, ("positive", "neutral", "negative"), "weight")
+    known = Matrix(r"\rho", polarity, tokens, triples(lexicons), "weight")
     reading = "How much more positive than negative the lexicon holds each word; 0 where it knows nothing."
     formula = r"v_i = \rho_i^{+} - \rho_i^{-}"
     yield Stage("valences", "Valences", (formula,), reading, (known, valence))

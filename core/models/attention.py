@@ -78,10 +78,13 @@ class Heads(nn.Module):
         """The learned numbers of this layer that have a meaning of their own."""
         named: dict[str, Tensor | None] = {"tau": self.temperature}
         lexical, gate = self.terms.lexical, self.terms.gate
-        if lexical is not None and isinstance(lexical.strength, nn.Parameter):
-            named["strength"] = lexical.strength
+        strengths = lexical.strength if lexical is not None and isinstance(lexical.strength, nn.Parameter) else None
+        if strengths is not None and len(strengths) == 1:
+            named["strength"] = strengths
         if gate is not None:
             named["lexicon_gate"] = gate.strength
+        if strengths is not None and len(strengths) > 1:
+            named |= {f"strength_{number}": each for number, each in enumerate(strengths, start=1)}
         return {name: value.item() for name, value in named.items() if value is not None}
 
     def _attend(

@@ -21,6 +21,7 @@ Lexical = Literal["none", "add", "hadamard"]
 
 WIDEST = 65_536
 """A window beyond the longest text."""
+MOST_LEXICONS = 8
 STRONGEST = 1000
 """A factor on scores beyond which a softmax is a maximum."""
 
@@ -187,8 +188,20 @@ class AttentionConfig:
         "What sigma, the product of two tokens' polarities in a lexicon, does to their score: add · hadamard: "
         "multiply.",
     )
-    lexical_heads: Literal["all", "last"] = setting(
-        "all", "heads that sigma reaches", LEXICON, "Heads that sigma reaches.", needs=(SIGMA,)
+    lexicons: int = setting(
+        1,
+        "lexicons that sigma reads",
+        LEXICON,
+        "So many lexicons as text.lexicon names: each has a sigma of its own, and they are added.",
+        within=(1, MOST_LEXICONS),
+        needs=(SIGMA,),
+    )
+    lexical_heads: Literal["all", "last", "apart"] = setting(
+        "all",
+        "heads that sigma reaches",
+        LEXICON,
+        "Heads that sigma reaches; apart: of K lexicons each has every K-th head to itself.",
+        needs=(SIGMA,),
     )
     lexical_scaled: bool = setting(
         False,
@@ -210,7 +223,7 @@ class AttentionConfig:
         False,
         "learned strength of sigma",
         LEXICON,
-        "add only: learn that factor, one per layer, from this start.",
+        "add only: learn that factor, one per layer and lexicon, from this start.",
         needs=(SIGMA, SIGMA_ADDED),
         trial=Trial("true", "Which layers would turn the lexicon up, and which would turn it off?"),
     )
@@ -264,6 +277,11 @@ class AttentionConfig:
         if not -1 <= self.lexical_component < self.components:
             raise ConfigError(
                 f"model.attention.lexical_component={self.lexical_component!s:.40}: -1 (all) to {self.components - 1}"
+            )
+        if self.lexical_heads == "apart" and not 1 < self.lexicons <= self.heads:
+            raise ConfigError(
+                f"model.attention.lexical_heads=apart: for 2 to {self.heads} lexicons, a head for each, and "
+                f"model.attention.lexicons={self.lexicons}; choose lexical_heads=all"
             )
 
     @property
@@ -356,13 +374,10 @@ def _gate(part: AttentionConfig, width: int) -> Term | None:
 def _lexical(part: AttentionConfig, width: int) -> Term | None:
     if part.lexical == "none":
         return None
-    line = Line(
-        r"\sigma_{ij} = \rho_i\cdot\rho_j,\quad \rho=(\rho^{+},\rho^{0},\rho^{-})",
-        "The polarities of two tokens in the lexicon; 1/3 each where it knows nothing."
-        + " The strength s is learned." * part.learn_strength,
-    )
+    line = _sigma(part)
     where, reach = _reach(part)
-    strength = r"s\," if part.learn_strength else "" if part.lexical_strength == 1 else rf"{part.lexical_strength:g}\,"
+    number = "" if part.lexical_strength == 1 else rf"{part.lexical_strength:g}\,"
+    strength = number if not part.learn_strength else "" if part.lexicons > 1 else r"s\,"
     if part.lexical == "hadamard":
         detail = f"content scores times the product of two words' polarities, {where}"
         factor = rf"\,{strength}\sigma_{{ij}}{reach}"
@@ -372,19 +387,36 @@ def _lexical(part: AttentionConfig, width: int) -> Term | None:
     )
     return Term(
         "σ added" + " in the last head" * (part.lexical_heads == "last") + ", scaled" * part.lexical_scaled,
-        f"product of two words' polarities, {where}"
+        f"product of two words' polarities{f' in each of {part.lexicons} lexicons' * (part.lexicons > 1)}, {where}"
         + ", over √(head width)" * part.lexical_scaled
         + "; strength learned" * part.learn_strength,
-        int(part.learn_strength),
+        part.lexicons * part.learn_strength,
         lambda formula: formula._replace(added=f"{formula.added} + {strength}{sigma}{reach}"),
         lines=(line,),
+    )
+
+
+def _sigma(part: AttentionConfig) -> Line:
+    """What sigma is."""
+    learned = " The strength s is learned" * part.learn_strength
+    known = r",\quad \rho=(\rho^{+},\rho^{0},\rho^{-})"
+    if part.lexicons == 1:
+        words = "The polarities of two tokens in the lexicon; 1/3 each where it knows nothing."
+        return Line(rf"\sigma_{{ij}} = \rho_i\cdot\rho_j{known}", words + learned + "." * part.learn_strength)
+    strength = r"s_k\," * part.learn_strength
+    where = rf"\,[h \equiv k \bmod {part.lexicons}]" if part.lexical_heads == "apart" else ""
+    words = f"The polarities of two tokens in each of {part.lexicons} lexicons; 1/3 each where it knows nothing."
+    return Line(
+        rf"\sigma_{{ij}} = \sum_{{k=1}}^{{{part.lexicons}}} {strength}\rho_i^{{(k)}}\cdot\rho_j^{{(k)}}{where}{known}",
+        words + (f"{learned} for each." if learned else ""),
     )
 
 
 def _reach(part: AttentionConfig) -> tuple[str, str]:
     """Which heads and maps sigma reaches, in words and as a condition behind it."""
     last, one = part.lexical_heads == "last", part.lexical_component >= 0
-    words = ("the last head" if last else "all heads") + f" of map {part.lexical_component + 1}" * one
+    heads = {"all": "all heads", "last": "the last head", "apart": "each lexicon in heads of its own"}
+    words = heads[part.lexical_heads] + f" of map {part.lexical_component + 1}" * one
     conditions = ["h=H"] * last + [f"n={part.lexical_component}"] * (one and part.components > 1)
     return words, rf"\,[{', '.join(conditions)}]" if conditions else ""
 

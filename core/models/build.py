@@ -227,11 +227,13 @@ def _layer(config: ModelConfig, index: int) -> Layer:
 def _lexical(part: AttentionConfig, head_width: int) -> LexicalTerm | None:
     if part.lexical == "none":
         return None
-    reach = torch.ones(part.components, part.heads, dtype=torch.bool)
+    reach = torch.ones(part.lexicons, part.components, part.heads, dtype=torch.bool)
     if part.lexical_heads == "last":
-        reach[:, :-1] = False
+        reach[..., :-1] = False
+    if part.lexical_heads == "apart":
+        reach &= torch.arange(part.lexicons)[:, None, None] == torch.arange(part.heads) % part.lexicons
     if part.lexical_component >= 0:
-        reach[torch.arange(part.components) != part.lexical_component] = False
+        reach[:, torch.arange(part.components) != part.lexical_component] = False
     return LexicalTerm(
         kind=part.lexical,
         reach=reach,

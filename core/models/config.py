@@ -38,7 +38,7 @@ READS: dict[Family, tuple[str, ...]] = {
         *("backbone", "width", "layers", "ff_width", "pooling", "dropout"),
         *("head.kernels", "head.channels", "head.attention_heads", "head.dense", "head.one_logit"),
         *("attention.heads", "attention.lexical", "attention.lexical_heads", "attention.lexical_scaled"),
-        *("attention.lexical_strength", "attention.learn_strength"),
+        *("attention.lexical_strength", "attention.learn_strength", "attention.lexicons"),
     ),
     "bilstm": ("width", "layers", "ff_width", "dropout", "head.dense", "head.one_logit"),
     "cnn": ("width", "head.kernels", "head.channels", "dropout", "head.dense", "head.one_logit"),

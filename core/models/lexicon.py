@@ -7,13 +7,15 @@ from torch import Tensor, nn
 
 from core.models.plain import Plain
 from core.models.provides import BASELINES
+from core.models.terms import valence
 from core.models.trace import Batch, Intervene, Output, Trace
 
 
 class LexiconClassifier(Plain):
     """logits = W · [sum, mean] of the valences of a text's tokens + b; a token's valence is positive - negative.
 
-    The valence of a token that the lexicon does not know is 0, and so are both features of a text without tokens.
+    The valence of a token that the lexicon does not know is 0, and so are both features of a text without tokens. Of
+    several lexicons valences are added.
 
     Args:
         classes: C.
@@ -49,7 +51,7 @@ class LexiconClassifier(Plain):
         return torch.stack([total, total / batch.keep.sum(1).clamp(min=1)], 1)
 
     def _valences(self, batch: Batch) -> Tensor:
-        """(B, L): positive minus negative, from -1 to 1; 0 where padded."""
+        """(B, L): positive minus negative, from -1 to 1 of each lexicon; 0 where padded."""
         if batch.polarity is None:
             raise RuntimeError("a lexicon baseline needs the polarity of the tokens")
-        return (batch.polarity[..., 0] - batch.polarity[..., 2]).to(self.weight) * batch.keep
+        return valence(batch.polarity).to(self.weight) * batch.keep

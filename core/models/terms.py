@@ -1,7 +1,8 @@
 """What a score is made of besides q·k: rotary angles, temperature, gates and a lexicon's polarity.
 
 Every additive term is a column more of Q and K, so that attention stays one softmax(Q' K'^T) V and no (L, L) bias is
-ever built: a gate adds [1] to the queries and [log g] to the keys, sigma = polarity · polarity adds polarity to both.
+ever built: a gate adds [1] to the queries and [log g] to the keys, sigma = polarity · polarity adds polarity to both,
+and several lexicons stand beside each other in it.
 Columns are appended last, unscaled; every factor of the content score is in q already.
 """
 
@@ -33,11 +34,16 @@ class Reading:
     keep: Tensor
     """(B, L) bool, the class token included."""
     polarity: Tensor | None
-    """(B, L, 3)."""
+    """(B, L, 3K)."""
     class_token: bool
     """Whether the first position is a class token."""
     donor: tuple[LayerTrace, ...] = ()
     """Layers of another text, from which interventions may take something."""
+
+
+def valence(polarity: Tensor) -> Tensor:
+    """(..., 3K) → (...): positive minus negative, of several lexicons their sum."""
+    return polarity[..., 0::3].sum(-1) - polarity[..., 2::3].sum(-1)
 
 
 def rotate(x: Tensor) -> Tensor:
@@ -69,25 +75,26 @@ class KeyGate(nn.Module):
         self.strength = nn.Parameter(torch.full((1,), LEXICON_GATE)) if lexicon else None
 
     def forward(self, x: Tensor, polarity: Tensor | None) -> Tensor:
-        """x (B, L, d), polarity (B, L, 3) → log g (B, L)."""
+        """x (B, L, d), polarity (B, L, 3K) → log g (B, L)."""
         logit = x @ self.weight + self.bias
         if self.strength is not None:
             if polarity is None:
                 raise RuntimeError("a gate guided by a lexicon needs the polarity of the tokens")
-            logit = logit + self.strength * (polarity[..., 0] - polarity[..., 2]).abs()
+            logit = logit + self.strength * valence(polarity).abs()
         return F.logsigmoid(logit)
 
 
 class LexicalTerm(nn.Module):
     """sigma_ij = polarity_i · polarity_j, added to the scores or multiplied with the content.
 
-    Sentiment Lexical Attention, section 3, and its baseline (Xia et al. 2021).
+    Sentiment Lexical Attention, section 3, and its baseline (Xia et al. 2021). Of K lexicons it is the sum of their
+    sigmas, each with its strength where it reaches (the paper's outlook).
 
     Args:
         kind: add, or hadamard (Xia et al. 2021).
-        reach: (N, H) bool: the components and heads that it reaches.
-        strength: factor on sigma.
-        learn: make the factor a parameter.
+        reach: (K, N, H) bool: the components and heads that each lexicon reaches.
+        strength: factor on each sigma.
+        learn: make the factors parameters, one of each lexicon.
         scale: further constant factor (1 / sqrt(head width) where sigma is scaled).
     """
 
@@ -99,7 +106,7 @@ class LexicalTerm(nn.Module):
         super().__init__()
         self.kind, self.scale = kind, scale
         self.register_buffer("reach", reach, persistent=False)
-        start = torch.full((1,), strength)
+        start = torch.full((len(reach),), strength)
         if learn:
             self.strength: Tensor = nn.Parameter(start)
         else:
@@ -112,41 +119,52 @@ class LexicalTerm(nn.Module):
         return self.kind == "add" and not learning and not bool(self.strength.any())
 
     def columns(self, polarity: Tensor, change: Lexicon | None) -> tuple[Tensor, Tensor]:
-        """Of queries (B, N, H, L, 3) and keys (B, 1, 1, L, 3) for `add`; `change` comes from interventions."""
-        reach = self.reach[None, :, :, None, None].to(polarity.dtype)
+        """Of queries (B, N, H, L, 3K) and keys (B, 1, 1, L, 3K) for `add`; `change` comes from interventions."""
         row = polarity[:, None, None]
-        scale = self.strength * self.scale
-        return reach * (scale if change is None else scale * change.factor.view(-1, 1, 1, 1, 1)) * row, row
+        scale = self._weights()[None, :, :, None] * self.scale
+        return (scale if change is None else scale * change.factor.view(-1, 1, 1, 1, 1)) * row, row
 
     def multiply(
         self, q: Tensor, k: Tensor, polarity: Tensor, keep: Tensor, change: Lexicon | None
     ) -> tuple[Tensor, Tensor]:
-        """Content (q·k) times sigma, as 3e numbers: q, k (B, N, H, L, e) → (B, N, H, L, 3e) (Khatri-Rao product)."""
-        alone = polarity.new_tensor([1.0, 0.0, 0.0])
+        """Content (q·k) times sigma, as 3Ke numbers: q, k (B, N, H, L, e) → (B, N, H, L, 3Ke) (Khatri-Rao product)."""
+        alone = torch.zeros_like(polarity[0, 0])
+        alone[0] = 1.0
         reach = self._reaches(change)[..., None, None]
-        row = torch.where(reach, polarity[:, None, None], alone)  # (B, N, H, L, 3)
+        row = torch.where(reach, polarity[:, None, None], alone)  # (B, N, H, L, 3K)
         keys = _of_keys(polarity, keep, change)
         key = row if keys is polarity else torch.where(reach, keys[:, None, None], alone)
-        weighted = torch.where(reach, self.strength, 1.0) * row
+        weighted = torch.where(reach, self._weights()[None, :, :, None], 1.0) * row
         return tuple((r[..., None] * x[..., None, :]).flatten(-2) for r, x in ((weighted, q), (key, k)))  # type: ignore[return-value]
 
     def shown(self, polarity: Tensor, keep: Tensor, change: Lexicon | None) -> Tensor:
         """(B, H, L, L) for the trace: what is added, or the factor of the content score, where any component has it."""
+        weights = self._spread(self.reach.any(1))[:, None]  # (H, 1, 3K)
+        polarity = polarity.to(weights.dtype)
         if self.kind == "add":
-            sigma = self.strength * self.scale * (polarity @ polarity.transpose(1, 2))[:, None]
-            shown = sigma if change is None else sigma * change.factor.view(-1, 1, 1, 1)
-            return torch.where(self.reach.any(0)[None, :, None, None], shown, 0.0)
+            sigma = self.scale * ((weights * polarity[:, None]) @ polarity.transpose(1, 2)[:, None])
+            return sigma if change is None else sigma * change.factor.view(-1, 1, 1, 1)
         keys = _of_keys(polarity, keep, change)
-        sigma = self.strength * (polarity @ keys.transpose(1, 2))[:, None]
+        sigma = (weights * polarity[:, None]) @ keys.transpose(1, 2)[:, None]
         return torch.where(self._reaches(change).any(1)[..., None, None], sigma, 1.0)
+
+    def _weights(self) -> Tensor:
+        """(N, H, 3K): the strength of each lexicon, 0 where it does not reach."""
+        return self._spread(self.reach)
+
+    def _spread(self, reach: Tensor) -> Tensor:
+        """(K, ...) bool → (..., 3K): the strengths where they reach, each for the three numbers of its lexicon."""
+        strengths = self.strength.view(-1, *[1] * (reach.dim() - 1)) * reach
+        return strengths.movedim(0, -1).repeat_interleave(3, -1)
 
     def _reaches(self, change: Lexicon | None) -> Tensor:
         """(B|1, N, H) bool: where the content is multiplied."""
-        return self.reach[None] if change is None else self.reach & ~change.off[:, None, None]
+        reach = self.reach.any(0)[None]
+        return reach if change is None else reach & ~change.off[:, None, None]
 
 
 def _of_keys(polarity: Tensor, keep: Tensor, change: Lexicon | None) -> Tensor:
-    """(B, L, 3): the polarity of each key, or the mean of those that are read; a product with it is its mean then."""
+    """(B, L, 3K): the polarity of each key, or the mean of those that are read; a product with it is its mean then."""
     if change is None or not bool(change.mean.any()):
         return polarity
     weight = keep[..., None].to(polarity.dtype)

@@ -23,8 +23,8 @@ class Batch(NamedTuple):
     tags: Tensor | None = None
     """(B, L) int64: part of speech, 1 to 12; 0 where padded or unknown. None: the texts were not tagged."""
     polarity: Tensor | None = None
-    """(B, L, 3): how positive, neutral and negative a lexicon holds each token, sum 1; thirds where it knows nothing
-    and where padded. None: no lexicon was asked."""
+    """(B, L, 3K): how positive, neutral and negative each of K lexicons holds each token, sum 1; thirds where it knows
+    nothing and where padded. None: no lexicon was asked."""
     grams: Tensor | None = None
     """(B, L, K) int64: the bucket of each of a token's character n-grams, counted from 1; 0 where there is none. None:
     they are not read."""

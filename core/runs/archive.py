@@ -248,13 +248,14 @@ def pathless(config: RunConfig) -> RunConfig:
     Names of data sets and of the lexicon that comes along are no paths; an archive holds no data of its own. A run that
     taught is another one than a run of its name here.
     """
-    data, lexicon, teacher = config.data.name, config.text.lexicon, config.training.teacher
+    data, lexicons, teacher = config.data.name, config.text.lexicons, config.training.teacher
     if not named(data):
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, name=_elsewhere(data)))
     if examples := config.data.examples:
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, examples=_elsewhere(examples)))
-    if lexicon not in ("", VADER):
-        config = dataclasses.replace(config, text=dataclasses.replace(config.text, lexicon=_elsewhere(lexicon)))
+    if set(lexicons) - {VADER}:
+        named_here = ",".join(each if each == VADER else _elsewhere(each) for each in lexicons)
+        config = dataclasses.replace(config, text=dataclasses.replace(config.text, lexicon=named_here))
     if backbone := config.model.backbone:
         config = dataclasses.replace(config, model=dataclasses.replace(config.model, backbone=plain(backbone)))
     if teacher not in ("", TFIDF):

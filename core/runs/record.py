@@ -331,14 +331,14 @@ class RunRecord:
     @property
     def unbound(self) -> str:
         """Why a run that came from another machine cannot be trained on here, and what to do; empty: it can."""
-        data, lexicon, teacher = self.config.data.name, self.config.text.lexicon, self.config.training.teacher
+        data, lexicons, teacher = self.config.data.name, self.config.text.lexicons, self.config.training.teacher
         backbone = self.config.model.backbone
-        named = (data, lexicon, teacher, backbone, self.config.data.examples)
+        named = (data, *lexicons, teacher, backbone, self.config.data.examples)
         files = [name.removeprefix(ELSEWHERE) for name in named if name.startswith(ELSEWHERE)]
         if not files:
             return ""
         own = f"--data {'FILE' if data.startswith(ELSEWHERE) else data}"
-        own += " --set text.lexicon=FILE" if lexicon.startswith(ELSEWHERE) else ""
+        own += " --set text.lexicon=FILE" if any(each.startswith(ELSEWHERE) for each in lexicons) else ""
         own += " --set model.backbone=FOLDER" if backbone.startswith(ELSEWHERE) else ""
         own += " --set training.teacher=RUN" if teacher.startswith(ELSEWHERE) else ""
         return (

@@ -26,7 +26,7 @@ class Knows(Protocol):
     tagger: Tagger | None
     lexicon: Lexicon | None
     counts: np.ndarray | None
-    """(V, 3): the lexicon's counts by token id, where a token's own entries count and not those of its word."""
+    """(V, 3K): the lexicon's counts by token id, where a token's own entries count and not those of its word."""
 
 
 class Segmentation(NamedTuple):
@@ -69,12 +69,12 @@ def tags_of(tokenizer: Knows, segmented: Sequence[Segmentation], tag: Tag) -> li
 
 
 def polarity_of(tokenizer: Knows, segmented: Sequence[Segmentation], ids: Sequence[Sequence[int]]) -> np.ndarray | None:
-    """(all tokens, 3) float32; None without a lexicon. A token that the vocabulary lacks is neutral."""
+    """(all tokens, 3K) float32 of K lexicons; None without one. A token that the vocabulary lacks is neutral."""
     if tokenizer.lexicon is None:
         return None
     if tokenizer.counts is not None:
         return smoothed(tokenizer.counts[np.array([token for row in ids for token in row], np.int64)])
-    counts = np.zeros((sum(map(len, ids)), 3))
+    counts = np.zeros((sum(map(len, ids)), tokenizer.lexicon.width))
     start = 0
     for reading, row in zip(segmented, ids, strict=True):
         if found := tokenizer.lexicon.of_words(reading.text, reading.spans):

@@ -80,7 +80,8 @@ class TextConfig:
         "",
         "lexicon",
         "Lexicon",
-        "Words with a polarity: vader · the path of a TSV or CSV file · empty: none.",
+        "Words with a polarity: vader · the path of a TSV or CSV file · several with commas between, each read for "
+        "itself · empty: none.",
     )
     lexicon_match: Literal["word", "contains"] = setting(
         "word",
@@ -94,7 +95,23 @@ class TextConfig:
         check_ranges(self, "text")
         if "\0" in self.lexicon or len(self.lexicon) > 4096:
             raise ConfigError(f"text.lexicon={self.lexicon!r:.60}: vader, or the path of a file")
+        names = self.lexicons
+        if "" in names or len(set(names)) < len(names):
+            raise ConfigError(
+                f"text.lexicon={self.lexicon!r:.60}: different ones with a comma between two, as vader,FILE (a path "
+                "with a comma in it cannot be told from two)"
+            )
         if self.char_ngrams == 1:
             raise ConfigError("text.char_ngrams=1: 0 (none) or 2 to 8; a single letter says nothing")
         if self.max_length != 0 and not 4 <= self.max_length <= 16_384:
             raise ConfigError(f"text.max_length={self.max_length!s:.40}: 0 (automatic) or 4 to 16384")
+
+    @property
+    def lexicons(self) -> tuple[str, ...]:
+        """Each lexicon by itself, in the order in which they are numbered."""
+        return lexicons_of(self.lexicon)
+
+
+def lexicons_of(setting: str) -> tuple[str, ...]:
+    """The lexicons that a value of `text.lexicon` names."""
+    return tuple(name.strip() for name in setting.split(",")) if setting else ()

@@ -1,7 +1,7 @@
-"""What a lexicon says of each token: (positive, neutral, negative), a third each where it says nothing.
+"""What lexicons say of each token: (positive, neutral, negative), a third each where one says nothing.
 
 Total sentiment of Jang, Kim and Shin: the counts c of all entries that a token belongs to, smoothed,
-lambda_k = (c_k + 1) / (sum of c + 3).
+lambda_k = (c_k + 1) / (sum of c + 3). Of several lexicons each has three numbers of its own, one after another.
 """
 
 from __future__ import annotations
@@ -19,17 +19,19 @@ from core.text.words import is_bare_mark, split_words
 
 NEUTRAL = 1 / 3
 SMOOTHING = 1.0
+TRIPLE = ("positive", "neutral", "negative")
 
 _TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
-_NOTHING: Counts = (0.0, 0.0, 0.0)
 
 
 class Lexicon:
-    """Words and phrases as they stand in a normalised text, lower-cased, each with its counts."""
+    """Words and phrases as they stand in a normalised text, lower-cased, each with its counts in K lexicons."""
 
     def __init__(self, entries: dict[str, Counts]) -> None:
-        """Entries as `fitted` makes them."""
+        """Entries as `fitted` makes them, each with 3K counts."""
         self.entries = entries
+        self.width = len(next(iter(entries.values()), (0.0,) * 3))
+        """3K."""
         self._words: dict[str, Counts] = {}
         self._phrases: dict[str, list[tuple[str, int, Counts]]] = {}
         for entry, counts in entries.items():
@@ -43,22 +45,27 @@ class Lexicon:
 
     @classmethod
     def fitted(cls, config: TextConfig) -> Lexicon:
-        """The lexicon of the settings, its entries normalised like the texts.
+        """The lexicons of the settings, their entries normalised like the texts.
 
         An emoticon counts only where the normaliser leaves it as it is (of `:D`, tweet-clean leaves a `d`).
-        Entries that become the same are added up.
+        Entries of one lexicon that become the same are added up; one that lacks an entry counts nothing of it.
 
         Raises:
             DataError: the file cannot be used; says which row and column.
             NotAvailable: a package is missing.
         """
         entries: dict[str, Counts] = {}
-        for word, counts in read_lexicon(config.lexicon):
-            entry = prepare(word, config).lower()
-            if entry and (entry == word.lower() or _TWO_LETTERS.search(word)):
-                entries[entry] = _plus(entries.get(entry, _NOTHING), counts)
-        if not entries:
-            raise DataError("nothing of the lexicon is left after normalising", file=config.lexicon)
+        width = 3 * len(config.lexicons)
+        for place, name in enumerate(config.lexicons):
+            before, behind = (0.0,) * (3 * place), (0.0,) * (width - 3 * place - 3)
+            left = False
+            for word, counts in read_lexicon(name):
+                entry = prepare(word, config).lower()
+                if entry and (entry == word.lower() or _TWO_LETTERS.search(word)):
+                    entries[entry] = _plus(entries.get(entry, (0.0,) * width), before + counts + behind)
+                    left = True
+            if not left:
+                raise DataError("nothing of the lexicon is left after normalising", file=name)
         return cls(entries)
 
     def among(self, words: Set[str]) -> Lexicon:
@@ -74,22 +81,22 @@ class Lexicon:
         found: dict[int, Counts] = {}
         for place, word in enumerate(words):
             if word in self._words:
-                found[place] = _plus(found.get(place, _NOTHING), self._words[word])
+                found[place] = _plus(found.get(place, (0.0,) * self.width), self._words[word])
             for entry, length, counts in self._phrases.get(word, ()):
                 last = place + length - 1
                 if last < len(words) and text[spans[place][0] : spans[last][1]].lower() == entry:
                     for each in range(place, last + 1):
-                        found[each] = _plus(found.get(each, _NOTHING), counts)
+                        found[each] = _plus(found.get(each, (0.0,) * self.width), counts)
         return found
 
     def of_tokens(self, tokenised: Iterable[Iterable[int]], size: int) -> np.ndarray:
-        """(size, 3) counts by token id: those of every entry that has the token among its own, once per entry.
+        """(size, 3K) counts by token id: those of every entry that has the token among its own, once per entry.
 
         Args:
             tokenised: the token ids of each entry, in their order.
             size: number of ids.
         """
-        table = np.zeros((size, 3))
+        table = np.zeros((size, self.width))
         for ids, counts in zip(tokenised, self.entries.values(), strict=True):
             table[list(set(ids))] += counts
         return table
@@ -105,21 +112,32 @@ class Lexicon:
         Raises:
             ValueError: it is damaged.
         """
+        width = len(next(iter(state.values()), (0.0,) * 3))
         for entry, counts in state.items():
+            if len(counts) != width or width % 3 or not width:
+                raise ValueError(f"the lexicon's entry {entry!r} has {len(counts)} counts")
             if not 0 <= sum(counts) < np.inf or min(counts) < 0:
                 raise ValueError(f"the lexicon's entry {entry!r} has impossible counts")
         return cls(dict(state))
 
 
 def smoothed(counts: np.ndarray) -> np.ndarray:
-    """(…, 3) float32: rows sum to 1; exactly a third each where all counts are 0."""
-    return ((counts + SMOOTHING) / (counts.sum(-1, keepdims=True) + 3 * SMOOTHING)).astype(np.float32)
+    """(…, 3K) float32: the three of each lexicon sum to 1; exactly a third each where all its counts are 0."""
+    each = counts.reshape(*counts.shape[:-1], -1, 3) if counts.size else counts
+    return ((each + SMOOTHING) / (each.sum(-1, keepdims=True) + 3 * SMOOTHING)).astype(np.float32).reshape(counts.shape)
+
+
+def triples(lexicons: int) -> tuple[str, ...]:
+    """What the 3K numbers of a token are; several lexicons are numbered as `text.lexicon` names them."""
+    if lexicons == 1:
+        return TRIPLE
+    return tuple(f"{name} {number}" for number in range(1, lexicons + 1) for name in TRIPLE)
 
 
 def neutral_share(polarity: np.ndarray) -> float:
-    """Share of tokens (n, 3) of which the lexicon says nothing; NaN without tokens."""
+    """Share of tokens (n, 3K) of which no lexicon says anything; NaN without tokens."""
     return float((polarity == np.float32(NEUTRAL)).all(-1).mean()) if len(polarity) else float("nan")
 
 
 def _plus(one: Counts, other: Counts) -> Counts:
-    return (one[0] + other[0], one[1] + other[1], one[2] + other[2])
+    return tuple(map(sum, zip(one, other, strict=True)))

@@ -35,8 +35,8 @@ LARGEST = 64 * 1024**2
 NEUTRAL_BELOW = 0.05
 """A valence nearer to 0 counts as neutral."""
 
-Counts = tuple[float, float, float]
-"""For positive, neutral, negative."""
+Counts = tuple[float, ...]
+"""For positive, neutral, negative; of several lexicons one after another."""
 
 
 class Entry(NamedTuple):

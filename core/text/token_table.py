@@ -24,7 +24,7 @@ class Padded(NamedTuple):
     tags: np.ndarray | None
     """(B, L) int64, 0 where padded; None without a tagger."""
     polarity: np.ndarray | None
-    """(B, L, 3) float32, thirds where padded; None without a lexicon."""
+    """(B, L, 3K) float32, thirds where padded; None without a lexicon."""
     grams: np.ndarray | None
     """(B, L, K) int64: the bucket of each character n-gram, counted from 1, 0 where there is none; None: not read."""
 
@@ -40,7 +40,7 @@ class TokenTable:
     tags: np.ndarray | None = None
     """(all tokens,) uint8: parts of speech, where the tokenizer has a tagger."""
     polarity: np.ndarray | None = None
-    """(all tokens, 3) float32, where the tokenizer has a lexicon."""
+    """(all tokens, 3K) float32, where the tokenizer has a lexicon."""
     forms: np.ndarray | None = None
     """(all tokens,) int32: which of `spelt` each token is, where the model reads character n-grams."""
     spelt: TokenTable | None = None
@@ -83,7 +83,7 @@ class TokenTable:
             tags = np.zeros(keep.shape, np.int64)
             tags[keep] = self.tags[places]
         if self.polarity is not None:
-            polarity = np.full((*keep.shape, 3), NEUTRAL, np.float32)
+            polarity = np.full((*keep.shape, self.polarity.shape[1]), NEUTRAL, np.float32)
             polarity[keep] = self.polarity[places]
         grams = None
         if self.forms is not None and self.spelt is not None:
@@ -94,7 +94,7 @@ class TokenTable:
 
     @property
     def neutral_share(self) -> float:
-        """Share of running tokens of which the lexicon says nothing; NaN without tokens or lexicon."""
+        """Share of running tokens of which no lexicon says anything; NaN without tokens or lexicon."""
         return float("nan") if self.polarity is None else neutral_share(self.polarity)
 
     def whole(self) -> Padded:
@@ -123,10 +123,11 @@ def _spelt(table: TokenTable, tokenizer: Tokenizer, texts: Sequence[str]) -> Tok
 def one_text(encoding: Encoding) -> Padded:
     """A text that was encoded for a page."""
     tags, polarity, grams = encoding.tags, encoding.polarity, encoding.grams
+    shape = len(encoding.ids), 3 * encoding.lexicons
     table = dataclasses.replace(
         TokenTable.of([encoding.ids]),
         tags=None if tags is None else np.array(tags, np.uint8),
-        polarity=None if polarity is None else np.array(polarity, np.float32).reshape(-1, 3),
+        polarity=None if polarity is None else np.array(polarity, np.float32).reshape(shape),
         forms=None if grams is None else np.arange(len(grams), dtype=np.int32),
         spelt=None if grams is None else TokenTable.of(grams),
     )

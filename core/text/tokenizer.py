@@ -46,10 +46,12 @@ class Encoding(NamedTuple):
     """The normalised text that offsets count in (normalising may change lengths)."""
     tags: list[int] | None = None
     """Part of speech of each token's word (ids of `core.text.tags.TAGS`, 0: none); None without a tagger."""
-    polarity: list[tuple[float, float, float]] | None = None
-    """(positive, neutral, negative) of each token; None without a lexicon."""
+    polarity: list[tuple[float, ...]] | None = None
+    """(positive, neutral, negative) of each token, of K lexicons one after another; None without one."""
     grams: list[list[int]] | None = None
     """The bucket of each character n-gram of each token; None where the model reads none."""
+    lexicons: int = 0
+    """K."""
 
 
 class Grown(NamedTuple):
@@ -67,7 +69,7 @@ class Annotated(NamedTuple):
     tags: np.ndarray | None
     """(all tokens,) uint8."""
     polarity: np.ndarray | None
-    """(all tokens, 3) float32."""
+    """(all tokens, 3K) float32."""
 
 
 class KnownTagger(msgspec.Struct):
@@ -164,8 +166,9 @@ class Tokenizer(ABC):
         reading = annotate.read(self, raw, text, found.offsets)
         tags = annotate.tags_of(self, [reading], lambda tagger, texts: [tagger.tag(words) for words in texts])
         polarity = annotate.polarity_of(self, [reading], [found.ids])
-        triples = None if polarity is None else [(first, second, third) for first, second, third in polarity.tolist()]
-        return found._replace(tags=None if tags is None else tags[0], polarity=triples)
+        if polarity is not None:
+            found = found._replace(polarity=list(map(tuple, polarity.tolist())), lexicons=polarity.shape[1] // 3)
+        return found._replace(tags=None if tags is None else tags[0])
 
     @property
     def known_words(self) -> Container[str] | None:

@@ -9,6 +9,7 @@ from typing import Any
 from core.data.table import Task
 from core.evaluation.intervals import share_interval
 from core.exceptions import ConfigError
+from core.models.attention_config import MOST_LEXICONS
 from core.training.config import metric_for
 from core.training.history import History
 
@@ -152,6 +153,10 @@ NUMBERS = {
     "gamma": ("γ", "weight of the part of speech in the positions"),
     "tau": ("τ", "temperature: how sharp the cosine scores are"),
     "strength": ("strength of σ", "factor on what the lexicon adds to a score"),
+    **{
+        f"strength_{number}": (f"strength of σ, lexicon {number}", "factor on what this lexicon adds to a score")
+        for number in range(1, MOST_LEXICONS + 1)
+    },
     "lexicon_gate": ("strength of the lexicon in the gate", "how much wider a gate opens for a word with a polarity"),
 }
 """By name in a record: the sign on the page and what it means."""

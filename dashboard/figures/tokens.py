@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from core.exceptions import NotAvailable
-from core.text.lexicon import NEUTRAL
+from core.text.lexicon import NEUTRAL, triples
 from core.text.tags import TAGS
 from dashboard.figures import heads
 from dashboard.figures.attention import block, coefficient_names
@@ -46,8 +46,8 @@ class TokenRow:
     drawn in ink."""
 
 
-POLARITIES = {"positive": 1, "neutral": 0, "negative": -1}
-"""In the order of a lexicon's numbers, each with the direction in which more of it pushes."""
+WAYS = (1, 0, -1)
+"""In the order of a lexicon's numbers the direction in which more of it pushes."""
 
 
 def tag_names(view: SentenceView) -> list[str]:
@@ -72,10 +72,11 @@ def lambda_rows(view: SentenceView, minus: bool) -> list[TokenRow]:
 
 
 def polarity_rows(view: SentenceView) -> list[TokenRow]:
-    """How positive, neutral and negative the lexicon holds each token."""
+    """How positive, neutral and negative each lexicon holds each token."""
     if view.polarity is None:
         return []
-    return [TokenRow(name, view.polarity[:, i], way) for i, (name, way) in enumerate(POLARITIES.items())]
+    names = triples(view.polarity.shape[1] // 3)
+    return [TokenRow(name, view.polarity[:, i], WAYS[i % 3]) for i, name in enumerate(names)]
 
 
 def branch_rows(view: SentenceView) -> list[TokenRow]:
@@ -259,8 +260,9 @@ POLARITY = Figure(
     _draw_rows("polarity", 2 / 3, NEUTRAL),
     note="from the lexicon",
     reading=(
-        "The three numbers of a token sum to 1; a third each where the lexicon does not know the word. Blue speaks "
-        "for the positive class (more positive or less negative than a third), orange for the negative one."
+        "The three numbers of a token sum to 1; a third each where the lexicon does not know the word. Several "
+        "lexicons are numbered as text.lexicon names them. Blue speaks for the positive class (more positive or less "
+        "negative than a third), orange for the negative one."
     ),
     how=(
         "Counts of the lexicon's entries for the word, each weighted by its intensity, with one added to every class "

@@ -121,6 +121,18 @@ def test_what_one_room_asks_of_another_is_refused_with_the_nearest_choice(name):
     assert way_out in str(refusal.value)
 
 
+def test_several_lexicons_are_counted():
+    two = {"text.lexicon": "vader,my.csv", "model.attention.lexical": "add"}
+    with pytest.raises(ConfigError, match=r"model\.attention\.lexicons=1: text\.lexicon names 2; choose 2"):
+        compose("vanilla", two)
+    assert inputs("vanilla", two) == {"model.attention.lexicons": 2}
+    whole = compose("vanilla", two | inputs("vanilla", two))
+    assert whole.text.lexicons == ("vader", "my.csv") and whole.model.attention.lexicons == 2
+    assert compose("lexicon", {"text.lexicon": "vader,my.csv"}).text.lexicons == ("vader", "my.csv")
+    with pytest.raises(ConfigError, match="lexical_heads=apart: for 2 to 4 lexicons"):
+        compose("lexical-all", {"model.attention.lexical_heads": "apart"})
+
+
 def test_a_part_and_what_it_reads_may_be_chosen_together():
     config = compose("ndt-01-n3", {"model.attention.lexical": "add", "text.lexicon": "vader"})
     assert config.model.needs_lexicon and config.text.lexicon == "vader"

@@ -90,7 +90,7 @@ def test_a_pipe_is_no_lexicon(runs, tmp_path, monkeypatch):
     monkeypatch.setattr(access, "local", lambda: True)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(DataError, match="this is a pipe"):
-        access.refuse_foreign({"text.lexicon": str(tmp_path / "pipe")})
+        access.refuse_foreign({"text.lexicon": f"vader,{tmp_path / 'pipe'}"})
 
 
 def test_a_second_look_at_a_page_reads_no_record_again(app, runs, monkeypatch):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import torch
+from several_lexicons import ask_two
 from small_models import make, small
 
 from core.evaluation.predict import predict_texts
@@ -32,6 +33,8 @@ def reader(preset, *, task="single", scaling=UNSCALED, text=TEXT, spoilt=(), edi
         tagger = {"tagger": "auto"} if config.needs_tags else {}
         tokenizer = fit_tokenizer([text], TextConfig(**about, **lexicon, **tagger))
         tokenizer.buckets = config.ngram_buckets
+        if config.attention.lexicons > 1:
+            ask_two(tokenizer)
     model = make(config, pairs=tokenizer.pairs)
     for module in model.modules():
         if isinstance(module, torch.nn.BatchNorm1d):

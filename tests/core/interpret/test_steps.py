@@ -133,6 +133,12 @@ CROSSED = {
     "positive, learned beta": ("ndt-pos-n4", {"learn_beta": True}),
     "sigma in one map": ("ndt-free-n2", {"lexical": "add", "lexical_component": 1, "learn_strength": True}),
     "rotary hadamard": ("ndt-01-n2", {"rotary": True, "qk_norm": True, "lexical": "hadamard", "lexical_strength": 2.0}),
+    "two lexicons": ("ndt-free-n2", {"lexical": "add", "lexicons": 2, "learn_strength": True}),
+    "two lexicons apart, hadamard": ("vanilla", {"lexical": "hadamard", "lexicons": 2, "lexical_heads": "apart"}),
+    "guided gate by two": (
+        "sentiformer-sinusoidal",
+        {"gate": True, "lexicon_gate": True, "lexical": "add", "lexicons": 2},
+    ),
     "guided gate": ("sentiformer-sinusoidal", {"gate": True, "lexicon_gate": True}),
     "lambda per head": ("differential", {"lambda_per_head": True}),
 }

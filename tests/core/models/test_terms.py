@@ -21,6 +21,8 @@ B, L = 3, 7
 X = torch.linspace(-2, 2, B * L * 16, dtype=torch.float64).sin().mul(1.7).view(B, L, 16)
 KEEP = torch.arange(L) < torch.tensor([7, 4, 1])[:, None]
 POLARITY = torch.linspace(0, 9, B * L * 3, dtype=torch.float64).cos().mul(2).view(B, L, 3).softmax(-1)
+SECOND = torch.linspace(2, 7, B * L * 3, dtype=torch.float64).sin().mul(3).view(B, L, 3).softmax(-1)
+LEXICONS = [POLARITY, SECOND]
 NDT = {"components": 3, "mixing": "additive", "heads": 2, "qk_width": "half"}
 PARTS = {
     "gate": {"gate": True},
@@ -33,6 +35,12 @@ PARTS = {
     "sigma in the last head": {"lexical": "add", "lexical_heads": "last", "learn_strength": True},
     "sigma times content": {"lexical": "hadamard"},
     "sigma times content, last head": {"lexical": "hadamard", "lexical_heads": "last", "lexical_strength": 3.0},
+    "two lexicons": {"lexical": "add", "lexicons": 2, "learn_strength": True},
+    "two lexicons apart": {"lexical": "add", "lexicons": 2, "lexical_heads": "apart", "lexical_strength": 2.0},
+    "two lexicons in the last head": {"lexical": "add", "lexicons": 2, "lexical_heads": "last", "lexical_scaled": True},
+    "two lexicons times content": {"lexical": "hadamard", "lexicons": 2, "lexical_heads": "apart"},
+    "two lexicons in one map": {**NDT, "lexical": "add", "lexicons": 2, "lexical_component": 1, "learn_strength": True},
+    "two lexicons in the gate": {"gate": True, "lexicon_gate": True, "lexical": "add", "lexicons": 2},
     "window": {"window": 2, "random_globals": 1},
     "lexical NDT with gates": {**NDT, "gate": True, "lexical": "add", "lexical_scaled": True},
     "banded NDT": {**NDT, "window": 2, "random_globals": 0, "constraint": "pm1"},
@@ -53,8 +61,11 @@ def layer(**part):
     return make(config).layers[1].attention
 
 
-def run(attention, *, trace=False, keep=KEEP, polarity=POLARITY, intervene=None, class_token=False):
+def run(attention, *, trace=False, keep=KEEP, polarity=None, intervene=None, class_token=False):
     changes = () if intervene is None else (intervene,)
+    if polarity is None:
+        lexical = attention.terms.lexical
+        polarity = torch.cat(LEXICONS, -1) if lexical is not None and len(lexical.reach) > 1 else POLARITY
     return attention(X, Reading(keep, polarity, class_token), trace=trace, intervene=changes)
 
 
@@ -73,19 +84,29 @@ def log_gate(attention, b: int, j: int) -> torch.Tensor:
         return torch.zeros(())
     logit = X[b, j] @ attention.terms.gate.weight + attention.terms.gate.bias[0]
     if attention.terms.gate.strength is not None:
-        logit = logit + attention.terms.gate.strength[0] * (POLARITY[b, j, 0] - POLARITY[b, j, 2]).abs()
+        read = (
+            LEXICONS if attention.terms.lexical is not None and len(attention.terms.lexical.reach) > 1 else [POLARITY]
+        )
+        logit = logit + attention.terms.gate.strength[0] * sum(each[b, j, 0] - each[b, j, 2] for each in read).abs()
     return logit.sigmoid().log()
 
 
-def factor(attention, b: int, i: int, j: int, silent: str) -> torch.Tensor:
-    """What the lexicon says of query i and key j of text b; its mean is over the tokens that are read."""
+def factor(attention, part: AttentionConfig, h: int, b: int, i: int, j: int, silent: str) -> torch.Tensor:
+    """What the lexicons say of query i and key j of text b in head h; its mean is over the tokens that are read."""
     there = KEEP[b].nonzero().flatten().tolist() if silent == "mean" else [j]
-    return attention.terms.lexical.strength[0] * sum(POLARITY[b, i] @ POLARITY[b, each] for each in there) / len(there)
+    found = torch.zeros((), dtype=torch.float64)
+    for k in range(part.lexicons):
+        if part.lexical_heads != "apart" or h % part.lexicons == k:
+            said = sum(LEXICONS[k][b, i] @ LEXICONS[k][b, each] for each in there) / len(there)
+            found = found + attention.terms.lexical.strength[k] * said
+    return found
 
 
-def score(attention, part: AttentionConfig, reached: bool, at: tuple[int, int, int], q, k, silent="") -> torch.Tensor:
-    """Of query i and key j of text b, from their content q and k; the lexicon's factor may be off or at its mean."""
-    b, i, j = at
+def score(
+    attention, part: AttentionConfig, reached: bool, at: tuple[int, int, int, int], q, k, silent=""
+) -> torch.Tensor:
+    """Of query i and key j of text b in head h, from their content; the lexicons' factor may be off or at its mean."""
+    h, b, i, j = at
     root = math.sqrt(len(q))
     if part.qk_norm:
         q, k = q / q.norm(), k / k.norm()
@@ -93,7 +114,7 @@ def score(attention, part: AttentionConfig, reached: bool, at: tuple[int, int, i
         q, k = turned(q, i), turned(k, j)
     content = q @ k * attention.temperature[0] if part.qk_norm else q @ k / root
     if reached and part.lexical != "none" and silent != "off":
-        sigma = factor(attention, b, i, j, silent)
+        sigma = factor(attention, part, h, b, i, j, silent)
         content = (
             content * sigma if part.lexical == "hadamard" else content + sigma / (root if part.lexical_scaled else 1)
         )
@@ -115,9 +136,9 @@ def naive(attention, part: AttentionConfig, b: int, silent: str = "") -> tuple[t
     maps = torch.zeros(N, H, L, L, dtype=torch.float64)
     for n, h, i in itertools.product(range(N), range(H), range(L)):
         cut = slice((n * H + h) * e, (n * H + h + 1) * e)
-        reached = (part.lexical_heads == "all" or h == H - 1) and part.lexical_component in (-1, n)
+        reached = (part.lexical_heads != "last" or h == H - 1) and part.lexical_component in (-1, n)
         keys = seen[i].nonzero().flatten().tolist()
-        scores = [score(attention, part, reached, (b, i, j), q_all[i, cut], k_all[j, cut], silent) for j in keys]
+        scores = [score(attention, part, reached, (h, b, i, j), q_all[i, cut], k_all[j, cut], silent) for j in keys]
         if keys:
             maps[n, h, i, keys] = torch.stack(scores).softmax(0)
     c = attention.mixing(X)
@@ -272,7 +293,9 @@ def test_a_silenced_factor_is_left_out_of_the_equation_or_its_mean_stands_there(
     assert (fast[0] - plain)[KEEP].abs().max() > 1e-5
     shown = seen.terms["lexical_factor"][0, -1]
     cells = itertools.product(range(L), repeat=2)
-    expected = [1.0 if silent == "off" else float(factor(attention, 0, i, j, silent)) for i, j in cells]
+    config = AttentionConfig(**part)
+    last = config.heads - 1
+    expected = [1.0 if silent == "off" else float(factor(attention, config, last, 0, i, j, silent)) for i, j in cells]
     torch.testing.assert_close(shown.flatten(), torch.tensor(expected, dtype=torch.float64))
 
 
@@ -306,9 +329,28 @@ def test_scaled_sigma_is_divided_by_the_root_of_the_head_width_also_under_qk_nor
         torch.testing.assert_close(terms["lexical"][:, 0], POLARITY @ POLARITY.transpose(1, 2) / math.sqrt(4))
 
 
+@pytest.mark.parametrize("heads", ["all", "apart"])
+def test_what_several_lexicons_add_is_shown_by_head(heads):
+    attention = layer(lexical="add", lexicons=2, lexical_heads=heads, learn_strength=True)
+    with torch.no_grad():
+        attention.terms.lexical.strength.copy_(torch.tensor([0.5, 3.0]))
+        shown = run(attention, trace=True)[1].terms["lexical"]
+    products = [each @ each.transpose(1, 2) for each in LEXICONS]
+    by_hand = [0.5 * products[0], 3 * products[1]]
+    for h in range(4):
+        torch.testing.assert_close(shown[:, h], sum(by_hand) if heads == "all" else by_hand[h % 2])
+
+
+def test_a_second_lexicon_that_knows_nothing_changes_nothing():
+    one, two = layer(lexical="add"), layer(lexical="add", lexicons=2)
+    two.load_state_dict(one.state_dict())
+    nothing = torch.cat([POLARITY, torch.full_like(POLARITY, 1 / 3)], -1)
+    torch.testing.assert_close(run(two, polarity=nothing)[0], run(one)[0])
+
+
 def test_the_flaw_of_the_hadamard_baseline_more_similarity_lowers_a_negative_score():
     term = LexicalTerm(
-        kind="hadamard", reach=torch.ones(1, 1, dtype=torch.bool), strength=1.0, learn=False, scale=1.0
+        kind="hadamard", reach=torch.ones(1, 1, 1, dtype=torch.bool), strength=1.0, learn=False, scale=1.0
     ).double()
     q, k = torch.tensor([[[[[1.0]] * 2]]]).double(), torch.tensor([[[[[-2.0]] * 2]]]).double()
     polarity = torch.tensor([[[0.8, 0.1, 0.1], [0.1, 0.1, 0.8]]], dtype=torch.float64)
@@ -361,6 +403,10 @@ def test_learned_numbers_are_told_by_name():
         **{"alpha": 1, "beta": 1},
     }
     assert make(ModelConfig(width=16)).scalars() == {}
+    two = AttentionConfig(lexical="add", learn_strength=True, lexicons=2)
+    assert {name: len(values) for name, values in make(ModelConfig(width=16, attention=two)).scalars().items()} == {
+        **{"strength_1": 2, "strength_2": 2},
+    }
 
 
 @pytest.mark.parametrize("kind", ["add", "hadamard"])
@@ -368,7 +414,9 @@ def test_learned_numbers_are_told_by_name():
 @pytest.mark.parametrize("learn", [False, True])
 def test_it_is_silent_only_where_nothing_is_added_and_nothing_learns(kind, strength, learn):
     """Content that is multiplied by zero times sigma is not what it was; a strength of 0 that learns has a gradient."""
-    term = LexicalTerm(kind=kind, reach=torch.ones(1, 2, dtype=torch.bool), strength=strength, learn=learn, scale=1.0)
+    term = LexicalTerm(
+        kind=kind, reach=torch.ones(1, 1, 2, dtype=torch.bool), strength=strength, learn=learn, scale=1.0
+    )
     nothing = kind == "add" and strength == 0
     assert term.silent is (nothing and not learn)
     with torch.no_grad():

@@ -287,6 +287,12 @@ def test_names_of_data_sets_and_of_the_lexicon_that_comes_along_stay(store):
     assert (record.config.data.name, record.config.text.lexicon, record.unbound) == ("sst2", "vader", "")
 
 
+def test_of_several_lexicons_only_paths_lose_where_they_lay(store):
+    record = store.read(import_zip(store, foreign({"text.lexicon": "vader,/home/me/trade.csv"}), "mine.zip"))
+    assert record.config.text.lexicons == ("vader", "elsewhere:trade.csv") and "'trade.csv'" in record.unbound
+    assert "--set text.lexicon=FILE" in record.unbound
+
+
 def test_a_run_that_goes_round_keeps_the_name_of_its_file(store, elsewhere):
     run = import_zip(store, foreign({"data.name": "/a/b.csv"}), "x.zip")
     again = import_zip(elsewhere, io.BytesIO(export_run(store, run)), "x.zip")

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from core.exceptions import DataError, RunDamaged
+from core.exceptions import ConfigError, DataError, RunDamaged
 from core.text.config import TextConfig
 from core.text.lexicon import NEUTRAL, Lexicon, smoothed
 from core.text.lexicon_files import counts_of, read_lexicon
@@ -201,6 +201,40 @@ def test_a_batch_has_the_polarity_of_single_texts_and_neutral_padding(lexicon, m
     assert batch.tags is None
 
 
+@pytest.mark.parametrize("match", ["word", "contains"])
+def test_each_of_several_lexicons_says_what_it_says_alone(lexicon, match):
+    names = (
+        lexicon("word,polarity\ngood,1\nbad film,-1\n", "a.csv"),
+        lexicon("word,polarity\nbad,0.5\nfilm,0\n", "b.csv"),
+    )
+    texts = ["good bad film chair", "", "GOOD"]
+    config = {"min_freq": 1, "lexicon_match": match}
+    both, *alone = (fit_tokenizer(texts, TextConfig(lexicon=each, **config)) for each in (",".join(names), *names))
+    again = tokenizer_from_json(both.to_json())
+    for text in texts:
+        apart = [each.encode(text).polarity for each in alone]
+        assert both.encode(text).polarity == [one + other for one, other in zip(*apart, strict=True)]
+        assert again.encode(text) == both.encode(text) and both.encode(text).lexicons == 2
+        assert one_text(both.encode(text)).polarity.shape[2] == 6
+    table = token_table(both, texts)
+    assert table.polarity.shape[1] == 6 and table.padded(np.arange(3)).polarity.shape[2] == 6
+    parts = np.concatenate([token_table(each, texts).polarity for each in alone], 1)
+    np.testing.assert_array_equal(table.polarity, parts)
+    assert table.neutral_share == pytest.approx((parts == np.float32(NEUTRAL)).all(1).mean())
+
+
+@pytest.mark.parametrize("name", ["vader,", ",vader", "vader, vader", "a.csv,,b.csv"])
+def test_several_lexicons_are_different_ones_with_a_comma_between(name):
+    with pytest.raises(ConfigError, match="different ones with a comma between two"):
+        TextConfig(lexicon=name)
+
+
+def test_which_of_several_lexicons_has_nothing_left_is_said(lexicon):
+    empty = lexicon("word,polarity\n:(,-1\n", "marks.csv")
+    with pytest.raises(DataError, match=r"marks\.csv.*nothing of the lexicon"):
+        Lexicon.fitted(TextConfig(lexicon=f"vader,{empty}", normaliser="tweet-clean"))
+
+
 def test_the_share_of_neutral_tokens_is_told(lexicon):
     assert token_table(fitted(lexicon), ["good film chair", "film"]).neutral_share == 0.5
     assert math.isnan(token_table(fitted(lexicon), [""]).neutral_share)
@@ -211,7 +245,15 @@ def test_without_counts_every_row_is_exactly_a_third():
 
 
 @pytest.mark.parametrize(
-    "entries", [[], {"a": [1, 2]}, {"a": [1, 2, -1]}, {"a": ["x", 0, 0]}, {"a": [float("nan"), 0, 0]}]
+    "entries",
+    [
+        [],
+        {"a": [1, 2]},
+        {"a": [1, 2, 0], "b": [1, 2, 0, 1, 2, 0]},
+        {"a": [1, 2, -1]},
+        {"a": ["x", 0, 0]},
+        {"a": [float("nan"), 0, 0]},
+    ],
 )
 def test_a_damaged_lexicon_is_refused(lexicon, entries):
     state = json.loads(fitted(lexicon).to_json())
