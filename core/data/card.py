@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any, NotRequired, TypedDict
 
@@ -17,6 +17,7 @@ from core.data.table import TRAIN, Dataset
 from core.stored import Count, Figure
 from core.text.config import TextConfig
 from core.text.ids import UNKNOWN
+from core.text.pair import are_pairs, joined, parted
 from core.text.reading import as_read, reading
 from core.text.tokenizer import Tokenizer
 from core.text.tokenizers import fit_tokenizer
@@ -140,16 +141,25 @@ def repeats(splits: dict[str, pd.DataFrame], text: TextConfig) -> dict[str, Any]
         `within`: split → rows that repeat an earlier text of it; `conflicting`: distinct texts with more than one
         label (or set of labels), all splits together; `from_train`: split → `rows` and `share` of its rows whose text
         is also a training text, and `phrase_share`, of those whose text, as a run of whole words in lower case, is part
-        of a training text (the exact repeats included). `as_read`: the same without `phrase_share`, of texts that are
-        equal as read (see `core.text.reading.as_read`), and `settings`, by which they were read.
+        of a training text (the exact repeats included); of pairs also `mirrored`, rows whose texts are a training pair
+        the other way round. `as_read`: the same without `phrase_share` and `mirrored`, of texts that are equal as read
+        (see `core.text.reading.as_read`), and `settings`, by which they were read.
     """
-    phrases = _Phrases(splits[TRAIN]["text"].tolist())
+    training = splits[TRAIN]["text"].tolist()
+    phrases, mirrored = _Phrases(training), _mirrored(training) if are_pairs(training) else None
     exact = _repeated(splits)
     for name, found in exact["from_train"].items():
         texts = splits[name]["text"]
         found["phrase_share"] = sum(map(phrases.contains, texts)) / len(texts)
+        if mirrored is not None:
+            found["mirrored"] = int((texts.isin(mirrored) & ~texts.isin(training)).sum())
     read = {name: rows.assign(text=as_read(rows["text"], text)) for name, rows in splits.items()}
     return {**exact, "as_read": {"settings": reading(text), **_repeated(read)}}
+
+
+def _mirrored(pairs: Iterable[str]) -> set[str]:
+    """The same pairs the other way round."""
+    return {joined(second, first) for first, second in filter(None, map(parted, pairs))}
 
 
 def _repeated(splits: dict[str, pd.DataFrame]) -> dict[str, Any]:

@@ -75,23 +75,27 @@ def outcomes(label: Sequence[str], said: Sequence[str]) -> list[Found]:
     of the labels, and the first three with `spurious` to those that are said.
     """
     true, claimed = spans_of(label), spans_of(said)
-    found = [Found("right", span, span) for span in true if span in claimed]
-    true, claimed = ([span for span in side if span not in {each.label for each in found}] for side in (true, claimed))
-    for outcome in ("wrong type", "wrong border"):
-        for span in list(true):
-            met = next((each for each in claimed if _meets(span, each, outcome)), None)
-            if met is not None:
-                found.append(Found(outcome, span, met))
-                true.remove(span)
-                claimed.remove(met)
-    found += [Found("missed", span, None) for span in true] + [Found("spurious", None, span) for span in claimed]
+    there = {span[1:]: span for span in claimed}
+    found = [_same_words(span, there.pop(span[1:])) for span in true if span[1:] in there]
+    met = {each.span[1:] for each in found}
+    left = [span for span in true if span[1:] not in met]
+    waiting = [span for span in claimed if span[1:] in there]
+    place = 0  # no two of a side overlap: what ends before a span ends before all that follow
+    for span in left:
+        while place < len(waiting) and waiting[place].end <= span.first:
+            found.append(Found("spurious", None, waiting[place]))
+            place += 1
+        if place < len(waiting) and waiting[place].first < span.end:
+            found.append(Found("wrong border", span, waiting[place]))
+            place += 1
+        else:
+            found.append(Found("missed", span, None))
+    found += [Found("spurious", None, span) for span in waiting[place:]]
     return sorted(found, key=lambda each: each.span.first)
 
 
-def _meets(one: Span, other: Span, how: str) -> bool:
-    if how == "wrong type":
-        return one[1:] == other[1:]
-    return one.first < other.end and other.first < one.end
+def _same_words(label: Span, said: Span) -> Found:
+    return Found("right" if label == said else "wrong type", label, said)
 
 
 @dataclass(frozen=True)

@@ -160,6 +160,12 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
     if several:
         tables |= CARDINALITY.numbers(card)
         show(CARDINALITY, card)
+    for name, seen in card["repeats"]["from_train"].items():
+        if mirrored := seen.get("mirrored"):
+            finding(
+                f"{plural(int(mirrored), f'{name} pair')} in training the other way round",
+                "Whoever compares two texts has seen them: what is reached on these says little of new pairs.",
+            )
     conflicts = card["repeats"]["conflicting"]
     if conflicts:
         finding(

@@ -49,6 +49,30 @@ def test_outcomes_add_up_to_the_spans_of_both_sides(both):
         assert ends["right"] == len(set(spans_of(label)) & set(spans_of(said)))
 
 
+def met(label, said):
+    """(label, said) of the spans that meet, by the definition, each against all of the other side."""
+    true, claimed, found = spans_of(label), spans_of(said), set()
+    for alike in (
+        lambda one, other: one == other,
+        lambda one, other: one[1:] == other[1:],
+        lambda one, other: one.first < other.end and other.first < one.end,
+    ):
+        for span in list(true):
+            if (other := next((each for each in claimed if alike(span, each)), None)) is not None:
+                found.add((span, other))
+                true.remove(span)
+                claimed.remove(other)
+    return found
+
+
+@given(pairs())
+def test_spans_meet_the_same_ones_then_those_of_the_same_words_then_the_first_that_overlap(both):
+    for label, said in zip(*both, strict=True):
+        assert {(each.label, each.said) for each in outcomes(label, said) if each.label and each.said} == met(
+            label, said
+        )
+
+
 @pytest.mark.parametrize(
     ("label", "said", "outcome"),
     [
