@@ -104,7 +104,7 @@ def check_tags_tokens(config: ModelConfig) -> None:
     if not config.layered:
         raise ConfigError(
             f"model.family={config.family}: says one thing of a whole text, and here each word has a tag; choose "
-            "--model vanilla, inceptive or another encoder"
+            "--model vanilla, inceptive-64 or another encoder"
         )
     if config.head.one_logit:
         raise ConfigError("model.head.one_logit: for two classes of a text, and here each word has a tag; choose false")

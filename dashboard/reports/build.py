@@ -12,7 +12,7 @@ from typing import Any
 from core.exceptions import InputError
 from core.failures.table import Table
 from core.runs.archive import pathless
-from core.runs.record import RunRecord
+from core.runs.record import RunRecord, refuse_tagged
 from core.runs.store import RunStore
 from core.verbs.writing import write_named
 from dashboard.figures.comparing import MOST, PAIRS
@@ -109,6 +109,7 @@ def build(
     records = [store.read(name) for name in names]
     reading = Reading(store, author, told=all(map(tells, records)))
     for record in records:
+        refuse_tagged(record)
         if not reading.evaluated_splits(record.run):
             raise InputError(
                 f"run '{record.run}' is {record.status} and has not been evaluated: nothing can be reported"

@@ -106,8 +106,9 @@ def copied(store):
         lambda store: verbs.agreement("names", store=store),
         lambda store: verbs.explain("names", "a b", store=store),
         lambda store: verbs.runs_measure(["names"], store=store),
+        lambda store: verbs.report("names", store=store),
     ],
-    ids=["inspect", "errors", "compare", "behave", "project", "layers", "agreement", "explain", "measure"],
+    ids=["inspect", "errors", "compare", "behave", "project", "layers", "agreement", "explain", "measure", "report"],
 )
 def test_what_is_about_labels_of_texts_says_so(trained, ask):
     with pytest.raises(InputError, match="gives each word a tag"):
