@@ -209,7 +209,7 @@ def _sigma(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> str:
         read, strengths = polarity[:, columns], exact(lexical.strength)[numbers]
         matrices.append(Matrix(r"\rho", read, chosen.tokens, tuple(names[each] for each in columns), "weight"))
         rule = Dot(read * np.repeat(strengths, 3), read.T)
-        lines.append(r"\sigma_{ij} = \textstyle\sum_k s_k\,\rho_i^{(k)}\cdot\rho_j^{(k)}")
+        lines.append(r"\sigma_{ij} = \sum_k s_k\,\rho_i^{(k)}\cdot\rho_j^{(k)}")
         lines += [rf"s_{{{k + 1}}} = {strength:.3g}" for k, strength in zip(numbers, strengths, strict=True)]
     matrices.append(chosen.pairs(r"\sigma", sigma, rule, weight=True))
     found = lexicon(chosen.layer.attention, sigma, chosen.given)

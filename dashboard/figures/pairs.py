@@ -83,8 +83,8 @@ def _heads(shown: OfPairs) -> str:
 
 def _draw_pairs(label: str, top: float = 0) -> Callable[[OfPairs, Look], go.Figure]:
     def draw(shown: OfPairs, look: Look) -> go.Figure:
-        row = replace(shown.row, name="")
-        return map_grid([row], shown.tokens, look, top=top, label=label, numbered=len(row.weights) > 1, worded=True)
+        row, several = replace(shown.row, name=""), len(shown.row.weights) > 1
+        return map_grid([row], shown.tokens, look, top=top, label=label, numbered=several, worded=not several)
 
     return draw
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from xml.etree import ElementTree
 
 import pytest
@@ -62,6 +63,12 @@ def test_every_formula_of_the_stages_is_known(preset):
 @pytest.mark.parametrize("prior", [(), (0.7, 0.2, 0.1)])
 def test_every_formula_of_a_temperature_is_known(task, prior):
     check("vanilla", task=task, scaling=Scaling(1.7, prior))
+
+
+@pytest.mark.parametrize("kind", ["add", "hadamard"])
+def test_every_formula_of_two_lexicons_is_known(kind):
+    part = PRESETS["lexical-all"].model.attention
+    check("lexical-all", attention=dataclasses.replace(part, lexical=kind, lexicons=2))
 
 
 @pytest.mark.slow
