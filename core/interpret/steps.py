@@ -10,7 +10,7 @@ from core.exceptions import InputError, NotAvailable
 from core.interpret.naive import exact
 from core.interpret.reader import Reader
 from core.interpret.rules import Array
-from core.interpret.sentence import CLASS_TOKEN, PADDING
+from core.interpret.sentence import CLASS_TOKEN, LAST_TOKEN, PADDING
 from core.interpret.stages import Matrix, Stage, Steps
 from core.interpret.steps_encoder import encoder_stages
 from core.interpret.steps_head import probability_stage
@@ -45,11 +45,6 @@ def steps(
         NotAvailable: the text has no token, or too many.
     """
     encoding, model = reader.tokenizer.encode(text), reader.model
-    if "backbone" in model.provides:
-        raise NotAvailable(
-            "the layers of a pretrained encoder are another library's and are not computed anew here; Sentence shows "
-            "its maps"
-        )
     if isinstance(model, BagOfPairs):
         raise NotAvailable("the n-grams of a pair, their differences and products, are not computed anew here")
     if not encoding.tokens:
@@ -69,10 +64,9 @@ def steps(
     place = _place((layer, head, component), sizes)
     with torch.inference_mode():
         if isinstance(model, EncoderClassifier) and seen is not None:
-            if model.class_token is not None:
-                tokens, ids = [CLASS_TOKEN, *tokens], np.pad(ids, (1, 0))
-            behind = max(0, model.fill - len(tokens))
-            tokens, ids = [*tokens, *[PADDING] * behind], np.pad(ids, (0, behind))
+            tokens = [CLASS_TOKEN] * model.first + tokens + [LAST_TOKEN] * model.last
+            tokens += [PADDING] * max(0, model.fill - len(tokens))
+            ids = model.complete(batch)[0].ids[0].cpu().numpy()
             inside = list(encoder_stages(model, seen, ids, tuple(tokens), place, reader.classes, reader.change))
         else:
             polarity = None if batch.polarity is None else exact(batch.polarity[0])

@@ -13,11 +13,13 @@ from core.exceptions import InputError
 from core.interpret.naive import Given, Passed, exact, linear, norm, normed, passed
 from core.interpret.rules import Array, Dot, Softmax, Sum
 from core.interpret.stages import Matrix, Stage, numbered
+from core.interpret.steps_backbone import as_layer, entering_stage
 from core.interpret.steps_head import dense_and_logits, pooling
 from core.interpret.steps_layer import Chosen, layer_stages
 from core.models.encoder import EncoderClassifier, Layer
 from core.models.head import Branch, Head, HeadAttention
 from core.models.positions import PolarityAware, recency, sinusoid
+from core.models.pretrained import BackboneLayer, PretrainedClassifier
 from core.models.trace import Intervention, Trace
 
 
@@ -35,13 +37,18 @@ def encoder_stages(
     Args:
         model: in evaluation mode.
         seen: its trace of one text, for what it reads of each token.
-        ids: (L,) of the tokens, 0 at a class token and where filled.
+        ids: (L,) of the tokens, 0 at a class token of ours and where filled.
         tokens: L names.
         place: layer, head and component, from 0.
         classes: C.
         change: what is changed inside.
     """
-    embedding = embedding_stage(model, seen, ids, tokens, change)
+    if isinstance(model, PretrainedClassifier):
+        embedding = entering_stage(model, ids, tokens)
+        layers = [as_layer(each) for each in cast(Sequence[BackboneLayer], model.layers)]
+    else:
+        embedding = embedding_stage(model, seen, ids, tokens, change)
+        layers = list(cast(Sequence[Layer], model.layers))
     yield embedding
     at, head, component = place
     read = seen.keep if not model.fill else seen.keep.new_ones(seen.keep.shape)
@@ -49,7 +56,7 @@ def encoder_stages(
     given = Given(read, polarity, model.class_token is not None, change)
     x, chosen = embedding.made, None
     through: list[Passed] = []
-    for number, layer in enumerate(cast(Sequence[Layer], model.layers)):
+    for number, layer in enumerate(layers):
         found = passed(layer, x, given)
         through = [found]  # of the others nothing is kept
         x = found.after

@@ -139,7 +139,7 @@ class EncoderClassifier(nn.Module):
         """
         if trace and self.training:
             raise RuntimeError("a trace needs eval(): dropout would change what it shows")
-        batch, keep = self._complete(batch)
+        batch, keep = self.complete(batch)
         changes = (intervene,) if isinstance(intervene, Intervention) else tuple(intervene or ())
         if len(changes) not in (0, 1, len(batch.ids)):
             raise ValueError(f"{len(changes)} interventions for {len(batch.ids)} texts: one for all or one for each")
@@ -181,7 +181,7 @@ class EncoderClassifier(nn.Module):
 
     def vectors(self, batch: Batch) -> Tensor:
         """(B, L, d): each token of the batch as the head reads it, a class token left out."""
-        completed, _ = self._complete(batch)
+        completed, _ = self.complete(batch)
         x, _ = self._read(self._enter(self.embed(completed), completed), completed, trace=False, intervene=())
         return x[:, self.first :]
 
@@ -253,7 +253,7 @@ class EncoderClassifier(nn.Module):
     def _attentions(self) -> list[Heads]:
         return [layer.attention for layer in cast(Iterable[Layer], self.layers)]
 
-    def _complete(self, batch: Batch) -> tuple[Batch, Tensor]:
+    def complete(self, batch: Batch) -> tuple[Batch, Tensor]:
         """The batch as the layers read it, and which of its positions are real tokens (B, L)."""
         if self.fill and batch.ids.shape[1] < self.fill:
             more = self.fill - batch.ids.shape[1]

@@ -195,16 +195,26 @@ class PretrainedClassifier(EncoderClassifier):
 
     def embed(self, batch: Batch, off: Sequence[frozenset[tuple[int, int]]] = ()) -> Tensor:
         """(B, L, e): the row of each token, its position not yet."""
-        special = torch.tensor(self.specials[:KNOWN], device=batch.ids.device)
-        rows = torch.where(batch.ids < KNOWN, special[batch.ids.clamp(max=KNOWN - 1)], batch.ids - KNOWN)
-        found: Tensor = self.entering.get_submodule("word_embeddings")(rows)
+        found: Tensor = self.entering.get_submodule("word_embeddings")(self.rows(batch.ids))
         return found
+
+    def rows(self, ids: Tensor) -> Tensor:
+        """(B, L): the rows of the backbone's own table of words."""
+        special = torch.tensor(self.specials[:KNOWN], device=ids.device)
+        return torch.where(ids < KNOWN, special[ids.clamp(max=KNOWN - 1)], ids - KNOWN)
+
+    def types(self, ids: Tensor) -> Tensor:
+        """(B, L) of completed texts: 1 in the second text of a pair, for a family that was trained with two."""
+        table = getattr(self.entering, "token_type_embeddings", None)
+        if self.mark is None or table is None or table.num_embeddings < 2:
+            return torch.zeros_like(ids)
+        return segments(ids, self.mark)
 
     def depth(self, name: str) -> int:
         """How far up the parameter of this name stands: 0 the words and places, then the layers from 1, the head."""
         return 0 if name.startswith(("entering.", "project.")) else super().depth(name)
 
-    def _complete(self, batch: Batch) -> tuple[Batch, Tensor]:
+    def complete(self, batch: Batch) -> tuple[Batch, Tensor]:
         """[CLS] before every text and [SEP] behind it; padding follows."""
         length = batch.keep.sum(1, keepdim=True)
         ids = F.pad(batch.ids, (1, 1))
@@ -219,15 +229,11 @@ class PretrainedClassifier(EncoderClassifier):
         if embedded is not None:
             text = F.pad(batch.keep[:, 2:], (1, 1))  # [CLS] and the last real place, [SEP], are none
             x = torch.where(text[..., None], F.pad(embedded, (0, 0, 1, 1)), x)
-        entered: Tensor = self.project(self.entering(input_ids=None, inputs_embeds=x, **self._types(batch)))
+        given = {"token_type_ids": self.types(batch.ids) * batch.keep} if self.mark is not None else {}
+        if getattr(self.entering, "token_type_embeddings", None) is None:
+            given = {}
+        entered: Tensor = self.project(self.entering(input_ids=None, inputs_embeds=x, **given))
         return entered
-
-    def _types(self, batch: Batch) -> dict[str, Tensor]:
-        """In which text of a pair each token stands, for a family that was trained with two of them."""
-        table = getattr(self.entering, "token_type_embeddings", None)
-        if self.mark is None or table is None or table.num_embeddings < 2:
-            return {}
-        return {"token_type_ids": segments(batch.ids, self.mark) * batch.keep}
 
 
 def _with_our_dropout(model: nn.Module) -> None:

@@ -29,7 +29,7 @@ SAID = {
     "compare": "the same test sentences",
     "embeddings": "PCA, 2-D",
     "sentence": "Attention is not an explanation",
-    "steps": "another library&#x27;s and are not computed anew here",
+    "steps": "More ink is further from zero",
     "tokens": "RUN gives a text a label, and no tags to its words",
     "lambdas": "lambda",
 }

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import torch
 from several_lexicons import ask_two
 from small_models import make, small
 
-from core.evaluation.predict import predict_texts
+from core.evaluation.predict import evaluating, predict_texts
 from core.interpret.reader import UNCHANGED, Reader
 from core.interpret.sentence import inspect_text
+from core.interpret.steps import steps
 from core.models.presets import PRESETS
+from core.models.trace import Batch
 from core.text.config import TextConfig
 from core.text.ngrams import NGramTokenizer
+from core.text.token_table import one_text
 from core.text.tokenizers import fit_tokenizer
 from core.training.scaling import UNSCALED
 
 TEXT = "Not bad at all, but the ending never works and the film drags on"
 CLASSES = ("bad", "fair", "good")
+CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 
 
 def reader(preset, *, task="single", scaling=UNSCALED, text=TEXT, spoilt=(), edited=UNCHANGED, **change):
@@ -50,3 +55,25 @@ def reader(preset, *, task="single", scaling=UNSCALED, text=TEXT, spoilt=(), edi
         change=edited,
         **given,
     )
+
+
+def traced(own, text=TEXT):
+    with evaluating(own.model):
+        return own.model(Batch.of(one_text(own.tokenizer.encode(text))), trace=True)
+
+
+def check(own, text=TEXT, **place):
+    """All stages of a text by their rules, and their end."""
+    found = steps(own, text, **place)
+    for stage in found.stages:
+        for matrix in stage.matrices:
+            assert matrix.values.shape == (len(matrix.rows), len(matrix.columns) - bool(matrix.words)), matrix.name
+            if matrix.rule is None:
+                continue
+            np.testing.assert_allclose(
+                matrix.values, matrix.rule.values(), **CLOSE, err_msg=f"{stage.key} {matrix.name}"
+            )
+            matrix.filled(0, 0)
+    said = own.say([text], own.intervene).probabilities[0]
+    np.testing.assert_allclose(found.stages[-1].made[0], said, **CLOSE)
+    return found

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from stepping import TEXT, reader
+from stepping import CLOSE, TEXT, check, reader, traced
 
 from core.evaluation.mix import Mix
 from core.evaluation.predict import evaluating
@@ -26,7 +26,6 @@ from core.text.token_table import one_text
 from core.training.scaling import Scaling
 
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
-CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 AROUND = "tokens embedding queries scores terms mask softmax combine mix heads residual feedforward".split()
 AROUND += ["pool", "logits", "probabilities"]
 OTHER_SIZE = re.compile(r"tweet-v([2-9]|10)-|ndt-(01|pos|free)-n[34]|inceptive-(32|64|128)")
@@ -34,28 +33,6 @@ COMPUTED = [name for name in PRESETS if name != "pretrained"]
 """Of a backbone nothing is computed anew."""
 DISTINCT = [name for name in COMPUTED if not OTHER_SIZE.match(name)]
 """Presets that differ in more than a size."""
-
-
-def traced(own, text=TEXT):
-    with evaluating(own.model):
-        return own.model(Batch.of(one_text(own.tokenizer.encode(text))), trace=True)
-
-
-def check(own, text=TEXT, **place):
-    """All stages of a text by their rules, and their end."""
-    found = steps(own, text, **place)
-    for stage in found.stages:
-        for matrix in stage.matrices:
-            assert matrix.values.shape == (len(matrix.rows), len(matrix.columns) - bool(matrix.words)), matrix.name
-            if matrix.rule is None:
-                continue
-            np.testing.assert_allclose(
-                matrix.values, matrix.rule.values(), **CLOSE, err_msg=f"{stage.key} {matrix.name}"
-            )
-            matrix.filled(0, 0)
-    said = own.say([text], own.intervene).probabilities[0]
-    np.testing.assert_allclose(found.stages[-1].made[0], said, **CLOSE)
-    return found
 
 
 @pytest.mark.parametrize("preset", COMPUTED)

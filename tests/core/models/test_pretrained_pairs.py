@@ -58,7 +58,7 @@ def test_a_pair_is_what_its_own_library_makes_of_both_texts(known):
     model = built(found, tokenizer)
     own = transformers.AutoModel.from_pretrained(found.folder, attn_implementation="sdpa").eval()
     batch = Batch.of(token_table(tokenizer, TEXTS).whole())
-    completed, keep = model._complete(batch)
+    completed, keep = model.complete(batch)
     with torch.no_grad():
         vectors = model._read(model._enter(model.embed(completed), completed), completed, trace=False, intervene=())[0]
     for row, pair in enumerate(PAIRS):
