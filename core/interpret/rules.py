@@ -15,7 +15,7 @@ import numpy as np
 from core.numbers import MINUS
 
 Array = np.ndarray
-After = Literal["", "relu", "gelu", "silu", "sigmoid"]
+After = Literal["", "relu", "gelu", "silu", "sigmoid", "abs"]
 SHOWN = 3
 """Products of a long sum that are written, the largest."""
 FEW = 4
@@ -179,7 +179,7 @@ Rule = Dot | Sum | Hidden | Softmax | Norm | Largest
 
 
 def activated(x: Array, after: After) -> Array:
-    """ReLU, GELU, SiLU or sigmoid of each value; nothing where nothing is asked."""
+    """ReLU, GELU, SiLU, sigmoid or magnitude of each value; nothing where nothing is asked."""
     from scipy.special import erf, expit
 
     found: Array = {
@@ -188,6 +188,7 @@ def activated(x: Array, after: After) -> Array:
         "gelu": lambda: x * (1 + erf(x / math.sqrt(2))) / 2,
         "silu": lambda: x * expit(x),
         "sigmoid": lambda: expit(x),
+        "abs": lambda: np.abs(x),
     }[after]()
     return found
 
@@ -211,4 +212,4 @@ def _factor(value: float) -> str:
 
 
 def _wrapped(words: str, after: After) -> str:
-    return {"": words, "relu": f"max(0, {words})"}.get(after, f"{after}({words})")
+    return {"": words, "relu": f"max(0, {words})", "abs": f"|{words}|"}.get(after, f"{after}({words})")

@@ -16,7 +16,7 @@ from core.interpret.steps_encoder import encoder_stages
 from core.interpret.steps_head import probability_stage
 from core.interpret.steps_plain import plain_stages
 from core.models.encoder import EncoderClassifier
-from core.models.linear import BagOfNgrams, BagOfPairs
+from core.models.linear import BagOfNgrams
 from core.models.trace import Batch, Trace
 from core.numbers import count
 from core.text.ids import UNKNOWN
@@ -45,8 +45,6 @@ def steps(
         NotAvailable: the text has no token, or too many.
     """
     encoding, model = reader.tokenizer.encode(text), reader.model
-    if isinstance(model, BagOfPairs):
-        raise NotAvailable("the n-grams of a pair, their differences and products, are not computed anew here")
     if not encoding.tokens:
         raise NotAvailable("the model knows no word of this text; type another one")
     batch = Batch.of(one_text(encoding)).to(device_of(model))

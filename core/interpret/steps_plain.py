@@ -16,7 +16,7 @@ from core.interpret.steps_head import ONE, dense_and_logits, logits_stage
 from core.models.convolution import ConvolutionClassifier
 from core.models.head import Convolution
 from core.models.lexicon import LexiconClassifier
-from core.models.linear import BagOfNgrams
+from core.models.linear import BagOfNgrams, BagOfPairs
 from core.models.plain import Plain
 from core.models.recurrent import BiLSTM
 from core.models.segments import segments
@@ -41,6 +41,8 @@ def plain_stages(
         yield from _convolutional(model, ids, tokens, classes)
     elif isinstance(model, LexiconClassifier) and polarity is not None:
         yield from _lexicon(model, polarity, tokens, classes)
+    elif isinstance(model, BagOfPairs):
+        yield from _compared(model, ids, tokens, classes)
     elif isinstance(model, BagOfNgrams):
         yield from _counted(model, ids, tokens, classes)
 
@@ -138,23 +140,68 @@ def _lexicon(
     yield logits_stage(features, exact(model.weight), exact(model.bias), classes)
 
 
+WEIGHED = r"x_g = (1+\ln n_g)\cdot\mathrm{idf}_g"
+BLOCKS = ("first", "second", "difference", "product")
+
+
 def _counted(model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
+    grams, found = _weighed(model, ids, tokens)
+    reading = "Rare n-grams weigh more than common ones; all weights are divided by the length of the vector."
+    yield Stage("weights", "Weights", (WEIGHED,), reading, found)
+    vector = Matrix("x", found[-1].values.T, ONE, found[-1].rows)
+    yield logits_stage(vector, exact(model.weight)[grams], exact(model.bias), classes)
+
+
+def _compared(model: BagOfPairs, ids: Array, tokens: tuple[str, ...], classes: tuple[str, ...]) -> Iterator[Stage]:
+    """Of a pair: each text by itself, then what they have alone and together."""
+    second = segments(torch.from_numpy(ids)[None])[0].numpy() == 1
+    own = [np.flatnonzero(part & (ids != model.mark)) for part in (~second, second)]
+    texts = [
+        _weighed(model, ids[places], tuple(tokens[place] for place in places), number)
+        for number, places in enumerate(own, start=1)
+    ]
+    reading = "Each text by itself: rare n-grams weigh more, and its weights are divided by the length of its vector."
+    shown = tuple(matrix for _, found in texts for matrix in found if len(matrix.rows))
+    yield Stage("weights", "Weights", (WEIGHED,), reading, shown)
+    names = {int(gram): name for grams, found in texts for gram, name in zip(grams, found[-1].rows, strict=True)}
+    every = np.array(list(names), int)
+    a, b = (_among(every, grams, found[-1].values) for grams, found in texts)
+    rules = Sum(((a,), (-1.0, b)), a.shape, "abs"), Sum(((a, b),), a.shape)
+    rows, one = tuple(names.values()), ("weight",)
+    matrices = [Matrix(letter, values, rows, one) for letter, values in (("a", a), ("b", b))]
+    matrices += [Matrix(letter, rule.values(), rows, one, rule=rule) for letter, rule in zip("dp", rules, strict=True)]
+    reading = "What one text has alone stands in the difference, what both have in the product."
+    yield Stage("compare", "Compare", (r"d = |a - b|", r"p = a\cdot b"), reading, tuple(matrices))
+    values = np.concatenate([matrix.values for matrix in matrices], 1)
+    vector = Matrix("x", values.reshape(1, -1), ONE, tuple(f"{name} {block}" for name in rows for block in BLOCKS))
+    table = exact(model.weight).reshape(model.BLOCKS, -1, len(classes))[:, every].swapaxes(0, 1)
+    yield logits_stage(vector, table.reshape(-1, len(classes)), exact(model.bias), classes)
+
+
+def _among(every: Array, grams: Array, values: Array) -> Array:
+    """(G, 1): values of some n-grams among all of them, 0 of the others."""
+    found = np.zeros((len(every), 1))
+    found[np.isin(every, grams)] = values[[int(np.flatnonzero(grams == gram)[0]) for gram in every if gram in grams]]
+    return found
+
+
+def _weighed(
+    model: BagOfNgrams, ids: Array, tokens: tuple[str, ...], number: int = 0
+) -> tuple[Array, tuple[Matrix, ...]]:
+    """The n-grams of a text in the order in which they first stand there, and how they are weighed."""
     grams, first, counts = np.unique(ids, return_index=True, return_counts=True)
     order = np.argsort(first, kind="stable")
     grams, counts, names = grams[order], counts[order].astype(float), tuple(tokens[i] for i in first[order])
+    mark = rf"^{{({number})}}" if number else ""
     idf = exact(model.get_buffer("idf"))[grams]
     rule = Sum((((1 + np.log(counts))[:, None], idf[:, None]),), (len(grams), 1))
-    weighed = Matrix("x", rule.values(), names, ("weight",), rule=rule)
+    weighed = Matrix(f"x{mark}", rule.values(), names, ("weight",), rule=rule)
     size = max(float(np.sqrt((weighed.values**2).sum())), 1e-12)
     divided: Rule = Sum(((weighed.values, 1 / size),), weighed.values.shape)
-    scaled = Matrix(r"x/\lVert x\rVert", divided.values(), names, ("weight",), rule=divided)
-    given = (
-        Matrix("n", counts[:, None], names, ("count",), "count"),
-        Matrix(r"\mathrm{idf}", idf[:, None], names, ("idf",)),
+    name = ("a", "b")[number - 1] if number else r"x/\lVert x\rVert"
+    return grams, (
+        Matrix(f"n{mark}", counts[:, None], names, ("count",), "count"),
+        Matrix(rf"\mathrm{{idf}}{mark}", idf[:, None], names, ("idf",)),
+        weighed,
+        Matrix(name, divided.values(), names, ("weight",), rule=divided),
     )
-    formula = r"x_g = (1+\ln n_g)\cdot\mathrm{idf}_g"
-    reading = "Rare n-grams weigh more than common ones; all weights are divided by the length of the vector."
-    yield Stage("weights", "Weights", (formula,), reading, (*given, weighed, scaled))
-    weight = exact(model.weight)[grams]
-    vector = Matrix("x", scaled.values.T, ONE, names)
-    yield logits_stage(vector, weight, exact(model.bias), classes)

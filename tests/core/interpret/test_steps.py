@@ -158,6 +158,21 @@ def test_the_segments_of_a_pair_are_in_the_embedding(preset, off):
     assert (rows[0] != rows[5]).any() == (not off)
 
 
+@pytest.mark.parametrize(
+    "text", [("good good film", "film was bad"), ("good", "good"), ("good", "zzz"), ("zzz", "good")]
+)
+def test_tfidf_compares_the_texts_of_a_pair(text):
+    own = reader("tfidf-logreg", text=pair.joined("good good film", "film was bad"))
+    torch.manual_seed(3)
+    for value in own.model.parameters():
+        torch.nn.init.normal_(value)
+    found = check(own, pair.joined(*text))
+    assert [each.key for each in found.stages[1:4]] == ["weights", "compare", "logits"]
+    a, b, d, p = (each.values[:, 0] for each in found.stage("compare").matrices)
+    np.testing.assert_allclose(d, np.abs(a - b))
+    np.testing.assert_allclose(p, a * b)
+
+
 def test_one_logit_temperature_and_several_labels_are_in_the_last_stages():
     check(reader("vanilla", scaling=Scaling(1.7)))
     found = check(reader("vanilla", scaling=Scaling(0.6), task="multi"))

@@ -10,6 +10,7 @@ from stepping import TEXT, reader
 
 from core.interpret.steps import steps
 from core.models.presets import PRESETS
+from core.text.pair import joined
 from core.training.scaling import Scaling
 from dashboard.figures.mathml import mathml
 
@@ -69,6 +70,10 @@ def test_every_formula_of_a_temperature_is_known(task, prior):
 def test_every_formula_of_two_lexicons_is_known(kind):
     part = PRESETS["lexical-all"].model.attention
     check("lexical-all", attention=dataclasses.replace(part, lexical=kind, lexicons=2))
+
+
+def test_every_formula_of_a_pair_that_tfidf_compares_is_known():
+    check("tfidf-logreg", text=joined("good film", "bad film"))
 
 
 @pytest.mark.slow
