@@ -30,7 +30,8 @@ const TRIES = 5; // times that the page is told of it
 const OPENING = 3000; // milliseconds that Sentence may take to open, in which nothing else is told: it would take its place
 const LONGEST = 4000; // characters of a note
 const PAUSE = 1500; // milliseconds in which nothing is written after which a note is told, lest it be lost with the tab
-const AGAIN = 5000; // milliseconds until what could not be written down is told again
+const AGAIN = 5000; // milliseconds until what the page has not written down is told again
+const GAP = 3000; // milliseconds in which the component may be made anew; keys that are pressed meanwhile are for the new one
 const VISITOR = "sentiscope-visitor"; // a cookie for as long as the browser is open: whoever gives no name is the same one after a reload
 const shelf = { // a browser may keep nothing
   get: () => { try { return localStorage.getItem(NAME); } catch { return null; } },
@@ -51,6 +52,14 @@ const changed = ({ codes, note }, said) => {
 };
 const thin = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 const FIELDS = "input, textarea, select, [contenteditable=''], [contenteditable=true]";
+// While there is no reader, keys wait for the next one.
+const pressed = (event) => ({ key: event.key, repeat: event.repeat, inside: event.composedPath()[0] });
+const rests = (event) => event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.composedPath()[0].matches?.(FIELDS);
+const wait = (event) => {
+  if (performance.now() - memory.gone > GAP) document.removeEventListener("keydown", wait);
+  else if (!rests(event)) memory.keys.push(pressed(event));
+};
+const idle = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning";
 
 // The rows that are here: those that came, joined to those from before where they meet. What the page is not at any more
 // does not replace what the reader is at.
@@ -114,8 +123,6 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const shift = kept.rows ? kept.rows.start - start : 0, moved = kept.drawn !== kept.at;
   Object.assign(kept, { rows: { rows, start, total: data.total }, around: undefined, drawn: kept.at });
   if (coding) remember(coding.secret);
-  clearTimeout(kept.trying);
-  if (data.again) kept.trying = setTimeout(() => setStateValue("again", data.again), AGAIN);
   // Told until the page knows: a message that was on its way may have taken an empty field along.
   if (coding?.author) {
     kept.naming = TRIES;
@@ -221,13 +228,23 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const sayAll = () => {
     const told = ({ codes, note }) => ({ codes: Object.fromEntries(codes), ...(note ? { note } : {}) });
     const changes = Object.fromEntries([...kept.said].map(([row, each]) => [row, told(each)]));
-    setStateValue("coded", { count: kept.count, rows: changes, session: coding.session });
+    setStateValue("coded", { count: kept.count, rows: changes, session: coding.session, told: performance.now() });
   };
   if (anew && kept.said.size) sayAll();
+  // What cannot be stored, and what was lost on the way; a page that is at work is left to it.
+  clearInterval(kept.trying);
+  kept.trying = setInterval(() => {
+    if (!root.isConnected) clearInterval(kept.trying);
+    else if (!idle()) return;
+    else if (data.again) setStateValue("again", performance.now()); // the page still has it, and there may be no codes to tell it by
+    else if (coding && kept.said.size) sayAll();
+    else if (coding && (kept.undoing ?? 0) > coding.handled) takeBack();
+  }, AGAIN);
+  const takeBack = (count = kept.undoing) => setStateValue("undo", { count, session: coding.session, told: performance.now() });
   // One after the other: what is taken back is known by the page alone, so that whatever comes after it waits for it.
   const act = (step) => {
     if ((kept.undoing ?? 0) > coding.handled) (kept.later ??= []).push(step);
-    else if (step.undo) setStateValue("undo", { count: (kept.undoing = ++kept.count), session: coding.session });
+    else if (step.undo) takeBack(kept.undoing = ++kept.count);
     else say(step);
   };
   // A note is told when its field is left, and after a pause; what is told of it in one go is taken back in one go.
@@ -335,18 +352,23 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
     Escape: () => { help.hidden = true; },
   };
   const walk = { ArrowDown: () => go(place + 1), ArrowUp: () => go(place - 1), Home: () => jump(-start), End: () => jump(data.total - 1 - start), Enter: press.s };
+  const answered = ({ key, repeat, inside }) => {
+    const code = coding?.book.find((each) => each.key && String(each.key) === key);
+    const act = code ? () => toggle(code.name) : press[key] ?? (inside === list ? walk[key] : undefined);
+    if (act && !(repeat && (code || key === "u"))) act(); // held down it is one press
+    return Boolean(act);
+  };
   const heard = (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (!root.isConnected) document.removeEventListener("keydown", heard);
-    if (!root.isConnected) return;
-    const inside = event.composedPath()[0];
-    if (inside.matches?.(FIELDS)) return;
-    const code = coding?.book.find(({ key }) => key && String(key) === event.key);
-    const act = code ? () => toggle(code.name) : press[event.key] ?? (inside === list ? walk[event.key] : undefined);
-    if (!act) return;
-    if (event.key !== "Escape") event.preventDefault();
-    if (event.repeat && (code || event.key === "u")) return; // held down it is one press
-    act();
+    if (rests(event)) return;
+    if (!root.isConnected) left();
+    if (!root.isConnected) return wait(event);
+    if (answered(pressed(event)) && event.key !== "Escape") event.preventDefault();
+  };
+  const left = () => {
+    document.removeEventListener("keydown", heard);
+    if (root.heard !== heard || memory.root !== root) return; // drawn anew
+    Object.assign(memory, { gone: performance.now(), left: data.stamp, keys: [], root: undefined });
+    document.addEventListener("keydown", wait);
   };
   if (coding && kept.later?.length && kept.undoing <= coding.handled) kept.later.splice(0).forEach(act);
   rows.forEach((_, i) => mark(i));
@@ -365,7 +387,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   report(0);
   // Drawn anew, the one before is not always taken away first, and it would hear the key with its old rows.
   document.removeEventListener("keydown", root.heard);
+  document.removeEventListener("keydown", wait);
   root.heard = heard;
+  const missed = memory.left === data.stamp && performance.now() - memory.gone < GAP ? memory.keys : []; // of these sentences
+  Object.assign(memory, { root, keys: [] });
   document.addEventListener("keydown", heard);
-  return () => document.removeEventListener("keydown", heard);
+  missed.forEach(answered);
+  return left;
 }
