@@ -24,6 +24,8 @@ from core.numbers import count
 
 FILE = "codes.sqlite"
 BUSY_S = 30.0
+REST_NS = 100_000_000
+"""Nanoseconds after which a further change has another time of its file for certain."""
 SCHEMA = 2
 """1 did not say when something was taken back."""
 TABLES = {
@@ -41,6 +43,8 @@ _HISTORY = (
     "undone_at TEXT NOT NULL DEFAULT '')"
 )
 Row = dict[str, Any]
+_VERSIONS: dict[Path, tuple[tuple[tuple[int, int, int], ...], str]] = {}
+"""By file: its state and that of its log, and the version that was found then."""
 
 
 class Ledger:
@@ -52,12 +56,22 @@ class Ledger:
 
     @property
     def version(self) -> str:
-        """A text that changes with every change and undoing; empty before the first."""
-        if not self.path.is_file():
+        """A text that changes with every change and undoing; empty before the first.
+
+        A page asks many times: what was found of files that have been at rest since is not looked up again.
+        """
+        files, newest = _files(self.path)
+        if not files:
             return ""
+        known = _VERSIONS.get(self.path)
+        if known is not None and known[0] == files:
+            return known[1]
         with self._opened() as connection:
             last = connection.execute("SELECT MAX(id), SUM(undone) FROM history").fetchone()
-        return f"{file_version(self.path)} {last[0]} {last[1]}"  # the file's own too: it may have been begun anew
+        found = f"{file_version(self.path)} {last[0]} {last[1]}"  # the file's own too: it may have been begun anew
+        if time.time_ns() - newest > REST_NS:
+            _VERSIONS[self.path] = files, found
+        return found
 
     def rows(self, table: str, **where: Any) -> list[Row]:
         """Rows of a table whose columns have these values, in the order of what names them; none without a file.
@@ -207,6 +221,16 @@ class Change:
     def _note(self, table: str, before: Row | None, after: Row | None) -> None:
         _replace(self._connection, table, after, before)
         self.made.append((table, before, after))
+
+
+def _files(path: Path) -> tuple[tuple[tuple[int, int, int], ...], int]:
+    """Inode, time and size of a file and of its write-ahead log, and the later time; nothing without a file."""
+    found = []
+    for each in (path, path.with_name(f"{path.name}-wal")):
+        with contextlib.suppress(OSError):
+            seen = each.stat()
+            found.append((seen.st_ino, seen.st_mtime_ns, seen.st_size))
+    return (tuple(found), max(time for _, time, _ in found)) if path.is_file() and found else ((), 0)
 
 
 def now() -> str:

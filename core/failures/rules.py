@@ -254,10 +254,9 @@ def _in_column(clause: Clause, table: Table) -> np.ndarray:
         return _when(clause, times)
     if name in NUMBERS or sign in _ORDER or (name in table.own and _is_range(clause)):
         return _between(clause, _numbers(table, name))
-    written = _written(table.frame[name])
     if sign in _PART:
-        return written.str.casefold().str.contains(value.casefold(), regex=False).to_numpy(bool)
-    return (written == value).to_numpy(bool)
+        return table.folded(name).str.contains(value.casefold(), regex=False).to_numpy(bool)
+    return (table.written(name) == value).to_numpy(bool)
 
 
 def _coded(clause: Clause, table: Table, codes: Codes | None) -> np.ndarray:
@@ -351,10 +350,3 @@ def _number(text: str) -> float | None:
 def _numbers(table: Table, name: str) -> pd.Series:
     """A column as numbers; missing where it holds none."""
     return pd.to_numeric(table.frame[name], errors="coerce").astype(float)
-
-
-def _written(column: pd.Series) -> pd.Series:
-    """A column as a person reads it: whole numbers without a point, nothing for what is missing."""
-    if pd.api.types.is_float_dtype(column):
-        return column.map(lambda value: f"{value:.15g}", na_action="ignore").astype(object).fillna("").astype(str)
-    return column.astype(object).where(column.notna(), "").astype(str)

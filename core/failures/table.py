@@ -64,6 +64,8 @@ class Table:
     probabilities: np.ndarray
     """(n, C): its probabilities."""
     _dates: dict[str, pd.Series | None] = field(default_factory=dict, init=False, repr=False)
+    _written: dict[str, pd.Series] = field(default_factory=dict, init=False, repr=False)
+    _folded: dict[str, pd.Series] = field(default_factory=dict, init=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -99,6 +101,24 @@ class Table:
         if name not in self._dates:
             self._dates[name] = dates(self.frame[name])
         return self._dates[name]
+
+    def written(self, name: str) -> pd.Series:
+        """A column as a person reads it: whole numbers without a point, nothing for what is missing."""
+        if name not in self._written:
+            self._written[name] = _as_written(self.frame[name])
+        return self._written[name]
+
+    def folded(self, name: str) -> pd.Series:
+        """The same without case, to search in: every letter that is typed searches again."""
+        if name not in self._folded:
+            self._folded[name] = self.written(name).str.casefold()
+        return self._folded[name]
+
+
+def _as_written(column: pd.Series) -> pd.Series:
+    if pd.api.types.is_float_dtype(column):
+        return column.map(lambda value: f"{value:.15g}", na_action="ignore").astype(object).fillna("").astype(str)
+    return column.astype(object).where(column.notna(), "").astype(str)
 
 
 def read_table(store: RunStore, run: str, split: str = "") -> Table:

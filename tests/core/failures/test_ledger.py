@@ -6,6 +6,7 @@ import contextlib
 import sqlite3
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -87,6 +88,27 @@ def test_each_takes_back_their_own_last_change(tmp_path):
     with pytest.raises(InputError, match="nothing to undo: ann has changed nothing here"):
         codes.undo("ann")
     assert [row["undone"] for row in codes.ledger.history("d")] == [True, False, True, True]
+
+
+def test_the_version_changes_with_each_change_and_a_file_at_rest_is_not_opened_again(tmp_path, monkeypatch):
+    codes = Codes(tmp_path, "d")
+    assert codes.version == ""
+    seen = []
+    for name in ("irony", "label", "other"):
+        codes.add(name, author="ann")
+        seen.append(codes.version)
+        time.sleep(0.15)
+        assert codes.version == seen[-1]
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite3, "connect", lambda *_, **__: pytest.fail("it was opened"))
+            assert codes.version == seen[-1]
+    codes.undo("ann")
+    assert len({*seen, codes.version}) == 4
+    for file in tmp_path.glob(f"{FILE}*"):
+        file.unlink()
+    assert codes.version == ""
+    codes.add("irony", author="ann")
+    assert codes.version not in seen
 
 
 def test_what_somebody_has_changed_since_is_not_undone(tmp_path):
