@@ -45,7 +45,7 @@ def as_layer(layer: BackboneLayer) -> Layer:
     """
     named = dict(layer.block.named_modules())
     parts = {role: next(named[name] for name in names if name in named) for role, names in NAMES.items()}
-    injected = layer.attention
+    injected, activation = layer.attention, _activation(parts["activation"])
     with torch.device("meta"):  # what is made here is replaced
         attention = Attention(
             width=injected.heads,
@@ -58,7 +58,7 @@ def as_layer(layer: BackboneLayer) -> Layer:
             row_norm=False,
             index=injected.index,
         )
-        feedforward = FeedForward(width=1, hidden=1, activation=_activation(parts["activation"]), dropout=0.0)
+        feedforward = FeedForward(width=1, hidden=1, activation=activation, dropout=0.0)
     for role in ("query", "key", "value", "out"):
         setattr(attention, role, parts[role])
     for role in ("up", "down"):
