@@ -27,10 +27,10 @@ _TWO_LETTERS = re.compile(r"[^\W\d_]{2}")
 class Lexicon:
     """Words and phrases as they stand in a normalised text, lower-cased, each with its counts in K lexicons."""
 
-    def __init__(self, entries: dict[str, Counts]) -> None:
-        """Entries as `fitted` makes them, each with 3K counts."""
+    def __init__(self, entries: dict[str, Counts], lexicons: int = 1) -> None:
+        """Entries as `fitted` makes them, each with 3K counts; where there is none, K are meant."""
         self.entries = entries
-        self.width = len(next(iter(entries.values()), (0.0,) * 3))
+        self.width = len(next(iter(entries.values()), (0.0,) * (3 * lexicons)))
         """3K."""
         self._words: dict[str, Counts] = {}
         self._phrases: dict[str, list[tuple[str, int, Counts]]] = {}
@@ -70,7 +70,8 @@ class Lexicon:
 
     def among(self, words: Set[str]) -> Lexicon:
         """The entries with at least one of these words: where all others are unknown, only they can be found."""
-        return Lexicon({entry: counts for entry, counts in self.entries.items() if words & set(split_words(entry))})
+        found = {entry: counts for entry, counts in self.entries.items() if words & set(split_words(entry))}
+        return Lexicon(found, self.width // 3)
 
     def of_words(self, text: str, spans: Sequence[tuple[int, int]]) -> dict[int, Counts]:
         """Counts by number of the word, for the words of a normalised text that stand in the lexicon.
@@ -106,19 +107,19 @@ class Lexicon:
         return {entry: list(counts) for entry, counts in self.entries.items()}
 
     @classmethod
-    def restored(cls, state: dict[str, Counts]) -> Lexicon:
-        """The lexicon of a saved state.
+    def restored(cls, state: dict[str, Counts], lexicons: int = 1) -> Lexicon:
+        """The lexicon of a saved state, of so many.
 
         Raises:
             ValueError: it is damaged.
         """
-        width = len(next(iter(state.values()), (0.0,) * 3))
+        found = cls(dict(state), lexicons)
         for entry, counts in state.items():
-            if len(counts) != width or width % 3 or not width:
+            if len(counts) != found.width or found.width % 3 or not found.width:
                 raise ValueError(f"the lexicon's entry {entry!r} has {len(counts)} counts")
             if not 0 <= sum(counts) < np.inf or min(counts) < 0:
                 raise ValueError(f"the lexicon's entry {entry!r} has impossible counts")
-        return cls(dict(state))
+        return found
 
 
 def smoothed(counts: np.ndarray) -> np.ndarray:

@@ -159,5 +159,5 @@ def _restore_knowledge(tokenizer: Tokenizer, state: State) -> None:
         if tokenizer.tagger.version != known.version:
             log.warning("tags may differ: %s here, %s when it was trained", tokenizer.tagger.version, known.version)
     if state.lexicon is not None:
-        tokenizer.take_lexicon(Lexicon.restored(state.lexicon))
+        tokenizer.take_lexicon(Lexicon.restored(state.lexicon, max(1, len(tokenizer.config.lexicons))))
     tokenizer.notes, tokenizer.buckets, tokenizer.pairs = state.notes, state.buckets, state.pairs
