@@ -202,7 +202,7 @@ def compose(
 
 
 def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What parts of the model read and is not given: a tagger, a lexicon, and how many of them there are.
+    """What parts of the model read and is not given: a tagger, a lexicon.
 
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction within the model.
@@ -210,19 +210,18 @@ def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     tree = _tree(preset, settings, {})
     model = _checked(tree["model"], ModelConfig, "model.")
     known = leaves(tree)
-    found: dict[str, Any] = {
+    return {
         name: each.usual
         for name, each in INPUTS.items()
         if each.read(model) and known[name] == SETTINGS[name].default and name not in settings
     }
-    many = lexicons_read(model, str(known["text.lexicon"]))
-    if many > 1 and LEXICONS not in settings:
-        found[LEXICONS] = many
-    return found
 
 
 def _tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -> dict[str, Any]:
-    """The preset's settings above those that suit the data and below those given, types as they were given."""
+    """The preset's settings above those that suit the data and below those given, types as they were given.
+
+    How many lexicons sigma reads follows from their names where nobody says it.
+    """
     if preset not in PRESETS:
         raise ConfigError(f"unknown model preset '{preset}'{_nearest(preset, PRESETS)}; `sentiscope presets` lists all")
     chosen = PRESETS[preset]
@@ -230,6 +229,9 @@ def _tree(preset: str, settings: Mapping[str, Any], suited: Mapping[str, Any]) -
     below = suited if chosen.model.by_steps else {}
     for name, value in {**below, **chosen.settings, **settings}.items():
         _place(tree, name, value)
+    part, lexicon = tree["model"]["attention"], tree["text"]["lexicon"]
+    if LEXICONS not in settings and part["lexical"] != "none" and isinstance(lexicon, str):
+        part["lexicons"] = max(1, len(lexicons_of(lexicon)))
     return tree
 
 

@@ -33,6 +33,7 @@ from core.numbers import subscript
 from core.text.lexicon import TRIPLE, triples
 
 NONE = "This model has none"
+SUMMED = "the sum over lexicons of the products of two tokens' polarities"
 CLOSED = "As edited, a token whose gate is closed is hidden from all."
 
 
@@ -212,9 +213,10 @@ def _sigma(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> str:
         lines.append(r"\sigma_{ij} = \sum_k s_k\,\rho_i^{(k)}\cdot\rho_j^{(k)}")
         lines += [rf"s_{{{k + 1}}} = {strength:.3g}" for k, strength in zip(numbers, strengths, strict=True)]
     matrices.append(chosen.pairs(r"\sigma", sigma, rule, weight=True))
+    product = "the product of two tokens' polarities in the lexicon" if len(here) == 1 else SUMMED
     found = lexicon(chosen.layer.attention, sigma, chosen.given)
     if found is None:
-        return "σ, the product of two tokens' polarities in the lexicon, multiplies nothing: as edited, it is off."
+        return f"σ, {product}, multiplies nothing: as edited, it is off."
     if found[0] != 1:
         lines.append(rf"s = {found[0]:.3g}")
     if lexical.kind == "hadamard" and found[1].shape[1] == 1:
@@ -222,8 +224,8 @@ def _sigma(chosen: Chosen, matrices: list[Matrix], lines: list[str]) -> str:
         lines.append(r"\overline{\sigma}_i = \tfrac{1}{T}\sum_j \sigma_{ij}")
         return "As edited, every score of a row is multiplied by the mean of σ over the tokens that are read."
     if lexical.kind == "hadamard":
-        return "Every score is multiplied by σ, the product of two tokens' polarities in the lexicon."
-    return "σ, the product of two tokens' polarities in the lexicon, is added: words of a kind read each other more."
+        return f"Every score is multiplied by σ, {product}."
+    return f"σ, {product}, is added: words of a kind read each other more."
 
 
 def _gate(chosen: Chosen, rule: Sum, matrices: list[Matrix], lines: list[str]) -> str:
@@ -239,7 +241,9 @@ def _gate(chosen: Chosen, rule: Sum, matrices: list[Matrix], lines: list[str]) -
     for token, value in by_hand:
         values[token - first] = value
     matrices.append(Matrix("g", values, chosen.tokens[first:], ("gate",), "weight", None if by_hand else words))
-    guided = r" + c\,|\rho_j^{+}-\rho_j^{-}|" * (len(rule.parts) > 2)
+    several = chosen.given.polarity is not None and chosen.given.polarity.shape[1] > len(TRIPLE)
+    valence = r"\sum_k \rho_j^{(k)+}-\rho_j^{(k)-}" if several else r"\rho_j^{+}-\rho_j^{-}"
+    guided = rf" + c\,|{valence}|" * (len(rule.parts) > 2)
     lines.append(rf"g_j = \operatorname{{sigmoid}}(x_j\cdot w_g + b{guided})")
     told = "The logarithm of its gate is added to every score of a key: a gate near 0 hides the token from all."
     if by_hand:

@@ -130,7 +130,7 @@ def _lexicon(
     valence = Matrix("v", rule.values(), tokens, ("valence",), rule=rule)
     known = Matrix(r"\rho", polarity, tokens, triples(lexicons), "weight")
     reading = "How much more positive than negative the lexicon holds each word; 0 where it knows nothing."
-    formula = r"v_i = \rho_i^{+} - \rho_i^{-}"
+    formula = r"v_i = \rho_i^{+} - \rho_i^{-}" if lexicons == 1 else r"v_i = \sum_k (\rho_i^{(k)+} - \rho_i^{(k)-})"
     yield Stage("valences", "Valences", (formula,), reading, (known, valence))
     many = len(tokens)
     both = Dot(valence.values.T, np.stack([np.ones(many), np.full(many, 1 / many)], 1))

@@ -281,7 +281,7 @@ class AttentionConfig:
         if self.lexical_heads == "apart" and not 1 < self.lexicons <= self.heads:
             raise ConfigError(
                 f"model.attention.lexical_heads=apart: for 2 to {self.heads} lexicons, a head for each, and "
-                f"model.attention.lexicons={self.lexicons}; choose lexical_heads=all"
+                f"model.attention.lexicons={self.lexicons}; name more in text.lexicon, or choose lexical_heads=all"
             )
 
     @property
@@ -358,7 +358,8 @@ def _gate(part: AttentionConfig, width: int) -> Term | None:
     if not part.gate:
         return None
     if part.lexicon_gate:
-        name, guided, opened = "lexicon gate", ", wider for words of the lexicon", r" + c\,|\rho_j^{+}-\rho_j^{-}|"
+        valence = r"\rho_j^{+}-\rho_j^{-}" if part.lexicons == 1 else r"\sum_k \rho_j^{(k)+}-\rho_j^{(k)-}"
+        name, guided, opened = "lexicon gate", ", wider for words of the lexicon", rf" + c\,|{valence}|"
         words = "The gate of token j, wider open for a word with a polarity; c is learned."
     else:
         name, guided, opened, words = "gate", "", "", "The gate of token j."
@@ -379,7 +380,7 @@ def _lexical(part: AttentionConfig, width: int) -> Term | None:
     number = "" if part.lexical_strength == 1 else rf"{part.lexical_strength:g}\,"
     strength = number if not part.learn_strength else "" if part.lexicons > 1 else r"s\,"
     if part.lexical == "hadamard":
-        detail = f"content scores times the product of two words' polarities, {where}"
+        detail = f"content scores times the product of two words' polarities{_each(part)}, {where}"
         factor = rf"\,{strength}\sigma_{{ij}}{reach}"
         return Term("σ multiplied", detail, write=lambda formula: formula._replace(factor=factor), lines=(line,))
     sigma = (
@@ -387,13 +388,17 @@ def _lexical(part: AttentionConfig, width: int) -> Term | None:
     )
     return Term(
         "σ added" + " in the last head" * (part.lexical_heads == "last") + ", scaled" * part.lexical_scaled,
-        f"product of two words' polarities{f' in each of {part.lexicons} lexicons' * (part.lexicons > 1)}, {where}"
+        f"product of two words' polarities{_each(part)}, {where}"
         + ", over √(head width)" * part.lexical_scaled
         + "; strength learned" * part.learn_strength,
         part.lexicons * part.learn_strength,
         lambda formula: formula._replace(added=f"{formula.added} + {strength}{sigma}{reach}"),
         lines=(line,),
     )
+
+
+def _each(part: AttentionConfig) -> str:
+    return f" in each of {part.lexicons} lexicons, added up" * (part.lexicons > 1)
 
 
 def _sigma(part: AttentionConfig) -> Line:
@@ -408,7 +413,7 @@ def _sigma(part: AttentionConfig) -> Line:
     words = f"The polarities of two tokens in each of {part.lexicons} lexicons; 1/3 each where it knows nothing."
     return Line(
         rf"\sigma_{{ij}} = \sum_{{k=1}}^{{{part.lexicons}}} {strength}\rho_i^{{(k)}}\cdot\rho_j^{{(k)}}{where}{known}",
-        words + (f"{learned} for each." if learned else ""),
+        words + " A strength s_k is learned for each." * part.learn_strength,
     )
 
 

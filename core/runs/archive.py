@@ -254,7 +254,9 @@ def pathless(config: RunConfig) -> RunConfig:
     if examples := config.data.examples:
         config = dataclasses.replace(config, data=dataclasses.replace(config.data, examples=_elsewhere(examples)))
     if set(lexicons) - {VADER}:
-        named_here = ",".join(each if each == VADER else _elsewhere(each) for each in lexicons)
+        told = [each if each == VADER else _elsewhere(each) for each in lexicons]
+        again = [f" ({told[:place].count(name) + 1})" * (name in told[:place]) for place, name in enumerate(told)]
+        named_here = ",".join(map("".join, zip(told, again, strict=True)))
         config = dataclasses.replace(config, text=dataclasses.replace(config.text, lexicon=named_here))
     if backbone := config.model.backbone:
         config = dataclasses.replace(config, model=dataclasses.replace(config.model, backbone=plain(backbone)))

@@ -338,7 +338,10 @@ class RunRecord:
         if not files:
             return ""
         own = f"--data {'FILE' if data.startswith(ELSEWHERE) else data}"
-        own += " --set text.lexicon=FILE" if any(each.startswith(ELSEWHERE) for each in lexicons) else ""
+        if any(each.startswith(ELSEWHERE) for each in lexicons):
+            own += (
+                f" --set text.lexicon={','.join('FILE' if each.startswith(ELSEWHERE) else each for each in lexicons)}"
+            )
         own += " --set model.backbone=FOLDER" if backbone.startswith(ELSEWHERE) else ""
         own += " --set training.teacher=RUN" if teacher.startswith(ELSEWHERE) else ""
         return (

@@ -31,7 +31,7 @@ const OPENING = 3000; // milliseconds that Sentence may take to open, in which n
 const LONGEST = 4000; // characters of a note
 const PAUSE = 1500; // milliseconds in which nothing is written after which a note is told, lest it be lost with the tab
 const AGAIN = 5000; // milliseconds until what the page has not written down is told again
-const GAP = 3000; // milliseconds in which the component may be made anew; keys that are pressed meanwhile are for the new one
+const GAP = 3000; // milliseconds in which the component may be made anew; moves that are asked for meanwhile are for the new one
 const VISITOR = "sentiscope-visitor"; // a cookie for as long as the browser is open: whoever gives no name is the same one after a reload
 const shelf = { // a browser may keep nothing
   get: () => { try { return localStorage.getItem(NAME); } catch { return null; } },
@@ -52,12 +52,12 @@ const changed = ({ codes, note }, said) => {
 };
 const thin = (number) => String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 const FIELDS = "input, textarea, select, [contenteditable=''], [contenteditable=true]";
-// While there is no reader, keys wait for the next one.
+// While there is no reader, moves wait for the next one; a code must not, for it would be given to whatever is read then.
 const pressed = (event) => ({ key: event.key, repeat: event.repeat, inside: event.composedPath()[0] });
 const rests = (event) => event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.composedPath()[0].matches?.(FIELDS);
 const wait = (event) => {
   if (performance.now() - memory.gone > GAP) document.removeEventListener("keydown", wait);
-  else if (!rests(event)) memory.keys.push(pressed(event));
+  else if (!rests(event) && "jk".includes(event.key)) memory.keys.push(pressed(event));
 };
 const idle = () => document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning";
 
@@ -83,7 +83,9 @@ const cut = ({ start, rows }, place) => {
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   const root = parentElement.querySelector(".reader");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
-  if (!root.kept) root.kept = memory.stamp === data.stamp && performance.now() - memory.time < KEEP ? memory.kept : {};
+  // What is not confirmed outlives both the page's patience and another selection.
+  const { said, count, undoing, later, session } = memory.kept ?? {}, held = memory.kept ? { said, count, undoing, later, session } : {};
+  if (!root.kept) root.kept = memory.stamp === data.stamp && performance.now() - memory.time < KEEP ? memory.kept : held;
   const kept = root.kept;
   Object.assign(memory, { stamp: data.stamp, kept });
   if (kept.stamp !== data.stamp) Object.assign(kept, { stamp: data.stamp, at: data.at, given: data.at, details: new Map(), asked: new Set(), coded: new Map(), rows: undefined, goal: undefined });
@@ -101,7 +103,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   // has not confirmed and who codes here, and takes back nothing again.
   const anew = coding && kept.session && kept.session !== coding.session;
   if (anew) Object.assign(kept, { undoing: 0, naming: 0 });
-  if (coding) kept.session = coding.session;
+  if (coding) Object.assign(kept, { session: coding.session, handled: coding.handled });
+  kept.again = data.again;
   kept.said ??= new Map(); // also when the author changes: whoever has just given a name said it
   if (coding) for (const [key, said] of kept.said) {
     const now = changed(kept.coded.get(key)?.own ?? NOTHING, said);
@@ -134,6 +137,9 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   if (!rows.length) {
     const nearly = data.empty[2] ? make("button", { type: "button" }, data.empty[2]) : null;
     if (nearly) nearly.onclick = () => setStateValue("nearly", Date.now());
+    document.removeEventListener("keydown", root.heard); // of rows that are not here any more
+    document.removeEventListener("keydown", wait);
+    Object.assign(memory, { keys: [], left: undefined });
     root.replaceChildren(make("div", { class: "empty" }, make("b", {}, data.empty[0]), make("span", {}, data.empty[1]), nearly));
     return undefined;
   }
@@ -228,7 +234,8 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   const sayAll = () => {
     const told = ({ codes, note }) => ({ codes: Object.fromEntries(codes), ...(note ? { note } : {}) });
     const changes = Object.fromEntries([...kept.said].map(([row, each]) => [row, told(each)]));
-    setStateValue("coded", { count: kept.count, rows: changes, session: coding.session, told: performance.now() });
+    const numbers = [...kept.said.values()].flatMap(({ codes, note }) => [...[...codes.values()].map(([, number]) => number), ...(note ? [note[1]] : [])]);
+    setStateValue("coded", { count: Math.max(0, ...numbers), rows: changes, session: coding.session, told: performance.now() });
   };
   if (anew && kept.said.size) sayAll();
   // What cannot be stored, and what was lost on the way; a page that is at work is left to it.
@@ -236,11 +243,14 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   kept.trying = setInterval(() => {
     if (!root.isConnected) clearInterval(kept.trying);
     else if (!idle()) return;
-    else if (data.again) setStateValue("again", performance.now()); // the page still has it, and there may be no codes to tell it by
+    else if (kept.again) setStateValue("again", performance.now()); // the page still has it, and there may be no codes to tell it by
+    else if (coding && (kept.undoing ?? 0) > kept.handled) takeBack();
     else if (coding && kept.said.size) sayAll();
-    else if (coding && (kept.undoing ?? 0) > coding.handled) takeBack();
   }, AGAIN);
-  const takeBack = (count = kept.undoing) => setStateValue("undo", { count, session: coding.session, told: performance.now() });
+  const takeBack = (count = kept.undoing) => {
+    if (kept.said.size) sayAll(); // which came before
+    setStateValue("undo", { count, session: coding.session, told: performance.now() });
+  };
   // One after the other: what is taken back is known by the page alone, so that whatever comes after it waits for it.
   const act = (step) => {
     if ((kept.undoing ?? 0) > coding.handled) (kept.later ??= []).push(step);
@@ -360,8 +370,11 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   };
   const heard = (event) => {
     if (rests(event)) return;
-    if (!root.isConnected) left();
-    if (!root.isConnected) return wait(event);
+    if (!root.isConnected) {
+      left();
+      if (!memory.root) wait(event);
+      return;
+    }
     if (answered(pressed(event)) && event.key !== "Escape") event.preventDefault();
   };
   const left = () => {

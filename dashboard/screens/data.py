@@ -164,7 +164,7 @@ def _figures(dataset: Dataset, card: Mapping[str, Any]) -> dict[str, pd.DataFram
         if mirrored := seen.get("mirrored"):
             finding(
                 f"{plural(int(mirrored), f'{name} pair')} in training the other way round",
-                "Whoever compares two texts has seen them: what is reached on these says little of new pairs.",
+                "A model that compares two texts has seen them already: what it reaches here says little of new pairs.",
             )
     conflicts = card["repeats"]["conflicting"]
     if conflicts:

@@ -124,9 +124,9 @@ def test_what_one_room_asks_of_another_is_refused_with_the_nearest_choice(name):
 def test_several_lexicons_are_counted():
     two = {"text.lexicon": "vader,my.csv", "model.attention.lexical": "add"}
     with pytest.raises(ConfigError, match=r"model\.attention\.lexicons=1: text\.lexicon names 2; choose 2"):
-        compose("vanilla", two)
-    assert inputs("vanilla", two) == {"model.attention.lexicons": 2}
-    whole = compose("vanilla", two | inputs("vanilla", two))
+        compose("vanilla", {**two, "model.attention.lexicons": 1})
+    whole = compose("vanilla", {**two, "model.attention.lexical_heads": "apart"})
+    assert inputs("vanilla", {**two, "model.attention.lexical_heads": "apart"}) == {}
     assert whole.text.lexicons == ("vader", "my.csv") and whole.model.attention.lexicons == 2
     assert compose("lexicon", {"text.lexicon": "vader,my.csv"}).text.lexicons == ("vader", "my.csv")
     with pytest.raises(ConfigError, match="lexical_heads=apart: for 2 to 4 lexicons"):

@@ -290,7 +290,9 @@ def test_names_of_data_sets_and_of_the_lexicon_that_comes_along_stay(store):
 def test_of_several_lexicons_only_paths_lose_where_they_lay(store):
     record = store.read(import_zip(store, foreign({"text.lexicon": "vader,/home/me/trade.csv"}), "mine.zip"))
     assert record.config.text.lexicons == ("vader", "elsewhere:trade.csv") and "'trade.csv'" in record.unbound
-    assert "--set text.lexicon=FILE" in record.unbound
+    assert "--set text.lexicon=vader,FILE" in record.unbound
+    record = store.read(import_zip(store, foreign({"text.lexicon": "a/trade.csv,b/trade.csv"}), "two.zip"))
+    assert record.config.text.lexicons == ("elsewhere:trade.csv", "elsewhere:trade.csv (2)")
 
 
 def test_a_run_that_goes_round_keeps_the_name_of_its_file(store, elsewhere):
