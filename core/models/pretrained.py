@@ -229,9 +229,8 @@ class PretrainedClassifier(EncoderClassifier):
         if embedded is not None:
             text = F.pad(batch.keep[:, 2:], (1, 1))  # [CLS] and the last real place, [SEP], are none
             x = torch.where(text[..., None], F.pad(embedded, (0, 0, 1, 1)), x)
-        given = {"token_type_ids": self.types(batch.ids) * batch.keep} if self.mark is not None else {}
-        if getattr(self.entering, "token_type_embeddings", None) is None:
-            given = {}
+        typed = getattr(self.entering, "token_type_embeddings", None) is not None
+        given = {"token_type_ids": self.types(batch.ids) * batch.keep} if typed else {}
         entered: Tensor = self.project(self.entering(input_ids=None, inputs_embeds=x, **given))
         return entered
 
