@@ -45,14 +45,19 @@ def reader(preset, *, task="single", scaling=UNSCALED, text=TEXT, spoilt=(), edi
         if isinstance(module, torch.nn.BatchNorm1d):
             module.running_mean += 0.1
             module.running_var *= 1.7
-    given = {"task": task, "scaling": scaling}
+    return lent(model, tokenizer, edited, task=task, scaling=scaling)
+
+
+def lent(model, tokenizer, change=UNCHANGED, **given) -> Reader:
+    """A model with its tokenizer, as a run lends them."""
+    given = {"task": "single", "scaling": UNSCALED, **given}
     return Reader(
         predict=lambda texts, intervene=None: predict_texts(model, tokenizer, texts, intervene=intervene, **given),
         inspect=lambda text: inspect_text(model, tokenizer, CLASSES, text, **given),
         model=model,
         tokenizer=tokenizer,
         classes=CLASSES,
-        change=edited,
+        change=change,
         **given,
     )
 

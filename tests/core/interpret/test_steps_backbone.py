@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from stepping import CLASSES, CLOSE, check, traced
+from stepping import CLOSE, check, lent, traced
 from tiny_backbones import FAMILIES, backbone, changed
 
 from core.config import compose
-from core.evaluation.predict import predict_texts
 from core.exceptions import NotAvailable
 from core.interpret.reader import UNCHANGED, Reader
-from core.interpret.sentence import inspect_text
 from core.interpret.steps import steps
 from core.models.build import build
 from core.models.trace import Intervention
@@ -21,7 +19,6 @@ from core.runs.bodies import body_of, published
 from core.text import pair
 from core.text.config import TextConfig
 from core.text.tokenizers import fit_tokenizer
-from core.training.scaling import UNSCALED
 
 TEXT = "the plot was not bad and very great"
 SIGMA = {"model.attention.lexical": "add", "text.lexicon": "vader", "model.attention.lexical_strength": 3}
@@ -46,16 +43,7 @@ def reader(folder, text=TEXT, change=UNCHANGED, **settings) -> Reader:
     body = body_of(found.architecture, 0.0, tokenizer, folder)
     torch.manual_seed(1)
     model = build(chosen, vocabulary=0, classes=3, body=body, pairs=tokenizer.pairs).eval()
-    given = {"task": "single", "scaling": UNSCALED}
-    return Reader(
-        predict=lambda texts, intervene=None: predict_texts(model, tokenizer, texts, intervene=intervene, **given),
-        inspect=lambda text: inspect_text(model, tokenizer, CLASSES, text, **given),
-        model=model,
-        tokenizer=tokenizer,
-        classes=CLASSES,
-        change=change,
-        **given,
-    )
+    return lent(model, tokenizer, change)
 
 
 EVERY = [pytest.param(name, marks=() if name == "bert" else pytest.mark.slow) for name in FAMILIES]
