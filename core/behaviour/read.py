@@ -13,7 +13,7 @@ from core.behaviour.suite import Suite, SuiteTest, refuse_too_many, whole
 from core.behaviour.written import WrittenSuite, WrittenTest
 from core.exceptions import DataError
 from core.paths import TooLarge, regular_bytes, resolve
-from core.stored import Flaw, convert, refuse_monsters
+from core.stored import DEEPEST, Flaw, convert, refuse_monsters
 
 LARGEST = 2 * 1024**2
 """Bytes of a suite in YAML."""
@@ -115,7 +115,10 @@ def _tree(content: bytes, file: str) -> Any:
         raise DataError("it is not UTF-8; save it as UTF-8", file=file) from None
     except yaml.MarkedYAMLError as error:
         line = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
-        raise DataError(f"{line}{error.problem or error.context or 'it is no YAML'}", file=file) from None
+        problem = error.problem or error.context or "it is no YAML"
+        if "nesting depth" in problem:  # newer parsers have a limit of their own, far above ours
+            problem = f"it is nested more than {DEEPEST} deep"
+        raise DataError(f"{line}{problem}", file=file) from None
     except (yaml.YAMLError, ValueError) as error:
         raise DataError(f"it is no YAML: {' '.join(str(error).split()):.200}", file=file) from None
     except RecursionError:
