@@ -22,7 +22,7 @@ from core.data.held import DATA_FOLDER, held, local_folder
 from core.data.kept_examples import with_examples
 from core.data.layout import find_layout
 from core.data.mixture import kept_apart, mixture, with_added
-from core.data.sources import SOURCES, Registered, parts
+from core.data.sources import LIFE, SOURCES, Registered, parts
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
 from core.data.tags import told_tags
 from core.exceptions import ConfigError, DataError, NotAvailable
@@ -197,7 +197,7 @@ def _relabelled(rows: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
 
 def _named_source(source: Registered, config: DataConfig) -> tuple[WordLabelled, str]:
     if source.kind == "built-in":
-        return _built_in(config.classes), "this program"
+        return _built_in(source.name, config.classes), "this program"
     folder = local_folder(source.name)
     if folder and source.published and source.published.laid_out(folder):
         found, where = apart.read_published(folder, source.name), f"{folder} ({source.published.checked})"
@@ -225,7 +225,11 @@ def _of_published_labels(found: WordLabelled, source: Registered) -> WordLabelle
     return dataclasses.replace(found, splits=splits, classes=source.classes)
 
 
-def _built_in(classes: int) -> WordLabelled:
+def _built_in(name: str, classes: int) -> WordLabelled:
+    if name == LIFE:
+        from core.data.sources import life
+
+        return WordLabelled(life.splits(), life.CLASSES)
     from core.data.sources.builtin import class_names, generate
 
     names, frames = class_names(classes), generate(classes)

@@ -25,6 +25,8 @@ from core.training.linear import fit_linear
 
 FOLDS = 5
 PRESET = "tfidf-logreg-chars"
+PORTION = 2048
+"""Texts that a run which teaches reads before the work may be left off again."""
 FILE = "teacher.npy"
 """In the directory of a run while it trains: a run that goes on is taught the same, also where its teacher is gone."""
 
@@ -49,7 +51,9 @@ def taught(store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, p
         return kept
     run = teacher_of(config, store)
     found = (
-        cross_fitted(dataset, config.text, config.training.seed, pause) if run is None else _of_run(store, run, dataset)
+        cross_fitted(dataset, config.text, config.training.seed, pause)
+        if run is None
+        else _of_run(store, run, dataset, pause)
     )
     stream = io.BytesIO()
     np.save(stream, found)
@@ -57,10 +61,15 @@ def taught(store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, p
     return found
 
 
-def _of_run(store: RunStore, run: RunRecord, dataset: Dataset) -> np.ndarray:
-    """What a finished run says of the training texts, in the order of our classes."""
+def _of_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
+    """What a finished run says of the training texts, in the order of our classes; a backbone takes minutes for it."""
     check_classes(run, dataset.classes, dataset.task)
-    said = load_run(store, run.run).predict(_texts(dataset, TRAIN)).probabilities
+    teacher, texts = load_run(store, run.run), _texts(dataset, TRAIN)
+    portions = []
+    for start in range(0, len(texts), PORTION):
+        pause()
+        portions.append(teacher.predict(texts[start : start + PORTION]).probabilities)
+    said: np.ndarray = np.concatenate(portions)
     return said[:, [run.classes.index(name) for name in dataset.classes]]
 
 

@@ -74,7 +74,7 @@ def options(folder: Path, hub: bool) -> list[Option]:
     named = [
         Option(source.name, {"data.name": source.name}, held(source, hub=hub).lacking)
         for source in SOURCES.values()
-        if source.kind != BUILT_IN
+        if source.name != BUILT_IN
     ]
     return [*scales, *own, *sorted(named, key=lambda option: bool(option.lacking))]
 

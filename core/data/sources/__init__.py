@@ -6,7 +6,7 @@ from typing import Any
 
 from core.data.sources.source import PARQUET_BRANCH, Hub, Registered
 
-__all__ = ["SOURCES", "Hub", "Registered", "named", "parts", "suited"]
+__all__ = ["LIFE", "SOURCES", "Hub", "Registered", "named", "parts", "suited"]
 
 
 def _splits(
@@ -23,6 +23,7 @@ def _numbered(*names: str) -> dict[str, str]:
     return {str(number): name for number, name in enumerate(names)}
 
 
+LIFE = "life"
 _LISTED = "not checked against the hub; repository and files as in its public listing"
 _ANALOGY = "not checked against the hub; repository as in public listings, file names by analogy with listed ones"
 _CONVENTION = "not checked against the hub; repository as in public listings, file names by the hub's conversion rule"
@@ -57,6 +58,18 @@ _ALL = (
         ordered=True,
         note="Version 2, of November 2026. Two, three or five classes of one scale (data.classes). Two further splits "
         "are written by hand: challenge, hard sentences, and everyday, short ones from all walks of life.",
+    ),
+    Registered(
+        name=LIFE,
+        title="Everyday life: what happens to people, in short sentences",
+        language="en",
+        licence="MIT",
+        citation="Written for Sentiscope",
+        kind="built-in",
+        ordered=True,
+        labels=_POLAR,
+        note="Written and labelled by language models, one by one; half of the sentences were to tell an event "
+        "without any word of opinion. Neighbours that differ in a few words are in the same split.",
     ),
     Registered(
         name="sst2",

@@ -104,6 +104,28 @@ def test_of_several_labels_each_is_taught_by_itself():
     assert ((found > 0.5) == [[0 in each, 1 in each] for each in labels]).all()
 
 
+def test_a_run_that_teaches_reads_in_portions_and_can_be_stopped_between_them(store, tiny, monkeypatch):
+    execute(store, store.create(tiny("tfidf-logreg"), "tfidf-logreg", "mistress").run)
+    config = tiny("vanilla", **{"training.teacher": "mistress"})
+    data = load(config.data)
+    whole, portions = [store.folder / name for name in ("whole", "portions")]
+    whole.mkdir(), portions.mkdir()
+    monkeypatch.setattr(taught, "PORTION", 10**6)
+    expected = taught.taught(store, whole, config, data, lambda: None)
+    monkeypatch.setattr(taught, "PORTION", 16)
+    asked = []
+
+    def stop_at_the_third():
+        asked.append(1)
+        if len(asked) == 3:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        taught.taught(store, portions, config, data, stop_at_the_third)
+    assert not (portions / taught.FILE).exists()
+    assert taught.taught(store, portions, config, data, lambda: None) == pytest.approx(expected, abs=1e-6)
+
+
 def test_a_finished_run_teaches_by_its_probabilities_in_the_order_of_our_classes(store, tiny):
     config = tiny("tfidf-logreg")
     run = store.create(config, "tfidf-logreg", "mistress").run

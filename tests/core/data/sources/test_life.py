@@ -1,0 +1,69 @@
+"""Everyday life: what was promised of its sentences, above all that nobody is judged on what stands in them."""
+
+import re
+from collections import Counter, defaultdict
+
+import pytest
+
+from core.data.config import DataConfig
+from core.data.load import load
+from core.data.sources import LIFE, life
+from core.data.sources.builtin import challenge, everyday
+
+
+def words(text):
+    return re.findall(r"[a-z]+", text.lower())
+
+
+def runs_of_four(text):
+    found = words(text)
+    return {tuple(found[start : start + 4]) for start in range(len(found) - 3)}
+
+
+def all_rows():
+    return [(split, row.text, row.label) for split, rows in life.splits().items() for row in rows.itertuples()]
+
+
+def test_half_are_positive_in_every_split_and_in_every_domain():
+    splits = life.splits()
+    for rows in splits.values():
+        assert rows["label"].eq("positive").mean() == pytest.approx(0.5, abs=0.02)
+        assert rows.groupby("domain")["label"].agg(lambda labels: labels.eq("positive").mean()).between(0.4, 0.6).all()
+    sizes = {split: len(rows) for split, rows in splits.items()}
+    assert sizes["train"] == pytest.approx(8 * sizes["test"], rel=0.05)
+    assert sizes["validation"] == pytest.approx(sizes["test"], rel=0.05)
+
+
+def test_sentences_are_short_trimmed_and_written_once():
+    texts = [text for _, text, _ in all_rows()]
+    assert all(1 <= len(words(text)) <= 30 and text == text.strip() for text in texts)
+    most = Counter(" ".join(words(text)) for text in texts).most_common(1)
+    assert most[0][1] == 1
+
+
+def test_it_loads_under_its_name_with_its_own_splits():
+    found = load(DataConfig(name=LIFE))
+    assert found.classes == life.CLASSES
+    assert {split: len(rows) for split, rows in found.splits.items()} == {
+        split: len(rows) for split, rows in life.splits().items()
+    }
+
+
+def test_no_sentence_is_like_one_that_models_are_judged_on():
+    """Neither three runs of four words in common nor half of all their words."""
+    judged = [*everyday.load()["text"], *challenge.read()["text"]]
+    bags = [set(words(text)) for text in judged]
+    holders = defaultdict(set)
+    for number, text in enumerate(judged):
+        for run in runs_of_four(text):
+            holders[run].add(number)
+    within = defaultdict(set)
+    for number, bag in enumerate(bags):
+        for word in bag:
+            within[word].add(number)
+    for _, text, _ in all_rows():
+        runs = Counter(number for run in runs_of_four(text) for number in holders.get(run, ()))
+        assert not runs or max(runs.values()) < 3, text
+        own = set(words(text))
+        shared = Counter(number for word in own for number in within.get(word, ()))
+        assert all(count < 0.5 * len(own | bags[number]) for number, count in shared.items()), text
