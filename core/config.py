@@ -166,7 +166,10 @@ ACROSS = {
         lambda model: model.has_lambda,
         f"pushes the maps of a head apart, and there are no two; choose training.diversity=0, {_TWO_MAPS}",
     ),
-    **{f"training.{name}": _BY_STEPS for name in ("word_dropout", "vectors", "teacher", "mix", "nonsense", "portions")},
+    **{
+        f"training.{name}": _BY_STEPS
+        for name in ("word_dropout", "vectors", "teacher", "mix", "nonsense", "joined", "portions")
+    },
     "text.char_ngrams": Need(
         lambda model: model.family.startswith("tfidf"),
         "only TF-IDF counts character n-grams; choose text.char_ngrams=0, or model.family=tfidf-logreg",

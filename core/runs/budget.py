@@ -16,7 +16,7 @@ from core.runs import queue
 from core.runs.record import RunRecord
 from core.runs.store import this_machine
 from core.text.config import TextConfig
-from core.training.config import TFIDF, made_up
+from core.training.config import TFIDF, further
 
 LENGTHS: dict[str, dict[str, Any]] = {
     "short": {"training.epochs": 4, "data.limit": 16_000},
@@ -59,7 +59,7 @@ def estimate(config: RunConfig, records: Sequence[RunRecord]) -> Estimate | None
     rows = _rows(config, records)
     if rows is None or not config.model.by_steps:
         return None
-    learned = rows + made_up(rows, config.training.nonsense)
+    learned = rows + sum(further(rows, share) for share in (config.training.nonsense, config.training.joined))
     steps = config.training.epochs * -(-learned // config.training.batch_size)
     length = longest(config, records)
     cost = _cost(config, length)

@@ -53,6 +53,7 @@ from core.training.device import choose_device, keep_freed_memory
 from core.training.doubt import with_nonsense
 from core.training.history import Row, finite, read_history
 from core.training.inside import read_gates, read_inside
+from core.training.joined import with_joined
 from core.training.lexicon import fit_lexicon
 from core.training.linear import fit_linear
 from core.training.loop import PROBE, Training
@@ -165,7 +166,7 @@ class Experiment(Events):
         before = self._guess_masked_words(model, examples.tokens, device)
         training = Training(
             model=model,
-            training=self._doubted(dataset, examples, tokenizer),
+            training=self._with_further(dataset, examples, tokenizer),
             validation=_examples(dataset, VALIDATION, tokenizer),
             config=self.config.training,
             classes=len(dataset.classes),
@@ -214,11 +215,13 @@ class Experiment(Events):
             write_bytes(folder / WEIGHTS, packed(fitted.model, self.config.training.weights))
         return parameter_count(read_mixed_in(self.folder, self.record)[0])
 
-    def _doubted(self, dataset: Dataset, examples: Examples, tokenizer: Tokenizer) -> Examples:
-        """With texts of made-up words, where some are asked for."""
-        share, seed = self.config.training.nonsense, self.config.training.seed
-        texts, classes = _texts(dataset, TRAIN), len(dataset.classes)
-        return with_nonsense(examples, texts, tokenizer, classes=classes, share=share, seed=seed)
+    def _with_further(self, dataset: Dataset, examples: Examples, tokenizer: Tokenizer) -> Examples:
+        """With joined texts and with texts of made-up words, where some are asked for."""
+        training, texts, classes = self.config.training, _texts(dataset, TRAIN), len(dataset.classes)
+        if training.joined and tokenizer.pairs:
+            raise ConfigError("training.joined: makes one text of several, and here each row has two; leave it out")
+        joined = with_joined(examples, texts, tokenizer, classes=classes, share=training.joined, seed=training.seed)
+        return with_nonsense(joined, texts, tokenizer, classes=classes, share=training.nonsense, seed=training.seed)
 
     def _place_vectors(self, model: Model, examples: Examples, tokenizer: Tokenizer) -> None:
         """Word vectors in place of drawn ones; a training that goes on has its own."""

@@ -60,6 +60,7 @@ def check_config(config: RunConfig) -> None:
     of_texts = {
         "training.teacher": training.teacher,
         "training.nonsense": training.nonsense,
+        "training.joined": training.joined,
         "training.mix": "" if training.mix == "none" else training.mix,
         "training.start": training.start,
     }

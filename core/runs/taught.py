@@ -12,11 +12,13 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from core.atomic import write_bytes
+from core.cache import cache_folder
 from core.config import RunConfig, compose
 from core.data.table import TRAIN, VALIDATION, Dataset
 from core.evaluation.predict import predict_texts
+from core.fingerprint import file_fingerprint, fingerprint
 from core.runs.load import load_run
-from core.runs.record import RunRecord
+from core.runs.record import RECORD, WEIGHTS, RunRecord
 from core.runs.store import RunStore
 from core.runs.teacher import check_classes, teacher_of
 from core.text.config import TextConfig
@@ -55,22 +57,43 @@ def taught(store: RunStore, folder: Path, config: RunConfig, dataset: Dataset, p
         if run is None
         else _of_run(store, run, dataset, pause)
     )
-    stream = io.BytesIO()
-    np.save(stream, found)
-    write_bytes(path, stream.getvalue())
+    _keep(found, path)
     return found
 
 
 def _of_run(store: RunStore, run: RunRecord, dataset: Dataset, pause: Callable[[], None]) -> np.ndarray:
-    """What a finished run says of the training texts, in the order of our classes; a backbone takes minutes for it."""
+    """What a finished run says of the training texts, in the order of our classes.
+
+    A backbone takes minutes for it, and may teach many runs: it is asked once, and its answers stay in the cache.
+    """
     check_classes(run, dataset.classes, dataset.task)
+    path = cache_folder() / f"taught-{_lesson(store.path(run.run), dataset)}.npy"
+    try:
+        kept: np.ndarray = np.load(path, allow_pickle=False)
+        return kept
+    except (OSError, ValueError):  # none yet, or half of one
+        pass
     teacher, texts = load_run(store, run.run), _texts(dataset, TRAIN)
     portions = []
     for start in range(0, len(texts), PORTION):
         pause()
         portions.append(teacher.predict(texts[start : start + PORTION]).probabilities)
-    said: np.ndarray = np.concatenate(portions)
-    return said[:, [run.classes.index(name) for name in dataset.classes]]
+    said: np.ndarray = np.concatenate(portions)[:, [run.classes.index(name) for name in dataset.classes]]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _keep(said, path)
+    return said
+
+
+def _lesson(teacher: Path, dataset: Dataset) -> str:
+    """One name for the files of a run and the data that it is asked about."""
+    files = [file_fingerprint(teacher / name) for name in (RECORD, WEIGHTS)]
+    return fingerprint({"teacher": files, "data": dataset.fingerprint, "classes": dataset.classes})
+
+
+def _keep(said: np.ndarray, path: Path) -> None:
+    stream = io.BytesIO()
+    np.save(stream, said)
+    write_bytes(path, stream.getvalue())
 
 
 def cross_fitted(dataset: Dataset, text: TextConfig, seed: int, pause: Callable[[], None]) -> np.ndarray:

@@ -57,6 +57,21 @@ class TokenTable:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def followed_by(self, more: TokenTable) -> TokenTable:
+        """The texts of this table and, behind them, those of another one by the same tokenizer."""
+        forms = spelt = None
+        if self.forms is not None and self.spelt is not None and more.forms is not None and more.spelt is not None:
+            forms = np.concatenate([self.forms, more.forms + np.int32(len(self.spelt))])
+            spelt = self.spelt.followed_by(more.spelt)
+        return TokenTable(
+            np.concatenate([self.flat, more.flat]),
+            np.concatenate([self.offsets, self.offsets[-1] + more.offsets[1:]]),
+            _both(self.tags, more.tags),
+            _both(self.polarity, more.polarity),
+            forms,
+            spelt,
+        )
+
     def nothing(self) -> TokenTable:
         """A table of one empty text, with the same columns."""
         return dataclasses.replace(self, offsets=np.zeros(2, np.int64))
@@ -100,6 +115,10 @@ class TokenTable:
     def whole(self) -> Padded:
         """All texts, padded on the right to the longest."""
         return self.padded(np.arange(len(self)))
+
+
+def _both(ours: np.ndarray | None, theirs: np.ndarray | None) -> np.ndarray | None:
+    return None if ours is None or theirs is None else np.concatenate([ours, theirs])
 
 
 def token_table(tokenizer: Tokenizer, texts: Sequence[str]) -> TokenTable:

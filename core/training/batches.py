@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -25,6 +25,23 @@ class Examples:
     or `core.training.loss.UNTAGGED`."""
     targets: np.ndarray | None = None
     """(all rows, C) float32: probabilities that are learned in place of the labels; None: the labels."""
+
+    def learned(self, classes: int) -> np.ndarray:
+        """(all rows, C) float32: the targets, or the labels as such."""
+        if self.targets is not None:
+            return self.targets
+        return np.eye(classes, dtype=np.float32)[self.labels] if self.labels.ndim == 1 else self.labels
+
+    def followed_by(self, tokens: TokenTable, targets: np.ndarray, classes: int) -> Examples:
+        """The same with further texts behind.
+
+        Args:
+            tokens: of the further texts.
+            targets: (further, C), what is learned of those.
+            classes: C.
+        """
+        tokens = self.tokens.followed_by(tokens)
+        return replace(self, tokens=tokens, targets=np.concatenate([self.learned(classes), targets]).astype(np.float32))
 
 
 def plan(

@@ -42,8 +42,8 @@ def metric_for(metric: str, task: Task, *, ordered: bool = False) -> str:
     return metric
 
 
-def made_up(rows: int, share: float) -> int:
-    """How many texts of made-up words `nonsense` adds to so many rows."""
+def further(rows: int, share: float) -> int:
+    """How many texts a share of so many rows adds: one at least, none only where none are asked for."""
     return max(1, round(share * rows)) if share else 0
 
 
@@ -144,6 +144,14 @@ class TrainingConfig:
         help="How many further training texts of made-up words there are, as a share of the rows; what is learned of "
         "them is how frequent each class is, so that a text of unknown words only is answered with doubt. 0: none; "
         "try 0.1.",
+        within=(0, 1),
+    )
+    joined: float = setting(
+        0.0,
+        "share of joined texts",
+        help="How many further training texts there are, as a share of the rows, that are made of training texts of "
+        "one class, one behind the other, up to text.max_length: a model that has only short texts to learn from "
+        "then reads long ones. 0: none; try 0.02.",
         within=(0, 1),
     )
     label_smoothing: float = setting(0.0, within=Range(0, 1, "high"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +10,7 @@ from core.text.nonsense import nonsense
 from core.text.token_table import token_table
 from core.text.tokenizer import Tokenizer
 from core.training.batches import Examples
-from core.training.config import made_up
+from core.training.config import further
 from core.training.temperature import class_prior
 
 
@@ -31,12 +30,8 @@ def with_nonsense(
         share: of the rows, how many are added; 0: none.
         seed: of the run.
     """
-    labels = examples.labels
     if not share:
         return examples
-    added = nonsense(texts, made_up(len(labels), share), seed)
-    known = np.eye(classes, dtype=np.float32)[labels] if labels.ndim == 1 else labels.astype(np.float32)
-    own = known if examples.targets is None else examples.targets
-    prior = np.broadcast_to(class_prior(labels, classes), (len(added), classes))
-    tokens = token_table(tokenizer, [*texts, *added])
-    return dataclasses.replace(examples, tokens=tokens, targets=np.concatenate([own, prior]).astype(np.float32))
+    added = nonsense(texts, further(len(examples.labels), share), seed)
+    prior = np.broadcast_to(class_prior(examples.labels, classes), (len(added), classes))
+    return examples.followed_by(token_table(tokenizer, added), prior, classes)

@@ -124,6 +124,7 @@ def test_what_is_about_labels_of_texts_says_so(trained, ask):
         ("vanilla", {"data.texts": False}),
         ("vanilla", {"training.teacher": "tfidf"}),
         ("vanilla", {"training.nonsense": 0.1}),
+        ("vanilla", {"training.joined": 0.1}),
         ("vanilla", {"training.mix": "tfidf"}),
         ("vanilla", {"training.start": "names"}),
     ],

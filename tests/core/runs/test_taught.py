@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.cache import cache_folder
 from core.config import compose
 from core.data.load import load
 from core.data.table import TRAIN, VALIDATION, Dataset
@@ -113,6 +114,8 @@ def test_a_run_that_teaches_reads_in_portions_and_can_be_stopped_between_them(st
     monkeypatch.setattr(taught, "PORTION", 10**6)
     expected = taught.taught(store, whole, config, data, lambda: None)
     monkeypatch.setattr(taught, "PORTION", 16)
+    for kept in cache_folder().glob("taught-*"):
+        kept.unlink()
     asked = []
 
     def stop_at_the_third():
@@ -124,6 +127,25 @@ def test_a_run_that_teaches_reads_in_portions_and_can_be_stopped_between_them(st
         taught.taught(store, portions, config, data, stop_at_the_third)
     assert not (portions / taught.FILE).exists()
     assert taught.taught(store, portions, config, data, lambda: None) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_run_that_teaches_many_is_asked_once_for_the_same_texts(store, tiny, monkeypatch):
+    config = tiny("vanilla", **{"training.teacher": "mistress"})
+    execute(store, store.create(tiny("tfidf-logreg"), "tfidf-logreg", "mistress").run)
+    data, asked = load(config.data), []
+    monkeypatch.setattr(taught, "load_run", lambda *given: asked.append(given) or load_run(*given))
+
+    def said(name, dataset):
+        (store.folder / name).mkdir()
+        return taught.taught(store, store.folder / name, config, dataset, lambda: None)
+
+    first = said("first", data)
+    assert np.array_equal(said("second", data), first) and len(asked) == 1
+    fewer = load(dataclasses.replace(config.data, limit=30))
+    assert len(said("of others", fewer)) == len(fewer.splits[TRAIN]) and len(asked) == 2
+    [whole, _] = sorted(cache_folder().glob("taught-*"), key=lambda path: path.stat().st_size, reverse=True)
+    whole.write_bytes(whole.read_bytes()[:100])  # a damaged one is made again
+    assert np.array_equal(said("third", data), first) and len(asked) == 3
 
 
 def test_a_finished_run_teaches_by_its_probabilities_in_the_order_of_our_classes(store, tiny):

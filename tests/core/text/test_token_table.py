@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from core.text.token_table import TokenTable, in_order
+from core.text.config import TextConfig
+from core.text.token_table import TokenTable, in_order, token_table
+from core.text.tokenizers import fit_tokenizer
 
 
 def padded(texts):
@@ -30,3 +32,19 @@ def test_a_table_gives_any_rows_in_any_order_and_pads_to_a_given_width():
 
 def test_in_order_cuts_into_batches():
     assert [rows.tolist() for rows in in_order(np.arange(5), 2)] == [[0, 1], [2, 3], [4]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "buckets"),
+    [({}, 0), ({"tagger": "en", "lexicon": "vader"}, 0), ({}, 50)],
+    ids=["ids", "beside", "pieces"],
+)
+def test_two_tables_one_behind_the_other_are_the_table_of_all_texts(settings, buckets):
+    texts = ["a good film", "not bad at all", "", "good old films"]
+    tokenizer = fit_tokenizer(texts, TextConfig(min_freq=1, **settings))
+    tokenizer.buckets = buckets
+    first, second, whole = (token_table(tokenizer, each) for each in (texts[:2], texts[2:], texts))
+    ours, expected = first.followed_by(second).whole(), whole.whole()
+    for name, column in expected._asdict().items():
+        assert (getattr(ours, name) is None) == (column is None), name
+        assert column is None or np.array_equal(getattr(ours, name), column), name

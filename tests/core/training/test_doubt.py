@@ -11,7 +11,7 @@ from core.text.nonsense import LONGEST, MOST_WORDS, SHORTEST, nonsense
 from core.text.token_table import token_table
 from core.text.tokenizers import fit_tokenizer
 from core.training.batches import Examples
-from core.training.config import made_up
+from core.training.config import further
 from core.training.doubt import with_nonsense
 
 TEXTS = ["a good film", "a bad film", "not bad", "영화가 정말 재미있어요"]
@@ -51,7 +51,7 @@ def test_of_several_labels_and_of_a_teacher_too():
 def test_none_are_made_where_none_are_asked_for():
     examples = Examples(token_table(TOKENIZER, TEXTS), np.array([0, 1, 1, 1]))
     assert with_nonsense(examples, TEXTS, TOKENIZER, classes=2, share=0.0, seed=0) is examples
-    assert [made_up(1000, share) for share in (0, 1e-9, 0.02)] == [0, 1, 20]
+    assert [further(1000, share) for share in (0, 1e-9, 0.02)] == [0, 1, 20]
 
 
 @pytest.mark.slow
