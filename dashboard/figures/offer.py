@@ -10,7 +10,7 @@ from core.text.pair import joined
 from dashboard.figures.results import headline
 
 CORPUS = "built-in"
-SENTENCE = "The film was not bad at all, and the ending was never dull."
+SENTENCE = "The plot was not good, but the ending was never dull."
 """Every word is one of the built-in corpus."""
 PAIR = joined("The film was not bad at all.", "It was a good film.")
 """The same for a run that reads two texts."""

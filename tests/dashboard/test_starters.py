@@ -86,19 +86,18 @@ def test_the_run_offered_first_has_lambda_and_knows_every_word_of_the_sentence_i
 
 def test_the_sentence_is_answered_rightly_and_every_lever_moves_the_answer():
     first = offered(RunStore(TRAINED).list())
-    assert first.run == "starter-differential"
+    assert first.run == "starter-ndt-01-n3"
     loaded = load_run(RunStore(TRAINED), first.run)
 
     def positive(**inside: Any) -> float:
         return loaded.inspect(SENTENCE, Intervention(**inside)).probabilities["positive"]
 
-    assert positive() > 0.9
-    last = first.config.model.layers - 1
-    moved = [positive(lambdas=((last, 1, value),)) for value in (0.0, 1.0)]
+    assert positive() > 0.7
+    model = first.config.model
+    moved = [positive(lambdas=((layer, 1, value),)) for layer in range(model.layers) for value in (0.0, 1.0)]
     assert max(moved) - min(moved) > 0.05
-    heads = first.config.model.attention.heads
-    assert min(positive(heads_off=frozenset({(0, head)})) for head in range(heads)) < 0.85
-
+    heads = [(layer, head) for layer in range(model.layers) for head in range(model.attention.heads)]
+    assert min(positive(heads_off=frozenset({each})) for each in heads) < 0.5  # the answer turns
 
 def test_the_picker_and_the_overview_offer_the_same_run(app):
     words = opened(app, "overview")

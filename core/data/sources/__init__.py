@@ -68,7 +68,7 @@ _ALL = (
         kind="built-in",
         ordered=True,
         labels=_POLAR,
-        note="Written and labelled by language models, one by one; half of the sentences were to tell an event "
+        note="Written and labelled by language models, one by one; about half of the sentences were to tell an event "
         "without any word of opinion. Neighbours that differ in a few words are in the same split.",
     ),
     Registered(

@@ -54,11 +54,13 @@ def test_probabilities_are_those_of_predict_and_are_kept(monkeypatch):
 def test_answers_are_at_the_temperature_of_the_run_and_kept_for_it_alone(monkeypatch):
     suite, store = parse(SUITE.encode(), "my.yaml"), RunStore()
     before, own = answers.probabilities(store, RUNS[0], suite.texts, 2), store.read(RUNS[0])
-    record = dataclasses.replace(own, results={"temperature": {"value": 4.0, "rows": 500}})
+    known = own.results["temperature"]
+    record = dataclasses.replace(own, results={"temperature": {**known, "value": 4.0}})
     monkeypatch.setattr(RunStore, "read", lambda *_: record)
     found = answers.probabilities(store, RUNS[0], suite.texts, 2)
     odds, cooled = (np.log(each[:, 1] / each[:, 0]) for each in (before.astype(float), found.astype(float)))
-    np.testing.assert_allclose(cooled, odds * own.temperature / 4, rtol=1e-3)
+    centre = np.log(known["prior"]["positive"] / known["prior"]["negative"])
+    np.testing.assert_allclose(cooled, centre + (odds - centre) * own.temperature / 4, rtol=1e-3)
 
 
 def test_kept_answers_that_cannot_be_read_are_asked_anew(monkeypatch):
