@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -96,7 +96,7 @@ def offered(record: RunRecord, wanted: Wanted) -> Offered:
     words, split, _ = labelled_rows(record, wanted)
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
     rows = Counter(word for row in labels for word in dict.fromkeys(row))
-    said, known = _renamed(record, wanted), dict[str, str]()
+    said, known = _renamed(record, wanted, rows), dict[str, str]()
     for word in rows:
         if (name := said.get(word, alike(word, record.classes))) is not None:
             known[word] = name
@@ -111,9 +111,11 @@ def offered(record: RunRecord, wanted: Wanted) -> Offered:
     )
 
 
-def _renamed(record: RunRecord, wanted: Wanted) -> dict[str, str]:
-    """What a person says, and for other data what the run's own labels were renamed to."""
-    return {**(record.config.data.renamed() if wanted.data else {}), **wanted.rename}
+def _renamed(record: RunRecord, wanted: Wanted, labels: Iterable[str]) -> dict[str, str]:
+    """What a person says, and for other data what those of their labels that the run knows were renamed to."""
+    there = list(labels)
+    own = record.config.data.renamed().items() if wanted.data else ()
+    return {**{old: new for old, new in own if alike(old, there) is not None}, **wanted.rename}
 
 
 def judged(record: RunRecord, wanted: Wanted) -> Judged:
@@ -127,10 +129,11 @@ def judged(record: RunRecord, wanted: Wanted) -> Judged:
     """
     words, split, notes = labelled_rows(record, wanted)
     labels = [each if isinstance(each, tuple) else (each,) for each in words["label"]]
+    there = {word for row in labels for word in row}
     found = match(
         labels,
         record.classes,
-        _renamed(record, wanted),
+        _renamed(record, wanted, there),
         whose=f"run '{record.run}'",
         command=lambda rename: command(record.run, dataclasses.replace(wanted, rename=rename)),
     )
@@ -141,7 +144,6 @@ def judged(record: RunRecord, wanted: Wanted) -> Judged:
     if found.dropped:
         left = ", ".join(f"'{word}' ({plural(number, 'row')})" for word, number in found.dropped.items())
         notes = (*notes, f"left out: {'label' if len(found.dropped) == 1 else 'labels'} {left}")
-    there = {word for row in labels for word in row}
     if idle := [old for old in wanted.rename if alike(old, list(there)) is None]:
         notes = (*notes, f"no row has the label {', '.join(map(repr, idle))}, which is to be renamed or left out")
     if wanted.limit and wanted.limit < len(rows):

@@ -15,6 +15,7 @@ from core.runs.record import RunRecord
 from core.runs.seeds import Model, folded
 from dashboard.figures.naming import data_name
 from dashboard.figures.numbers import number, signed
+from dashboard.figures.offer import CORPUS
 
 YARDSTICK = "tfidf-logreg"
 """The preset that is the yardstick."""
@@ -98,7 +99,16 @@ def boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
 
 def _tested(data: DataConfig) -> DataConfig:
     """The settings on which the test split depends; runs of which these are equal share a board."""
-    return dataclasses.replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
+    known = dataclasses.replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
+    return dataclasses.replace(known, rename=_own(data)) if data.rename and data.name == CORPUS else known
+
+
+def _own(data: DataConfig) -> str:
+    """What renames labels of the built-in corpus itself, and not only those of sets that were added to it."""
+    from core.data.sources.builtin import class_names
+
+    own = class_names(data.classes)
+    return ",".join(f"{old}={new}" for old, new in data.renamed().items() if old in own)
 
 
 def _names(several: Sequence[DataConfig]) -> list[str]:
@@ -107,8 +117,12 @@ def _names(several: Sequence[DataConfig]) -> list[str]:
     told = []
     for name, data in zip(names, several, strict=True):
         others = [vars(other) for other, each in zip(several, names, strict=True) if each == name and other != data]
-        apart = [f"{key}={value}" for key, value in vars(data).items() if any(each[key] != value for each in others)]
-        told.append(", ".join([name, *(part for part in apart if not part.startswith("name=") and part[-1] != "=")]))
+        apart = [
+            f"{key}={value}"
+            for key, value in vars(data).items()
+            if key != "name" and value != "" and any(each[key] != value for each in others)
+        ]
+        told.append(", ".join([name, *apart]))
     return told
 
 

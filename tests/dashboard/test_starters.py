@@ -99,6 +99,7 @@ def test_the_sentence_is_answered_rightly_and_every_lever_moves_the_answer():
     heads = [(layer, head) for layer in range(model.layers) for head in range(model.attention.heads)]
     assert min(positive(heads_off=frozenset({each})) for each in heads) < 0.5  # the answer turns
 
+
 def test_the_picker_and_the_overview_offer_the_same_run(app):
     words = opened(app, "overview")
     first = offered(RunStore(TRAINED).list())

@@ -48,6 +48,16 @@ def test_each_data_set_has_its_board_and_other_test_rows_are_other_data():
     }
 
 
+def test_labels_renamed_in_added_sets_are_no_other_data_and_no_two_boards_share_a_name():
+    alone, foreign = run("a", 0.9), run("b", 0.8, data__add="sst5", data__rename="very negative=negative,neutral=")
+    (board,) = boards([alone, foreign])
+    assert rows(board) == ["a", "b"]
+    own = run("c", 0.7, data__rename="neutral=,positive=good")
+    assert sorted(board.name for board in boards([alone, own])) == ["built-in", "built-in, rename=positive=good"]
+    files = [run(name, 0.7, data__name="a.csv", data__rename=names) for name, names in (("d", ""), ("e", "3="))]
+    assert sorted(board.name for board in boards(files)) == ["a.csv", "a.csv, rename=3="]
+
+
 def test_seeds_are_one_row_with_the_spread_between_them():
     values = (0.90, 0.88, 0.92)
     (board,) = boards([run(f"s{seed}", value, training__seed=seed) for seed, value in enumerate(values)])
