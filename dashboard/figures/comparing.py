@@ -188,7 +188,7 @@ def pairs_table(shape: Comparison, look: Look) -> Marks:
         Column("interval", "", axis=axis(marks, zero=0.0, signed=True)),
         Column("p", "p, Holm", "4.5rem", number=True, soft=True),
         Column("rows", "rows needed", "6rem", number=True, soft=True),
-        Column("verdict", "", "9.7rem"),
+        Column("verdict", "", "10.4rem"),
     )
     return Marks("Differences", columns, tuple(rows))
 

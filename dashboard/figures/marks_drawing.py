@@ -172,10 +172,13 @@ def _head(column: Column) -> Node:
 
 
 def _labels(axis: Axis) -> Iterator[Node]:
-    """The numbers above the gridlines; every second one may go where there is no room, zero never."""
-    first = axis.ticks.index(axis.zero) if axis.zero in axis.ticks else 0
+    """The numbers above the gridlines; every second one may go where there is no room, zero never, and two stay."""
+    first, last = axis.ticks.index(axis.zero) if axis.zero in axis.ticks else 0, len(axis.ticks) - 1
+    stay = {*range(first % 2, last + 1, 2)}
+    if len(stay) == 1:  # one number is no scale
+        stay.add(0 if first == last else last)
     for place, (tick, label) in enumerate(zip(axis.ticks, axis.labels, strict=True)):
-        lesser = {"class_": "lesser"} if (place - first) % 2 else {}
+        lesser = {} if place in stay else {"class_": "lesser"}
         yield element("span", label, style=f"left:{axis.at(tick):.2f}%", **lesser)
 
 

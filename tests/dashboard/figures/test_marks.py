@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -104,6 +105,23 @@ def test_marks_lie_where_their_numbers_say():
     assert 'class="bar" style="left:25.00%;width:50.00%"' in text
     assert 'class="value" style="left:50.00%"' in text
     assert 'aria-label="0.500, 95 % interval 0.250 to 0.750"' in text
+
+
+@pytest.mark.parametrize(
+    ("ticks", "zero", "gone"),
+    [
+        ((-2.0, -1.0, 0.0, 1.0, 2.0), 0.0, ["-1.0", "1.0"]),
+        ((-1.0, 0.0, 1.0), 0.0, ["-1.0"]),
+        ((-1.0, 0.0), 0.0, []),
+        ((0.94, 0.96), None, []),
+        ((0.1, 0.2, 0.3, 0.4), None, ["0.2", "0.4"]),
+    ],
+)
+def test_where_there_is_no_room_zero_and_another_number_stay(ticks, zero, gone):
+    one = Axis(-3.0, 3.0, ticks, tuple(map(str, ticks)), zero)
+    columns = (Column("name", "Pair"), Column("m", "Difference", axis=one))
+    text = html(Marks("x", columns, (Row("a", {"name": "a", "m": mark(0.5)}),)), Look())
+    assert re.findall(r'<span [^>]*class="lesser"[^>]*>([^<]*)<', text) == gone
 
 
 def test_what_lies_off_the_axis_says_its_number_at_the_edge():
