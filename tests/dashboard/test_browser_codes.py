@@ -7,14 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from browsing import ROOT, served, settle, visit
 from playwright.sync_api import Browser, Page, expect
 
 from core.failures.codes import Codes
 from core.failures.table import read_table
-from core.runs.record import EVALUATION, PREDICTIONS
 from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -35,8 +33,7 @@ def starters(tmp_path_factory, runs) -> Iterator[str]:
 
 
 def test_a_session_with_keys_alone(browser, starters, runs):
-    answers = pd.read_parquet(ROOT / "trained" / "starter-vanilla" / EVALUATION / "test" / PREDICTIONS)
-    wrong = int((answers["label"] != answers["predicted"]).sum())
+    wrong = int(read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame["wrong"].sum())
     codes = Codes(runs, "built-in")
     for name in ("irony", "label", "other"):
         codes.add(name)
