@@ -17,6 +17,11 @@ def whole_percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def percent(share: float) -> str:
+    """`17.5 %`: a share with one digit behind the point."""
+    return f"{number(100 * share, 1)} %"
+
+
 def exact(value: float) -> str:
     """`12`, `0.1`: as short as can be read back as the same number."""
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else repr(float(value))

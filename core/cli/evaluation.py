@@ -9,7 +9,7 @@ import typer
 
 from core import verbs
 from core.cells import cell_text, decimals
-from core.cli.printing import Json, Run, Set, emit, err, pairs, say, tabulate
+from core.cli.printing import Json, Passage, Run, Set, emit, err, pairs, say, tabulate
 from core.cli.tagged import show_spans
 from core.config import parse_settings
 from core.exceptions import InputError
@@ -19,7 +19,7 @@ COST = "--cost: write class=ratio, such as positive=5: a missed one is as bad as
 RENAMED = "--map: write old=new, a label of the data and a class of the run; old= leaves its rows out"
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     run: Run,
     data: Annotated[str, typer.Option(help="Other labelled data; default: what the run was trained on.")] = "",
     split: Annotated[str, typer.Option(help="Default: test, or the whole of a single file.")] = "",
@@ -42,12 +42,13 @@ def evaluate(
     ] = None,
     against: Annotated[str, typer.Option(metavar="RUN", help="Another run, compared on the same rows.")] = "",
     limit_test: Annotated[int, typer.Option(min=0, help="Rows at most, seeded and stratified; 0: all.")] = 0,
+    passage: Passage = 0,
     settings: Set = None,
     as_json: Json = False,
 ) -> None:
     """Metrics of a run with intervals, on its own test split or on any labelled data."""
     given: dict[str, Any] = {"data": data, "split": split, "rename": pairs(rename or [], RENAMED), "by": by}
-    given |= {"cost": _ratios(cost or []), "against": against, "limit_test": limit_test}
+    given |= {"cost": _ratios(cost or []), "against": against, "limit_test": limit_test, "passage": passage}
     given |= {"settings": parse_settings(settings or []), "on_progress": _tell}
     emit(verbs.evaluate(run, **given), as_json, _show_evaluation)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from core import verbs
-from core.cli.printing import Edit, Json, Pair, Run, Set, emit, say, say_edit, tabulate, teller
+from core.cli.printing import Edit, Json, Pair, Passage, Run, Set, emit, say, say_edit, tabulate, teller
 from core.cli.tagged import show_tags
 from core.config import parse_settings
 from core.data.findings import plural
@@ -32,13 +32,13 @@ def predict(
     ] = None,
     settings: Set = None,
     edit: Edit = "",
+    passage: Passage = 0,
     as_json: Json = False,
 ) -> None:
     """Class and probabilities of texts, in order; --set data.text=COLUMN where the guess is wrong."""
     chosen = parse_settings(settings or [])
-    found = verbs.predict(
-        run, texts or [], pair=pair, file=file, to=to, settings=chosen, edit=edit, on_progress=teller()
-    )
+    given: dict[str, Any] = {"pair": pair, "file": file, "to": to, "settings": chosen, "edit": edit, "passage": passage}
+    found = verbs.predict(run, texts or [], **given, on_progress=teller())
     emit(found, as_json, _show_predictions)
 
 
@@ -63,10 +63,19 @@ def _show_predictions(result: dict[str, Any]) -> None:
     if "to" in result:
         say(f"{count(result['rows'])} texts of the column '{result['text']}' classified into {result['to']}")
     elif result["task"] == "multi":
-        tabulate(
-            [{**each, "labels": verbs.answer_line(each)} for each in result["predictions"]], ("row", "labels", "text")
-        )
+        rows = _with_passages(result["predictions"])
+        tabulate([{**each, "labels": verbs.answer_line(each)} for each in rows], ("row", "labels", "text"))
     else:
-        shown = ({**each, "chance": each["probabilities"][each["label"]]} for each in result["predictions"])
-        rows = [{**each, "probability": f"{each['chance']:.3f}"} for each in shown]
+        shown = _with_passages(result["predictions"])
+        rows = [{**each, "probability": f"{each['probabilities'][each['label']]:.3f}"} for each in shown]
         tabulate(rows, ("row", "label", "probability", "text"))
+
+
+def _with_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each with its passages behind it, where it has more than one: row 3, then 3.1, 3.2."""
+    found = []
+    for each in predictions:
+        own = each.get("passages", [])
+        found.append(each)
+        found += [{**part, "row": f"{each['row']}.{part['row'] + 1}"} for part in own] if len(own) > 1 else []
+    return found

@@ -33,6 +33,14 @@ Set = Annotated[list[str] | None, typer.Option("--set", metavar="A.B=C", help="A
 Pair = Annotated[
     str | None, typer.Option("--pair", metavar="TEXT", help="The second text, of a run that reads two at once.")
 ]
+Passage = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        metavar="WORDS",
+        help="Read texts of more words in passages of so many at most, and average their log-odds; 0: each as a whole.",
+    ),
+]
 Run = Annotated[str, typer.Argument(help="Name of a run; `sentiscope runs list` shows all.")]
 
 Edit = Annotated[

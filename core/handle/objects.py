@@ -164,6 +164,7 @@ class Run(Named):
         cost: Mapping[str, float] | None = None,
         against: str = "",
         limit_test: int = 0,
+        passage: int = 0,
         settings: Mapping[str, Any] | None = None,
         on_progress: Callable[[str, float], None] | None = None,
     ) -> dict[str, Any]:
@@ -178,6 +179,8 @@ class Run(Named):
             cost: Class → how many false positives one false negative is as bad as: `{"positive": 5}`.
             against: Another run, compared on the same rows.
             limit_test: Rows at most, seeded and stratified; 0: all.
+            passage: Words of a passage, where longer texts are read passage by passage and the log-odds averaged; 0:
+                each as a whole.
             settings: How other data are read: `{"data.text": "review", "data.label": "stars"}`.
             on_progress: Told what is done and which share of all; may raise to stop.
 
@@ -189,7 +192,7 @@ class Run(Named):
             InputError: There is no such data, split or column, or labels are no classes of the run.
         """
         given: dict[str, Any] = {"by": by, "cost": cost, "against": against, "limit_test": limit_test}
-        given |= {"settings": settings, "on_progress": on_progress}
+        given |= {"passage": passage, "settings": settings, "on_progress": on_progress}
         return verbs.evaluate(self.name, data=str(data), split=split, rename=rename, store=self.store, **given)
 
     @property
@@ -224,6 +227,7 @@ class Run(Named):
         to: str | Path | None = None,
         settings: Mapping[str, Any] | None = None,
         edit: str = "",
+        passage: int = 0,
         on_progress: Callable[[str, float | None], None] | None = None,
     ) -> dict[str, Any]:
         """Class and probabilities of each text, in order, under `predictions`.
@@ -237,13 +241,16 @@ class Run(Named):
                 `predicted`, `probability:CLASS` and `unknown`. Memory does not grow with the rows.
             settings: How `file` is read, e.g. `{"data.text": "review"}`; without it the column of texts is guessed.
             edit: What is changed inside, as in `sentence`; not of a file.
+            passage: Words of a passage, where longer texts are read passage by passage and the log-odds averaged; a
+                prediction then has `passages`, each with its own answer. 0: each text as a whole.
             on_progress: Told what is done, and which share of it.
 
         Raises:
             InputError: There is no text, the run lacks what the edit names, or the file cannot be read or written;
                 nothing is written then.
         """
-        own: dict[str, Any] = {"settings": settings, "edit": edit, "on_progress": on_progress, "store": self.store}
+        own: dict[str, Any] = {"settings": settings, "edit": edit, "passage": passage, "on_progress": on_progress}
+        own["store"] = self.store
         return verbs.predict(self.name, texts, pair=pair, file=path(file), to=path(to), **own)
 
     def sentence(self, text: str, *, edit: str = "", intervene: Intervention | None = None) -> Sentence:

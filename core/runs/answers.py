@@ -107,7 +107,7 @@ def ask(store: RunStore, record: RunRecord, wanted: Wanted) -> tuple[Answers, Ju
 
     loaded = load_run(store, record.run)
     given = judged(loaded.record, wanted)
-    found = predictions_of(loaded, given.rows)
+    found = predictions_of(loaded, given)
     labels = targets(given.rows, len(record.classes), record.task)
     columns = given.rows.drop(columns=["text", "label"])
     texts, limits = given.rows["text"].tolist(), record.tuned_thresholds

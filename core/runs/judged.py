@@ -49,6 +49,8 @@ class Wanted:
     """Rows at most, seeded and stratified; 0: all."""
     settings: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     """How other data are read and split: `{"data.label": "stars"}`."""
+    passage: int = 0
+    """Words of a passage, where longer texts are read passage by passage; 0: each as a whole."""
     asked: tuple[str, ...] = ()
     """What a person types before the options, for commands that are suggested; empty: `evaluate` and the run."""
 
@@ -69,6 +71,8 @@ class Judged:
     """Label in the data → class of another name that it was taken for."""
     notes: tuple[str, ...] = ()
     """What was left out or cut, for a person."""
+    passage: int = 0
+    """As it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -149,19 +153,22 @@ def judged(record: RunRecord, wanted: Wanted) -> Judged:
     if wanted.limit and wanted.limit < len(rows):
         notes = (*notes, f"{count(wanted.limit)} of {plural(len(rows), 'row')}, stratified, seed 0")
         rows = _limited(rows, record, wanted.limit)
-    return Judged(rows, _name(record, wanted), split, found.dropped, found.renamed, notes)
+    if wanted.passage:
+        notes = (*notes, f"read in passages of {plural(wanted.passage, 'word')} at most, whose log-odds are averaged")
+    return Judged(rows, _name(record, wanted), split, found.dropped, found.renamed, notes, wanted.passage)
 
 
-def predictions_of(loaded: LoadedRun, rows: pd.DataFrame) -> Predictions:
+def predictions_of(loaded: LoadedRun, given: Judged) -> Predictions:
     """What a run says of such rows, in their order."""
-    return loaded.predict(rows["text"].tolist())
+    return loaded.predict(given.rows["text"].tolist(), passage=given.passage)
 
 
 def command(run: str, wanted: Wanted) -> str:
     """What a person types to have a run measured on this."""
     words = ["sentiscope", *(wanted.asked or ("evaluate", run))]
-    for name, value in (("--data", wanted.data), ("--split", wanted.split), ("--limit-test", str(wanted.limit or ""))):
-        words += [name, value] if value else []
+    numbers = (("--limit-test", wanted.limit), ("--passage", wanted.passage))
+    for name, value in (("--data", wanted.data), ("--split", wanted.split), *numbers):
+        words += [name, str(value)] if value else []
     words += [part for name, value in wanted.settings.items() for part in ("--set", f"{name}={value}")]
     return shlex.join([*words, *(part for old, new in wanted.rename.items() for part in ("--map", f"{old}={new}"))])
 

@@ -15,6 +15,7 @@ import torch
 from core.config import compose
 from core.evaluation.layers import read_layers
 from core.evaluation.mix import Mix
+from core.evaluation.passages import by_passage
 from core.evaluation.predict import Predictions, predict_texts
 from core.evaluation.yardstick import CHARACTERS
 from core.exceptions import InputError, RunDamaged
@@ -74,19 +75,30 @@ class LoadedRun:
         weight = self.record.mix_weight
         return None if weight is None else Mix(*read_mixed_in(self.folder, self.record), weight)
 
-    def predict(self, texts: Sequence[str], *, intervene: Intervene = None, unmixed: bool = False) -> Predictions:
+    def predict(
+        self, texts: Sequence[str], *, intervene: Intervene = None, unmixed: bool = False, passage: int = 0
+    ) -> Predictions:
         """What it says of texts, in their order, empty ones included; probabilities at the temperature of the run.
 
         Args:
             texts: any.
             intervene: what is changed inside the network, for all texts or for each.
             unmixed: say what the network alone does, where something is mixed in.
+            passage: read texts of more words than these passage by passage (`core.evaluation.passages`), with nothing
+                changed inside; 0: each as a whole.
 
         Raises:
-            InputError: an intervention names something the model does not have.
+            InputError: an intervention names something the model does not have, or passages of a run that reads pairs.
             RunDamaged: a file of what is mixed in is missing or cannot be read.
         """
         task = self.record.task
+        if passage < 0:
+            raise InputError(f"--passage {passage}: words of a passage, 1 at least; 0 reads each text as a whole")
+        if passage:
+            if self.record.pairs:
+                raise InputError(f"--passage: run '{self.record.run}' reads two texts side by side, each as a whole")
+            whole = functools.partial(self.predict, unmixed=unmixed)
+            return by_passage(whole, texts, passage).at(self.record.scaling, task)
         read = functools.partial(predict_texts, self.model, self.tokenizer, task=task)
         found = read(texts, intervene=intervene) if self.tell is silent else self._heard(read, texts, intervene)
         if self.mix is not None and not unmixed:

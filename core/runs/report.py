@@ -12,6 +12,7 @@ from core.data.table import Dataset, Task, targets
 from core.evaluation import metrics, mix, multilabel
 from core.evaluation.groups import by_value, column_of, grouped
 from core.evaluation.intervals import intervals, per_class_intervals
+from core.evaluation.passages import passages
 from core.evaluation.predict import Predictions
 from core.evaluation.scores import HALF
 from core.evaluation.yardstick import YARDSTICKS, yardstick, yardstick_answers
@@ -57,14 +58,14 @@ def report(
     column = column_of(rows, by, record.classes) if by else None
     labels = targets(rows, len(record.classes), record.task)
     on_progress("asking the model", 0.05)
-    said = predictions_of(loaded, rows)
+    said = predictions_of(loaded, given)
     found = said.probabilities
     on_progress("looking for texts that it was trained on", 0.3)
     trained, reading = _trained_on(record), seen.read(loaded.tokenizer, rows["text"].tolist())
     known = trained if isinstance(trained, str) else seen.in_training(loaded.tokenizer, reading, trained)
     on_progress("intervals", 0.5)
     measured = {**_about(record, given), **measure(record, labels, found)}
-    measured |= {"seen_in_training": _seen(known), "truncated": _truncated(loaded, reading)}
+    measured |= {"seen_in_training": _seen(known), "truncated": _truncated(loaded, reading, given)}
     measured["unknown_words"] = _unknown(loaded, rows["text"].tolist())
     measured["calibration"] = _calibration(record, labels, found, measured["metrics"])
     measured["doubt"] = doubt(loaded, rows["text"].tolist(), trained)
@@ -272,8 +273,12 @@ def _unknown(loaded: LoadedRun, texts: list[str]) -> dict[str, Any]:
     return {"rows": rows, "share": rows / len(texts)}
 
 
-def _truncated(loaded: LoadedRun, reading: seen.Reading) -> dict[str, Any]:
-    return {"rows": int(reading.cut.sum()), "share": float(reading.cut.mean()), "most": loaded.tokenizer.max_length}
+def _truncated(loaded: LoadedRun, reading: seen.Reading, given: Judged) -> dict[str, Any]:
+    """Texts that are too long for the run, or that have a passage that is."""
+    cut = reading.cut.copy()
+    for row in np.flatnonzero(cut) if given.passage else ():
+        cut[row] = seen.read(loaded.tokenizer, passages(given.rows["text"][row], given.passage)).cut.any()
+    return {"rows": int(cut.sum()), "share": float(cut.mean()), "most": loaded.tokenizer.max_length}
 
 
 def _without(unseen: Mapping[str, Any] | None, measured: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     cost: Mapping[str, float] | None = None,
     against: str = "",
     limit_test: int = 0,
+    passage: int = 0,
     settings: Mapping[str, Any] | None = None,
     store: RunStore | None = None,
     on_progress: Callable[[str, float], None] | None = None,
@@ -38,6 +39,8 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
             validation is then under `costs`, with what it costs here.
         against: another run, compared on the same rows.
         limit_test: rows at most, seeded and stratified; 0: all.
+        passage: read texts of more words than these in passages of so many at most, whose log-odds are averaged: a run
+            that learned from sentences reads a review so; 0: each as a whole.
         settings: how other data are read: `{"data.text": "review", "data.label": "stars"}`.
         store: where runs live.
         on_progress: told what is done and which share of all; may raise to stop.
@@ -72,11 +75,11 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     from core.training.history import finite
 
     store = store or RunStore()
-    wanted = Wanted(data, split, rename or {}, limit_test, settings or {})
+    wanted = Wanted(data, split, rename or {}, limit_test, settings or {}, passage)
     if store.read(run).task == "tokens":
         from core.verbs.tagged import evaluated
 
-        of_texts = {"--map": rename, "--by": by, "--cost": cost, "--against": against}
+        of_texts = {"--map": rename, "--by": by, "--cost": cost, "--against": against, "--passage": passage}
         return evaluated(store, run, wanted, of_texts)
     loaded = load_run(store, run)
     given = judged(loaded.record, wanted)

@@ -36,6 +36,7 @@ def predict(
     to: Path | None = None,
     settings: Mapping[str, Any] | None = None,
     edit: str = "",
+    passage: int = 0,
     on_progress: OnProgress | None = None,
     store: RunStore | None = None,
 ) -> dict[str, Any]:
@@ -57,6 +58,8 @@ def predict(
             texts, of a run that reads pairs), `data.delimiter`, `data.encoding`, `data.header`.
         edit: what is changed inside when it reads the texts, as in the link of a page: `h1.2,l2c1:0.5`
             (`core.interpret.edits`); not of a file.
+        passage: read texts of more words than these in passages of so many at most, whose log-odds are averaged: a run
+            that learned from sentences reads a review so; 0: each as a whole.
         on_progress: told what is done, and which share of it.
         store: where runs live.
 
@@ -65,7 +68,8 @@ def predict(
         `to`.
         Of a run that tags words a prediction has `words`, `tags`, `probabilities` (of each tag, None of a word that was
         not read) and `spans` (`type`, `text`, `first` and `last` word from 0); `to` is then a `.conll` file.
-        `unknown` is the share of the words of a text that the run does not know; None for byte pairs.
+        `unknown` is the share of the words of a text that the run does not know; None for byte pairs. With `passage` a
+        prediction has `passages`, a prediction each.
 
     Raises:
         InputError: no such run, no text, a change of what the run does not have, or a file that cannot be read or
@@ -77,13 +81,16 @@ def predict(
     if store.read(run).task == "tokens":
         from core.verbs.tagged import predicted
 
-        return predicted(store, run, texts, file=file, to=to, settings=settings or {}, edit=edit)
+        of_texts = {"--edit": edit, "--set": settings, "--passage": passage}
+        return predicted(store, run, texts, file=file, to=to, of_texts=of_texts)
     if file is not None and texts:
         raise InputError("give texts or --file, not both")
     if file is not None and edit:
         raise InputError("--edit goes with texts: what it names may be a word of one, and a file holds many")
     if pair is not None and len(texts) != 1:
         raise InputError("--pair is the second text of one first text; of a file it is the column data.pair")
+    if edit and passage:
+        raise InputError("--edit goes with texts that are read as a whole: leave --passage out")
     if file is None and (to is not None or settings):
         raise InputError(f"{'--to' if to else '--set'} belongs to --file")
     if file is None:
@@ -91,13 +98,20 @@ def predict(
             raise InputError("nothing to predict: give at least one text, or --file")
         loaded = load_run(store, run)
         texts = [paired(loaded.record, text, pair) for text in texts]
-        found = _listed(loaded, texts, _edited(loaded, texts, edit))
+        said = loaded.predict(texts, passage=passage) if passage else _edited(loaded, texts, edit)
+        found = _listed(loaded, texts, said, passage=passage)
         return {"run": run, "task": loaded.record.task, "edit": edit, "predictions": found}
-    return _of_file(run, file, to, settings or {}, on_progress or (lambda what, share: None), store)
+    return _of_file(run, file, to, settings or {}, passage, on_progress or (lambda what, share: None), store)
 
 
 def _of_file(
-    run: str, file: Path, to: Path | None, settings: Mapping[str, Any], tell: OnProgress, store: RunStore
+    run: str,
+    file: Path,
+    to: Path | None,
+    settings: Mapping[str, Any],
+    passage: int,
+    tell: OnProgress,
+    store: RunStore,
 ) -> dict[str, Any]:
     from core.data import apart
     from core.data.write import check_target
@@ -122,12 +136,12 @@ def _of_file(
         rows = _with_both(rows, wanted, asked=reading["text"], file=file.name) if loaded.record.pairs else rows
         known = {"run": run, "task": loaded.record.task, "edit": "", "text": rows.text}
         if to is not None:
-            _write(loaded, rows, to, tell)
+            _write(loaded, rows, to, passage, tell)
             return {**known, "rows": rows.rows, "to": str(to)}
         found: list[dict[str, Any]] = []
         for batch in rows.batches:
             texts = rows.texts(batch)
-            found += _listed(loaded, texts, loaded.predict(texts), len(found))
+            found += _listed(loaded, texts, loaded.predict(texts, passage=passage), len(found), passage=passage)
             tell("predicting", len(found) / rows.rows)
         return {**known, "predictions": found}
 
@@ -158,17 +172,24 @@ def _edited(loaded: LoadedRun, texts: Sequence[str], edit: str) -> Predictions:
     return loaded.predict(texts, intervene=changes, unmixed=edits[0].unmixed)
 
 
-def _listed(loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0) -> list[dict[str, Any]]:
-    """A prediction each, numbered from the first."""
+def _listed(
+    loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0, *, passage: int = 0
+) -> list[dict[str, Any]]:
+    """A prediction each, numbered from the first; of texts that were read in passages with those of these."""
     record, predictions = loaded.record, []
     for row, (text, chances) in enumerate(zip(texts, found.probabilities, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
         unknown = loaded.tokenizer.unknown_share(text)
         predictions.append({"row": row, "text": text, "unknown": unknown, **answer(record, probabilities)})
+        if passage:
+            from core.evaluation.passages import passages
+
+            some = passages(text, passage)
+            predictions[-1]["passages"] = _listed(loaded, some, loaded.predict(some))
     return predictions
 
 
-def _write(loaded: LoadedRun, rows: ReadRows, to: Path, tell: OnProgress) -> None:
+def _write(loaded: LoadedRun, rows: ReadRows, to: Path, passage: int, tell: OnProgress) -> None:
     """The columns of the file with those of the answers behind them."""
     import pyarrow as pa
 
@@ -176,7 +197,7 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, tell: OnProgress) -> Non
     from core.data.write import writing
 
     own = list(rows.schema)
-    answers = _columns(loaded, [])
+    answers = _columns(loaded, [], passage)
     names = unique([*rows.schema.names, *answers])[len(own) :]
     types = [column.type for column in answers.values()]
     schema = pa.schema([*own, *map(pa.field, names, types)])
@@ -184,19 +205,19 @@ def _write(loaded: LoadedRun, rows: ReadRows, to: Path, tell: OnProgress) -> Non
     with writing(to, schema) as write:
         for batch in rows.batches:
             texts = rows.texts(batch)
-            columns = [*batch.columns, *_columns(loaded, texts).values()]
+            columns = [*batch.columns, *_columns(loaded, texts, passage).values()]
             write(pa.RecordBatch.from_arrays(columns, schema=schema))
             done += len(texts)
             tell("predicting", done / rows.rows)
 
 
-def _columns(loaded: LoadedRun, texts: Sequence[str]) -> dict[str, pa.Array]:
+def _columns(loaded: LoadedRun, texts: Sequence[str], passage: int) -> dict[str, pa.Array]:
     """The answers by name of their column; of no text, for their types."""
     import numpy as np
     import pyarrow as pa
 
     record = loaded.record
-    chances = loaded.predict(texts).probabilities.astype(np.float64)
+    chances = loaded.predict(texts, passage=passage).probabilities.astype(np.float64)
     names = np.array(record.classes, dtype=object)
     said: dict[str, pa.Array] = {}
     if record.task == "single":

@@ -55,8 +55,7 @@ def predicted(
     *,
     file: Path | None,
     to: Path | None,
-    settings: Mapping[str, Any],
-    edit: str,
+    of_texts: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The tag of each word of texts; see `core.verbs.predict`.
 
@@ -66,7 +65,7 @@ def predicted(
     from core.runs.load import load_run
     from core.runs.tagged import tag_texts
 
-    _refuse(run, {"--edit": edit, "--set": settings})
+    _refuse(run, of_texts)
     if file is not None and texts:
         raise InputError("give texts or --file, not both")
     if to is not None:

@@ -16,7 +16,7 @@ from dashboard.figures.figure import Figure
 from dashboard.figures.gathering import log_axis, ratio_mark
 from dashboard.figures.marks import Cell, Column, Marks, Row
 from dashboard.figures.marks_drawing import component
-from dashboard.figures.numbers import count, number
+from dashboard.figures.numbers import count, percent
 from dashboard.figures.selecting import analysis
 from dashboard.figures.theme import Look
 
@@ -59,7 +59,7 @@ def sliced_marks(shown: Sliced) -> Marks:
     rows = []
     for each, row in zip(shown.found.slices, told, strict=True):
         cells: dict[str, Cell] = {"name": in_words(each.clauses), "n": count(each.risk.n)}
-        cells |= {"rate": number(each.risk.rate, 2), "ratio": ratio_mark(row), "excess": signed(each.risk.excess, 0)}
+        cells |= {"rate": percent(each.risk.rate), "ratio": ratio_mark(row), "excess": signed(each.risk.excess, 0)}
         rows.append(Row(rules_of(each), cells))
     columns = (
         Column("name", "Slice", "36%"),

@@ -18,7 +18,7 @@ from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.marks import Axis, Cell, Column, Mark, Marks, Row, Words
 from dashboard.figures.marks_drawing import component
-from dashboard.figures.numbers import count, number
+from dashboard.figures.numbers import count, number, percent
 from dashboard.figures.selecting import analysis
 from dashboard.figures.theme import Look
 
@@ -128,7 +128,7 @@ def gathered_marks(found: Gathered) -> Marks:
         name, _, tag = row["tag"].partition("=")
         named = words_of(tag, small) if name == TAG else Words(tag or "missing", small=name)
         cells: dict[str, Cell] = {"name": named, "n": count(row["n"])}
-        cells["rate"] = number(row["rate"], 2)
+        cells["rate"] = percent(row["rate"])
         if not _apart(row):
             cells["ratio"] = ratio_mark(row)
             cells["excess"] = "" if row["excess"] is None else signed(row["excess"], 0)

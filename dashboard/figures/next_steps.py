@@ -9,7 +9,7 @@ from core.failures.tags import BY_DEFINITION, CONSEQUENCES, WITH
 from dashboard.figures.analysis import Analysis
 from dashboard.figures.finding import Sliced
 from dashboard.figures.gathering import Gathered, name_of
-from dashboard.figures.numbers import count, number
+from dashboard.figures.numbers import count, percent
 
 MOST = 4
 WORTH = 1.0
@@ -57,7 +57,7 @@ def _of_tags(tags: Gathered) -> Iterator[Step]:
         if name in BY_DEFINITION | CONSEQUENCES or not row["differs"] or (row["excess"] or 0.0) < WORTH:
             continue
         rest = row["rest"]["wrong"] / max(1, row["rest"]["n"])
-        evidence = f"{number(row['rate'], 2)} of {count(row['n'])} are wrong, {number(rest, 2)} of the others"
+        evidence = f"{percent(row['rate'])} of {count(row['n'])} are wrong, {percent(rest)} of the others"
         if name.startswith(WITH):
             usual = f"See on Compare what {name.removeprefix(WITH)} knows here, and whether both can answer together"
         else:
@@ -69,7 +69,7 @@ def _of_slices(slices: Sliced) -> Iterator[Step]:
     for each in slices.found.slices:
         if len(each.clauses) > 1:
             risk, name = each.risk, " and ".join(map(name_of, map(str, each.clauses)))
-            evidence = f"{number(risk.rate, 2)} of {count(risk.n)} are wrong, {number(risk.rest_rate, 2)} of the others"
+            evidence = f"{percent(risk.rate)} of {count(risk.n)} are wrong, {percent(risk.rest_rate)} of the others"
             rules = ("wrong", *map(str, each.clauses))
             yield Step(
                 "Read this slice: its two properties together are worse than either", f"{name}: {evidence}", rules

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from core.numbers import count, number, signed, subscript
+from core.numbers import count, number, percent, signed, subscript
 
-__all__ = ["count", "duration", "number", "plus_minus", "signed", "subscript"]
+__all__ = ["count", "duration", "number", "percent", "plus_minus", "signed", "subscript"]
 
 
 def plus_minus(value: float, low: float, high: float) -> str:

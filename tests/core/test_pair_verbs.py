@@ -48,6 +48,10 @@ def test_what_is_missing_or_too_much_is_said(store):
         verbs.predict("one", [FIRST], pair=SECOND, store=store)
     with pytest.raises(InputError, match="second text of one first text"):
         verbs.predict("both", [FIRST, FIRST], pair=SECOND, store=store)
+    with pytest.raises(InputError, match="--passage: run 'both' reads two texts side by side"):
+        verbs.predict("both", [FIRST], pair=SECOND, passage=3, store=store)
+    with pytest.raises(InputError, match="--passage -1: words of a passage, 1 at least"):
+        verbs.predict("one", [FIRST], passage=-1, store=store)
 
 
 def test_a_table_is_read_by_pairs_and_keeps_both_columns(store, tmp_path):

@@ -188,6 +188,28 @@ def test_predict_keeps_the_order_and_takes_texts_lines_and_tables(cli, trained, 
     assert load(cli("predict", "first", "--file", "lines.txt", "--json"))["predictions"] == shown["predictions"]
 
 
+def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
+    whole = [
+        each["probabilities"]["positive"]
+        for each in load(cli("predict", "first", "so good", "so bad", "--json"))["predictions"]
+    ]
+    said = load(cli("predict", "first", "so good so bad", "good", "--passage", "2", "--json"))["predictions"]
+    assert [[each["text"] for each in row["passages"]] for row in said] == [["so good", "so bad"], ["good"]]
+    assert [each["probabilities"]["positive"] for each in said[0]["passages"]] == pytest.approx(whole, abs=1e-6)
+    odds = [np.log(chance / (1 - chance)) for chance in (*whole, said[0]["probabilities"]["positive"])]
+    assert odds[2] == pytest.approx((odds[0] + odds[1]) / 2, abs=1e-4)
+    _, *lines = cli("predict", "first", "so good so bad", "good", "--passage", "2")[1].splitlines()
+    assert [line.split()[0] for line in lines] == ["row", "0", "0.1", "0.2", "1"], "below what it says of unknown words"
+    (place / "lines.txt").write_text("so good so bad\ngood\n")
+    asked = ("predict", "first", "--file", "lines.txt", "--passage", "2")
+    assert load(cli(*asked, "--json"))["predictions"] == said
+    cli(*asked, "--to", "said.csv")
+    chances = [each["probabilities"]["positive"] for each in said]
+    assert pd.read_csv(place / "said.csv")["probability:positive"].tolist() == pytest.approx(chances, abs=1e-6)
+    code, _, err = cli("predict", "first", "good", "--passage", "2", "--edit", "h1.1")
+    assert code == 2 and "leave --passage out" in err
+
+
 def test_a_text_of_unknown_words_says_so_before_its_answer(cli, trained):
     said = load(cli("predict", "first", "good", "good zzz", "zzz qqq www", "--json"))["predictions"]
     assert [each["unknown"] for each in said] == [0, 0.5, 1]

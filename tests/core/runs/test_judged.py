@@ -35,7 +35,7 @@ def test_its_own_test_split_is_what_the_run_was_measured_on(record, finished):
     assert own.split == "test" and own.data == record.config.data.name
     assert own.rows["text"].tolist() == kept["text"].tolist()
     assert [record.classes[label] for label in own.rows["label"]] == kept["label"].tolist()
-    said = predictions_of(load_run(RunStore(finished), "mine"), own.rows).probabilities
+    said = predictions_of(load_run(RunStore(finished), "mine"), own).probabilities
     np.testing.assert_allclose(said, kept[[f"probability:{name}" for name in record.classes]], atol=1e-6)
 
 

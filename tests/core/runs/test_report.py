@@ -7,6 +7,7 @@ import pytest
 from sklearn import metrics as sk
 
 from core.evaluation.intervals import intervals
+from core.evaluation.passages import passages
 from core.evaluation.yardstick import YARDSTICKS, yardstick
 from core.exceptions import Cancelled, InputError
 from core.runs.judged import Wanted, judged, predictions_of
@@ -86,12 +87,27 @@ def test_rows_that_it_was_trained_on_are_counted_and_the_others_measured_alone(o
     seen, unseen = own["seen_in_training"], own["unseen"]
     assert seen["rows"] >= 96 and seen["share"] == seen["rows"] / 120 and unseen["n"] == 120 - seen["rows"]
     trained = {tuple(loaded.tokenizer.encode(text).ids) for text in _split(loaded, "train")["text"]}
-    rows = judged(loaded.record, Wanted(loaded.record.config.data.name)).rows
+    given = judged(loaded.record, Wanted(loaded.record.config.data.name))
+    rows = given.rows
     new = np.array([tuple(loaded.tokenizer.encode(text).ids) not in trained for text in rows["text"]])
-    probabilities = predictions_of(loaded, rows).probabilities[new]
+    probabilities = predictions_of(loaded, given).probabilities[new]
     labels = rows["label"].to_numpy()[new]
     assert unseen["metrics"]["accuracy"] == pytest.approx(sk.accuracy_score(labels, probabilities.argmax(1)))
     assert unseen["intervals"] == intervals(labels, probabilities)
+
+
+def test_long_texts_are_read_in_passages_and_none_is_cut(loaded, tmp_path):
+    most = loaded.tokenizer.max_length
+    long = "good " * most + "bad " * most
+    wanted = write(tmp_path / "a.csv", [long, "bad"], ["positive", "negative"])
+    whole = report(loaded, judged(loaded.record, wanted))
+    assert whole["truncated"]["rows"] == 1 and whole["notes"] == []
+    found = report(loaded, judged(loaded.record, dataclasses.replace(wanted, passage=most - 2)))
+    assert found["truncated"]["rows"] == 0 and len(found["warnings"]) == len(whole["warnings"]) - 1
+    assert found["notes"] == [f"read in passages of {most - 2} words at most, whose log-odds are averaged"]
+    odds = loaded.predict([long, *passages(long, most - 2)]).logits @ [-1, 1]
+    said = loaded.predict([long], passage=most - 2).logits[0] @ [-1, 1]
+    assert said == pytest.approx(odds[1:].mean(), abs=1e-5) and abs(said - odds[0]) > 0.1
 
 
 def _split(loaded, name):

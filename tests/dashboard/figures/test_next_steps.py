@@ -31,7 +31,7 @@ def test_a_tag_that_survives_is_advised_with_its_rates(tmp_path):
     first = found[0]
     assert first.rules == ("wrong", "tag=question") and first.advice.startswith("Add questions")
     rate, rest = frame["wrong"][asks].mean(), frame["wrong"][~asks].mean()
-    assert first.evidence == f"question: {rate:.2f} of 200 are wrong, {rest:.2f} of the others"
+    assert first.evidence == f"question: {100 * rate:.1f} % of 200 are wrong, {100 * rest:.1f} % of the others"
 
 
 def test_chance_is_no_advice(tmp_path):
