@@ -106,10 +106,10 @@ def _everything(config: pytest.Config) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One process per core for the quick run of everything.
+    """One process per core for the quick run of everything, and for the slow one without a browser.
 
-    None of their own for a room or a file, which ends before another process has imported torch; nor for slow tests,
-    which start servers, browsers and training runs and wait for them.
+    None of their own for a room or a file, which ends before another process has imported torch; nor for tests in a
+    browser, which with its server takes the cores and has its time for each answer.
     """
-    quick = "not slow" in config.option.markexpr
-    return min(WORKERS, os.cpu_count() or 1) if _everything(config) and quick else 0
+    alone = "not slow" in config.option.markexpr or "not browser" in config.option.markexpr
+    return min(WORKERS, os.cpu_count() or 1) if _everything(config) and alone else 0

@@ -1,4 +1,4 @@
-"""README's test command shares the quick tests among processes; whoever runs less, or slow tests, has one."""
+"""Whoever runs everything, but no browser, shares the tests among processes; all else has one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ def test_the_quick_run_of_everything_has_a_process_per_core(workers):
     assert workers([ROOT], marks) == workers([ROOT / "tests"], marks) == 2
 
 
-def test_a_room_a_file_and_the_slow_tests_have_none_of_their_own(workers):
+def test_so_have_the_slow_tests_without_a_browser(workers):
+    assert workers([ROOT / "tests"], "slow and not browser") == 2
+
+
+def test_a_room_a_file_and_the_tests_in_a_browser_have_none_of_their_own(workers):
     marks = USUAL[USUAL.index("-m") + 1]
     assert workers([ROOT / "tests" / "core"], marks) == workers([Path(__file__)], marks) == 0
-    assert workers([ROOT / "tests"], "slow") == workers([ROOT / "tests"], "") == 0
+    assert workers([ROOT / "tests"], "slow and browser") == workers([ROOT / "tests"], "slow") == 0
