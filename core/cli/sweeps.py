@@ -19,7 +19,7 @@ from core.config import parse_settings
 from core.exceptions import InputError
 from core.numbers import count
 from core.recipes import NAMES
-from core.runs.sweep import STATES, parse_grid, parse_seeds, split_values
+from core.runs.sweep import STATES, TOGETHER, parse_grid, parse_seeds, split_values
 from core.runs.worker import stop_signals
 
 app = typer.Typer(no_args_is_help=True, help="Sweeps: list, show, cancel, rm.")
@@ -150,6 +150,7 @@ def _show_table(result: dict[str, Any]) -> None:
     say(f": {told['runs']} runs, {counts}", head=result["sweep"])
     first, *others = result["metrics"]
     compared = ["to baseline"] if result["baseline"] else []
+    several = [TOGETHER] if any(row["together"] for row in result["rows"]) else []
     titles = {metric["name"]: metric["title"] for metric in result["metrics"]}
     rows = []
     for row in result["rows"]:
@@ -159,6 +160,7 @@ def _show_table(result: dict[str, Any]) -> None:
                 "cell": row["label"],
                 "runs": f"{row['n']} of {row['of']}",
                 **{title: _spread(row["metrics"].get(name)) for name, title in titles.items()},
+                TOGETHER: _spread(row["together"].get(first["name"])),
                 "TF-IDF": _spread(row["yardstick"].get(first["name"])),
                 "difference": _difference(row["versus_yardstick"].get(first["name"])),
                 "to baseline": _difference(row["versus_baseline"].get(first["name"])),
@@ -166,14 +168,18 @@ def _show_table(result: dict[str, Any]) -> None:
                 "seconds": "" if seconds is None else f"{seconds['mean']:.0f}",
             }
         )
-    shown = (first["title"], "TF-IDF", "difference", *compared, *(titles[each["name"]] for each in others))
+    shown = (first["title"], *several, "TF-IDF", "difference", *compared, *(titles[each["name"]] for each in others))
     tabulate(rows, ("cell", "runs", *shown, "parameters", "seconds"), whole="cell")
     say(
-        f"On the test split: mean ± sample deviation of the runs. Differences ({first['title']}) with their 95 % "
-        f"interval; * is significant at 5 %. {result['method']}",
+        f"On the test split: mean ± sample deviation of the runs{_of_together(several)}. "
+        f"Differences ({first['title']}) with their 95 % interval; * is significant at 5 %. {result['method']}",
     )
     for failure in told["failures"]:
         say(f"{failure['run']}: {failure['reason']}")
+
+
+def _of_together(several: list[str]) -> str:
+    return f"; {TOGETHER}: the mean of their probabilities answers" if several else ""
 
 
 def _spread(summary: dict[str, Any] | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -122,6 +122,17 @@ def aligned(several: Sequence[Answers]) -> list[Answers]:
     """
     first, *others = several
     return [first, *(_like(first, other) for other in others)]
+
+
+def together(several: Iterable[Answers]) -> Answers:
+    """What seeds of one model say of the same rows together: the mean of their probabilities; of several labels at 0.5.
+
+    Raises:
+        InputError: as `aligned`.
+    """
+    same = aligned(list(several))
+    mean = np.mean([each.probabilities for each in same], 0)
+    return dataclasses.replace(same[0], probabilities=mean, thresholds=None)
 
 
 def _like(first: Answers, other: Answers) -> Answers:

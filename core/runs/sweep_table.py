@@ -11,12 +11,13 @@ from typing import Any
 
 from core.data.load import load
 from core.data.table import TEST
+from core.evaluation.metrics import evaluate
 from core.evaluation.significance import METHOD, Compared, Draws, Run, compare
 from core.evaluation.yardstick import yardstick_says
 from core.exceptions import InputError, SentiscopeError
 from core.metrics import TUNED, USUAL, named, refuse_unknown, title
 from core.runs import sweep
-from core.runs.answers import Answers, aligned, both, read_answers
+from core.runs.answers import Answers, aligned, both, read_answers, together
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
 from core.runs.sweep import STATES, Cell, Member, Plan
@@ -69,8 +70,9 @@ def table(
         `rows`; of each row `label`, `model`, `data`, `grid`, `n` (runs that are done) and `of`, `states`, `metrics` (by
         name `mean`, `deviation` (of the sample, null for one run), `n`), `yardstick` (the same), `versus_yardstick` and
         `versus_baseline` (by name `difference`, `runs`, and where it was tested `low`, `high`, `p`, `significant` and
-        `n` (test rows), else `untested`: why not), `parameters`, `seconds`, and `members` (`run`, `seed`, `fold`,
-        `state`, `metrics`).
+        `n` (test rows), else `untested`: why not), `together` (as `metrics`, of the mean of the seeds' probabilities,
+        a value for each fold; nothing of one seed, at tuned thresholds or without tests), `parameters`, `seconds`, and
+        `members` (`run`, `seed`, `fold`, `state`, `metrics`).
 
     Raises:
         InputError: no such metric or baseline.
@@ -83,7 +85,12 @@ def table(
     shown = []
     for row in rows:
         base = _baseline(row, rows, baseline)
-        shown.append(_shown(row, names) | compare.yardstick(row, names) | compare.baseline(row, base, names))
+        shown.append(
+            _shown(row, names)
+            | compare.yardstick(row, names)
+            | compare.baseline(row, base, names)
+            | compare.together(row, names)
+        )
     return {
         "sweep": plan.name,
         "metrics": [{"name": name, "title": title(name), "better": named(name).better} for name in names],
@@ -101,7 +108,7 @@ def flat(table: dict[str, Any]) -> list[dict[str, Any]]:
         line |= {"runs": row["n"], "of": row["of"], "parameters": row["parameters"]}
         line["seconds"] = row["seconds"] and row["seconds"]["mean"]
         for metric in (each["name"] for each in table["metrics"]):
-            for what, group in (("", "metrics"), ("tfidf ", "yardstick")):
+            for what, group in (("", "metrics"), ("together ", "together"), ("tfidf ", "yardstick")):
                 summary = row[group].get(metric) or {}
                 line |= {f"{what}{metric} {part}": summary.get(part) for part in ("mean", "deviation", "n")}
             for versus in ("yardstick", "baseline"):
@@ -223,6 +230,19 @@ class _Compare:
         }
         return {"versus_baseline": {name: each for name, each in found.items() if each}}
 
+    def together(self, row: Row, names: Sequence[str]) -> dict[str, Any]:
+        """Each metric of what the seeds of a cell say together, fold by fold."""
+        folds: dict[int, list[str]] = {}
+        for (_, fold), record in row.done.items():
+            if self.tests and record.task != "tokens":
+                folds.setdefault(fold, []).append(record.run)
+        try:
+            found = [_measured(together(map(self.answers, runs))) for runs in folds.values() if len(runs) > 1]
+        except (SentiscopeError, OSError):  # the difference says what is wrong with a run
+            found = []
+        values = {name: _summary(each[name] for each in found if name in each) for name in names}
+        return {"together": {name: summary for name, summary in values.items() if summary}}
+
     def _difference(
         self, name: str, own: dict[Run, float], other: dict[Run, float], sides: Callable[[Run], Sides]
     ) -> dict[str, Any] | None:
@@ -265,6 +285,10 @@ class _Compare:
 
     def _answers(self, run: str) -> Answers:
         return read_answers(self.store, self.store.read(run), TEST)
+
+
+def _measured(said: Answers) -> dict[str, float]:
+    return evaluate(said.labels, said.probabilities, said.record.task, ordered=said.record.ordered)
 
 
 def _tested(name: str, pairs: Mapping[Run, Sides]) -> Compared:

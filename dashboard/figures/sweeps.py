@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.evaluation.significance import METHOD
-from core.runs.sweep import STATES, Plan, State
+from core.runs.sweep import STATES, TOGETHER, Plan, State
 from core.runs.sweep_drive import SweepState
 from core.text.clusters import clipped
 from dashboard.figures.drawing import Column, Table
@@ -80,6 +80,8 @@ def table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
         seconds = row["seconds"]
         line = {"cell": row["label"], "runs": f"{row['n']} of {row['of']}"}
         line[first["title"]] = _spread(row["metrics"].get(first["name"]))
+        if any(each["together"] for each in table["rows"]):
+            line[TOGETHER] = _spread(row["together"].get(first["name"]))
         line["TF-IDF"] = _spread(row["yardstick"].get(first["name"]))
         line["difference"] = _difference(row["versus_yardstick"].get(first["name"]))
         if table["baseline"]:
@@ -247,6 +249,6 @@ TABLE = Figure[pd.DataFrame](
     note=lambda rows: f"{count(len(rows))} cells",
     reading=(
         "± is the sample deviation of the runs. Behind a difference stands its 95 % interval; a star marks one that is "
-        f"significant at 5 %. {METHOD}"
+        f"significant at 5 %. {TOGETHER.capitalize()}: the mean of their probabilities answers. {METHOD}"
     ),
 )

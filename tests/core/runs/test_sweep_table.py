@@ -56,6 +56,21 @@ def test_a_cell_is_the_mean_and_sample_deviation_of_its_runs(store, made):
 def test_one_run_has_no_deviation(store, made):
     (row,) = table(store, made({"vanilla": 4}, seeds=(0,)))["rows"]
     assert row["metrics"]["accuracy"] == {"mean": 0.9, "deviation": None, "n": 1}
+    assert row["together"] == {}
+
+
+def test_seeds_together_are_judged_by_the_mean_of_their_probabilities(store, made):
+    found = table(store, made({"vanilla": 4}, seeds=(0, 1, 2)), metrics=["accuracy", "loss"])
+    (row,) = found["rows"]
+    mean = np.mean([probabilities(4 + seed) for seed in range(3)], 0)
+    assert row["together"]["accuracy"] == {"mean": 1 - 5 / ROWS, "deviation": None, "n": 1}, "two of three decide"
+    assert row["together"]["loss"]["mean"] == pytest.approx(-np.log(mean[np.arange(ROWS), LABELS]).mean())
+    assert flat(found)[0]["together accuracy mean"] == 0.875
+
+
+def test_seeds_of_each_fold_answer_together(store, made):
+    (row,) = table(store, made({"vanilla": 4}, seeds=(0, 1, 2), folds=3))["rows"]
+    assert row["n"] == 9 and row["together"]["accuracy"] == {"mean": 0.875, "deviation": 0.0, "n": 3}
 
 
 def test_difference_interval_and_p_are_of_all_runs_that_both_have(store, made):
