@@ -10,6 +10,7 @@ beside it.
 
 `patterns` is what paired tests need and no text: how many test rows are right with the first model here, TF-IDF of
 words, and with each seed of this one. `10:31` says that of 31 rows TF-IDF has the answer and the seed has not.
+`together` is the same of the three seeds as one model, which answers by the mean of their probabilities.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from core.evaluation.significance import ALPHA
 from core.evaluation.yardstick import YARDSTICKS, yardstick
 from core.metrics import METRICS
 from core.numbers import count
-from core.runs.answers import both
+from core.runs.answers import both, read_answers, together
 from core.runs.record import EVALUATION, PREDICTIONS, RunRecord
 from core.runs.store import RunStore
 from core.verbs.training import configure
@@ -72,10 +73,12 @@ OURS = ("vanilla", "strong", "mini-en")
 READ = {("sst2-split", "mini-en")}
 """What has read the rows it is tested on, with their labels: the re-split draws its test rows from the training rows of
 SST-2, which mini-en learned from. Shown in brackets, neither tested nor chosen."""
+FOREIGN = {("nsmc", "mini-en")}
+"""What is in no language that the model knows: neither trained nor shown."""
 SEEDS = (0, 1, 2)
 FIELDS = (
     *("set", "model", "arguments", "n", "validation", "accuracy", "f1_macro", "ece", "mixed", "temperature"),
-    *("seconds", "megabytes", "parameters", "patterns", "version", "date"),
+    *("seconds", "megabytes", "parameters", "patterns", "together", "version", "date"),
 )
 Rows = dict[tuple[str, str], dict[str, str]]
 """By set and model."""
@@ -131,6 +134,18 @@ def right(store: RunStore, record: RunRecord) -> np.ndarray:
     return (rows["label"] == rows["predicted"]).to_numpy()
 
 
+def right_together(store: RunStore, records: list[RunRecord]) -> np.ndarray:
+    """(n,) bool of the test split, of what the seeds say together."""
+    said = together(read_answers(store, each, "test") for each in records)
+    return said.probabilities.argmax(1) == said.labels
+
+
+def patterns(*right: np.ndarray) -> str:
+    """How many rows which of several models have right."""
+    found = Counter("".join(map(str, row)) for row in np.stack(right, 1).astype(int).tolist())
+    return " ".join(f"{bits}:{number}" for bits, number in sorted(found.items()))
+
+
 def parts(store: RunStore, ours: RunRecord, words: RunRecord, split: str) -> tuple[Parts, np.ndarray]:
     """Log-probabilities (n, C) that a network and TF-IDF of words gave the rows of a split, and its labels."""
     read = [pd.read_parquet(store.path(each.run) / EVALUATION / split / PREDICTIONS) for each in (ours, words)]
@@ -150,8 +165,7 @@ def measure(store: RunStore, key: str, model: str, words: RunRecord) -> dict[str
     """One row: all seeds of a model on a set, beside TF-IDF of words."""
     done = [trained(store, key, model, seed) for seed in (SEEDS if model not in YARDSTICKS else SEEDS[:1])]
     records, costs = [record for record, _ in done], [cost for _, cost in done]
-    bits = np.stack([right(store, each) for each in (words, *records)], 1).astype(int)
-    patterns = Counter("".join(map(str, row)) for row in bits.tolist())
+    of_words, one_by_one = right(store, words), [right(store, each) for each in records]
     test = [record.results["metrics"]["test"] for record in records]
 
     def listed(values: list[float]) -> str:
@@ -161,7 +175,7 @@ def measure(store: RunStore, key: str, model: str, words: RunRecord) -> dict[str
         "set": key,
         "model": model,
         "arguments": " ".join(MODELS[model][1]),
-        "n": str(len(bits)),
+        "n": str(len(of_words)),
         "validation": listed([record.results["metrics"]["validation"]["accuracy"] for record in records]),
         **{name: listed([each[name] for each in test]) for name in ("accuracy", "f1_macro", "ece")},
         "mixed": listed([mixed_accuracy(store, each, words) for each in records]) if model in OURS else "",
@@ -169,7 +183,8 @@ def measure(store: RunStore, key: str, model: str, words: RunRecord) -> dict[str
         "seconds": f"{statistics.mean(cost.seconds for cost in costs):.0f}",
         "megabytes": f"{max(cost.megabytes for cost in costs):.0f}",
         "parameters": str(records[0].parameters),
-        "patterns": " ".join(f"{bits}:{number}" for bits, number in sorted(patterns.items())),
+        "patterns": patterns(of_words, *one_by_one),
+        "together": patterns(of_words, right_together(store, records)) if model in OURS else "",
         "version": core.__version__,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
@@ -180,7 +195,7 @@ def fill(store: RunStore, keys: list[str], models: list[str]) -> None:
     store.folder.mkdir(parents=True, exist_ok=True)
     for key in keys:
         _, data, settings = SETS[key]
-        wanted = [model for model in models if (key, model) not in kept()]
+        wanted = [model for model in models if (key, model) not in kept().keys() | FOREIGN]
         if not wanted:
             continue
         dataset = load(configure(data, WORDS, dict(each.split("=", 1) for each in settings)).data)
@@ -193,12 +208,10 @@ def fill(store: RunStore, keys: list[str], models: list[str]) -> None:
             print(f"{key} {model}: {row['accuracy']}, {row['seconds']} s", flush=True)
 
 
-def tested(row: dict[str, str]) -> Tested:
+def tested(patterns: str) -> Tested:
     """A model against TF-IDF of words, on the same rows, by example and seed."""
-    patterns = [
-        (list(map(int, bits)), int(number)) for bits, _, number in (p.partition(":") for p in row["patterns"].split())
-    ]
-    rows = np.repeat([bits for bits, _ in patterns], [number for _, number in patterns], 0)
+    found = [(list(map(int, bits)), int(number)) for bits, _, number in (p.partition(":") for p in patterns.split())]
+    rows = np.repeat([bits for bits, _ in found], [number for _, number in found], 0)
     labels = np.zeros(len(rows), int)
     words, *seeds = (scored(labels, np.stack([each, 1 - each], 1).astype(float)) for each in rows.T)
     return judge({(seed, -1): both(each, words, "accuracy") for seed, each in enumerate(seeds)}, METRICS["accuracy"])
@@ -235,43 +248,60 @@ def corrected(tests: dict[tuple[str, str], Tested], chosen: dict[str, str]) -> d
 
 def show(rows: Rows) -> None:
     """As it stands in README: complete sets only."""
-    done = [key for key in SETS if all((key, model) in rows for model in MODELS)]
+    done = [key for key in SETS if all((key, model) in rows.keys() | FOREIGN for model in MODELS)]
     if not done:
         sys.exit("no set is complete")
     beside = [model for model in MODELS if model != WORDS]
-    tests = {each: tested(rows[each]) for each in product(done, beside) if each not in READ}
+    tests = {each: tested(rows[each]["patterns"]) for each in product(done, beside) if each not in READ | FOREIGN}
     chosen = choose(rows, done, tests)
     steps = corrected(tests, chosen)
+    three = {key: tested(rows[key, chosen[key]]["together"]) for key in done}
+    of_three = dict(zip(three, holm([test.p for test in three.values()]), strict=True))
 
     def cell(key: str, model: str) -> str:
+        if (key, model) in FOREIGN:
+            return "–"
         said = spread(rows[key, model]["accuracy"])
         said = f"**{said}**" if chosen[key] == model else said
         if model == WORDS:
             return said
-        if (key, model) in READ:
-            return f"({said})"
-        test, step = tests[key, model], steps[key, model]
-        if step.p < ALPHA:
-            return f"{said} {'↑' if test.difference > 0 else '↓'}"
-        needed = test.rows_needed(step.alpha)
-        return f"{said} ({rough(needed) if needed else '–'})"
+        return f"({said})" if (key, model) in READ else marked(said, tests[key, model], steps[key, model])
 
-    print(f"| data (n of test) | {' | '.join(title for title, _ in MODELS.values())} | bold, mixed with TF-IDF |")
-    print("|---|" + "---:|" * (len(MODELS) + 1))
+    titles = [*(title for title, _ in MODELS.values()), "bold, its three seeds together", "bold, mixed with TF-IDF"]
+    print(f"| data (n of test) | {' | '.join(titles)} |")
+    print("|---|" + "---:|" * len(titles))
     for key in done:
-        n, mixture = count(int(rows[key, WORDS]["n"])), spread(rows[key, chosen[key]]["mixed"])
-        print(f"| {SETS[key][0]} ({n}) | {' | '.join(cell(key, model) for model in MODELS)} | {mixture} |")
+        row = rows[key, chosen[key]]
+        cells = [cell(key, model) for model in MODELS]
+        cells.append(marked(f"{100 * share_right(row['together']):.1f}", three[key], of_three[key]))
+        print(f"| {SETS[key][0]} ({count(int(row['n']))}) | {' | '.join(cells)} | {spread(row['mixed'])} |")
     for title, name in (("seconds", "seconds"), ("MB", "megabytes")):
-        most = [sorted({int(rows[key, model][name]) for key in done}) for model in MODELS]
-        print(
-            f"| {title} | {' | '.join(' to '.join(map(str, dict.fromkeys((each[0], each[-1])))) for each in most)} | |"
-        )
+        most = [sorted({int(rows[key, model][name]) for key in done if (key, model) in rows}) for model in MODELS]
+        ends = [" to ".join(map(str, dict.fromkeys((each[0], each[-1])))) for each in most]
+        print(f"| {title} | {' | '.join(ends)} | | |")
     for key in done:
-        test, step = tests[key, chosen[key]], steps[key, ""]
-        low, high = test.interval(step.alpha) or (float("nan"), float("nan"))
-        said = f"{100 * test.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), p = {step.p:.3g}"
-        print(f"{key}: {chosen[key]} {said}")
+        print(f"{key}: {chosen[key]} {said_of(tests[key, chosen[key]], steps[key, ''])}")
+        print(f"{key}: its three seeds together {said_of(three[key], of_three[key])}")
     print(f"not complete: {', '.join(key for key in SETS if key not in done)}")
+
+
+def marked(said: str, test: Tested, step: Step) -> str:
+    """With an arrow where a difference is beyond chance, else with the rows that it would take."""
+    if step.p < ALPHA:
+        return f"{said} {'↑' if test.difference > 0 else '↓'}"
+    needed = test.rows_needed(step.alpha)
+    return f"{said} ({rough(needed) if needed else '–'})"
+
+
+def said_of(test: Tested, step: Step) -> str:
+    low, high = test.interval(step.alpha) or (float("nan"), float("nan"))
+    return f"{100 * test.difference:+.1f} ({100 * low:+.1f} to {100 * high:+.1f}), p = {step.p:.3g}"
+
+
+def share_right(patterns: str) -> float:
+    """Of the second of two models."""
+    found = [(bits, int(number)) for bits, _, number in (each.partition(":") for each in patterns.split())]
+    return sum(number for bits, number in found if bits[1] == "1") / sum(number for _, number in found)
 
 
 def main() -> None:
