@@ -64,7 +64,7 @@ def sliced_marks(shown: Sliced) -> Marks:
     columns = (
         Column("name", "Slice", "36%"),
         Column("n", "n", "3.4rem", number=True),
-        Column("rate", "wrong", "3.6rem", number=True, soft=True),
+        Column("rate", "wrong", "4.7rem", number=True, soft=True),
         Column("ratio", "risk ratio", axis=log_axis(told)),
         Column("excess", "excess", "4rem", number=True),
     )

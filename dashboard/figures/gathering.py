@@ -117,7 +117,7 @@ def gathered_marks(found: Gathered) -> Marks:
     columns = [
         Column("name", "Tag or column", "36%"),
         Column("n", "n", "3.4rem", number=True),
-        Column("rate", "wrong", "3.6rem", number=True, soft=True),
+        Column("rate", "wrong", "4.7rem", number=True, soft=True),
     ]
     if not found.few:
         columns.append(Column("ratio", "risk ratio", axis=log_axis(row for row in shown if not _apart(row))))
