@@ -102,7 +102,12 @@ def _log(ratio: float | None, most: float) -> float:
 def name_of(rule: str) -> str:
     """A rule as the name of what it selects: `negation`, `source web`."""
     name, _, value = rule.partition("=")
-    return called(value) if name == TAG else f"{name} {value.replace(RANGE, ' to ') or 'missing'}"
+    return called(value) if name == TAG else f"{name} {said_value(value)}"
+
+
+def said_value(value: str) -> str:
+    """A value of an own column in words."""
+    return {"": "missing", "True": "yes", "False": "no"}.get(value, value.replace(RANGE, " to "))
 
 
 def words_of(tag: str, small: str = "") -> Words:
@@ -126,7 +131,7 @@ def gathered_marks(found: Gathered) -> Marks:
     for row in shown:
         small = "no cause" if _apart(row) else ""
         name, _, tag = row["tag"].partition("=")
-        named = words_of(tag, small) if name == TAG else Words(tag or "missing", small=name)
+        named = words_of(tag, small) if name == TAG else Words(said_value(tag), small=name)
         cells: dict[str, Cell] = {"name": named, "n": count(row["n"])}
         cells["rate"] = percent(row["rate"])
         if not _apart(row):

@@ -128,6 +128,6 @@ def test_the_axis_doubles_from_one_to_both_sides():
 
 
 def test_a_rule_has_a_name():
-    assert [name_of(rule) for rule in ("tag=negation", "source=web", "source=")] == [
-        *("negation", "source web", "source missing")
+    assert [name_of(rule) for rule in ("tag=negation", "source=web", "source=", "unseen=True")] == [
+        *("negation", "source web", "source missing", "unseen yes")
     ]
