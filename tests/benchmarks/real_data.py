@@ -55,11 +55,12 @@ SETS = {
     "sst2-split": ("SST-2, 70/15/15 re-split", "sst2", ("data.split=0.7/0.15/0.15",)),
     "tweet_sentiment": ("TweetEval sentiment", "tweet_sentiment", ()),
     "sentiment140": ("Sentiment140", "sentiment140", ()),
-    "imdb": ("IMDB", "imdb", ()),
+    "imdb": ("IMDB, from 2 000 reviews", "imdb", ("data.limit=2000", "text.max_length=128")),
     "yelp": ("Yelp sentences", "yelp_polarity_sentences", ()),
-    "nsmc": ("NSMC, Korean", "nsmc", ()),
+    "nsmc": ("NSMC (Korean), from 30 000 reviews", "nsmc", ("data.limit=30000",)),
 }
-"""Key → title, registered name, settings of every model."""
+"""Key → title, registered name, settings of every model: the two largest sets are limited, so that two cores train the
+whole table in a day. TF-IDF reads a text whole whatever `text.max_length` is."""
 MODELS = {
     WORDS: ("TF-IDF, words", ("--model", WORDS)),
     "tfidf-logreg-chars": ("TF-IDF, words and characters", ("--model", "tfidf-logreg-chars")),
