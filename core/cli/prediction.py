@@ -72,10 +72,10 @@ def _show_predictions(result: dict[str, Any]) -> None:
 
 
 def _with_passages(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each with its passages behind it, where it has more than one: row 3, then 3.1, 3.2."""
+    """Each with its passages behind it, where it has more than one: row 3, then 3.0, 3.1."""
     found = []
     for each in predictions:
         own = each.get("passages", [])
         found.append(each)
-        found += [{**part, "row": f"{each['row']}.{part['row'] + 1}"} for part in own] if len(own) > 1 else []
+        found += [{**part, "row": f"{each['row']}.{part['row']}"} for part in own] if len(own) > 1 else []
     return found

@@ -19,7 +19,7 @@ from core.config import parse_settings
 from core.exceptions import InputError
 from core.numbers import count
 from core.recipes import NAMES
-from core.runs.sweep import STATES, TOGETHER, parse_grid, parse_seeds, split_values
+from core.runs.sweep import STATES, parse_grid, parse_seeds, split_values
 from core.runs.worker import stop_signals
 
 app = typer.Typer(no_args_is_help=True, help="Sweeps: list, show, cancel, rm.")
@@ -150,7 +150,7 @@ def _show_table(result: dict[str, Any]) -> None:
     say(f": {told['runs']} runs, {counts}", head=result["sweep"])
     first, *others = result["metrics"]
     compared = ["to baseline"] if result["baseline"] else []
-    several = [TOGETHER] if any(row["together"] for row in result["rows"]) else []
+    seeds = result["together"] or {"name": "", "title": ""}
     titles = {metric["name"]: metric["title"] for metric in result["metrics"]}
     rows = []
     for row in result["rows"]:
@@ -160,7 +160,7 @@ def _show_table(result: dict[str, Any]) -> None:
                 "cell": row["label"],
                 "runs": f"{row['n']} of {row['of']}",
                 **{title: _spread(row["metrics"].get(name)) for name, title in titles.items()},
-                TOGETHER: _spread(row["together"].get(first["name"])),
+                seeds["title"]: _spread(row["together"].get(seeds["name"])),
                 "TF-IDF": _spread(row["yardstick"].get(first["name"])),
                 "difference": _difference(row["versus_yardstick"].get(first["name"])),
                 "to baseline": _difference(row["versus_baseline"].get(first["name"])),
@@ -168,18 +168,19 @@ def _show_table(result: dict[str, Any]) -> None:
                 "seconds": "" if seconds is None else f"{seconds['mean']:.0f}",
             }
         )
+    several = [seeds["title"]] if result["together"] else []
     shown = (first["title"], *several, "TF-IDF", "difference", *compared, *(titles[each["name"]] for each in others))
     tabulate(rows, ("cell", "runs", *shown, "parameters", "seconds"), whole="cell")
+    said = "; of seeds together, the mean of their probabilities answers" if several else ""
     say(
-        f"On the test split: mean ± sample deviation of the runs{_of_together(several)}. "
+        f"On the test split: mean ± sample deviation of the runs{said}. "
         f"Differences ({first['title']}) with their 95 % interval; * is significant at 5 %. {result['method']}",
     )
+    for row in result["rows"]:
+        if row["apart"]:
+            say(f"{row['label']}: its seeds cannot answer together: {row['apart']}")
     for failure in told["failures"]:
         say(f"{failure['run']}: {failure['reason']}")
-
-
-def _of_together(several: list[str]) -> str:
-    return f"; {TOGETHER}: the mean of their probabilities answers" if several else ""
 
 
 def _spread(summary: dict[str, Any] | None) -> str:

@@ -5,23 +5,12 @@ Of each passage the run gives its logits; those of the text are their mean, so i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from core.evaluation.predict import Parts, Predictions
-
-
-def passages(text: str, words: int) -> list[str]:
-    """A text in passages of so many words at most, as equal in length as can be; one of so few words is left as it is.
-
-    Words are what stands between white space: where a language writes none, a text is one word and stays whole.
-    """
-    found = text.split()
-    if len(found) <= words:
-        return [text]
-    return [" ".join(each) for each in np.array_split(np.array(found, object), math.ceil(len(found) / words))]
+from core.text.passages import passages
 
 
 def by_passage(read: Callable[[Sequence[str]], Predictions], texts: Sequence[str], words: int) -> Predictions:

@@ -42,7 +42,7 @@ from core.models.provides import HEAD, spaces
 from core.models.shuffled import shuffled
 from core.models.trace import Intervene, Intervention
 from core.runs.borrowed import Borrowed, unchanged
-from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse_tagged
+from core.runs.record import HISTORY, MIX, TOKENIZER, WEIGHTS, RunRecord, refuse_passages, refuse_tagged
 from core.runs.store import RunStore
 from core.runs.weights import missing, read_weights
 from core.text.tokenizer import Tokenizer
@@ -88,15 +88,15 @@ class LoadedRun:
                 changed inside; 0: each as a whole.
 
         Raises:
-            InputError: an intervention names something the model does not have, or passages of a run that reads pairs.
+            InputError: an intervention names something the model does not have, or comes with passages; or passages of
+                a run that reads pairs.
             RunDamaged: a file of what is mixed in is missing or cannot be read.
         """
         task = self.record.task
-        if passage < 0:
-            raise InputError(f"--passage {passage}: words of a passage, 1 at least; 0 reads each text as a whole")
         if passage:
-            if self.record.pairs:
-                raise InputError(f"--passage: run '{self.record.run}' reads two texts side by side, each as a whole")
+            refuse_passages(self.record)
+            if intervene is not None:
+                raise InputError("what is changed inside names places of a text that is read as a whole: no passages")
             whole = functools.partial(self.predict, unmixed=unmixed)
             return by_passage(whole, texts, passage).at(self.record.scaling, task)
         read = functools.partial(predict_texts, self.model, self.tokenizer, task=task)

@@ -373,3 +373,13 @@ def refuse_tagged(record: RunRecord) -> None:
             f"run '{record.run}' gives each word a tag, and this is about labels of whole texts. What it can show: the "
             f"page Tokens, `sentiscope evaluate {record.run}`, `sentiscope predict {record.run} TEXT`"
         )
+
+
+def refuse_passages(record: RunRecord) -> None:
+    """Say so where a run cannot read a text passage by passage.
+
+    Raises:
+        InputError: it reads pairs.
+    """
+    if record.pairs:
+        raise InputError(f"--passage: run '{record.run}' reads two texts side by side, each as a whole")

@@ -12,7 +12,6 @@ from core.data.table import Dataset, Task, targets
 from core.evaluation import metrics, mix, multilabel
 from core.evaluation.groups import by_value, column_of, grouped
 from core.evaluation.intervals import intervals, per_class_intervals
-from core.evaluation.passages import passages
 from core.evaluation.predict import Predictions
 from core.evaluation.scores import HALF
 from core.evaluation.yardstick import YARDSTICKS, yardstick, yardstick_answers
@@ -26,6 +25,7 @@ from core.runs.doubt import doubt
 from core.runs.judged import Judged, predictions_of
 from core.runs.load import LoadedRun
 from core.runs.record import RunRecord
+from core.text.passages import passages
 from core.training.temperature import LEAST
 
 FEW = 30
@@ -134,6 +134,8 @@ def warnings(measured: Mapping[str, Any]) -> list[str]:
     if cut["rows"]:
         rows = f"{plural(cut['rows'], 'text')} ({_share(cut['share'])})"
         is_longer = "is" if cut["rows"] == 1 else "are"
+        if cut["passages"]:
+            is_longer = "has a passage" if cut["rows"] == 1 else "have passages"
         found.append(f"{rows} {is_longer} longer than {count(cut['most'])} tokens; the run reads the beginning only.")
     if unknown := measured["unknown_words"]["rows"]:
         rows = f"{plural(unknown, 'text')} ({_share(measured['unknown_words']['share'])})"
@@ -278,7 +280,8 @@ def _truncated(loaded: LoadedRun, reading: seen.Reading, given: Judged) -> dict[
     cut = reading.cut.copy()
     for row in np.flatnonzero(cut) if given.passage else ():
         cut[row] = seen.read(loaded.tokenizer, passages(given.rows["text"][row], given.passage)).cut.any()
-    return {"rows": int(cut.sum()), "share": float(cut.mean()), "most": loaded.tokenizer.max_length}
+    most = loaded.tokenizer.max_length
+    return {"rows": int(cut.sum()), "share": float(cut.mean()), "most": most, "passages": bool(given.passage)}
 
 
 def _without(unseen: Mapping[str, Any] | None, measured: Mapping[str, Any]) -> str:

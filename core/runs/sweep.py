@@ -33,7 +33,7 @@ from core.runs.teacher import teacher_of
 FOLDER = ".sweeps"
 SCHEMA = 1
 TOGETHER = "seeds together"
-"""What several seeds of a cell say by the mean of their probabilities, as a column."""
+"""What several seeds say by the mean of their probabilities, in the title of a column."""
 MOST_MEMBERS = 2000
 OWN = ("data.name", "data.folds", "data.fold", "training.seed")
 """Settings that a plan has a place of its own for."""

@@ -20,7 +20,7 @@ from core.runs import sweep
 from core.runs.answers import Answers, aligned, both, read_answers, together
 from core.runs.record import RunRecord
 from core.runs.store import RunStore
-from core.runs.sweep import STATES, Cell, Member, Plan
+from core.runs.sweep import STATES, TOGETHER, Cell, Member, Plan
 
 PARTS = ("difference", "low", "high", "p", "runs")
 """Of a difference, in CSV."""
@@ -71,8 +71,10 @@ def table(
         name `mean`, `deviation` (of the sample, null for one run), `n`), `yardstick` (the same), `versus_yardstick` and
         `versus_baseline` (by name `difference`, `runs`, and where it was tested `low`, `high`, `p`, `significant` and
         `n` (test rows), else `untested`: why not), `together` (as `metrics`, of the mean of the seeds' probabilities,
-        a value for each fold; nothing of one seed, at tuned thresholds or without tests), `parameters`, `seconds`, and
-        `members` (`run`, `seed`, `fold`, `state`, `metrics`).
+        a value for each fold; nothing of one seed, at tuned thresholds or without tests; `apart`: why seeds that are
+        there do not answer together), `parameters`, `seconds`, and `members` (`run`, `seed`, `fold`, `state`,
+        `metrics`). `together`: the first metric that the seeds of a cell have together, `name` and `title` of its
+        column; None where no cell has one.
 
     Raises:
         InputError: no such metric or baseline.
@@ -91,8 +93,10 @@ def table(
             | compare.baseline(row, base, names)
             | compare.together(row, names)
         )
+    shared = next((name for name in names if any(name in row["together"] for row in shown)), None)
     return {
         "sweep": plan.name,
+        "together": shared and {"name": shared, "title": f"{title(shared)}, {TOGETHER}"},
         "metrics": [{"name": name, "title": title(name), "better": named(name).better} for name in names],
         "baseline": baseline,
         "method": METHOD,
@@ -236,12 +240,14 @@ class _Compare:
         for (_, fold), record in row.done.items():
             if self.tests and record.task != "tokens":
                 folds.setdefault(fold, []).append(record.run)
-        try:
-            found = [_measured(together(map(self.answers, runs))) for runs in folds.values() if len(runs) > 1]
-        except (SentiscopeError, OSError):  # the difference says what is wrong with a run
-            found = []
+        found, apart = [], ""
+        for runs in (each for each in folds.values() if len(each) > 1):
+            try:
+                found.append(_measured(together(map(self.answers, runs))))
+            except (SentiscopeError, OSError) as error:
+                apart = str(error)
         values = {name: _summary(each[name] for each in found if name in each) for name in names}
-        return {"together": {name: summary for name, summary in values.items() if summary}}
+        return {"together": {name: summary for name, summary in values.items() if summary}, "apart": apart}
 
     def _difference(
         self, name: str, own: dict[Run, float], other: dict[Run, float], sides: Callable[[Run], Sides]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.runs.record import refuse_passages
 from core.runs.store import RunStore
+from core.text.passages import words_of_passage
 
 if TYPE_CHECKING:
     from core.runs.judged import Wanted
@@ -40,7 +42,8 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         against: another run, compared on the same rows.
         limit_test: rows at most, seeded and stratified; 0: all.
         passage: read texts of more words than these in passages of so many at most, whose log-odds are averaged: a run
-            that learned from sentences reads a review so; 0: each as a whole.
+            that learned from sentences reads a review so; 0: each as a whole. Temperature, thresholds and TF-IDF are
+            those of whole texts.
         settings: how other data are read: `{"data.text": "review", "data.label": "stars"}`.
         store: where runs live.
         on_progress: told what is done and which share of all; may raise to stop.
@@ -54,7 +57,8 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
         beside TF-IDF and the metrics of each alone, `network` and `tfidf`; `left_out` (metrics that these rows do not
         define, with the reason), `per_class`, `confusion`; `seen_in_training`: `rows` and `share` that the model reads
         exactly as a text it was trained on, and `unseen`: the metrics without these; `truncated`: `rows` and `share`
-        that are longer than it reads; `unknown_words`: `rows` and `share` with half of their words unknown or more;
+        that are longer than it reads, or whose `passages` are; `unknown_words`: `rows` and `share` with half of their
+        words unknown or more;
         `yardsticks`: both TF-IDF models, fitted on what the run was trained on; `against`: a pair as `compare` has it,
         with a `verdict` in words; `dropped` and `renamed` labels; `by`; `warnings`, a sentence each.
 
@@ -75,13 +79,15 @@ def evaluate(  # noqa: PLR0913 - each is an option that a person types by name
     from core.training.history import finite
 
     store = store or RunStore()
-    wanted = Wanted(data, split, rename or {}, limit_test, settings or {}, passage)
+    wanted = Wanted(data, split, rename or {}, limit_test, settings or {}, words_of_passage(passage))
     if store.read(run).task == "tokens":
         from core.verbs.tagged import evaluated
 
         of_texts = {"--map": rename, "--by": by, "--cost": cost, "--against": against, "--passage": passage}
         return evaluated(store, run, wanted, of_texts)
     loaded = load_run(store, run)
+    if passage:
+        refuse_passages(loaded.record)
     given = judged(loaded.record, wanted)
     heard = {"on_progress": on_progress} if on_progress else {}
     compared = {"against": _against(store, run, against, wanted)} if against else {}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.config import compose
 from core.exceptions import InputError
-from core.runs.record import PROBABILITY, RunRecord
+from core.runs.record import PROBABILITY, RunRecord, refuse_passages
 from core.runs.store import RunStore
+from core.text.passages import passages, words_of_passage
 from core.verbs.paired import paired
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def predict(
     """
     from core.runs.load import load_run
 
-    store = store or RunStore()
+    store, passage = store or RunStore(), words_of_passage(passage)
     if store.read(run).task == "tokens":
         from core.verbs.tagged import predicted
 
@@ -89,6 +90,8 @@ def predict(
         raise InputError("--edit goes with texts: what it names may be a word of one, and a file holds many")
     if pair is not None and len(texts) != 1:
         raise InputError("--pair is the second text of one first text; of a file it is the column data.pair")
+    if passage:
+        refuse_passages(store.read(run))
     if edit and passage:
         raise InputError("--edit goes with texts that are read as a whole: leave --passage out")
     if file is None and (to is not None or settings):
@@ -98,8 +101,7 @@ def predict(
             raise InputError("nothing to predict: give at least one text, or --file")
         loaded = load_run(store, run)
         texts = [paired(loaded.record, text, pair) for text in texts]
-        said = loaded.predict(texts, passage=passage) if passage else _edited(loaded, texts, edit)
-        found = _listed(loaded, texts, said, passage=passage)
+        found = _by_passage(loaded, texts, passage) if passage else _listed(loaded, texts, _edited(loaded, texts, edit))
         return {"run": run, "task": loaded.record.task, "edit": edit, "predictions": found}
     return _of_file(run, file, to, settings or {}, passage, on_progress or (lambda what, share: None), store)
 
@@ -141,7 +143,10 @@ def _of_file(
         found: list[dict[str, Any]] = []
         for batch in rows.batches:
             texts = rows.texts(batch)
-            found += _listed(loaded, texts, loaded.predict(texts, passage=passage), len(found), passage=passage)
+            if passage:
+                found += _by_passage(loaded, texts, passage, len(found))
+            else:
+                found += _listed(loaded, texts, loaded.predict(texts), len(found))
             tell("predicting", len(found) / rows.rows)
         return {**known, "predictions": found}
 
@@ -172,20 +177,27 @@ def _edited(loaded: LoadedRun, texts: Sequence[str], edit: str) -> Predictions:
     return loaded.predict(texts, intervene=changes, unmixed=edits[0].unmixed)
 
 
-def _listed(
-    loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0, *, passage: int = 0
-) -> list[dict[str, Any]]:
-    """A prediction each, numbered from the first; of texts that were read in passages with those of these."""
+def _by_passage(loaded: LoadedRun, texts: list[str], words: int, first: int = 0) -> list[dict[str, Any]]:
+    """A prediction each, with those of its passages; every passage is read once."""
+    from core.evaluation.passages import by_passage
+
+    record, cut = loaded.record, [passages(text, words) for text in texts]
+    flat = [passage for each in cut for passage in each]
+    read = loaded.predict(flat)
+    whole = by_passage(lambda same: read, texts, words).at(record.scaling, record.task)
+    found, parts = _listed(loaded, texts, whole, first), iter(_listed(loaded, flat, read))
+    for each, own in zip(found, cut, strict=True):
+        each["passages"] = [next(parts) | {"row": row} for row in range(len(own))]
+    return found
+
+
+def _listed(loaded: LoadedRun, texts: list[str], found: Predictions, first: int = 0) -> list[dict[str, Any]]:
+    """A prediction each, numbered from the first."""
     record, predictions = loaded.record, []
     for row, (text, chances) in enumerate(zip(texts, found.probabilities, strict=True), first):
         probabilities = dict(zip(record.classes, map(float, chances), strict=True))
         unknown = loaded.tokenizer.unknown_share(text)
         predictions.append({"row": row, "text": text, "unknown": unknown, **answer(record, probabilities)})
-        if passage:
-            from core.evaluation.passages import passages
-
-            some = passages(text, passage)
-            predictions[-1]["passages"] = _listed(loaded, some, loaded.predict(some))
     return predictions
 
 

@@ -15,7 +15,7 @@ from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.marks import Cell, Column, Mark, Marks, Row, Words, axis
 from dashboard.figures.marks_drawing import component
-from dashboard.figures.numbers import count, number, percent
+from dashboard.figures.numbers import count, number
 from dashboard.figures.source import Source
 from dashboard.figures.theme import Look
 
@@ -71,7 +71,7 @@ def groups_marks(shown: Groups) -> Marks:
         marks.append(Mark(100 * rate, 100 * low, 100 * high, tie=low <= overall <= high, said=said))
         share = f"{100 * len(places) / len(shown.found.rows):.0f} %"
         cells: dict[str, Cell] = {"name": Words(name), "n": count(len(places)), "share": share}
-        cells |= {"rate": marks[-1], "wrong": percent(rate)}
+        cells |= {"rate": marks[-1], "wrong": number(100 * rate, 1)}
         rows.append(Row(name, cells, apart=name == NONE))
     columns = (
         Column("name", "Words that mark it", "17rem"),

@@ -80,8 +80,8 @@ def table_frame(table: Mapping[str, Any]) -> pd.DataFrame:
         seconds = row["seconds"]
         line = {"cell": row["label"], "runs": f"{row['n']} of {row['of']}"}
         line[first["title"]] = _spread(row["metrics"].get(first["name"]))
-        if any(each["together"] for each in table["rows"]):
-            line[TOGETHER] = _spread(row["together"].get(first["name"]))
+        if seeds := table["together"]:
+            line[seeds["title"]] = _spread(row["together"].get(seeds["name"]))
         line["TF-IDF"] = _spread(row["yardstick"].get(first["name"]))
         line["difference"] = _difference(row["versus_yardstick"].get(first["name"]))
         if table["baseline"]:
@@ -235,9 +235,12 @@ MEMBERS = Figure[Members](
 def _columns(rows: pd.DataFrame, look: Look) -> Table:
     """Under its name with a capital; all but the first hold numbers."""
     titled = {name: name[:1].upper() + name[1:] for name in map(str, rows)}
-    return Table(
-        rows, {name: Column(words, alignment="left" if name == "cell" else "right") for name, words in titled.items()}
-    )
+    helps = {name: "The mean of the probabilities of its seeds answers." for name in titled if TOGETHER in name}
+    columns = {
+        name: Column(words, help=helps.get(name, ""), alignment="left" if name == "cell" else "right")
+        for name, words in titled.items()
+    }
+    return Table(rows, columns)
 
 
 TABLE = Figure[pd.DataFrame](
@@ -249,6 +252,6 @@ TABLE = Figure[pd.DataFrame](
     note=lambda rows: f"{count(len(rows))} cells",
     reading=(
         "± is the sample deviation of the runs. Behind a difference stands its 95 % interval; a star marks one that is "
-        f"significant at 5 %. {TOGETHER.capitalize()}: the mean of their probabilities answers. {METHOD}"
+        f"significant at 5 %. {METHOD}"
     ),
 )

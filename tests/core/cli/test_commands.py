@@ -199,7 +199,7 @@ def test_predict_reads_passage_by_passage_and_shows_each(cli, trained, place):
     odds = [np.log(chance / (1 - chance)) for chance in (*whole, said[0]["probabilities"]["positive"])]
     assert odds[2] == pytest.approx((odds[0] + odds[1]) / 2, abs=1e-4)
     _, *lines = cli("predict", "first", "so good so bad", "good", "--passage", "2")[1].splitlines()
-    assert [line.split()[0] for line in lines] == ["row", "0", "0.1", "0.2", "1"], "below what it says of unknown words"
+    assert [line.split()[0] for line in lines] == ["row", "0", "0.0", "0.1", "1"], "below what it says of unknown words"
     (place / "lines.txt").write_text("so good so bad\ngood\n")
     asked = ("predict", "first", "--file", "lines.txt", "--passage", "2")
     assert load(cli(*asked, "--json"))["predictions"] == said

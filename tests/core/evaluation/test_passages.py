@@ -1,28 +1,10 @@
-"""Long texts read passage by passage."""
+"""What is said of a text is the mean of what is said of its passages."""
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from core.evaluation.passages import by_passage, passages
+from core.evaluation.passages import by_passage
 from core.evaluation.predict import Parts, Predictions
-
-words = st.lists(st.text("abcé한.,!", min_size=1, max_size=5), max_size=60)
-
-
-@given(words, st.integers(1, 25))
-def test_the_passages_hold_all_words_in_order_and_none_has_more_than_asked(found, most):
-    cut = passages("  ".join(found), most)
-    assert " ".join(cut).split() == found
-    lengths = [len(each.split()) for each in cut]
-    assert max(lengths) <= most and len(cut) == max(1, -(-len(found) // most))
-    assert max(lengths) - min(lengths) <= 1, "no passage of a few left-over words, which would count like the others"
-
-
-@pytest.mark.parametrize("text", ["", "one  two\tthree", " four "])
-def test_a_short_text_is_left_as_it_is(text):
-    assert passages(text, 3) == [text]
+from core.text.passages import passages
 
 
 def counted(texts):

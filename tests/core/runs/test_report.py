@@ -7,7 +7,6 @@ import pytest
 from sklearn import metrics as sk
 
 from core.evaluation.intervals import intervals
-from core.evaluation.passages import passages
 from core.evaluation.yardstick import YARDSTICKS, yardstick
 from core.exceptions import Cancelled, InputError
 from core.runs.judged import Wanted, judged, predictions_of
@@ -15,6 +14,7 @@ from core.runs.load import load_run
 from core.runs.report import report, warnings
 from core.runs.seen import trained_on
 from core.runs.store import RunStore
+from core.text.passages import passages
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +104,8 @@ def test_long_texts_are_read_in_passages_and_none_is_cut(loaded, tmp_path):
     assert whole["truncated"]["rows"] == 1 and whole["notes"] == []
     found = report(loaded, judged(loaded.record, dataclasses.replace(wanted, passage=most - 2)))
     assert found["truncated"]["rows"] == 0 and len(found["warnings"]) == len(whole["warnings"]) - 1
+    some = report(loaded, judged(loaded.record, dataclasses.replace(wanted, passage=2 * most + 1)))["warnings"]
+    assert f"1 text (50 %) has a passage longer than {most} tokens; the run reads the beginning only." in some
     assert found["notes"] == [f"read in passages of {most - 2} words at most, whose log-odds are averaged"]
     odds = loaded.predict([long, *passages(long, most - 2)]).logits @ [-1, 1]
     said = loaded.predict([long], passage=most - 2).logits[0] @ [-1, 1]
@@ -133,7 +135,7 @@ def test_long_texts_are_told_with_their_share(loaded, tmp_path):
         tmp_path / "long.csv", [long, "bad", "bad", "good"], ["positive", "negative", "negative", "positive"]
     )
     found = report(loaded, judged(loaded.record, wanted))
-    assert found["truncated"] == {"rows": 1, "share": 0.25, "most": loaded.tokenizer.max_length}
+    assert found["truncated"] == {"rows": 1, "share": 0.25, "most": loaded.tokenizer.max_length, "passages": False}
     assert any("1 text (25 %) is longer than 16 tokens" in each for each in found["warnings"])
 
 

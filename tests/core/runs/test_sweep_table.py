@@ -66,6 +66,16 @@ def test_seeds_together_are_judged_by_the_mean_of_their_probabilities(store, mad
     assert row["together"]["accuracy"] == {"mean": 1 - 5 / ROWS, "deviation": None, "n": 1}, "two of three decide"
     assert row["together"]["loss"]["mean"] == pytest.approx(-np.log(mean[np.arange(ROWS), LABELS]).mean())
     assert flat(found)[0]["together accuracy mean"] == 0.875
+    assert found["together"] == {"name": "accuracy", "title": "Accuracy, seeds together"} and row["apart"] == ""
+
+
+def test_seeds_of_other_rows_say_why_they_cannot_answer_together(store, made):
+    plan = made({"vanilla": 4}, seeds=(0, 1))
+    path = store.path(members(plan)[1].run) / "evaluation" / "test" / "predictions.parquet"
+    pd.read_parquet(path).iloc[1:].to_parquet(path)
+    found = table(store, plan, metrics=["accuracy"])
+    (row,) = found["rows"]
+    assert row["together"] == {} and found["together"] is None and "rows" in row["apart"]
 
 
 def test_seeds_of_each_fold_answer_together(store, made):
