@@ -96,12 +96,17 @@ def table(
     shared = next((name for name in names if any(name in row["together"] for row in shown)), None)
     return {
         "sweep": plan.name,
-        "together": shared and {"name": shared, "title": f"{title(shared)}, {TOGETHER}"},
+        "together": shared and {"name": shared, "title": _of_seeds(shared, names)},
         "metrics": [{"name": name, "title": title(name), "better": named(name).better} for name in names],
         "baseline": baseline,
         "method": METHOD,
         "rows": shown,
     }
+
+
+def _of_seeds(metric: str, metrics: Sequence[str]) -> str:
+    """The title of its column: which metric, where that is not the first one."""
+    return TOGETHER if metric == metrics[0] else f"{title(metric)}, {TOGETHER}"
 
 
 def flat(table: dict[str, Any]) -> list[dict[str, Any]]:

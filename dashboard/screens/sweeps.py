@@ -41,7 +41,7 @@ POLL_SECONDS = 2.0
 def page() -> None:
     """A form, then the chosen sweep."""
     names = sweep.names(data.store())
-    header("Sweeps", QUESTION, [(count(len(names)), "sweeps")] if names else [])
+    header("Sweeps", QUESTION, [(count(len(names)), "sweep" if len(names) == 1 else "sweeps")] if names else [])
     with st.expander("New sweep", expanded=not names, icon=":material/add:"):
         sweep_form()
     missing = state.asked(state.SWEEP)

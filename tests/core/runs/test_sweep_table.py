@@ -66,7 +66,9 @@ def test_seeds_together_are_judged_by_the_mean_of_their_probabilities(store, mad
     assert row["together"]["accuracy"] == {"mean": 1 - 5 / ROWS, "deviation": None, "n": 1}, "two of three decide"
     assert row["together"]["loss"]["mean"] == pytest.approx(-np.log(mean[np.arange(ROWS), LABELS]).mean())
     assert flat(found)[0]["together accuracy mean"] == 0.875
-    assert found["together"] == {"name": "accuracy", "title": "Accuracy, seeds together"} and row["apart"] == ""
+    assert found["together"] == {"name": "accuracy", "title": "seeds together"} and row["apart"] == ""
+    second = table(store, sweep.read(store, "study"), metrics=["tuned.f1_macro", "f1_macro"])["together"]
+    assert second == {"name": "f1_macro", "title": "F1, macro, seeds together"}
 
 
 def test_seeds_of_other_rows_say_why_they_cannot_answer_together(store, made):
