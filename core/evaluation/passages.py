@@ -5,30 +5,51 @@ Of each passage the run gives its logits; those of the text are their mean, so i
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from core.data.table import Task
 from core.evaluation.predict import Parts, Predictions
 from core.text.passages import passages
+from core.training.scaling import Scaling
 
 
-def by_passage(read: Callable[[Sequence[str]], Predictions], texts: Sequence[str], words: int) -> Predictions:
+@dataclass(frozen=True)
+class ByPassage:
+    """What is said of n texts, and of their passages."""
+
+    whole: Predictions
+    """One row per text."""
+    cut: list[list[str]]
+    """(n,) the passages of each text, one at least."""
+    each: Predictions
+    """One row per passage, text by text."""
+
+    def at(self, scaling: Scaling, task: Task) -> ByPassage:
+        """The same with probabilities of whole texts whose logits are scaled so."""
+        return dataclasses.replace(self, whole=self.whole.at(scaling, task))
+
+
+def by_passage(read: Callable[[Sequence[str]], Predictions], texts: Sequence[str], words: int) -> ByPassage:
     """What is said of texts by the mean over their passages.
 
     Args:
-        read: what says something of texts that are read whole; its probabilities are left to whoever scales them.
+        read: what says something of texts that are read whole.
         texts: any.
         words: of a passage, at most.
     """
     cut = [passages(text, words) for text in texts]
-    found = read([passage for each in cut for passage in each])
-    lengths = np.array([len(each) for each in cut])
+    each = read([passage for own in cut for passage in own])
+    lengths = np.array([len(own) for own in cut])
+    starts = np.cumsum(lengths) - lengths
 
     def mean(values: np.ndarray) -> np.ndarray:
         """(passages, k) → (texts, k)."""
-        starts = np.cumsum(lengths) - lengths
-        return (np.add.reduceat(values, starts) / lengths[:, None]).astype(values.dtype) if len(lengths) else values[:0]
+        sums = np.add.reduceat(values, starts) if len(starts) else values[:0]
+        return (sums / lengths[:, None]).astype(values.dtype)
 
-    parts = None if found.parts is None else Parts(*map(mean, found.parts))
-    return Predictions(mean(found.logits), mean(found.probabilities), mean(found.pooled), parts)
+    parts = None if each.parts is None else Parts(*map(mean, each.parts))
+    return ByPassage(Predictions(mean(each.logits), mean(each.probabilities), mean(each.pooled), parts), cut, each)

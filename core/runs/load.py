@@ -15,7 +15,7 @@ import torch
 from core.config import compose
 from core.evaluation.layers import read_layers
 from core.evaluation.mix import Mix
-from core.evaluation.passages import by_passage
+from core.evaluation.passages import ByPassage, by_passage
 from core.evaluation.predict import Predictions, predict_texts
 from core.evaluation.yardstick import CHARACTERS
 from core.exceptions import InputError, RunDamaged
@@ -94,16 +94,25 @@ class LoadedRun:
         """
         task = self.record.task
         if passage:
-            refuse_passages(self.record)
             if intervene is not None:
                 raise InputError("what is changed inside names places of a text that is read as a whole: no passages")
-            whole = functools.partial(self.predict, unmixed=unmixed)
-            return by_passage(whole, texts, passage).at(self.record.scaling, task)
+            return self.by_passage(texts, passage, unmixed=unmixed).whole
         read = functools.partial(predict_texts, self.model, self.tokenizer, task=task)
         found = read(texts, intervene=intervene) if self.tell is silent else self._heard(read, texts, intervene)
         if self.mix is not None and not unmixed:
             found = self.mix.into(found, texts, task)
         return found.at(self.record.scaling, task)
+
+    def by_passage(self, texts: Sequence[str], words: int, *, unmixed: bool = False) -> ByPassage:
+        """What it says of texts by the mean over their passages of so many words at most, and of each passage.
+
+        Raises:
+            InputError: it reads pairs.
+            RunDamaged: as `predict`.
+        """
+        refuse_passages(self.record)
+        read = functools.partial(self.predict, unmixed=unmixed)
+        return by_passage(read, texts, words).at(self.record.scaling, self.record.task)
 
     def vector(self, text: str, space: str = "") -> np.ndarray:
         """(d,) of a text: what its head reads, or the mean over the tokens at a stage of `core.runs.layers`.

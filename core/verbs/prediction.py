@@ -10,7 +10,7 @@ from core.config import compose
 from core.exceptions import InputError
 from core.runs.record import PROBABILITY, RunRecord, refuse_passages
 from core.runs.store import RunStore
-from core.text.passages import passages, words_of_passage
+from core.text.passages import words_of_passage
 from core.verbs.paired import paired
 
 if TYPE_CHECKING:
@@ -179,14 +179,10 @@ def _edited(loaded: LoadedRun, texts: Sequence[str], edit: str) -> Predictions:
 
 def _by_passage(loaded: LoadedRun, texts: list[str], words: int, first: int = 0) -> list[dict[str, Any]]:
     """A prediction each, with those of its passages; every passage is read once."""
-    from core.evaluation.passages import by_passage
-
-    record, cut = loaded.record, [passages(text, words) for text in texts]
-    flat = [passage for each in cut for passage in each]
-    read = loaded.predict(flat)
-    whole = by_passage(lambda same: read, texts, words).at(record.scaling, record.task)
-    found, parts = _listed(loaded, texts, whole, first), iter(_listed(loaded, flat, read))
-    for each, own in zip(found, cut, strict=True):
+    read = loaded.by_passage(texts, words)
+    flat = [passage for own in read.cut for passage in own]
+    found, parts = _listed(loaded, texts, read.whole, first), iter(_listed(loaded, flat, read.each))
+    for each, own in zip(found, read.cut, strict=True):
         each["passages"] = [next(parts) | {"row": row} for row in range(len(own))]
     return found
 

@@ -44,7 +44,19 @@ from dashboard.data.failures import (
     written,
 )
 from dashboard.data.histories import curves, lambda_heads, learned_numbers
-from dashboard.data.inside import belief, flips, lambdas, own_belief, parts, patches, pushed, reach, sentence, steps
+from dashboard.data.inside import (
+    belief,
+    flips,
+    lambdas,
+    own_belief,
+    parts,
+    passages,
+    patches,
+    pushed,
+    reach,
+    sentence,
+    steps,
+)
 from dashboard.data.overview import boards, efficiency, models_table, sweep_table, test_rows, test_ties, ties
 from dashboard.data.stored import (
     adopt_once,
@@ -108,6 +120,7 @@ __all__ = [
     "offered",
     "own_belief",
     "parts",
+    "passages",
     "patches",
     "place",
     "points",

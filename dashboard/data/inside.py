@@ -19,6 +19,7 @@ from dashboard.data.stored import hashed, store, weights_fingerprint
 from dashboard.figures.files import Files
 
 if TYPE_CHECKING:
+    from core.evaluation.passages import ByPassage
     from core.interpret.belief import Own
     from core.interpret.believed import Belief
     from core.interpret.distance import Reach
@@ -72,6 +73,7 @@ def _cache(name: str, entries: int) -> Callable[..., Any]:
 
 ENTRIES = {
     "sentence": 48,
+    "passages": 24,
     "steps": 24,
     "pushed": 48,
     "parts": 48,
@@ -103,6 +105,15 @@ def sentence(run: str, text: str, edits: Edits = UNCHANGED) -> SentenceView:
     from dashboard.figures.files import look_inside
 
     return _answer("sentence", run, (text, edits), lambda model: look_inside(model, text, edits))
+
+
+def passages(run: str, text: str, words: int) -> ByPassage:
+    """What a run says of a text passage by passage.
+
+    Raises:
+        RunDamaged: the weights or the tokenizer cannot be read.
+    """
+    return _answer("passages", run, (text, words), lambda model: model.by_passage([text], words))
 
 
 def steps(

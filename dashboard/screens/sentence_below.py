@@ -25,6 +25,7 @@ from dashboard.screens.sentence_maps import more_maps
 from dashboard.screens.sentence_methods import side_by_side
 from dashboard.screens.sentence_mix import mixture
 from dashboard.screens.sentence_parts import OF_WORDS, PLACED, other_parts
+from dashboard.screens.sentence_passages import by_passage, is_long
 from dashboard.screens.sentence_patching import from_another
 from dashboard.screens.sentence_pinned import beside_the_pin
 from dashboard.screens.sentence_second import second_run
@@ -73,6 +74,7 @@ def below_the_bench(
         links = st.container()
         mixture(source.record, source.edits, trained, view)
         slow = []
+        tables |= by_passage(source.record, source.text)
         if trained.tokens:
             tables |= what_would_change(source)
             tables |= side_by_side(source)
@@ -88,7 +90,7 @@ def below_the_bench(
         tried = tried_sentences()
         tables |= reached | pinned.tables | second.tables | _tokens(trained) | tried
         with links:
-            _contents(_sections(source.record, bool(trained.tokens), deep, reached, tried, pin))
+            _contents(_sections(source, bool(trained.tokens), deep, reached, tried, pin))
         end = st.container()
     for place, draw in (*slow, *pinned.late, *second.late):  # they ask the model many times: all else is there by then
         with place:
@@ -99,12 +101,11 @@ def below_the_bench(
         export_bar("sentence", {"Prediction": answers, **tables}, figures=drawn)
 
 
-def _sections(
-    record: RunRecord, words: bool, deep: bool, reached: object, tried: object, pin: object
-) -> dict[str, str]:
+def _sections(source: Source, words: bool, deep: bool, reached: object, tried: object, pin: object) -> dict[str, str]:
     """What stands below the bench, by the names of the headings."""
-    provided = provides(record.config.model)
+    provided = provides(source.record.config.model)
     sections = {
+        "passages": ("Passage by passage", is_long(source.record, source.text)),
         "flip": ("What would change it", words),
         "methods": ("Methods side by side", words),
         "belief": ("May I believe it", words),

@@ -16,7 +16,10 @@ def counted(texts):
 
 def test_of_a_text_it_says_the_mean_of_what_it_says_of_the_passages():
     texts = ["good " * 3 + "bad " * 4, "good", "", "bad " * 6]
-    found = by_passage(counted, texts, 3)
+    read = by_passage(counted, texts, 3)
+    assert read.cut == [passages(text, 3) for text in texts]
+    np.testing.assert_array_equal(read.each.logits, counted([each for own in read.cut for each in own]).logits)
+    found = read.whole
     expected = [counted(passages(text, 3)).logits.mean(0) for text in texts]
     np.testing.assert_allclose(found.logits, expected)
     np.testing.assert_allclose(found.logits[0], [7 / 3, 1.0])
@@ -26,4 +29,4 @@ def test_of_a_text_it_says_the_mean_of_what_it_says_of_the_passages():
 
 
 def test_of_no_text_it_says_nothing():
-    assert by_passage(counted, [], 3).logits.shape == (0, 2)
+    assert by_passage(counted, [], 3).whole.logits.shape == (0, 2)
