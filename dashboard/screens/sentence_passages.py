@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 WORDS = 40
 """Of a passage at most: on reviews a model that had learned from sentences did best with so many."""
-QUOTED = 110
+QUOTED = 80
 """Characters of a passage that are shown."""
 ABOUT = (
     "A model that learned from sentences adds up a long text badly. Here it reads passages of {} words or fewer, one "
