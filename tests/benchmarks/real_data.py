@@ -256,7 +256,7 @@ def show(rows: Rows) -> None:
     tests = {each: tested(rows[each]["patterns"]) for each in product(done, beside) if each not in READ | FOREIGN}
     chosen = choose(rows, done, tests)
     steps = corrected(tests, chosen)
-    three = {key: tested(rows[key, chosen[key]]["together"]) for key in done}
+    three = {key: tested(asked) for key in done if (asked := rows[key, chosen[key]]["together"])}
     of_three = dict(zip(three, holm([test.p for test in three.values()]), strict=True))
 
     def cell(key: str, model: str) -> str:
@@ -274,7 +274,8 @@ def show(rows: Rows) -> None:
     for key in done:
         row = rows[key, chosen[key]]
         cells = [cell(key, model) for model in MODELS]
-        cells.append(marked(f"{100 * share_right(row['together']):.1f}", three[key], of_three[key]))
+        asked = key in three  # rows that are older than this column were not
+        cells.append(marked(f"{100 * share_right(row['together']):.1f}", three[key], of_three[key]) if asked else "")
         print(f"| {SETS[key][0]} ({count(int(row['n']))}) | {' | '.join(cells)} | {spread(row['mixed'])} |")
     for title, name in (("seconds", "seconds"), ("MB", "megabytes")):
         most = [sorted({int(rows[key, model][name]) for key in done if (key, model) in rows}) for model in MODELS]
@@ -282,7 +283,8 @@ def show(rows: Rows) -> None:
         print(f"| {title} | {' | '.join(ends)} | | |")
     for key in done:
         print(f"{key}: {chosen[key]} {said_of(tests[key, chosen[key]], steps[key, ''])}")
-        print(f"{key}: its three seeds together {said_of(three[key], of_three[key])}")
+        if key in three:
+            print(f"{key}: its three seeds together {said_of(three[key], of_three[key])}")
     print(f"not complete: {', '.join(key for key in SETS if key not in done)}")
 
 
