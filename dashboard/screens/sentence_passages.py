@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 WORDS = 40
 """Of a passage at most: on reviews a model that had learned from sentences did best with so many."""
+SEEN = 6
+"""Passages beyond which the list scrolls by itself: a text of 2 000 words has fifty."""
 QUOTED = 80
 """Characters of a passage that are shown."""
 ABOUT = (
@@ -43,7 +45,7 @@ def by_passage(record: RunRecord, text: str) -> dict[str, pd.DataFrame]:
     chances, whole = read.each.probabilities, read.whole.probabilities[0]
     note = f"together {_answer(record, whole)}"
     heading("Passage by passage", "passages", note=note, about=ABOUT.format(WORDS))
-    with st.container(key="passages", gap="xxsmall"):
+    with st.container(key="passages", gap="xxsmall", height=320 if len(chances) > SEEN else "content"):
         for place, (passage, said) in enumerate(zip(read.cut[0], chances, strict=True)):
             line = f"{_answer(record, said)} — {isolated(clipped(passage, QUOTED))}"
             if st.button(literal(line), key=f"passage-{place}", type="tertiary", on_click=_alone, args=(passage,)):

@@ -41,6 +41,11 @@ def test_a_click_reads_one_alone_and_undo_brings_the_whole_back(app, runs):
     assert not lines(app), "thirty words are one passage"
 
 
+def test_of_two_thousand_words_every_passage_is_listed(app, runs):
+    opened(app, "good film " * 1000)
+    assert len(lines(app)) == 50
+
+
 @pytest.mark.parametrize("text", ["", "good film", "good " * 40])
 def test_a_short_text_has_no_such_section(app, runs, text):
     opened(app, text)
