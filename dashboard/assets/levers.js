@@ -20,14 +20,17 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.ahead ??= new Map();
   if (root.layer !== data.layer) { root.layer = data.layer; root.open = data.layer; }
   const focused = root.getRootNode().activeElement?.dataset?.id;
-  // Of two messages that wait for a busy page it hears the later one alone: each has what was told since the last drawing,
-  // and what a slider is still to tell.
-  root.sent = {};
+  // Of two messages that wait for a busy page it hears the later one alone, and a message takes the link as it was when it
+  // left: each has all moves that no drawing has confirmed yet, and the number of the last.
+  root.moves = (root.moves ?? []).filter(({ number }) => number > data.heard);
   const move = (parts) => {
     clearTimeout(root.waiting);
-    root.sent = RESET in parts ? parts : { ...root.sent, ...root.slid, ...parts };
+    const last = root.moves.at(-1)?.number ?? 0;
+    const number = Math.max(Date.now(), last + 1, data.heard + 1); // a board that is mounted later goes on from there
+    if (RESET in parts) root.moves = [];
+    root.moves.push({ number, parts: RESET in parts ? parts : { ...root.slid, ...parts } });
     root.slid = {};
-    setTriggerValue("moved", root.sent);
+    setTriggerValue("moved", { number, parts: Object.assign({}, ...root.moves.map((each) => each.parts)) });
   };
 
   const button = (cell) => {

@@ -35,7 +35,8 @@ def lever_board(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
     key = state.current(f"fig-{LEVERS.name}")
     if state.carried(state.SILENT) == MEAN:
         source.choices[SILENT.name] = MEAN
-    return LEVERS.numbers(show_bare(source, LEVERS, on_moved_change=lambda: _moved(key, parts)))
+    heard = {"heard": int(state.draft(state.MOVES, 0))}
+    return LEVERS.numbers(show_bare(source, LEVERS, told=heard, on_moved_change=lambda: _moved(key, parts)))
 
 
 def lambda_bench(source: Source) -> dict[str, pd.DataFrame]:
@@ -46,8 +47,14 @@ def lambda_bench(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def _moved(key: str, parts: Editable) -> None:
-    """Levers were moved, perhaps after all were put back: a callback, before anything is drawn."""
-    levers = (st.session_state.get(key) or {}).get("moved") or {}
+    """Levers were moved, perhaps after all were put back: a callback, before anything is drawn.
+
+    What was told before and not yet seen to be heard is told again, so that a message that a busy page lost, or one
+    that came with an older link, loses nothing.
+    """
+    told = (st.session_state.get(key) or {}).get("moved") or {}
+    state.put(state.MOVES, max(int(told.get("number") or 0), int(state.draft(state.MOVES, 0))))
+    levers = told.get("parts") or {}
     if way := levers.get(state.SILENT):
         state.carry(state.SILENT, MEAN if way == MEAN else "")
     before = UNCHANGED.encode() if RESET in levers else state.carried(state.EDIT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -54,14 +55,25 @@ def show_of(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
     return shape
 
 
-def show_bare(source: Source, figure: Figure[Shape], *, name: str = "", **options: Any) -> Shape:
+def show_bare(
+    source: Source, figure: Figure[Shape], *, name: str = "", told: Mapping[str, Any] | None = None, **options: Any
+) -> Shape:
     """The same without heading and caption, where what stands around it says what it is.
+
+    Args:
+        source: The run, and what is asked of it.
+        figure: The declaration.
+        name: As of `show`.
+        told: What one of our components is told besides, in this session alone.
+        options: As of `show`.
 
     Raises:
         NotAvailable: this run has nothing of the kind.
     """
     shape, drawing = data.drawn(figure, source, look())
     note, reading = (figure.say(words, shape) for words in (figure.note, figure.reading))
+    if told and isinstance(drawing, Component):
+        drawing = replace(drawing, data={**drawing.data, **told})
     place(drawing, name or figure.name, figure.alternative(shape, note, reading), **options)
     return shape
 

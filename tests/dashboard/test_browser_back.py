@@ -43,6 +43,25 @@ def test_one_press_leads_back_to_the_page_before(browser, server, path, table):
     assert "run=finished" in page.url and complaints == []
 
 
+def test_a_page_that_is_heard_of_after_back_has_led_away_from_it_does_not_hide_the_way_forward(browser, server):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/models?run=finished")
+    at(page, "Models")
+    before = page.url
+    page.get_by_role("link", name="Sentence", exact=True).click()
+    at(page, "Sentence")
+    sentence = page.url
+    page.go_back()
+    page.wait_for_url(before)
+    at(page, "Models")
+    for late in (sentence, before):  # what Streamlit enters when a run of Sentence ends late
+        page.evaluate("address => history.pushState({}, '', address)", late)
+    page.go_forward()
+    page.wait_for_url(sentence)
+    at(page, "Sentence")
+    assert complaints == []
+
+
 @pytest.mark.parametrize("path", ["performance", "sentence"])
 def test_a_link_without_a_run_is_one_step_too(browser, server, path):
     page, complaints = visit(browser, server)
