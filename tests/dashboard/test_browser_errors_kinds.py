@@ -58,8 +58,8 @@ def address(tmp_path_factory) -> Iterator[str]:
 def opened(page: Page, address: str) -> None:
     """The page with its tags."""
     page.goto(address)
-    expect(page.locator(".reader .list li").first).to_be_visible(timeout=240_000)
-    expect(page.locator(".filter .word", has_text="any tag")).to_be_visible(timeout=240_000)
+    expect(page.locator(".reader .list li").first).to_be_visible(timeout=120_000)
+    expect(page.locator(".filter .word", has_text="any tag")).to_be_visible(timeout=120_000)
     settle(page)
 
 
@@ -77,7 +77,7 @@ def sound(page: Page, complaints: list[str]) -> None:
 def test_where_nothing_is_wrong_it_says_so_and_leads_on(browser, address, theme, width):
     page, complaints = visit(browser, address, theme, width)
     page.goto(f"{address}/errors?run=none-wrong")
-    expect(page.get_by_text("All 24 are right")).to_be_visible(timeout=240_000)
+    expect(page.get_by_text("All 24 are right")).to_be_visible(timeout=120_000)
     settle(page)
     sound(page, complaints)
     page.get_by_role("button", name="Lowest margin first").click()
