@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -131,7 +132,7 @@ def place(drawing: Drawing, name: str, alt: str, tools: Sequence[str] = (), **op
     key = state.current(f"fig-{name}")
     if isinstance(drawing, Component):
         own = _mounted(drawing.name, drawing.root, drawing.style, drawing.script)
-        return own(key=key, data=drawing.data, **options)
+        return own(key=key, data={**drawing.data, "turn": _turn(key, drawing.data)}, **options)
     if isinstance(drawing, Table):
         return st.dataframe(
             drawing.rows,
@@ -150,7 +151,36 @@ def place(drawing: Drawing, name: str, alt: str, tools: Sequence[str] = (), **op
 @cache
 def _mounted(name: str, root: str, style: str, script: str) -> Callable[..., Any]:
     """The component of this name: all of it is constant and ours, what a person wrote travels in its data."""
-    return st.components.v2.component(f"sentiscope_{name}", html=root, css=style, js=script)
+    return st.components.v2.component(f"sentiscope_{name}", html=root, css=style, js=in_turn(script))
+
+
+def in_turn(script: str) -> str:
+    """The script of a component that draws no older data over newer ones.
+
+    Streamlit 1.67 loads a script before it draws, and does not look whether its data are still the latest by then: of
+    two drawings that wait for it, the first may come last.
+    """
+    return script.replace("export default", "const draw =") + _LATEST
+
+
+_LATEST = """
+export default (given) => {
+  const place = given.parentElement;
+  if (given.data.turn < place.latest?.data.turn) return undefined;
+  place.latest = given;
+  const end = draw(given);
+  return () => place.latest === given && end?.();
+};
+"""
+
+
+def _turn(key: str, data: Mapping[str, Any]) -> int:
+    """When a place was given these data, in microseconds; a session that begins later has later ones."""
+    before, turn = state.draft(f"{state.TURN}{key}", (None, 0))
+    if data is not before and data != before:
+        turn = max(time.time_ns() // 1000, turn + 1)
+        state.put(f"{state.TURN}{key}", (data, turn))
+    return int(turn)
 
 
 def _columns(columns: Mapping[str, Column]) -> dict[str, Any]:

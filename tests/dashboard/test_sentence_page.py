@@ -64,6 +64,14 @@ def sliders(board) -> dict[str, dict]:
     return {each["part"]: each for row in rows for each in row if isinstance(each, dict)}
 
 
+def test_what_a_board_is_given_has_a_turn_that_rises_when_it_changes(app, runs):
+    opened(app)
+    first = levers(app)["turn"]
+    assert levers(app.run())["turn"] == first
+    app.query_params[state.EDIT] = "l2c1:1"
+    assert levers(app.run())["turn"] > first
+
+
 def test_a_lambda_of_the_link_changes_the_answer_as_the_core_says(app, runs):
     opened(app)
     assert shown(app) == [said(asked(runs))]
