@@ -7,9 +7,8 @@ if (!window.sentiscopeHistory) {
   window.sentiscopeHistory = true;
   const push = history.pushState.bind(history);
   let clicked = location.href, asked = false;
-  const asks = () => (asked = true);
-  addEventListener("click", () => (clicked = location.href), { capture: true });
-  for (const act of ["click", "keydown"]) addEventListener(act, asks, { capture: true });
+  addEventListener("click", () => { clicked = location.href; asked = true; }, { capture: true });
+  addEventListener("keydown", () => (asked = true), { capture: true });
   addEventListener("popstate", () => (asked = false), { capture: true });
   history.pushState = (state, title, url) => {
     const path = location.pathname;

@@ -25,10 +25,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.moves = (root.moves ?? []).filter(({ number }) => number > data.heard);
   const move = (parts) => {
     clearTimeout(root.waiting);
-    const last = root.moves.at(-1)?.number ?? 0;
-    const number = Math.max(Date.now(), last + 1, data.heard + 1); // a board that is mounted later goes on from there
-    if (RESET in parts) root.moves = [];
-    root.moves.push({ number, parts: RESET in parts ? parts : { ...root.slid, ...parts } });
+    const last = root.moves.at(-1)?.number ?? data.heard;
+    const number = Math.max(Date.now(), last + 1); // a board that is mounted later goes on from there
+    root.moves = RESET in parts ? [{ number, parts }] : [...root.moves, { number, parts: { ...root.slid, ...parts } }];
     root.slid = {};
     setTriggerValue("moved", { number, parts: Object.assign({}, ...root.moves.map((each) => each.parts)) });
   };

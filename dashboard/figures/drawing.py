@@ -36,6 +36,11 @@ def asset(name: str) -> str:
     return (ASSETS / name).read_text(encoding="utf-8")
 
 
+def as_draw(script: str) -> str:
+    """The module of one of our components as a script that defines the function `draw`."""
+    return script.replace("export default", "const draw =")
+
+
 class Kept(go.Figure):
     """A chart that is shown again and again: it is put into words for the browser once."""
 
@@ -156,14 +161,13 @@ class Component:
         theme = {"font": SANS, "text-color": t.ink, "background-color": t.paper}
         colours = "".join(f"--st-{name}:{value};" for name, value in (theme | {"primary-color": t.accent}).items())
         told = json.dumps(self.data, ensure_ascii=False).replace("<", "\\u003c")  # no tag ends the script
-        script = self.script.replace("export default", "const draw =")
         call = f'draw({{data: {told}, parentElement: document.getElementById("{place}"), {_DEAF}}});'
         title = f"<p>{escape(self.title)}</p>" if self.title else ""
         if self.still is not None:
             return f'<div id="{place}">{title}{self.still()}</div>'
         return (
             f'<div id="{place}" style="{colours}"><style>{self.style}</style>{title}{self.root}</div>'
-            f"<script>(() => {{\n{script}\n{call}\n}})();</script>"
+            f"<script>(() => {{\n{as_draw(self.script)}\n{call}\n}})();</script>"
         )
 
     def _repr_html_(self) -> str:

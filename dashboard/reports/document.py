@@ -18,7 +18,7 @@ from plotly.offline import get_plotlyjs
 
 import core
 from dashboard.figures import nodes
-from dashboard.figures.drawing import asset
+from dashboard.figures.drawing import as_draw, asset
 from dashboard.figures.nodes import element
 from dashboard.figures.theme import DARK, LIGHT, Tokens
 from dashboard.reports.drawn import Collected
@@ -98,12 +98,9 @@ def _packed(name: str, content: bytes) -> str:
 
 def _components(names: Sequence[str]) -> str:
     """The scripts of our components as functions by name; they are constants of ours."""
-    parts = [f"{json.dumps(name)}: (() => {{\n{_function(name)}\nreturn draw;\n}})()" for name in names]
+    functions = ((json.dumps(name), as_draw(asset(f"{name}.js"))) for name in names)
+    parts = [f"{name}: (() => {{\n{function}\nreturn draw;\n}})()" for name, function in functions]
     return f"const DRAW = {{{', '.join(parts)}}};"
-
-
-def _function(name: str) -> str:
-    return asset(f"{name}.js").replace("export default", "const draw =")
 
 
 def _policy(runs: Sequence[str], found: Collected) -> str:

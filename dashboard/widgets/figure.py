@@ -15,7 +15,7 @@ import streamlit as st
 from core.exceptions import NotAvailable
 from dashboard import data, state
 from dashboard.figures.decisions import FEW, few
-from dashboard.figures.drawing import NOTHING, Column, Component, Drawing, Table
+from dashboard.figures.drawing import NOTHING, Column, Component, Drawing, Table, as_draw
 from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.source import Source
 from dashboard.figures.theme import config
@@ -160,7 +160,7 @@ def in_turn(script: str) -> str:
     Streamlit 1.67 loads a script before it draws, and does not look whether its data are still the latest by then: of
     two drawings that wait for it, the first may come last.
     """
-    return script.replace("export default", "const draw =") + _LATEST
+    return as_draw(script) + _LATEST
 
 
 _LATEST = """
