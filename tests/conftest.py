@@ -11,7 +11,6 @@ import os
 import shutil
 import sys
 import tempfile
-from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,10 +21,6 @@ FOREIGN = ("SENTISCOPE_", "STREAMLIT_", "HF_", "HUGGINGFACE_", "XDG_")
 """Variables that begin so say where things of ours and of our libraries lie, or how they behave."""
 WORKERS = 4
 """Each imports torch and Streamlit and holds a gigabyte: beyond these, more cores cost more than they save."""
-CASES = 2
-"""A test with more cases than these (every preset, page, starter, odd value) has its last one in the quick run."""
-EVERY_CASE = ("architecture",)
-"""Rooms whose cases are quick and each of its own kind."""
 GARBAGE = 50_000, 20, 100
 """Objects that are new, and rounds, before Python looks for circles among them: a sixth of the time went there."""
 SESSION = pytest.StashKey[Path]()
@@ -80,25 +75,6 @@ def _move_to(home: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setenv("SENTISCOPE_STARTERS", str(home / "no-starters"))  # tests of the starter runs ask for them
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of a test with many cases one is quick; the others belong to the slow run, which CI makes too.
-
-    Whoever names a room, a file or a test gets all of its cases at once.
-    """
-    if not _everything(config):
-        return
-    tests = defaultdict[str, list[pytest.Item]](list)
-    for item in items:
-        runs_when_asked = any(item.get_closest_marker(name) for name in ("slow", "fuzz"))
-        if not runs_when_asked and item.path.parent.name not in EVERY_CASE:
-            tests[item.nodeid.partition("[")[0]].append(item)
-    for cases in tests.values():
-        if len(cases) > CASES:
-            for item in cases[:-1]:
-                item.add_marker(pytest.mark.slow)
-
-
 def _everything(config: pytest.Config) -> bool:
     """Whether nobody asked for a room or a file."""
     here = Path(__file__).resolve().parent
@@ -106,10 +82,8 @@ def _everything(config: pytest.Config) -> bool:
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One process per core for the quick run of everything, and for the slow one without a browser.
+    """One process per core for whatever runs everything, with a browser or without.
 
-    None of their own for a room or a file, which ends before another process has imported torch; nor for tests in a
-    browser, which with its server takes the cores and has its time for each answer.
+    None of their own for a room or a file, which ends before another process has imported torch.
     """
-    alone = "not slow" in config.option.markexpr or "not browser" in config.option.markexpr
-    return min(WORKERS, os.cpu_count() or 1) if _everything(config) and alone else 0
+    return min(WORKERS, os.cpu_count() or 1) if _everything(config) else 0

@@ -1,4 +1,4 @@
-"""Whoever runs everything, but no browser, shares the tests among processes; all else has one."""
+"""Whoever runs everything shares the tests among processes; all else has one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 USUAL = shlex.split(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"])
+QUICK = USUAL[USUAL.index("-m") + 1]
 
 
 @pytest.fixture
@@ -26,16 +27,10 @@ def workers(pytestconfig, monkeypatch):
     return count
 
 
-def test_the_quick_run_of_everything_has_a_process_per_core(workers):
-    marks = USUAL[USUAL.index("-m") + 1]
+@pytest.mark.parametrize("marks", [QUICK, "not browser and not fuzz", "slow and browser", "study"])
+def test_a_run_of_everything_has_a_process_per_core(workers, marks):
     assert workers([ROOT], marks) == workers([ROOT / "tests"], marks) == 2
 
 
-def test_so_have_the_slow_tests_without_a_browser(workers):
-    assert workers([ROOT / "tests"], "slow and not browser") == 2
-
-
-def test_a_room_a_file_and_the_tests_in_a_browser_have_none_of_their_own(workers):
-    marks = USUAL[USUAL.index("-m") + 1]
-    assert workers([ROOT / "tests" / "core"], marks) == workers([Path(__file__)], marks) == 0
-    assert workers([ROOT / "tests"], "slow and browser") == workers([ROOT / "tests"], "slow") == 0
+def test_a_room_and_a_file_have_none_of_their_own(workers):
+    assert workers([ROOT / "tests" / "core"], QUICK) == workers([Path(__file__)], QUICK) == 0

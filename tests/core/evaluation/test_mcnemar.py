@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import binomtest, norm
+from studies import agrees
 
 from core.evaluation.mcnemar import McNemar
 
@@ -76,21 +77,22 @@ def test_rows_needed_without_continuity_is_connors_formula():
     assert plain < McNemar(200, 100, 1000).rows_needed(0.05) < plain + 1.1 * 2 / delta
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize(("first", "second"), [(0.05, 0.03), (0.2, 0.1), (0.0425, 0.0334), (0.1, 0.05)])
 @pytest.mark.parametrize("alpha", [0.05, 0.05 / 6])
-def test_with_the_rows_needed_a_difference_is_found_in_80_percent_of_studies(first, second, alpha):
+def test_with_the_rows_needed_a_difference_is_found_in_80_percent_of_studies(studies, first, second, alpha):
     rows = McNemar(round(first * 1e6), round(second * 1e6), 10**6).rows_needed(alpha)
-    drawn = np.random.default_rng(0).multinomial(rows, [first, second, 1 - first - second], 4000)
-    found = np.mean([McNemar(int(b), int(c), rows).p < alpha for b, c, _ in drawn])
-    assert 0.78 <= found <= 0.83
+    count, chances = studies(4000), [first, second, 1 - first - second]
+    drawn = np.random.default_rng(0).multinomial(rows, chances, count)
+    assert agrees(sum(McNemar(int(b), int(c), rows).p < alpha for b, c, _ in drawn), count, 0.795, 0.82)
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize(
     ("rows", "first", "second"), [(50, 0.3, 0.1), (200, 0.1, 0.1), (1000, 0.05, 0.03), (1000, 0.4, 0.0005)]
 )
-def test_the_interval_holds_the_true_difference_in_95_percent_of_studies(rows, first, second):
-    drawn = np.random.default_rng(1).multinomial(rows, [first, second, 1 - first - second], 2000)
+def test_the_interval_misses_the_true_difference_in_5_percent_of_studies_at_most(studies, rows, first, second):
+    count, chances = studies(2000), [first, second, 1 - first - second]
+    drawn = np.random.default_rng(1).multinomial(rows, chances, count)
     intervals = [McNemar(int(b), int(c), rows).interval(0.05) for b, c, _ in drawn]
-    assert np.mean([low <= first - second <= high for low, high in intervals]) >= 0.945
+    assert agrees(sum(not low <= first - second <= high for low, high in intervals), count, 0.0)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import wilcoxon
+from studies import agrees
 
 from core.evaluation.wilcoxon import LEAST, Wilcoxon
 
@@ -45,8 +46,8 @@ def test_folds_without_any_difference_are_a_tie():
     assert found.rows_needed(0.05) is None
 
 
-@pytest.mark.slow
+@pytest.mark.study
 @pytest.mark.parametrize("folds", [6, 8, 10])
-def test_of_two_equally_good_procedures_p_is_below_5_percent_in_6_percent_of_2000_studies_at_most(folds):
-    random = np.random.default_rng(folds)
-    assert np.mean([Wilcoxon(tuple(random.normal(0, 1, folds))).p < 0.05 for _ in range(2000)]) <= 0.06
+def test_of_two_equally_good_procedures_p_is_below_5_percent_in_5_percent_of_studies_at_most(studies, folds):
+    random, count = np.random.default_rng(folds), studies(2000)
+    assert agrees(sum(Wilcoxon(tuple(random.normal(0, 1, folds))).p < 0.05 for _ in range(count)), count, 0.0)

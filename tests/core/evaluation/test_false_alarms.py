@@ -1,0 +1,63 @@
+"""Studies of equally good models: how often each test calls chance a difference."""
+
+import numpy as np
+import pytest
+from studies import CLASSES, agrees, all_apart, both, models
+
+from core.evaluation.comparison import judge
+from core.evaluation.scores import Single
+from core.evaluation.significance import Draws, compare
+from core.evaluation.swapping import swapped_variance
+from core.metrics import METRICS
+
+pytestmark = [pytest.mark.study, pytest.mark.slow]
+OTHERS = ["f1_macro", "loss", "brier", "precision_weighted", "ece", "mae", "quadratic_kappa", "roc_auc"]
+OTHERS += ["average_precision"]
+
+
+@pytest.mark.parametrize(("rows", "least"), [(200, 0.02), (1000, 0.03)])
+def test_mcnemar_calls_chance_in_5_percent_of_studies_at_most_and_is_conservative(studies, rows, least):
+    random, count = np.random.default_rng(rows), studies(2000)
+    ps = [judge({(0, -1): both(*models(random, rows))}, METRICS["accuracy"]).p for _ in range(count)]
+    assert agrees(sum(p < 0.05 for p in ps), count, least)
+
+
+@pytest.mark.parametrize("metric", OTHERS)
+def test_all_other_metrics_call_chance_in_4_to_5_percent_of_studies(studies, metric):
+    random, count = np.random.default_rng(7), studies(2000)
+    ps = [
+        judge({(0, -1): all_apart(*models(random, 400))}, METRICS[metric], Draws(METRICS[metric], 200, seed)).p
+        for seed in range(count)
+    ]
+    assert agrees(sum(p < 0.05 for p in ps), count, 0.04)
+
+
+def with_scales(random, rows, *scales):
+    """Models that know exactly how sure they may be, and then scale their logits."""
+    labels = random.integers(0, CLASSES, rows)
+    drawn = []
+    for scale in scales:
+        logits = random.normal(0, 1, (rows, CLASSES)) + 1.2 * np.eye(CLASSES)[labels]
+        odds = np.exp(1.2 * scale * logits)
+        drawn.append(Single(labels, odds / odds.sum(1, keepdims=True)))
+    return drawn
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.25, 1.8])
+def test_equal_calibration_errors_are_told_apart_by_chance_only(studies, scale):
+    """Both calibrated, a little or much too sure: 8,000 studies, as the swaps themselves cost little."""
+    random, parts, count, called = np.random.default_rng(3), METRICS["ece"].parts, studies(8000), 0
+    for seed in range(count):
+        tables = [parts(each) for each in with_scales(random, 400, scale, scale)]
+        first, second = (np.abs(each.mean(0)).sum() for each in tables)
+        variance = swapped_variance(tables[:1], tables[1:], seed)
+        called += variance is not None and abs(first - second) > 1.96 * variance**0.5
+    assert agrees(called, count, 0.04, 0.055)
+
+
+def test_one_too_sure_and_one_as_much_too_timid_are_told_apart_by_chance_only(studies):
+    """Swaps would mix the two and call 8 to 11 %; rows are drawn."""
+    random, count = np.random.default_rng(3), studies(2000)
+    pairs = (all_apart(*with_scales(random, 400, 1.8, 0.5846)) for _ in range(count))
+    ps = [compare({(0, -1): pair}, Draws(METRICS["ece"], 200, seed)).p for seed, pair in enumerate(pairs)]
+    assert agrees(sum(p < 0.05 for p in ps), count, 0.04, 0.06)

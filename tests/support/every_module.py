@@ -1,0 +1,22 @@
+"""Import every module of the project: `python tests/support/every_module.py`."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import pkgutil
+
+
+def import_all(package: str) -> int:
+    """Import a package and all modules below it; return how many."""
+    walk = pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}.")
+    below = [module.name for module in walk if not module.name.endswith("__main__")]  # which acts when imported
+    for name in below:
+        importlib.import_module(name)
+    return 1 + len(below)
+
+
+if __name__ == "__main__":
+    logging.disable(logging.WARNING)  # a page that is imported warns that it has no visitor
+    for package in ("core", "dashboard", "sentiscope"):
+        print(f"{package}: {import_all(package)} modules")

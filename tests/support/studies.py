@@ -1,0 +1,46 @@
+"""Studies that draw data again and again: equally good models, and which counts agree with a rate."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import binom
+
+from core.evaluation.scores import Single
+from core.evaluation.significance import Both
+
+FEW = 400
+"""Studies of a kind unless `pytest -m study` asks for all of them."""
+LEVEL = 0.02
+"""How often chance goes beyond a limit. Of 2,000 studies at a rate of 5 % the upper one is 6 %; of 400 it is 7.25 %,
+and a test that calls chance in 10 %, twice as often as it should, goes beyond that with a probability of 96 %.
+"""
+CLASSES = 3
+
+
+def agrees(hits: int, studies: int, least: float, most: float = 0.05) -> bool:
+    """Return whether so many hits may come from a rate between `least` and `most`, by exact binomial limits."""
+    print(f"{hits} of {studies}: {hits / studies:.4f}")
+    return bool(binom.ppf(LEVEL, studies, least) <= hits <= binom.isf(LEVEL, studies, most))
+
+
+def models(random: np.random.Generator, rows: int, *, several: int = 2, hardness: float = 1.0) -> list[Single]:
+    """Draw equally good models: sentences differ in how hard they are, for all alike and for each in its own way."""
+    labels = random.integers(0, CLASSES, rows)
+    shared = random.normal(0, 1, rows)
+    drawn = []
+    for _ in range(several):
+        logits = random.normal(0, 1, (rows, CLASSES))
+        logits[np.arange(rows), labels] += 1.2 + hardness * shared
+        odds = np.exp(logits)
+        drawn.append(Single(labels, odds / odds.sum(1, keepdims=True)))
+    return drawn
+
+
+def both(first: Single, second: Single) -> Both:
+    """Pair two models; they differ where their answers do."""
+    return Both(first, second, first.answers != second.answers)
+
+
+def all_apart(first: Single, second: Single) -> Both:
+    """Pair two models; they differ where any probability does."""
+    return Both(first, second, (first.probabilities != second.probabilities).any(1))
