@@ -1,6 +1,7 @@
 """Recipes: settings above data and preset, below a person's."""
 
 import pytest
+from structures import STRUCTURES
 
 from core.config import compose, flat
 from core.exceptions import ConfigError
@@ -23,7 +24,7 @@ def test_without_a_recipe_nothing_is_set():
     assert apply("", "vanilla", {"training.lr": 1}) == ("", {"training.lr": 1}, {})
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", STRUCTURES)
 def test_every_preset_takes_what_it_can_and_the_rest_is_told(preset):
     found = apply("strong", preset)
     compose(preset, found.settings)

@@ -8,11 +8,9 @@ import torch
 
 from core.models.build import build
 from core.models.config import ModelConfig
-from core.models.presets import PRESETS
 from core.models.trace import Batch
 from core.text.token_table import TokenTable
 
-ENCODERS = [name for name, preset in PRESETS.items() if preset.model.family == "encoder"]
 VOCABULARY, CLASSES, LONGEST = 40, 3, 15
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from stepping import CLOSE, TEXT, check, reader, traced
+from structures import STRUCTURES, encoders
 
 from core.evaluation.mix import Mix
 from core.evaluation.predict import evaluating
@@ -28,11 +29,9 @@ from core.training.scaling import Scaling
 TRAINED = Path(__file__).resolve().parents[3] / "trained"
 AROUND = "tokens embedding queries scores terms mask softmax combine mix heads residual feedforward".split()
 AROUND += ["pool", "logits", "probabilities"]
-OTHER_SIZE = re.compile(r"tweet-v([2-9]|10)-|ndt-(01|pos|free)-n[34]|inceptive-(32|64|128)")
-COMPUTED = [name for name in PRESETS if name != "pretrained"]
+BASELINES = [name for name in STRUCTURES if PRESETS[name].model.family not in ("encoder", "pretrained")]
+COMPUTED = [*encoders(), *BASELINES]
 """Of a backbone nothing is computed anew."""
-DISTINCT = [name for name in COMPUTED if not OTHER_SIZE.match(name)]
-"""Presets that differ in more than a size."""
 
 
 @pytest.mark.parametrize("preset", COMPUTED)
@@ -48,7 +47,7 @@ SOURCES = {"tokens": {r"\mathrm{id}"}, "terms": {r"\rho"}, "logits": {"W"}, "wei
 """What is given: numbers of tokens, polarities, weights; the embedding's are rows of tables."""
 
 
-@pytest.mark.parametrize("preset", DISTINCT)
+@pytest.mark.parametrize("preset", COMPUTED)
 def test_every_stage_begins_with_what_a_stage_before_has_made(preset):
     family = PRESETS[preset].model.family
     found = steps(reader(preset, layers=1) if family == "encoder" else reader(preset), TEXT)
@@ -72,7 +71,7 @@ def same(one, other):
     return any(one.shape == each.shape and np.array_equal(one, each) for each in (other, other.T))
 
 
-@pytest.mark.parametrize("preset", [name for name in DISTINCT if PRESETS[name].model.family == "encoder"])
+@pytest.mark.parametrize("preset", encoders())
 def test_what_stands_in_the_stages_is_what_the_model_has_there(preset):
     own = reader(preset)
     output = traced(own)

@@ -1,4 +1,4 @@
-"""Contracts that hold for every preset: generated over all of them."""
+"""Contracts that hold for every structure of the presets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import dataclasses
 
 import pytest
 import torch
-from small_models import CLASSES, ENCODERS, VOCABULARY, longer, make, rows, small
+from small_models import CLASSES, VOCABULARY, longer, make, rows, small
+from structures import encoders
 
 from core.exceptions import InputError
 from core.models.head import masked_mean
@@ -21,22 +22,14 @@ OPTIONS = {
     "no positions": ("vanilla", {"position": "none"}),
     "gelu": ("vanilla", {"feedforward": "gelu"}),
 }
-MODELS = {
-    **{name: small(PRESETS[name].model) for name in ENCODERS},
-    **{name: dataclasses.replace(small(PRESETS[preset].model), **change) for name, (preset, change) in OPTIONS.items()},
-}
-
-
-def every() -> pytest.MarkDecorator:
-    """All of them; one that is, when small, the same as one before it (16 of 62) in the slow run."""
-    first = {config: name for name, config in reversed(MODELS.items())}
-    marks = {name: [] if first[config] == name else [pytest.mark.slow] for name, config in MODELS.items()}
-    return pytest.mark.parametrize(
-        "config", [pytest.param(config, id=name, marks=marks[name]) for name, config in MODELS.items()]
-    )
-
-
-EVERY = every()
+MODELS = [
+    *(pytest.param(small(PRESETS[name].model), id=name, marks=marks) for (name,), marks, _ in encoders()),
+    *(
+        pytest.param(dataclasses.replace(small(PRESETS[preset].model), **change), id=name)
+        for name, (preset, change) in OPTIONS.items()
+    ),
+]
+EVERY = pytest.mark.parametrize("config", MODELS)
 
 
 @EVERY

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 import torch
-from small_models import CLASSES, ENCODERS, VOCABULARY, batch_of, example, longer, make, rows, small
+from small_models import CLASSES, VOCABULARY, batch_of, example, longer, make, rows, small
+from structures import encoders
 
 from core.exceptions import InputError
 from core.models.build import build
@@ -12,7 +13,7 @@ from core.models.presets import PRESETS
 from core.models.segments import MARK, segments
 from core.models.trace import Batch, Intervention
 
-FAMILIES = [*ENCODERS, "bilstm", "cnn"]
+FAMILIES = [*encoders(), "bilstm", "cnn"]
 
 
 def config_of(name):
@@ -50,7 +51,7 @@ def test_traced_it_says_what_it_says_untraced(name):
     model, batch = make(config_of(name), pairs=True), pairs()
     traced = model(batch, trace=True)
     torch.testing.assert_close(traced.logits, model(batch).logits, rtol=0, atol=1e-9)
-    if name in ENCODERS:
+    if PRESETS[name].model.family == "encoder":
         assert "segments" in model.provides
         assert torch.equal(traced.trace.segments[:, model.first :][batch.keep], segments(batch.ids)[batch.keep])
 

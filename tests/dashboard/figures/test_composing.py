@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from structures import STRUCTURES
 
 from core.config import SETTINGS, compose, flat, setting_names
 from core.models.config import READS
-from core.models.presets import PRESETS
 from core.runs.budget import Size
 from core.settings import GROUPS
 from dashboard.figures.composing import OFFERED, millions, shown, size_phrase, summary
@@ -45,7 +45,7 @@ def test_a_baseline_shows_the_settings_that_its_family_reads(preset):
     assert {name for name in offered(preset) if name.startswith("model.")} - {"model.family"} == read
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", STRUCTURES)
 def test_no_setting_that_a_preset_changes_is_hidden(preset):
     usual = flat(compose("vanilla"))
     own = flat(compose(preset))

@@ -6,6 +6,7 @@ from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
+from structures import STRUCTURES
 
 from core.models.describe import parts
 from core.models.presets import PRESETS
@@ -23,7 +24,7 @@ def drawn(name: str, look: Look = Look()) -> ElementTree.Element:  # noqa: B008 
     return ElementTree.fromstring(diagram(made(name), look))
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", STRUCTURES)
 def test_every_part_and_term_stands_there_in_order(name):
     words = [text.text for text in drawn(name).iter(f"{SVG}text")]
     titles = [title for part in made(name) for title in (part.title, *(term.name for term in part.terms))]
@@ -32,7 +33,7 @@ def test_every_part_and_term_stands_there_in_order(name):
         at = words.index(title, at) + 1
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", STRUCTURES)
 def test_nothing_lies_outside_or_over_another_part(name):
     root = drawn(name)
     height = float(root.get("viewBox").split()[3])

@@ -67,11 +67,7 @@ def test_the_head_view_begins_where_it_is_asked_to(trained, monkeypatch):
         verbs.figure("finished", "head-view", text=text, options={"from": 4}, store=store)
 
 
-@pytest.mark.parametrize("figure", registry.ALL, ids=lambda figure: figure.name)
-def test_a_figure_stands_on_a_page(figure):
-    assert (ASSETS.parent / "screens" / f"{figure.page}.py").is_file()
-
-
-@pytest.mark.parametrize("figure", registry.ALL, ids=lambda figure: figure.name)
-def test_a_figure_says_how_it_is_read(figure):
-    assert figure.reading and figure.title
+def test_every_figure_stands_on_a_page_and_says_how_it_is_read():
+    for figure in registry.ALL:
+        assert (ASSETS.parent / "screens" / f"{figure.page}.py").is_file(), figure.name
+        assert figure.reading and figure.title, figure.name
