@@ -51,6 +51,7 @@ def test_it_is_done_with_metrics_intervals_yardstick_and_a_whole_history(run):
     assert history.skipped == 0 and len(history.kind("epoch")) >= record.results["best_epoch"]
 
 
+@pytest.mark.slow
 @EVERY
 def test_its_weights_say_what_its_predictions_say(run):
     loaded = load_run(STORE, run)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from cases import cases
 from pages import drawn, opened, text_of
 
 from core import verbs
@@ -55,7 +56,7 @@ def brief(table, monkeypatch) -> dict[str, str]:
     return {"data": str(table)}
 
 
-@pytest.mark.parametrize("page", SAID)
+@pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
 def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path, monkeypatch):
     monkeypatch.setenv("SENTISCOPE_RUNS", str(tmp_path / "none"))
     assert SAID[page][0] in text_of(opened(app, page, **brief))
@@ -65,19 +66,19 @@ def test_without_a_run_every_page_teaches_what_to_do(app, page, brief, tmp_path,
     ) in labels
 
 
-@pytest.mark.parametrize("page", SAID)
+@pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
 def test_a_finished_run_is_shown(app, runs, page, brief):
     assert SAID[page][1] in text_of(opened(app, page, run="finished", **brief))
 
 
-@pytest.mark.parametrize("page", SAID)
+@pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
 def test_a_damaged_run_is_told_with_its_file_and_breaks_no_page(app, runs, page, brief):
     shown = text_of(opened(app, page, run="damaged", **brief))
     assert SAID[page][2] in shown
     assert page in WITHOUT_RUN or "run.json" in shown
 
 
-@pytest.mark.parametrize("page", SAID)
+@pytest.mark.parametrize("page", cases(SAID, ("overview", "performance", "sentence")))
 def test_a_baseline_says_what_it_cannot_show_and_why(app, runs, page, brief):
     assert SAID[page][3] in text_of(opened(app, page, run="baseline", **brief))
 

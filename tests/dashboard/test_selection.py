@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import cases
 from pages import opened, words
 from streamlit.testing.v1 import AppTest
 
@@ -86,7 +87,10 @@ def test_a_bar_is_selected_by_what_is_right_there(runs):
     assert sorted(group.keys) == sorted(table.frame["key"][inside]) and group.about.startswith("right, P(positive) 0.")
 
 
-@pytest.mark.parametrize("page", ["overview", "data", "train", "performance", "compare", "embeddings", "steps"])
+@pytest.mark.parametrize(
+    "page",
+    cases(["overview", "data", "train", "performance", "compare", "embeddings", "steps"], ("overview", "compare")),
+)
 def test_the_bar_stands_on_every_page_and_clear_takes_it_away(app, runs, page):
     table = read_table(RunStore(runs), "finished")
     opened(app, page, run="finished", select="truth=negative")

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
+from cases import cases
 
 from core.models.config import ModelConfig
 from core.models.presets import PRESETS
@@ -50,5 +50,4 @@ def same_structure(name: str) -> list[str]:
 
 def encoders() -> list[Any]:
     """Return the encoders of `STRUCTURES` as cases of a test; those that are not in `QUICK` are slow."""
-    names = [name for name in STRUCTURES if PRESETS[name].model.family == "encoder"]
-    return [pytest.param(name, marks=[] if name in QUICK else [pytest.mark.slow]) for name in names]
+    return cases((name for name in STRUCTURES if PRESETS[name].model.family == "encoder"), QUICK)

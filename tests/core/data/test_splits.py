@@ -23,6 +23,7 @@ def test_every_prefix_has_the_class_shares_of_the_whole_but_for_rounding(labels,
         assert set(labels[order[:size]]) == set(labels)
 
 
+@pytest.mark.slow
 @given(labels_of, seeds, st.data())
 def test_a_cut_has_exactly_its_size_and_loses_no_row(labels, seed, data):
     size = data.draw(st.integers(0, len(labels)))
@@ -32,6 +33,7 @@ def test_a_cut_has_exactly_its_size_and_loses_no_row(labels, seed, data):
     assert list(first) == sorted(first) and list(rest) == sorted(rest)
 
 
+@pytest.mark.slow
 @given(labels_of, seeds, st.integers(2, 6))
 def test_folds_share_out_all_rows_and_every_class_evenly(labels, seed, count):
     parts = [fold(labels, count, number, seed) for number in range(count)]
@@ -49,6 +51,7 @@ def test_another_seed_deals_other_folds():
     assert list(fold(labels, 3, 0, 0)[0]) != list(fold(labels, 3, 0, 1)[0])
 
 
+@pytest.mark.slow
 @given(labels_of, seeds, st.data())
 def test_a_smaller_cut_is_contained_in_a_larger_one(labels, seed, data):
     small, large = sorted(data.draw(st.tuples(*[st.integers(0, len(labels))] * 2)))
@@ -64,6 +67,7 @@ def test_three_parts_share_out_all_rows_and_repeat_for_a_seed(labels, seed):
         assert np.array_equal(part, again)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "shares", "sizes"),
     [

@@ -182,6 +182,7 @@ def test_integrated_gradients_of_words_add_up_with_the_error_that_is_told():
     assert pushes(found).sum() == pytest.approx(whole + found.completeness.error, abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("text", ["", " \n", "good", "\u200b"])
 def test_texts_of_no_word_and_of_one_have_an_explanation(method, text):

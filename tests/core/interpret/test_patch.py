@@ -28,6 +28,7 @@ def odds(own, text):
     return explain(own, text, target="good").log_odds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_all_of_the_last_layer_is_the_donor_and_of_the_same_text_nothing_moves(preset, pooling):

@@ -316,6 +316,7 @@ EDITED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", [1, 2])
 @pytest.mark.parametrize("name", EDITED)
 def test_edited_it_follows_its_formulas_and_ends_at_what_the_edited_model_says(name, layer):

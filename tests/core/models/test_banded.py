@@ -75,6 +75,7 @@ def test_equals_the_masked_dense_form_and_its_gradients_for_every_shape_and_mask
     assert_same(got, wanted, 1e-10)
 
 
+@pytest.mark.slow
 def test_equals_it_in_float32_to_1e6_on_long_rows():
     keep = kept([700, 650], 700)
     positions = globals_of(keep)

@@ -113,6 +113,7 @@ def test_which_are_here_is_told_and_what_one_lacks(here):
     assert verbs.backbones_check("inceptive-bertweet")["name"] == "vinai/bertweet-base"
 
 
+@pytest.mark.slow
 def test_the_command_names_them_with_their_state(here):
     here("vinai/bertweet-base")
     (here("beomi/KcELECTRA-base") / "tokenizer.json").unlink()

@@ -52,6 +52,7 @@ def test_seed_layer_and_length_each_change_the_draw():
     assert len({of_one(length)[2] for length in range(200, 220)}) > 10
 
 
+@pytest.mark.slow
 def test_every_inner_place_is_drawn_about_equally_often():
     count = torch.zeros(12)
     for seed in range(4000):

@@ -42,6 +42,7 @@ def test_a_cluster_is_what_a_reader_takes_for_one_character(text, found):
     assert clusters(text) == found
 
 
+@pytest.mark.slow
 @given(texts)
 def test_clusters_joined_are_the_text_and_none_is_finer_than_those_of_unicode(text):
     assert "".join(clusters(text)) == text

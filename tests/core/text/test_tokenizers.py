@@ -119,6 +119,7 @@ def test_a_stored_tokenizer_is_the_same_tokenizer(tokenizer, tmp_path):
     assert again.encode("a good <pad> day 👍") == tokenizer.encode("a good <pad> day 👍")
 
 
+@pytest.mark.slow
 def test_fitting_is_the_same_in_another_process():
     program = (
         "from core.text.config import TextConfig; from core.text.tokenizers import fit_tokenizer\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pages
 import pytest
+from cases import cases
 from pages import words
 
 from core.models.presets import PRESETS
@@ -71,7 +72,10 @@ def test_train_this_opens_train_with_the_model(opened):
     assert app.selectbox(key=state.PRESET).value == "inceptive-16"
 
 
-@pytest.mark.parametrize("name", ["vanilla", "cnn", "lexicon", "tfidf-nb", "differential-v2", "tweet-v10-p2"])
+@pytest.mark.parametrize(
+    "name",
+    cases(["vanilla", "cnn", "lexicon", "tfidf-nb", "differential-v2", "tweet-v10-p2"], ("vanilla", "lexicon")),
+)
 def test_every_kind_of_model_has_its_parts_and_equation(opened, name):
     app = opened(model=name)
     assert app.latex

@@ -63,6 +63,7 @@ def test_they_are_typed_as_people_type():
     assert 0.03 < texts.str.contains(r"\b(?:not|no|never|nobody|nothing|\w+n't)\b", case=False).mean() < 0.3
 
 
+@pytest.mark.slow
 def test_no_two_are_alike_nor_like_one_of_the_challenge_set():
     texts = everyday.load()["text"].tolist()
     others = challenge.read()["text"].tolist()

@@ -51,6 +51,7 @@ def test_it_loads_under_its_name_with_its_own_splits():
     }
 
 
+@pytest.mark.slow
 def test_no_sentence_is_like_one_that_models_are_judged_on():
     """Neither three runs of four words in common nor half of all their words."""
     judged, ours = [*everyday.load()["text"], *challenge.read()["text"]], [text for _, text, _ in all_rows()]

@@ -1,0 +1,13 @@
+"""Cases of one test of which some run in the quick run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def cases(values: Iterable[Any], quick: Iterable[Any]) -> list[Any]:
+    """Return all values as cases; those that are not named as quick are slow."""
+    return [pytest.param(value, marks=[] if value in tuple(quick) else [pytest.mark.slow]) for value in values]
