@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browsing import MISSING, ROOT, chromium, dashboard, opened_browser, served
+from browsing import MISSING, ROOT, chromium, dashboard, opened_browser
 from playwright.sync_api import Browser
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.scriptrunner.script_cache import ScriptCache
@@ -108,7 +108,7 @@ def tiny() -> dict[str, object]:
     return TINY
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium; without it a test is skipped by name, in CI it fails."""
     program = chromium()
@@ -118,34 +118,53 @@ def browser() -> Iterator[Browser]:
         yield browser
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run tests in a browser last: while its driver runs, no other test can start an event loop of its own."""
+    items.sort(key=lambda item: item.get_closest_marker("browser") is not None)
+
+
+@pytest.fixture(scope="session")
+def library(trained, tmp_path_factory) -> RunStore:
+    """The runs of the one server: those of `trained`, and what fixtures of the session add."""
+    return RunStore(shutil.copytree(trained, tmp_path_factory.mktemp("library") / "runs"))
+
+
+@pytest.fixture(scope="session")
+def server(library) -> Iterator[str]:
+    """Serve the app on the library and the starter runs: one server for all tests in a browser of this process."""
+    with dashboard(library.folder, ROOT / "trained") as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def bare(tmp_path_factory) -> RunStore:
+    """The runs of `empty_server`."""
+    return RunStore(tmp_path_factory.mktemp("bare") / "runs")
+
+
+@pytest.fixture(scope="session")
+def empty_server(bare) -> Iterator[str]:
+    """Serve the app without a run; what a test trains there is removed after it."""
+    with dashboard(bare.folder) as address:
+        yield address
+
+
+STORES = {"server": "library", "empty_server": "bare"}
+"""The runs of each server."""
+
+
 @pytest.fixture(autouse=True)
-def closed_pages(request: pytest.FixtureRequest) -> Iterator[None]:
-    """No test leaves a page open: it would go on asking its server, and take the time of the tests that follow."""
+def unchanged(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Close the pages that a test in a browser leaves open, and remove what it wrote among the runs of its server."""
+    stores = [request.getfixturevalue(store) for name, store in STORES.items() if name in request.fixturenames]
+    before = {path for store in stores for path in store.folder.glob("*")}
     yield
     if "browser" in request.fixturenames:
         for context in request.getfixturevalue("browser").contexts:
             context.close()
-
-
-@pytest.fixture(scope="module")
-def server(trained) -> Iterator[str]:
-    """The app on a free port, on runs that these tests only read."""
-    with dashboard(trained) as address:
-        yield address
-
-
-@pytest.fixture
-def empty_server(tmp_path) -> Iterator[str]:
-    """The app on a free port, without a run."""
-    with dashboard(tmp_path / "none") as address:
-        yield address
-
-
-@pytest.fixture(scope="module")
-def starters(tmp_path_factory) -> Iterator[str]:
-    """The app with the starters and nothing else."""
-    folders = {name: str(tmp_path_factory.mktemp(name)) for name in ("runs", "cache")}
-    own = {"SENTISCOPE_RUNS": folders["runs"], "SENTISCOPE_CACHE": folders["cache"]}
-    own["SENTISCOPE_STARTERS"] = str(ROOT / "trained")
-    with served("dashboard/server.py", "dashboard.warm", **own) as address:
-        yield address
+    for path in {path for store in stores for path in store.folder.glob("*")} - before:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)  # a process that the test ended may still be writing
+        else:
+            path.unlink(missing_ok=True)

@@ -1,31 +1,14 @@
-"""The app in a real browser: a first training from click to sentence, and every page in both themes and two widths."""
+"""The app in a real browser: a first training to a sentence, the keyboard of words, heads and levers, saved figures."""
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from browsing import settle, visit
+from browsing import open_page, settle, until, visit
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 1024])
-def test_every_page_opens_without_an_error_or_an_outside_request(browser, server, theme, width):
-    page, complaints = visit(browser, server, theme, width)
-    for path, heading in (
-        ("", "Models"),
-        ("train", "Lambdas"),
-        ("performance", "Confusion matrix"),
-        ("sentence", "Attention"),
-    ):
-        page.goto(f"{server}/{path}?run=finished")
-        expect(page.get_by_role("heading", name=heading, exact=True)).to_be_visible()
-        settle(page)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (
-            f"{path}: wider than the window"
-        )
-    assert complaints == []
 
 
 def test_from_nothing_to_a_look_inside(browser, empty_server, table):
@@ -66,9 +49,9 @@ def test_from_nothing_to_a_look_inside(browser, empty_server, table):
     assert complaints == []
 
 
-def test_words_and_heads_answer_to_the_keyboard(browser, server):
+def test_words_and_heads_answer_to_the_keyboard_and_undo_while_typing(browser, server):
     page, complaints = visit(browser, server)
-    page.goto(f"{server}/sentence?run=finished&text=good+film+dull")
+    open_page(page, f"{server}/sentence?run=finished&text=good+film+dull")
     word = page.get_by_role("button", name="what is read by good")
     word.focus()
     page.keyboard.press("ArrowDown")
@@ -78,31 +61,39 @@ def test_words_and_heads_answer_to_the_keyboard(browser, server):
     expect(head).to_have_attribute("aria-pressed", "true")
     head.press("Enter")
     expect(head).to_have_attribute("aria-pressed", "false")
+
+    field = page.get_by_role("textbox", name="Sentence", exact=True)
+    field.fill("bad film")
+    field.press("Enter")
+    expect(page.locator(".st-key-tried button")).to_have_count(2)
+    field.press("Control+Alt+z")
+    expect(field).to_have_value("good film dull")
+    settle(page)
+    assert "text=good+film+dull" in page.url
+    page.get_by_role("button", name="Redo").press("Enter")
+    expect(field).to_have_value("bad film")
     assert complaints == []
 
 
 def test_figures_are_saved_as_svg_and_png(browser, server):
-    page, _ = visit(browser, server)
-    page.goto(f"{server}/sentence?run=finished&text=good+film")
-    expect(page.get_by_role("heading", name="Heads side by side")).to_be_visible()
-    settle(page)
+    page, complaints = visit(browser, server)
     saved: list[str] = []
     page.on("download", lambda download: saved.append(download.suggested_filename))
+    open_page(page, f"{server}/sentence?run=finished&text=good+film")
+    expect(page.get_by_role("heading", name="Heads side by side")).to_be_visible()
+    settle(page)
     for kind in ("SVG", "PNG"):
         page.get_by_role("button", name=f"Figures · {kind}").click()
         names = {f"sentiscope-{name}.{kind.lower()}" for name in ("grid", "coefficients", "heads")}
-        page.wait_for_timeout(2_500)
-        assert names <= set(saved)
-
-
-def test_a_click_on_a_cell_opens_its_sentences(browser, server):
-    page, complaints = visit(browser, server)
-    page.goto(f"{server}/performance?run=finished")
-    bar = page.locator(".st-key-fig-confusion .bars .point").first
-    bar.click(force=True)  # Plotly lays its own surface over the bars
-    expect(page.get_by_text("of 16 sentences")).to_be_visible()
-    page.get_by_role("button", name="Clear", exact=True).click()
-    expect(page.get_by_text("of 16 sentences")).to_be_hidden()
+        until(page, lambda names=names: names <= set(saved))
+    saved.clear()
+    open_page(page, f"{server}/embeddings?run=finished")
+    expect(page.get_by_role("heading", name="Silhouettes")).to_be_visible()
+    settle(page)
+    page.get_by_role("button", name="Figures · SVG").click()
+    until(page, lambda: len(saved) == 2)
+    settle(page)
+    assert sorted(saved) == ["sentiscope-map-finished-test-pca-2.svg", "sentiscope-silhouettes.svg"]
     assert complaints == []
 
 
@@ -135,4 +126,22 @@ def test_a_lever_moves_the_answer_and_its_link_restores_it(browser, server):
     other.get_by_role("button", name="Back to the model as trained").first.click()
     expect(other.get_by_role("img", name="as trained")).to_have_count(0)
     other.wait_for_function("!location.search.includes('edit')")
+    assert complaints == []
+
+
+def test_a_long_search_is_stopped_from_the_keyboard(browser, server):
+    """A text so long that the search takes minutes."""
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/sentence?run=finished&text={'+'.join(['good'] * 200 + ['a'] * 3000)}")
+    look = page.get_by_role("button", name="Look for the smallest change")
+    look.wait_for()  # the words of so long a text come first
+    settle(page)
+    look.press("Enter")
+    stop = page.locator(".st-key-flip-stop").get_by_role("button")  # methods may have their own
+    expect(stop).to_have_count(1)
+    expect(page.get_by_text(re.compile("of at most 4.000 texts read"))).to_be_visible()
+    stop.press("Enter")
+    expect(page.get_by_text("The search was stopped.")).to_be_visible()
+    expect(stop).to_have_count(0)
+    expect(page.get_by_role("button", name="Smallest change · CSV")).to_be_visible()
     assert complaints == []

@@ -6,39 +6,22 @@ import re
 from urllib.parse import quote
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browsing import settle, visit
+from browsing import is_too_wide, open_page, settle, switch_theme, violations, visit
 from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
+MAIN = "[data-testid=stMain]"
 TEXT = "Although+the+paperback+had+splendid+essays,+it+repelled+me."
-GRAVE = ("serious", "critical")
 OPEN = (
     "sentence?run=starter-ndt-pm1-n2&text=A+good+film.&donor=A+dull+film.&methods=all"
     "&pinned=A+bad+film.&pinned-run=starter-differential&beside=starter-sentiformer"
 )
-FAMILIES = ("vanilla", "differential", "ndt-01-n3", "sentiformer", "lexical-last", "inceptive-16", "tweet-v1-p2")
+FAMILIES = ("vanilla", "ndt-01-n3", "sentiformer", "lexical-last", "inceptive-16", "tweet-v1-p2", "differential")
 
 
-def opened(page: Page, address: str, link: str) -> None:
-    page.goto(f"{address}/{link}")
-    page.get_by_role("heading", level=1).first.wait_for()
-    settle(page)
-    page.wait_for_timeout(500)
-    settle(page)
-
-
-def projector(browser, address: str, link: str) -> tuple[Page, list[str]]:
-    page, complaints = visit(browser, address, width=1280)
-    page.set_viewport_size({"width": 1280, "height": 720})
-    opened(page, address, f"{link}&projector=true")
-    return page, complaints
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_with_belief_patching_shapley_and_a_pin_open_axe_finds_nothing_grave(browser, starters, theme):
-    page, complaints = visit(browser, starters, theme)
-    opened(page, starters, OPEN)
+def test_with_belief_patching_shapley_and_a_pin_open_axe_finds_nothing_grave(browser, server):
+    page, complaints = visit(browser, server)
+    open_page(page, f"{server}/{OPEN}")
     page.get_by_role("button", name="Test this sentence alone").click()
     titles = ("May I believe it", "From another sentence", "Beside what is pinned", "Two runs side by side")
     further = ("Difference of each part", "Difference by method")
@@ -48,8 +31,9 @@ def test_with_belief_patching_shapley_and_a_pin_open_axe_finds_nothing_grave(bro
     expect(page.get_by_role("button", name="Stop", exact=True)).to_have_count(0)
     settle(page)
     page.wait_for_function("!document.querySelector('[data-stale=true]')")  # what is faded has less contrast
-    found = Axe().run(page).response["violations"]
-    assert [f"{r['id']}: {node['html']}" for r in found if r["impact"] in GRAVE for node in r["nodes"]] == []
+    for theme in ("light", "dark"):
+        switch_theme(page, theme)
+        assert violations(page) == []
     assert complaints == []
 
 
@@ -68,9 +52,9 @@ def tab_to(page: Page, what: str, most: int = 60) -> None:
     raise AssertionError(f"Tab does not reach {what}")
 
 
-def test_the_whole_bench_can_be_walked_with_the_keyboard_alone(browser, starters):
-    page, complaints = visit(browser, starters)
-    opened(page, starters, f"sentence?run=starter-ndt-pm1-n2&text={TEXT}")
+def test_the_whole_bench_can_be_walked_with_the_keyboard_alone(browser, server):
+    page, complaints = visit(browser, server)
+    open_page(page, f"{server}/sentence?run=starter-ndt-pm1-n2&text={TEXT}")
     tab_to(page, "input[aria-label='Sentence']")
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("A good film.")
@@ -93,26 +77,24 @@ def test_the_whole_bench_can_be_walked_with_the_keyboard_alone(browser, starters
     assert complaints == []
 
 
-def test_the_answer_stays_in_sight_on_a_projector_while_the_page_scrolls(browser, starters):
-    page, _ = projector(browser, starters, f"sentence?run=starter-differential&text={TEXT}")
-    page.mouse.move(600, 400)
+def test_the_first_screen_of_a_projector_holds_sentence_answer_words_picture_and_levers(browser, server):
+    page, complaints = visit(browser, server)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    for name in FAMILIES:
+        open_page(page, f"{server}/sentence?run=starter-{name}&text={TEXT}&projector=true")
+        places = [".st-key-typed", ".st-key-answer .s-bar", ".words .strip", ".head_view", ".levers"]
+        boxes = [page.locator(place).first.bounding_box() for place in places]
+        assert all(boxes) and [box["y"] for box in boxes[:4]] == sorted(box["y"] for box in boxes[:4]), name
+        typed, _, words, picture, levers = boxes
+        assert typed["y"] >= 0 and words["y"] + words["height"] < picture["y"] < 360, name
+        assert levers["x"] >= picture["x"] + picture["width"] and levers["y"] + levers["height"] <= 720, name
+        assert not is_too_wide(page) and complaints == [], name
+    page.mouse.move(600, 400)  # the answer stays in sight while the page scrolls
     page.mouse.wheel(0, 2000)
-    page.wait_for_timeout(800)
-    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") > 1500
+    page.wait_for_function("document.querySelector('[data-testid=stMain]').scrollTop > 1500")
+    settle(page)
     box = page.locator(".st-key-answer .s-bar").first.bounding_box()
     assert box and 0 <= box["y"] and box["y"] + box["height"] <= 200
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_the_first_screen_of_a_projector_holds_sentence_answer_words_picture_and_levers(browser, starters, name):
-    page, complaints = projector(browser, starters, f"sentence?run=starter-{name}&text={TEXT}")
-    places = [".st-key-typed", ".st-key-answer .s-bar", ".words .strip", ".head_view", ".levers"]
-    boxes = [page.locator(place).first.bounding_box() for place in places]
-    assert all(boxes) and [box["y"] for box in boxes[:4]] == sorted(box["y"] for box in boxes[:4])
-    typed, _, words, picture, levers = boxes
-    assert typed["y"] >= 0 and words["y"] + words["height"] < picture["y"] < 360
-    assert levers["x"] >= picture["x"] + picture["width"] and levers["y"] + levers["height"] <= 720
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth") and complaints == []
 
 
 BAD = {
@@ -128,13 +110,12 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD)
-def test_texts_that_nobody_expects_are_answered(browser, starters, kind):
-    page, complaints = visit(browser, starters, width=1024)
+def test_texts_that_nobody_expects_are_answered(browser, server):
+    page, complaints = visit(browser, server, width=1024)
     said: list[str] = []
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    opened(page, starters, f"sentence?run=starter-ndt-pm1-n2&text={quote(BAD[kind][:6000])}")
-    expect(page.locator(".st-key-answer .s-bar").first).to_be_visible()
-    assert page.get_by_test_id("stException").count() == 0 and page.locator("img[src=x]").count() == 0
-    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
-    assert complaints == [] and said == []
+    for kind, text in BAD.items():
+        open_page(page, f"{server}/sentence?run=starter-ndt-pm1-n2&text={quote(text[:6000])}")
+        expect(page.locator(".st-key-answer .s-bar").first).to_be_visible()
+        assert page.get_by_test_id("stException").count() == 0 and page.locator("img[src=x]").count() == 0, kind
+        assert not is_too_wide(page, MAIN) and complaints == [] and said == [], kind

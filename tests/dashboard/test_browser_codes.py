@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
-from browsing import ROOT, served, settle, visit
+from browsing import ROOT, settle, until, visit
 from playwright.sync_api import Browser, Page, expect
 
 from core.failures.codes import Codes
@@ -20,27 +18,22 @@ ROWS = 25
 PLACE = ".reader .pane .top b"
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory) -> Path:
-    return tmp_path_factory.mktemp("runs")
+@pytest.fixture
+def codes(library) -> Codes:
+    """A codebook of two, and nothing coded."""
+    found = Codes(library.folder, "built-in")
+    for name in ("irony", "label"):
+        found.add(name)
+    return found
 
 
-@pytest.fixture(scope="module")
-def starters(tmp_path_factory, runs) -> Iterator[str]:
-    own = {"SENTISCOPE_RUNS": str(runs), "SENTISCOPE_CACHE": str(tmp_path_factory.mktemp("cache"))}
-    with served("dashboard/server.py", "dashboard.warm", **own, SENTISCOPE_STARTERS=str(ROOT / "trained")) as address:
-        yield address
-
-
-def test_a_session_with_keys_alone(browser, starters, runs):
+def test_a_session_with_keys_alone(browser, server, codes):
     wrong = int(read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame["wrong"].sum())
-    codes = Codes(runs, "built-in")
-    for name in ("irony", "label", "other"):
-        codes.add(name)
-    page, complaints = visit(browser, starters)
-    page.goto(f"{starters}/errors?run=starter-vanilla")
+    codes.add("other")
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/errors?run=starter-vanilla")
     page.locator(".reader .codes button").first.wait_for()
-    page.wait_for_timeout(1500)
+    settle(page)
     expect(page.get_by_text("The tags of these texts are being found")).to_have_count(0)
     settle(page)
     author = page.get_by_role("textbox", name="Author", exact=True)
@@ -57,30 +50,24 @@ def test_a_session_with_keys_alone(browser, starters, runs):
         page.keyboard.press("j")
         expect(page.locator(PLACE)).to_have_text(f"{row + 2} of {wrong}")
         waits.append(time.perf_counter() - begun)
-    page.wait_for_timeout(1000)
-    settle(page)
+    until(page, lambda: len(codes.coded("ann 123 jku").given) == ROWS)
     given = codes.coded("ann 123 jku").given
-    assert len(given) == ROWS and sorted({len(codes) for each in given.values() for codes in each.values()}) == [1]
+    assert sorted({len(codes) for each in given.values() for codes in each.values()}) == [1]
     print(f"key to next sentence: median {statistics.median(waits):.3f} s, most {max(waits):.3f} s")
     page.keyboard.press("n")
     page.keyboard.type("12 j u")
     page.keyboard.press("Escape")
     page.keyboard.press("k")
     expect(page.locator(PLACE)).to_have_text(f"{ROWS} of {wrong}")
-    settle(page)
-    page.wait_for_timeout(500)
-    assert list(codes.coded().notes.values()) == [{"ann 123 jku": "12 j u"}]
+    until(page, lambda: list(codes.coded().notes.values()) == [{"ann 123 jku": "12 j u"}])
     page.keyboard.press("u")
-    page.wait_for_timeout(500)
-    settle(page)
-    assert codes.coded().notes == {} and len(codes.coded().given) == ROWS
+    until(page, lambda: codes.coded().notes == {})
+    assert len(codes.coded().given) == ROWS
     expect(page.locator(PLACE)).to_have_text(f"{ROWS + 1} of {wrong}")  # what was taken back is of that sentence
     for key in "1u2":  # the second code comes after what is taken back, however busy the page is
         page.keyboard.press(key)
     expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["2label"])
-    until = time.monotonic() + 60
-    while len(codes.coded().given) == ROWS and time.monotonic() < until:
-        page.wait_for_timeout(200)
+    until(page, lambda: len(codes.coded().given) > ROWS)
     assert sorted(codes.coded().given[found] for found in codes.coded().given.keys() - given.keys()) == [
         {"ann 123 jku": ("label",)}
     ]
@@ -90,21 +77,10 @@ def test_a_session_with_keys_alone(browser, starters, runs):
     assert complaints == []
 
 
-@pytest.fixture
-def codes(runs) -> Iterator[Codes]:
-    """A codebook of two, and nothing coded."""
-    found = Codes(runs, "built-in")
-    for file in runs.glob("codes.sqlite*"):
-        file.unlink()
-    for name in ("irony", "label"):
-        found.add(name)
-    yield found
-
-
-def opened(browser: Browser, starters: str, name: str = "") -> tuple[Page, list[str]]:
+def opened(browser: Browser, server: str, name: str = "") -> tuple[Page, list[str]]:
     """Errors in a browser of its own, under a name or under none, with the keys at the list."""
-    page, complaints = visit(browser, starters)
-    page.goto(f"{starters}/errors?run=starter-vanilla")
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/errors?run=starter-vanilla")
     page.locator(".reader .codes button").first.wait_for()
     expect(page.get_by_text("The tags of these texts are being found")).to_have_count(0)
     settle(page)
@@ -122,23 +98,15 @@ def call(page: Page, name: str) -> None:
     settle(page)
 
 
-def until(page: Page, true: Callable[[], bool]) -> None:
-    """Wait for what becomes true on the disk."""
-    end = time.monotonic() + 90
-    while not true():
-        assert time.monotonic() < end, "it never became true"
-        page.wait_for_timeout(100)
-
-
 def said(codes: Codes) -> tuple[list[dict[str, tuple[str, ...]]], list[dict[str, str]]]:
     """Codes and notes of all rows that have any."""
     found = codes.coded()
     return [*found.given.values()], [*found.notes.values()]
 
 
-def test_two_browsers_of_one_author_leave_each_other_what_they_said(browser, starters, codes):
-    one, complaints = opened(browser, starters, "ann")
-    two, _ = opened(browser, starters, "ann")
+def test_two_browsers_of_one_author_leave_each_other_what_they_said(browser, server, codes):
+    one, complaints = opened(browser, server, "ann")
+    two, _ = opened(browser, server, "ann")
     one.keyboard.press("1")
     until(one, lambda: said(codes) == ([{"ann": ("irony",)}], []))
     two.keyboard.press("n")
@@ -154,9 +122,9 @@ def test_two_browsers_of_one_author_leave_each_other_what_they_said(browser, sta
     assert complaints == []
 
 
-def test_two_without_a_name_are_two_after_a_reload_too_and_a_name_takes_over(browser, starters, codes):
-    one, complaints = opened(browser, starters)
-    two, _ = opened(browser, starters)
+def test_two_without_a_name_are_two_after_a_reload_too_and_a_name_takes_over(browser, server, codes):
+    one, complaints = opened(browser, server)
+    two, _ = opened(browser, server)
     one.keyboard.press("1")
     until(one, lambda: len(said(codes)[0]) == 1)
     two.keyboard.press("2")
@@ -179,8 +147,9 @@ def test_two_without_a_name_are_two_after_a_reload_too_and_a_name_takes_over(bro
     assert complaints == []
 
 
-def test_what_could_not_be_written_is_written_later(browser, starters, codes, runs):
-    page, _ = opened(browser, starters, "ann")
+def test_what_could_not_be_written_is_written_later(browser, server, codes, library):
+    runs = library.folder
+    page, _ = opened(browser, server, "ann")
     for file in runs.glob("codes.sqlite*"):
         file.rename(file.with_name(f"away-{file.name}"))
     (runs / "codes.sqlite").write_text("no database, long enough to be taken for one " * 40)
@@ -194,8 +163,8 @@ def test_what_could_not_be_written_is_written_later(browser, starters, codes, ru
     expect(page.locator(".reader .codes [aria-pressed=true]")).to_have_text(["1irony"])
 
 
-def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser, starters, codes):
-    page, complaints = opened(browser, starters)
+def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser, server, codes):
+    page, complaints = opened(browser, server)
     page.set_viewport_size({"width": 1280, "height": 720})
     page.goto(f"{page.url.split('?')[0]}?run=starter-vanilla&projector=true")
     page.locator(".reader .codes button").first.wait_for()
@@ -215,8 +184,8 @@ def test_a_codebook_of_ten_is_made_on_the_page_where_little_of_it_shows(browser,
     assert complaints == []
 
 
-def test_codes_are_renamed_merged_split_and_removed_by_hand(browser, starters, codes):
-    page, complaints = opened(browser, starters, "ann")
+def test_codes_are_renamed_merged_split_and_removed_by_hand(browser, server, codes):
+    page, complaints = opened(browser, server, "ann")
     frame = read_table(RunStore(ROOT / "trained"), "starter-vanilla").frame
     first, second = frame["key"][frame["wrong"]].tolist()[:2]
     codes.add("sarcasm")

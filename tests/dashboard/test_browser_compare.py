@@ -5,24 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
-from browsing import dashboard
 from playwright.sync_api import expect
 
-from core.runs.store import RunStore
-
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 LABELS = np.arange(90) % 2
 RANDOM = np.random.default_rng(0)
 RIGHT = {"a": RANDOM.random(90) < 0.95, "b": RANDOM.random(90) < 0.8, "c": RANDOM.random(90) < 0.6}
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("runs")
+def address(library, server):
+    """The app, with three runs on the same rows."""
     for (name, right), preset in zip(RIGHT.items(), ("vanilla", "differential", "ndt-01-n2"), strict=True):
-        answering(RunStore(folder), name, right_where(right, LABELS), texts(LABELS), preset=preset)
-    with dashboard(folder) as found:
-        yield found
+        answering(library, name, right_where(right, LABELS), texts(LABELS), preset=preset)
+    return server
 
 
 def test_a_picked_pair_and_a_clicked_cell_show_their_sentences(address, browser):

@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
 from answering import answering, right_where, texts
-from browsing import dashboard, settle, visit
+from browsing import settle, visit
 from playwright.sync_api import Page, expect
-
-from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ROWS = 1000
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[str]:
-    """The app with a run of a thousand sentences; what is good and said to be bad speaks of rain."""
-    folder, each = tmp_path_factory.mktemp("many") / "runs", np.arange(ROWS)
+def address(library, server) -> str:
+    """The app, with a run of a thousand sentences; what is good and said to be bad speaks of rain."""
+    each = np.arange(ROWS)
     labels, wrong = each % 2, each % 8 == 1
     frame = texts(labels)
     frame["text"] = [f"a day of {'rain' if bad else 'sun'}, number {row}" for row, bad in zip(each, wrong, strict=True)]
     frame["tweet"] = [f"t-{row}" for row in each]
     frame["date"] = [f"2026-{1 + row % 12:02}-{1 + row % 28:02}" for row in each]
     for name in ("many", "late"):
-        answering(RunStore(folder), name, right_where(~wrong, labels), frame)
-    with dashboard(folder) as address:
-        yield address
+        answering(library, name, right_where(~wrong, labels), frame)
+    return server
 
 
 def opened(page: Page, address: str) -> None:
@@ -40,9 +36,9 @@ def opened(page: Page, address: str) -> None:
     settle(page)
 
 
-def test_a_word_of_an_outcome_is_picked_and_let_go_of_by_keyboard(browser, server):
-    page, complaints = visit(browser, server)
-    opened(page, f"{server}/errors?run=many")
+def test_a_word_of_an_outcome_is_picked_and_let_go_of_by_keyboard(browser, address):
+    page, complaints = visit(browser, address)
+    opened(page, f"{address}/errors?run=many")
     row = page.locator("tr[data-id='false negative: rain']")
     row.focus()
     page.keyboard.press("Enter")
@@ -57,9 +53,9 @@ def test_a_word_of_an_outcome_is_picked_and_let_go_of_by_keyboard(browser, serve
     assert complaints == []
 
 
-def test_ids_and_rules_are_typed_and_what_cannot_be_understood_is_said(browser, server):
-    page, complaints = visit(browser, server)
-    opened(page, f"{server}/errors?run=many&select=all")
+def test_ids_and_rules_are_typed_and_what_cannot_be_understood_is_said(browser, address):
+    page, complaints = visit(browser, address)
+    opened(page, f"{address}/errors?run=many&select=all")
     page.get_by_role("button", name="any tweet").click()
     page.get_by_role("searchbox", name="Search tweet").fill("t-7")
     page.keyboard.press("Enter")
@@ -84,9 +80,9 @@ def test_ids_and_rules_are_typed_and_what_cannot_be_understood_is_said(browser, 
     assert complaints == []
 
 
-def test_tags_that_arrive_leave_open_options_open_and_the_keyboard_in_them(browser, server):
-    page, complaints = visit(browser, server)
-    page.goto(f"{server}/errors?run=late&select=all")
+def test_tags_that_arrive_leave_open_options_open_and_the_keyboard_in_them(browser, address):
+    page, complaints = visit(browser, address)
+    page.goto(f"{address}/errors?run=late&select=all")
     page.get_by_role("button", name="any class").first.focus()
     page.keyboard.press("Enter")
     options = page.get_by_role("listbox", name="true class")
@@ -113,51 +109,46 @@ def listed(page: Page) -> int:
     return page.locator(".reader .list li").count()
 
 
-def test_keys_go_on_beyond_what_was_sent_and_the_link_keeps_the_place(browser, server):
-    page, complaints = visit(browser, server)
-    opened(page, f"{server}/errors?run=many&select=all")
+def test_keys_go_on_beyond_what_was_sent_and_the_link_keeps_the_place(browser, address):
+    page, complaints = visit(browser, address)
+    opened(page, f"{address}/errors?run=many&select=all")
     assert listed(page) == 300
     for _ in range(320):
         page.keyboard.press("j")
         page.evaluate("new Promise(requestAnimationFrame)")
-    expect(page.locator(".reader .top b").first).to_have_text("321 of 1\u202f000", timeout=20_000)
+    expect(page.locator(".reader .top b").first).to_have_text("321 of 1\u202f000")
     for _ in range(3):
         page.keyboard.press("k")
     expect(page.locator(".reader .top b").first).to_have_text("318 of 1\u202f000")
     page.locator(".reader .list").focus()
     page.keyboard.press("End")
-    expect(page.locator(".reader .top b").first).to_have_text("1\u202f000 of 1\u202f000", timeout=20_000)
+    expect(page.locator(".reader .top b").first).to_have_text("1\u202f000 of 1\u202f000")
     expect(page.locator(".reader .list")).to_be_focused()
     page.keyboard.press("Home")
-    expect(page.locator(".reader .top b").first).to_have_text("1 of 1\u202f000", timeout=20_000)
+    expect(page.locator(".reader .top b").first).to_have_text("1 of 1\u202f000")
     page.keyboard.press("End")
-    expect(page.locator(".reader .top b").first).to_have_text("1\u202f000 of 1\u202f000", timeout=20_000)
+    expect(page.locator(".reader .top b").first).to_have_text("1\u202f000 of 1\u202f000")
     read = page.locator(".reader .list li[aria-selected=true]").get_attribute("title")
-    expect(page.locator(".st-key-selected-now .s-now")).to_contain_text(str(read), timeout=20_000)
+    expect(page.locator(".st-key-selected-now .s-now")).to_contain_text(str(read))
     page.reload()
-    expect(page.locator(".reader .top b").first).to_have_text("1\u202f000 of 1\u202f000", timeout=60_000)
+    expect(page.locator(".reader .top b").first).to_have_text("1\u202f000 of 1\u202f000")
     assert complaints == []
 
 
-def test_the_list_grows_when_it_is_scrolled_and_stays_where_it_is(browser, server):
-    page, complaints = visit(browser, server)
-    opened(page, f"{server}/errors?run=many&select=all")
+def test_the_list_grows_when_it_is_scrolled_and_the_bar_says_where_the_keys_are(browser, address):
+    page, complaints = visit(browser, address)
+    opened(page, f"{address}/errors?run=many&select=all")
     page.locator(".reader .list li").nth(299).scroll_into_view_if_needed()
     expect(page.locator(".reader .list li").nth(400)).to_be_attached(timeout=20_000)
     top, size = page.locator(".reader .list").evaluate("(it) => [it.scrollTop, it.scrollHeight / it.children.length]")
     assert 250 < top / size < 400 and at(page) == "1 of 1\u202f000"
     first = page.locator(".reader .list li").first
     assert first.get_attribute("aria-selected") == "true"
-    assert complaints == []
-
-
-def test_the_bar_says_which_sentence_the_keys_are_at(browser, server):
-    page, complaints = visit(browser, server)
-    opened(page, f"{server}/errors?run=many&select=wrong")
+    opened(page, f"{address}/errors?run=many&select=wrong")  # the bar says which sentence the keys are at
     for place in range(2, 5):
         page.keyboard.press("j")
-        expect(page.locator(".st-key-selected-now .s-at")).to_have_text(f"{place} / 125", timeout=20_000)
+        expect(page.locator(".st-key-selected-now .s-at")).to_have_text(f"{place} / 125")
     page.locator(".st-key-selected-Next button").click()
-    expect(page.locator(".reader .top b").first).to_have_text("5 of 125", timeout=20_000)
-    expect(page.locator(".st-key-selected-now .s-at")).to_have_text("5 / 125", timeout=20_000)
+    expect(page.locator(".reader .top b").first).to_have_text("5 of 125")
+    expect(page.locator(".st-key-selected-now .s-at")).to_have_text("5 / 125")
     assert complaints == []

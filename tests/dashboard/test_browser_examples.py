@@ -5,9 +5,8 @@ from __future__ import annotations
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browsing import dashboard, settle, visit
-from playwright.sync_api import Page, expect
+from browsing import settle, switch_theme, violations, visit
+from playwright.sync_api import expect
 
 from core.failures.counter_examples import counter_examples, keep_example
 
@@ -15,62 +14,51 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TEXT = "not <script>document.title='taken'</script> dull"
 
 
-@pytest.fixture
-def address(runs):
-    with dashboard(runs) as found:
-        yield found
-
-
-def serious(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")]
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_what_a_student_keeps_stands_in_the_list_and_leaves_it(browser, address, runs, theme):
-    page, complaints = visit(browser, address, theme)
-    page.goto(f"{address}/sentence?run=finished&text={quote(TEXT)}")
+def test_what_a_student_keeps_stands_in_the_list_and_leaves_it(browser, server, library):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/sentence?run=finished&text={quote(TEXT)}")
     keep = page.locator(".st-key-keep button").first
-    expect(keep).to_be_visible(timeout=120_000)
+    expect(keep).to_be_visible()
     settle(page)
     keep.focus()
     page.keyboard.press("Enter")
     note = page.get_by_label("Note", exact=True)
-    expect(note).to_be_visible(timeout=30_000)
+    expect(note).to_be_visible()
     note.fill("=a note <b>")
     page.get_by_label("Your name").fill("ann")
     page.get_by_role("button", name="Keep it").press("Enter")
-    expect(page.get_by_text("Kept as")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Kept as")).to_be_visible()
     settle(page)
-    assert serious(page) == []
-    [kept] = counter_examples(runs)
+    assert violations(page) == []
+    [kept] = counter_examples(library.folder)
     assert (kept.text, kept.note, kept.author) == (TEXT, "=a note <b>", "ann")
     link = urlsplit(kept.link)
     assert link.path == "sentence" and parse_qs(link.query)["text"] == [TEXT]
     page.get_by_role("button", name="The class's list").press("Enter")
-    expect(page.get_by_role("heading", name="Counter-examples of the class")).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("heading", name="Counter-examples of the class")).to_be_visible()
     grid = page.get_by_test_id("stDataFrame").last
     grid.scroll_into_view_if_needed()
     settle(page)
     grid.click(position={"x": 20, "y": 56})  # the box before the first row
     back = page.get_by_role("link", name="As it was found")
-    expect(back).to_be_visible(timeout=60_000)
-    settle(page)
-    assert serious(page) == []
+    expect(back).to_be_visible()
+    for theme in ("light", "dark"):
+        switch_theme(page, theme)
+        assert violations(page) == []
     assert page.title() != "taken"
     page.get_by_role("button", name="Remove", exact=True).press("Enter")
     page.get_by_role("button", name="Take it out").press("Enter")
-    expect(page.get_by_text("None are kept yet.")).to_be_visible(timeout=60_000)
-    assert counter_examples(runs) == [] and complaints == []
+    expect(page.get_by_text("None are kept yet.")).to_be_visible()
+    assert counter_examples(library.folder) == [] and complaints == []
 
 
-def test_a_link_leads_back_and_a_find_of_another_appears_by_itself(browser, address, runs):
-    keep_example(runs, "not bad", "positive", "", "ben", f"/sentence?run=finished&text={quote(TEXT)}")
-    page, complaints = visit(browser, address)
-    page.goto(f"{address}/behave?run=finished")
-    expect(page.get_by_role("link", name="1 counter-example of the class")).to_be_visible(timeout=120_000)
+def test_a_link_leads_back_and_a_find_of_another_appears_by_itself(browser, server, library):
+    keep_example(library.folder, "not bad", "positive", "", "ben", f"/sentence?run=finished&text={quote(TEXT)}")
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/behave?run=finished")
+    expect(page.get_by_role("link", name="1 counter-example of the class")).to_be_visible()
     settle(page)
-    keep_example(runs, "hardly slow", "positive", "", "cleo")
-    expect(page.get_by_role("link", name="2 counter-examples of the class")).to_be_visible(timeout=60_000)
+    keep_example(library.folder, "hardly slow", "positive", "", "cleo")
+    expect(page.get_by_role("link", name="2 counter-examples of the class")).to_be_visible()
     settle(page)
     assert complaints == []

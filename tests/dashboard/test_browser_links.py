@@ -27,7 +27,7 @@ def draw(page: Page) -> None:
     """A lasso on the map."""
     plot = page.locator("[class*=st-key-fig-map] .nsewdrag")
     plot.evaluate("plot => plot.scrollIntoView({block: 'center'})")
-    page.wait_for_timeout(500)
+    settle(page)
     box = plot.bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + 5, box["y"] + 5)
@@ -90,6 +90,7 @@ def test_points_of_the_map_lead_to_a_sentence_and_clear_takes_the_outline_away(b
     settle(page)
     draw(page)
     expect(page.locator(".s-now", has_text="chosen on the map")).to_be_visible()
+    settle(page)
     assert outlines(page) > 0
     page.get_by_role("button", name="Clear", exact=True).click()
     expect(page.locator(".s-now", has_text="chosen on the map")).to_be_hidden()
@@ -120,24 +121,6 @@ def test_a_text_of_the_data_leads_to_the_sentence_page(browser, server):
     assert complaints == []
 
 
-def test_a_theme_switched_on_an_open_page_leaves_nothing_dark_on_dark(browser, server):
-    page, _ = visit(browser, server)
-    page.goto(f"{server}/?run=finished")
-    title = page.get_by_role("heading", level=1)
-    expect(title).to_have_css("color", "rgb(34, 38, 43)")  # ink of the light theme
-    page.emulate_media(color_scheme="dark")
-    expect(title).to_have_css("color", "rgb(233, 231, 226)")
-
-
-def test_a_theme_switched_on_an_open_page_reaches_its_figures(browser, server):
-    page, _ = visit(browser, server)
-    page.goto(f"{server}/performance?run=finished")
-    drawn = page.locator(".js-plotly-plot .main-svg").first
-    expect(drawn).to_have_css("background-color", "rgb(253, 252, 250)")  # paper of the light theme
-    page.emulate_media(color_scheme="dark")
-    expect(drawn).to_have_css("background-color", "rgb(21, 24, 28)")
-
-
 def test_the_split_goes_along_between_pages_that_have_one(browser, server):
     page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished&split=validation")
@@ -151,17 +134,4 @@ def test_the_split_goes_along_between_pages_that_have_one(browser, server):
         assert "split=validation" in page.url
     page.goto(f"{server}/performance?run=finished&split=foo")
     expect(page.get_by_role("radio", name="test")).to_be_checked()
-    assert complaints == []
-
-
-def test_every_figure_of_the_map_page_is_saved(browser, server):
-    page, complaints = visit(browser, server)
-    page.goto(f"{server}/embeddings?run=finished")
-    expect(page.get_by_role("heading", name="Silhouettes")).to_be_visible()
-    settle(page)
-    saved: list[str] = []
-    page.on("download", lambda file: saved.append(file.suggested_filename))
-    page.get_by_role("button", name="Figures · SVG").click()
-    page.wait_for_timeout(4_000)
-    assert sorted(saved) == ["sentiscope-map-finished-test-pca-2.svg", "sentiscope-silhouettes.svg"]
     assert complaints == []

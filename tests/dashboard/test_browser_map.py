@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browsing import settle, visit
+from browsing import settle, switch_theme, violations, visit
 from playwright.sync_api import Page, expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -18,7 +17,7 @@ def opened(browser, base: str, link: str, theme: str = "light", width: int = 144
     """The page of a link once it stands, and what it complains about."""
     page, complaints = visit(browser, base, theme, width)
     page.goto(f"{base}/embeddings?{RUN}&{link}")
-    expect(page.get_by_role("heading", name="Silhouettes")).to_be_visible(timeout=120_000)
+    expect(page.get_by_role("heading", name="Silhouettes")).to_be_visible()
     settle(page)
     return page, complaints
 
@@ -28,61 +27,62 @@ def bar(page: Page):
     return page.locator(".st-key-selected .s-now")
 
 
-def test_what_is_found_is_selected_by_its_rule_and_the_link_brings_both_back(browser, starters):
-    page, complaints = opened(browser, starters, "")
+def test_what_is_found_is_selected_by_its_rule_and_the_link_brings_both_back(browser, server):
+    page, complaints = opened(browser, server, "")
     page.get_by_role("textbox", name="Find", exact=True).fill("never")
     page.keyboard.press("Enter")
     button = page.locator(".st-key-select-found button")
-    expect(button).to_be_visible(timeout=60_000)
+    expect(button).to_be_visible()
     n = re.sub(r"\D", "", button.inner_text())
     button.click()
-    page.wait_for_url(re.compile(r"select=text(~|%7E)never"), timeout=60_000)
-    expect(bar(page)).to_contain_text("with “never”", timeout=60_000)
-    other, others = opened(browser, starters, page.url.partition("?")[2], "dark", 1024)
-    expect(bar(other)).to_contain_text("with “never”", timeout=60_000)
+    page.wait_for_url(re.compile(r"select=text(~|%7E)never"))
+    expect(bar(page)).to_contain_text("with “never”")
+    other, others = opened(browser, server, page.url.partition("?")[2], "dark", 1024)
+    expect(bar(other)).to_contain_text("with “never”")
     expect(other.get_by_role("textbox", name="Find", exact=True)).to_have_value("never")
     assert re.sub(r"\D", "", bar(other).inner_text().partition(" of ")[0]) == n
     assert complaints == [] and others == []
 
 
-def test_a_group_that_is_picked_is_the_selection(browser, starters):
-    page, complaints = opened(browser, starters, "colour=found%20group")
+def test_a_group_that_is_picked_is_the_selection(browser, server):
+    page, complaints = opened(browser, server, "colour=found%20group")
     table = page.locator("table[aria-label^='Groups of sentences']")
-    expect(table).to_be_visible(timeout=120_000)
+    expect(table).to_be_visible()
     row = table.locator("tbody tr").first
     name, n = (row.locator("td, th").nth(place).inner_text() for place in (0, 1))
     row.click()
-    page.wait_for_url(re.compile(r"select=ids(:|%3A)[0-9a-f]{16}"), timeout=60_000)
-    expect(bar(page)).to_contain_text(f"the group “{name}”", timeout=60_000)
+    page.wait_for_url(re.compile(r"select=ids(:|%3A)[0-9a-f]{16}"))
+    expect(bar(page)).to_contain_text(f"the group “{name}”")
     assert re.sub(r"\D", "", bar(page).inner_text().partition(" of ")[0]) == re.sub(r"\D", "", n)
     assert complaints == []
 
 
-def test_the_neighbours_of_the_sentence_that_is_looked_at_follow_it(browser, starters):
-    page, complaints = opened(browser, starters, "select=text~boring&split=test")
+def test_the_neighbours_of_the_sentence_that_is_looked_at_follow_it(browser, server):
+    page, complaints = opened(browser, server, "select=text~boring&split=test")
     nearest = page.get_by_role("heading", name="Nearest in embedding space")
     said = page.locator(".st-key-head-map-neighbours .s-fig span")
-    expect(nearest).to_be_visible(timeout=60_000)
+    expect(nearest).to_be_visible()
     expect(said).to_contain_text("selected")
     settle(page)
     page.locator(".st-key-selected-Next button").first.click()
-    expect(said).to_contain_text("boring", timeout=60_000)
+    expect(said).to_contain_text("boring")
     settle(page)
     before = said.inner_text()
     page.locator(".st-key-selected-Next button").first.click()
-    expect(said).not_to_have_text(before, timeout=60_000)
+    expect(said).not_to_have_text(before)
     assert complaints == []
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_layers_are_read_beside_the_page_and_nothing_on_it_is_at_fault(browser, starters, theme):
-    page, complaints = opened(browser, starters, "find=not&density=on&place=a%20fine%20film", theme)
+def test_layers_are_read_beside_the_page_and_nothing_on_it_is_at_fault(browser, server):
+    page, complaints = opened(browser, server, "find=not&density=on&place=a%20fine%20film")
     read = page.locator(".st-key-read-layers button")
     chart = page.locator(".st-key-fig-map-layers")
-    expect(read.or_(chart).first).to_be_visible(timeout=60_000)
+    expect(read.or_(chart).first).to_be_visible()
     if read.count():
         read.click()
-    expect(chart).to_be_visible(timeout=240_000)
+    expect(chart).to_be_visible(timeout=240_000)  # all layers are read anew
     settle(page)
-    grave = [each["id"] for each in Axe().run(page).response["violations"] if each["impact"] in ("serious", "critical")]
-    assert grave == [] and complaints == []
+    for theme in ("light", "dark"):
+        switch_theme(page, theme)
+        assert violations(page) == []
+    assert complaints == []

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 
 import pytest
-from browsing import dashboard, settle, visit
+from browsing import settle, visit
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture
-def seeds(trained, tmp_path) -> Iterator[str]:
-    """The app on the usual runs, and `finished` with a second seed."""
-    runs = tmp_path / "runs"
-    shutil.copytree(trained, runs)
-    shutil.copytree(runs / "finished", runs / "second")
-    record = json.loads((runs / "second" / "run.json").read_text())
+def seeds(library) -> None:
+    """A second seed of `finished`."""
+    second = shutil.copytree(library.path("finished"), library.path("second"))
+    record = json.loads((second / "run.json").read_text())
     record["config"]["training"]["seed"] = 7
-    (runs / "second" / "run.json").write_text(json.dumps(record))
-    with dashboard(runs) as address:
-        yield address
+    (second / "run.json").write_text(json.dumps(record))
 
 
-def test_rows_are_walked_ticked_unfolded_and_picked(browser, seeds):
-    page, complaints = visit(browser, seeds)
-    page.goto(f"{seeds}/?run=finished")
+def test_rows_are_walked_ticked_unfolded_and_picked(browser, server, seeds):
+    page, complaints = visit(browser, server, seeds)
+    page.goto(f"{server}/?run=finished")
     table = page.get_by_role("treegrid", name="Models on reviews.csv, best first")
     expect(table).to_be_visible()
     settle(page)

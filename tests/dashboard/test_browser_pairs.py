@@ -11,7 +11,6 @@ from pairs import pair_folder
 from playwright.sync_api import Page, expect
 
 from core import verbs
-from core.runs.store import RunStore
 from core.text.pair import joined
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -20,13 +19,11 @@ TINY = {"model.width": 8, "model.ff_width": 8, "training.epochs": 1, "training.t
 
 
 @pytest.fixture(scope="module")
-def trained(tmp_path_factory):
-    store = RunStore(tmp_path_factory.mktemp("runs"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_CACHE", str(tmp_path_factory.mktemp("cache")))
-        data = pair_folder(tmp_path_factory.mktemp("data") / "alike", 80, 30)
-        verbs.train(str(data), "vanilla", TINY, name="both", store=store)
-    return store.folder
+def address(library, server, tmp_path_factory) -> str:
+    """The app, with a run that reads two texts."""
+    data = pair_folder(tmp_path_factory.mktemp("pairs") / "alike", 80, 30)
+    verbs.train(str(data), "vanilla", TINY, name="both", store=library)
+    return server
 
 
 def fields(page: Page, first: str, second: str) -> None:
@@ -35,9 +32,9 @@ def fields(page: Page, first: str, second: str) -> None:
     expect(page.get_by_role("textbox", name="Second text", exact=True)).to_have_value(second)
 
 
-def test_both_texts_are_typed_linked_and_taken_along(browser, server):
-    page, complaints = visit(browser, server)
-    page.goto(f"{server}/sentence?run=both&text={quote(joined(FIRST, SECOND))}")
+def test_both_texts_are_typed_linked_and_taken_along(browser, address):
+    page, complaints = visit(browser, address)
+    page.goto(f"{address}/sentence?run=both&text={quote(joined(FIRST, SECOND))}")
     fields(page, FIRST, SECOND)
     for name in ("Steps", "Sentence", "Errors", "Steps"):
         settle(page)

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from answering import answering, right_where, texts
-from axe_playwright_python.sync_playwright import Axe
-from browsing import ROOT, dashboard, settle, visit
+from browsing import ROOT, is_too_wide, settle, violations, visit
 from playwright.sync_api import Page, expect
 from reports import packed
 
@@ -21,9 +20,10 @@ from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
-GRAVE = ("serious", "critical")
 LIMIT = 6_000_000
 """Bytes of a report of 3,000 rows."""
+LIGHT, DARK = "rgb(253, 252, 250)", "rgb(21, 24, 28)"
+"""Its paper."""
 NASTY = (
     *(
         '</script><script>document.title = "run"</script>',
@@ -64,13 +64,6 @@ def opened(browser, file: Path, theme: str = "light", width: int = 1440) -> tupl
     return page, complaints
 
 
-def faults(page: Page) -> list[str]:
-    found = Axe().run(page).response["violations"]
-    return [
-        f"{rule['id']}: {node['html'][:200]}" for rule in found if rule["impact"] in GRAVE for node in rule["nodes"]
-    ]
-
-
 @pytest.fixture(scope="module")
 def starter(tmp_path_factory) -> Path:
     """The report of a run on 3,202 sentences."""
@@ -93,34 +86,24 @@ def nasty(tmp_path_factory) -> tuple[Path, RunStore]:
     return folder / "report.html", store
 
 
-def test_three_thousand_rows_stay_below_the_limit(starter):
-    assert packed(starter.read_text())["rows"]["n"] == 3202
-    assert starter.stat().st_size < LIMIT
-
-
-@pytest.mark.parametrize(("theme", "width"), [("light", 1440), ("dark", 1024)])
-def test_it_opens_without_a_network_draws_every_figure_and_axe_finds_nothing(browser, starter, theme, width):
-    page, complaints = opened(browser, starter, theme, width)
-    charts = packed(starter.read_text())["charts"]
+def test_it_opens_without_a_network_draws_every_figure_in_both_themes_and_is_light_on_paper(browser, starter):
+    data = packed(starter.read_text())
+    assert data["rows"]["n"] == 3202 and starter.stat().st_size < LIMIT
+    page, complaints = opened(browser, starter)
+    charts = data["charts"]
     assert len(charts) > 10
-    for name in charts:
-        assert page.locator(f"#{name} .js-plotly-plot .main-svg").count(), name
-    assert page.locator("#parts .diagram svg").count() == 1
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing stands beyond the page"
-    assert complaints == []
-    assert faults(page) == []
-
-
-def test_its_figures_follow_the_theme_and_are_light_on_paper(browser, starter):
-    page, complaints = opened(browser, starter, "dark")
-    drawn, light, dark = page.locator("#roc .main-svg").first, "rgb(253, 252, 250)", "rgb(21, 24, 28)"
-    expect(drawn).to_have_css("background-color", dark)
-    page.emulate_media(color_scheme="light")
-    expect(drawn).to_have_css("background-color", light)
-    page.emulate_media(color_scheme="dark")
-    expect(drawn).to_have_css("background-color", dark)
+    drawn = page.locator("#roc .main-svg").first
+    for theme, width, paper in (("light", 1440, LIGHT), ("dark", 1024, DARK)):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme)
+        expect(drawn).to_have_css("background-color", paper)
+        for name in charts:
+            assert page.locator(f"#{name} .js-plotly-plot .main-svg").count(), name
+        assert page.locator("#parts .diagram svg").count() == 1
+        assert not is_too_wide(page) and complaints == []
+        assert violations(page) == []
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    expect(drawn).to_have_css("background-color", light)
+    expect(drawn).to_have_css("background-color", LIGHT)
     assert page.pdf(format="A4")[:4] == b"%PDF" and complaints == []
 
 
@@ -150,19 +133,15 @@ def test_predictions_are_searched_chosen_sorted_and_walked_by_keyboard(browser, 
     assert complaints == []
 
 
-def test_texts_of_people_stay_texts(browser, nasty):
-    page, complaints = opened(browser, nasty[0])
+def test_texts_of_people_stay_texts_in_the_page_and_in_its_csv(browser, nasty):
+    file, store = nasty
+    page, complaints = opened(browser, file)
     assert page.title() == "nasty · Sentiscope"
     assert page.locator("img").count() == 0 and page.locator("script").count() == 4, "plotly.js is the fourth"
     shown = page.locator("#rows tbody td.main").all_inner_texts()
     assert any(text.startswith("</script><script>") for text in shown)
     assert complaints == []
-    assert faults(page) == []
-
-
-def test_the_csv_of_the_page_is_that_of_the_command_line(browser, nasty):
-    file, store = nasty
-    page, _ = opened(browser, file)
+    assert violations(page) == []
     with page.expect_download() as found:
         page.get_by_role("button", name="These rows · CSV").click()
     saved = Path(found.value.path()).read_bytes().decode("utf-8-sig")
@@ -176,24 +155,23 @@ def test_the_csv_of_the_page_is_that_of_the_command_line(browser, nasty):
     assert all(cell[:1] not in "=+-@" or not cell for name in ("text", "'=own", "truth") for cell in ours[name])
 
 
-def test_the_buttons_of_performance_errors_and_compare_make_it(browser, tmp_path):
+def test_the_buttons_of_performance_errors_and_compare_make_it(browser, server, library):
     labels = np.arange(60) % 2
-    store, rows = RunStore(tmp_path / "runs"), texts(labels)
-    answering(store, "one", right_where(np.arange(60) > 9, labels), rows)
-    answering(store, "two", right_where(np.arange(60) > 29, labels), rows)
-    with dashboard(tmp_path / "runs") as address:
-        page, complaints = visit(browser, address)
-        for link, kind in (
-            ("performance?run=one", "one"),
-            ("errors?run=one", "one"),
-            ("compare?compare=one&compare=two", "one · two"),
-        ):
-            page.goto(f"{address}/{link}")
-            page.get_by_role("button", name="Report · HTML").click(timeout=60_000)
-            save = page.get_by_role("button", name="Save the report")
-            save.wait_for(timeout=120_000)
-            settle(page)
-            with page.expect_download() as found:
-                save.click()
-            assert f"<h1>{kind}</h1>" in Path(found.value.path()).read_text(encoding="utf-8"), link
-        assert complaints == []
+    rows = texts(labels)
+    answering(library, "one", right_where(np.arange(60) > 9, labels), rows)
+    answering(library, "two", right_where(np.arange(60) > 29, labels), rows)
+    page, complaints = visit(browser, server)
+    for link, kind in (
+        ("performance?run=one", "one"),
+        ("errors?run=one", "one"),
+        ("compare?compare=one&compare=two", "one · two"),
+    ):
+        page.goto(f"{server}/{link}")
+        page.get_by_role("button", name="Report · HTML").click()
+        save = page.get_by_role("button", name="Save the report")
+        save.wait_for()
+        settle(page)
+        with page.expect_download() as found:
+            save.click()
+        assert f"<h1>{kind}</h1>" in Path(found.value.path()).read_text(encoding="utf-8"), link
+    assert complaints == []

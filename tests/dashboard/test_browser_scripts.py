@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import quote
 
 import numpy as np
 import pandas as pd
 import pytest
-from browsing import dashboard, settle, visit
+from browsing import settle, switch_theme, visit
 from playwright.sync_api import Page, expect
 
 from core import verbs
-from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 ARABIC = "الفيلم رائع جداً، شكراً OK! (2024)"
@@ -23,8 +21,8 @@ TEXTS = (ARABIC, BANGLA, KOREAN, MIXED, "감사합니다" * 40, "https://example
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory) -> Iterator[str]:
-    """The app with a tiny run on sentences of these scripts, each in two ways."""
+def address(library, server, tmp_path_factory) -> str:
+    """The app, with a tiny run on sentences of these scripts, each in two ways."""
     folder = tmp_path_factory.mktemp("scripts")
     rows = [
         (f"{text} {'좋다 ভালো جيد' if row % 2 else '나쁘다 খারাপ سيئ'} {row}", row % 2)
@@ -36,13 +34,12 @@ def server(tmp_path_factory) -> Iterator[str]:
     frame["label"] = np.where(random.random(len(frame)) < 0.4, 1 - frame["label"], frame["label"])
     frame.to_csv(folder / "scripts.csv", index=False)
     tiny = {"model.width": 16, "model.layers": 1, "training.threads": 1, "training.epochs": 1}
-    verbs.train(str(folder / "scripts.csv"), "vanilla", tiny, name="scripts", store=RunStore(folder / "runs"))
-    with dashboard(folder / "runs") as address:
-        yield address
+    verbs.train(str(folder / "scripts.csv"), "vanilla", tiny, name="scripts", store=library)
+    return server
 
 
-def sentence(page: Page, server: str, text: str) -> None:
-    page.goto(f"{server}/sentence?run=scripts&text={quote(text)}")
+def sentence(page: Page, address: str, text: str) -> None:
+    page.goto(f"{address}/sentence?run=scripts&text={quote(text)}")
     expect(page.locator(".words ul li").first).to_be_visible()
     settle(page)
 
@@ -61,33 +58,30 @@ def overflow(page: Page) -> float:
     return max([0.0, *page.locator(written).evaluate_all(rights)])
 
 
-@pytest.mark.parametrize(("text", "from_the_right"), [(ARABIC, True), (MIXED, True), (BANGLA, False), (KOREAN, False)])
-def test_words_stand_in_the_direction_of_their_text(browser, server, text, from_the_right):
-    page, complaints = visit(browser, server)
-    sentence(page, server, text)
-    chips = lefts(page)
-    line = [left for _, left, top in chips if top == chips[0][2]]
-    assert len(line) > 3 and line == sorted(line, reverse=from_the_right)
-    assert "".join(word for word, *_ in chips) == "".join(text.split())
-    small = page.locator(".words ul li small").first
-    assert small.evaluate("each => getComputedStyle(each).direction") == "ltr"
-    assert complaints == []
-
-
-@pytest.mark.parametrize(("width", "theme"), [(1440, "light"), (1024, "dark")])
-def test_words_without_end_keep_to_their_place(browser, server, width, theme):
-    page, complaints = visit(browser, server, theme, width)
-    for text in TEXTS[4:]:
-        sentence(page, server, text)
-        assert overflow(page) == 0
+def test_words_stand_in_the_direction_of_their_text_and_keep_to_their_place(browser, address):
+    page, complaints = visit(browser, address)
+    for text, from_the_right in ((ARABIC, True), (MIXED, True), (BANGLA, False), (KOREAN, False)):
+        sentence(page, address, text)
+        chips = lefts(page)
+        line = [left for _, left, top in chips if top == chips[0][2]]
+        assert len(line) > 3 and line == sorted(line, reverse=from_the_right), text
+        assert "".join(word for word, *_ in chips) == "".join(text.split())
+        small = page.locator(".words ul li small").first
+        assert small.evaluate("each => getComputedStyle(each).direction") == "ltr"
+    for text in TEXTS[4:]:  # words without end
+        sentence(page, address, text)
+        for width, theme in ((1440, "light"), (1024, "dark")):
+            page.set_viewport_size({"width": width, "height": 900})
+            switch_theme(page, theme)
+            assert overflow(page) == 0, (text, width)
         drawn = page.locator(".head_view svg text").evaluate_all("all => all.map((each) => each.textContent)")
         assert drawn and all(len(word) <= 14 for word in drawn)
     assert complaints == []
 
 
-def test_on_errors_each_sentence_of_the_list_has_its_direction(browser, server):
-    page, complaints = visit(browser, server)
-    page.goto(f"{server}/errors?run=scripts")
+def test_on_errors_each_sentence_of_the_list_has_its_direction(browser, address):
+    page, complaints = visit(browser, address)
+    page.goto(f"{address}/errors?run=scripts")
     rows = page.locator(".reader .list li .text")
     expect(rows.first).to_be_visible()
     settle(page)

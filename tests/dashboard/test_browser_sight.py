@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
-from browsing import dashboard, settle, visit
+from browsing import settle, visit
 from playwright.sync_api import Page, Route, expect
 
 from core.config import compose
-from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -20,18 +17,33 @@ def within(page: Page, selector: str) -> bool:
     return box is not None and 0 <= box["y"] <= page.evaluate("innerHeight") - 60
 
 
-@pytest.mark.parametrize("width", [1440, 1024])
-def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server, width):
-    page, complaints = visit(browser, server, width=width)
+def test_the_sentences_of_a_clicked_cell_are_in_the_window(browser, server):
+    page, complaints = visit(browser, server)
     page.goto(f"{server}/performance?run=finished")
-    page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)
-    expect(page.get_by_text("of 16 sentences")).to_be_visible()
-    settle(page)
-    page.wait_for_timeout(500)
-    assert within(page, ".st-key-selection")
-    if width == 1440:  # beside what was clicked, not below it
-        bar, matrix = (page.locator(f".st-key-{key}").bounding_box() for key in ("selection", "fig-confusion"))
-        assert bar["x"] > matrix["x"] + matrix["width"] and bar["y"] < matrix["y"] + matrix["height"]
+    for width in (1440, 1024):
+        page.set_viewport_size({"width": width, "height": 900})
+        settle(page)
+        page.locator(".st-key-fig-confusion .bars .point").first.click(force=True)  # Plotly lays a surface over it
+        expect(page.get_by_text("of 16 sentences")).to_be_visible()
+        settle(page)
+        assert within(page, ".st-key-selection")
+        if width == 1440:  # beside what was clicked, not below it
+            bar, matrix = (page.locator(f".st-key-{key}").bounding_box() for key in ("selection", "fig-confusion"))
+            assert bar["x"] > matrix["x"] + matrix["width"] and bar["y"] < matrix["y"] + matrix["height"]
+        page.get_by_role("button", name="Clear", exact=True).click()
+        expect(page.get_by_text("of 16 sentences")).to_be_hidden()
+        settle(page)
+        bars = page.locator(".st-key-fig-confidence .bars .point").filter(visible=True)  # most are empty
+        bars.first.click(force=True)
+        expect(page.locator(".st-key-selection")).to_contain_text("of 16 sentences")
+        settle(page)
+        chart, below = (page.locator(f".st-key-{key}").bounding_box() for key in ("fig-confidence", "selection"))
+        assert chart is not None and below is not None
+        assert below["y"] >= chart["y"] + chart["height"] - 1 and below["x"] < chart["x"] + chart["width"]
+        assert within(page, ".st-key-selection")
+        page.get_by_role("button", name="Clear", exact=True).click()
+        expect(page.get_by_text("of 16 sentences")).to_be_hidden()
+        page.evaluate("document.querySelector('[data-testid=stMain]').scrollTo(0, 0)")
     assert complaints == []
 
 
@@ -51,7 +63,6 @@ def test_the_sentences_drawn_around_on_the_map_are_in_the_window(browser, server
     page.mouse.up()
     expect(page.get_by_text("16 of 16 sentences")).to_be_visible()
     settle(page)
-    page.wait_for_timeout(500)
     assert within(page, ".st-key-selection") and complaints == []
 
 
@@ -72,14 +83,11 @@ def test_the_place_of_a_figure_is_filled_while_what_draws_it_is_on_its_way(brows
     assert place.bounding_box()["height"] == before["height"]
 
 
-def test_overview_notices_a_training_that_was_begun_elsewhere(browser, trained, tmp_path):
-    runs = tmp_path / "runs"
-    shutil.copytree(trained, runs)
-    with dashboard(runs) as address:
-        page, complaints = visit(browser, address)
-        page.goto(address)
-        expect(page.get_by_text("Try to fool")).to_be_visible()
-        settle(page)
-        RunStore(runs).create(compose("vanilla"), "vanilla", "elsewhere")
-        expect(page.get_by_text("elsewhere waits for a free place")).to_be_visible()
+def test_overview_notices_a_training_that_was_begun_elsewhere(browser, server, library):
+    page, complaints = visit(browser, server)
+    page.goto(server)
+    expect(page.get_by_text("Try to fool")).to_be_visible()
+    settle(page)
+    library.create(compose("vanilla"), "vanilla", "elsewhere")
+    expect(page.get_by_text("elsewhere waits for a free place")).to_be_visible()
     assert complaints == []

@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browsing import dashboard, settle, visit
+from browsing import settle, violations, visit
 from playwright.sync_api import Page, expect
 
 from core.failures.table import Table, read_table
-from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def runs(trained, tmp_path_factory) -> Path:
-    return Path(shutil.copytree(trained, tmp_path_factory.mktemp("slices") / "runs"))
-
-
-@pytest.fixture(scope="module")
-def address(runs) -> Iterator[str]:
-    with dashboard(runs) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def said(runs) -> Table:
-    return read_table(RunStore(runs), "finished")
+def said(library) -> Table:
+    return read_table(library, "finished")
 
 
 def first(page: Page) -> str | None:
     return page.locator(".reader .list li").first.get_attribute("title")
 
 
-def test_the_list_stands_in_the_order_that_the_link_has(browser, address, said):
-    page, complaints = visit(browser, address)
-    page.goto(f"{address}/errors?run=finished&select=all")
+def test_the_list_stands_in_the_order_that_the_link_has(browser, server, said):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/errors?run=finished&select=all")
     expect(page.locator(".filter .word", has_text="any tag")).to_be_visible()
     settle(page)
     rows = said.frame.sort_values("margin", kind="stable")
@@ -52,16 +35,14 @@ def test_the_list_stands_in_the_order_that_the_link_has(browser, address, said):
     page.reload()
     expect(page.locator(".reader .list li").first).to_have_attribute("title", rows["text"].iat[0])
     settle(page)
-    page.wait_for_timeout(1000)  # what was drawn anew fades in
-    found = Axe().run(page).response["violations"]
-    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
+    assert violations(page) == []
     assert complaints == []
 
 
-def test_where_nothing_is_wrong_a_button_leads_on_to_what_is_nearly(browser, address, said):
+def test_where_nothing_is_wrong_a_button_leads_on_to_what_is_nearly(browser, server, said):
     right = said.frame[~said.wrong]
-    page, complaints = visit(browser, address)
-    page.goto(f"{address}/errors?run=finished&select=wrong;key={right['key'].iat[0]}")
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/errors?run=finished&select=wrong;key={right['key'].iat[0]}")
     expect(page.locator(".reader .empty")).to_contain_text("All 1 of these are right")
     settle(page)
     page.get_by_role("button", name="Lowest margin first").click()
@@ -70,14 +51,14 @@ def test_where_nothing_is_wrong_a_button_leads_on_to_what_is_nearly(browser, add
     assert first(page) == right["text"].iat[0] and "wrong" not in page.url and complaints == []
 
 
-def test_a_slice_is_saved_picked_on_another_page_and_compared(browser, address, said):
-    page, complaints = visit(browser, address)
-    page.goto(f"{address}/errors?run=finished&select=truth%3Dpositive")
+def test_a_slice_is_saved_picked_on_another_page_and_compared(browser, server, said):
+    page, complaints = visit(browser, server)
+    page.goto(f"{server}/errors?run=finished&select=truth%3Dpositive")
     page.get_by_role("button", name="Save as slice").click()
     page.get_by_label("Name", exact=True).fill("good *ones*")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved as “good *ones*”")).to_be_visible()
-    page.goto(f"{address}/performance?run=finished")
+    page.goto(f"{server}/performance?run=finished")
     n = int(said.true[:, said.classes.index("positive")].sum())
     bar = page.locator(".st-key-selected")
     expect(bar).to_contain_text("Nothing is selected")
@@ -89,27 +70,7 @@ def test_a_slice_is_saved_picked_on_another_page_and_compared(browser, address, 
     expect(bar).to_contain_text(f"{n} of {len(said)}")
     page.wait_for_url("**select=truth**")
     settle(page)
-    page.wait_for_timeout(500)
-    found = Axe().run(page).response["violations"]
-    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
-    page.goto(f"{address}/compare?compare=finished&compare=baseline&by=slice")
+    assert violations(page) == []
+    page.goto(f"{server}/compare?compare=finished&compare=baseline&by=slice")
     expect(page.locator(".st-key-fig-compare-where")).to_contain_text("good *ones*")
-    assert complaints == []
-
-
-@pytest.mark.parametrize("width", [1440, 1024])
-def test_the_sentences_of_a_clicked_bar_stand_below_it_in_the_window(browser, address, width):
-    page, complaints = visit(browser, address, width=width)
-    page.goto(f"{address}/performance?run=finished")
-    bars = page.locator(".st-key-fig-confidence .bars .point").filter(visible=True)  # most are empty
-    bars.first.wait_for()
-    settle(page)
-    bars.first.click(force=True)
-    expect(page.locator(".st-key-selection")).to_contain_text("of 16 sentences")
-    settle(page)
-    page.wait_for_timeout(500)
-    chart, below = (page.locator(f".st-key-{key}").bounding_box() for key in ("fig-confidence", "selection"))
-    assert chart is not None and below is not None
-    assert below["y"] >= chart["y"] + chart["height"] - 1 and below["x"] < chart["x"] + chart["width"]
-    assert 0 <= below["y"] <= page.evaluate("innerHeight") - 60
     assert complaints == []

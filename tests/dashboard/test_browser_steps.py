@@ -42,6 +42,14 @@ def test_arrows_walk_through_the_stages_and_the_link_follows(browser, server):
     assert current(page) == "Mask" and "This model has none" in page.locator(".steps .reading").inner_text()
     page.reload()
     page.locator(".steps .rail").wait_for()
+    settle(page)
+    assert current(page) == "Mask"
+    page.get_by_role("textbox", name="Sentence", exact=True).click()  # a text field or a choice has its arrows
+    page.keyboard.press("ArrowRight")
+    assert current(page) == "Mask"
+    page.get_by_role("radio", name="1", exact=True).first.focus()
+    page.keyboard.press("ArrowRight")
+    settle(page)
     assert current(page) == "Mask" and complaints == []
 
 
@@ -50,7 +58,6 @@ def test_the_sentence_goes_along_from_page_to_page(browser, server):
     page.goto(f"{server}/sentence?run=finished&text=so+good")
     page.get_by_role("textbox", name="Sentence", exact=True).wait_for()
     settle(page)
-    page.wait_for_timeout(500)
     page.get_by_role("link", name="Steps", exact=True).click()
     page.locator(".steps table").first.wait_for()
     expect(page.get_by_role("textbox", name="Sentence", exact=True)).to_have_value("so good")
@@ -82,18 +89,7 @@ def test_a_sentence_or_head_that_changes_leaves_the_stage_open(browser, server):
     assert current(page) == "Combine" and complaints == []
 
 
-def test_arrows_do_nothing_while_a_text_field_or_a_choice_has_the_focus(browser, server):
-    page, complaints = at(browser, server, more="&stage=softmax")
-    page.get_by_role("textbox", name="Sentence", exact=True).click()
-    page.keyboard.press("ArrowRight")
-    assert current(page) == "Softmax"
-    page.get_by_role("radio", name="1", exact=True).first.focus()
-    page.keyboard.press("ArrowRight")
-    settle(page)
-    assert current(page) == "Softmax" and complaints == []
-
-
-def test_a_cell_fills_the_formula_by_mouse_and_by_keyboard(browser, server):
+def test_a_cell_of_a_named_table_fills_the_formula_by_mouse_and_by_keyboard(browser, server):
     page, complaints = at(browser, server, more="&stage=combine")
     cell = page.locator(".steps table").last.locator("tbody tr").nth(1).locator("td").nth(2)
     cell.hover()
@@ -107,34 +103,29 @@ def test_a_cell_fills_the_formula_by_mouse_and_by_keyboard(browser, server):
     page.keyboard.press("ArrowRight")
     expect(page.locator(".steps .filled small")).to_have_text("good, that")
     assert current(page) == "Combine" and complaints == []  # in a matrix the arrows go from cell to cell
-
-
-def test_a_matrix_is_a_table_with_names_and_a_caption(browser, server):
-    page, _ = at(browser, server, more="&stage=scores")
-    table = page.locator(".steps table").first
+    table = page.locator(".steps table").last
     assert table.get_by_role("columnheader").all_inner_texts()[:3] == ["a", "good", "film"]
     assert table.get_by_role("rowheader").first.inner_text() == "a" and table.locator("caption math").count() == 1
     assert table.locator("tbody td").first.inner_text() != ""
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("stage", ["scores", "softmax", "combine", "mix", "feedforward", "logits"])
-def test_formula_and_matrices_are_seen_together_on_a_projector(browser, server, stage, theme):
-    page, complaints = at(browser, server, 1280, 720, theme, f"&stage={stage}&projector=true")
-    for part in (".steps .formulas", ".steps .filled", *(f".steps table >> nth={n}" for n in range(tables(page)))):
-        box = page.locator(part).bounding_box()
-        assert box["y"] >= 0 and box["y"] + box["height"] <= 720, part
-        assert box["x"] >= 0 and box["x"] + box["width"] <= 1280, part
-    assert complaints == []
-
-
-@pytest.mark.parametrize("stage", ["scores", "combine"])
-def test_both_are_seen_at_1024_too(browser, server, stage):
-    page, _ = at(browser, server, 1024, 768, more=f"&stage={stage}")
-    for part in (".steps .formulas", *(f".steps table >> nth={n}" for n in range(tables(page)))):
-        box = page.locator(part).bounding_box()
-        assert box["y"] + box["height"] <= 768 and box["x"] + box["width"] <= 1024, part
-
-
-def tables(page: Page) -> int:
-    return page.locator(".steps table").count()
+def test_formula_and_matrices_are_seen_together_at_every_size(browser, server):
+    sizes = [(1280, 720, "&projector=true", ("scores", "softmax", "combine", "mix", "feedforward", "logits"))]
+    sizes += [(1024, 768, "", ("scores", "combine"))]
+    for width, height, more, stages in sizes:
+        page, complaints = at(browser, server, width, height, "dark" if more else "light", more)
+        for stage in stages:
+            page.goto(f"{server}/steps?run=finished&text={TEXT.replace(' ', '+')}{more}&stage={stage}")
+            page.locator(".steps table").first.wait_for()
+            settle(page)
+            tables = page.locator(".steps table").count()
+            parts = (
+                ".steps .formulas",
+                *[".steps .filled"] * bool(more),
+                *(f".steps table >> nth={n}" for n in range(tables)),
+            )
+            for part in parts:
+                box = page.locator(part).bounding_box()
+                assert box["y"] >= 0 and box["y"] + box["height"] <= height, (stage, part)
+                assert box["x"] >= 0 and box["x"] + box["width"] <= width, (stage, part)
+        assert complaints == []

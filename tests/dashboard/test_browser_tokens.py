@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from browsing import dashboard, settle, visit
+from browsing import settle, switch_theme, violations, visit
 from named_words import write_conll
 from playwright.sync_api import Page, expect
 
 from core import verbs
-from core.runs.store import RunStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TINY = {"model.width": 16, "model.ff_width": 16, "training.epochs": 4, "training.batch_size": 8, "training.lr": 0.01}
 
 
 @pytest.fixture(scope="module")
-def store(tmp_path_factory) -> RunStore:
-    """One run, `names`, which has learned half of it."""
-    folder = tmp_path_factory.mktemp("tokens")
-    found = RunStore(folder / "runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SENTISCOPE_CACHE", str(folder / "cache"))
-        file = write_conll(folder / "names.conll", 160)
-        verbs.train(str(file), "vanilla", TINY | {"training.threads": 1}, name="names", store=found)
-    return found
-
-
-@pytest.fixture(scope="module")
-def server(store) -> Iterator[str]:
-    with dashboard(store.folder) as address:
-        yield address
+def address(library, server, tmp_path_factory) -> str:
+    """The app, with one run, `names`, which has learned half of it."""
+    file = write_conll(tmp_path_factory.mktemp("tokens") / "names.conll", 160)
+    verbs.train(str(file), "vanilla", TINY | {"training.threads": 1}, name="names", store=library)
+    return server
 
 
 def note(page: Page, words: str) -> None:
@@ -41,12 +28,12 @@ def note(page: Page, words: str) -> None:
     expect(page.locator(".s-fig", has=page.locator("#at-tag-sentences")).locator("span")).to_have_text(words)
 
 
-def test_a_kind_of_error_filters(browser, server, store):
-    outcomes = verbs.evaluate("names", store=store)["outcomes"]
+def test_a_kind_of_error_filters(browser, address, library):
+    outcomes = verbs.evaluate("names", store=library)["outcomes"]
     kinds = [kind for kind, spans in outcomes.items() if spans and kind != "right"]
     assert kinds, "the run makes mistakes to look at"
-    page, complaints = visit(browser, server)
-    page.goto(f"{server}/tokens?run=names")
+    page, complaints = visit(browser, address)
+    page.goto(f"{address}/tokens?run=names")
     expect(page.locator(".tagged li").first).to_be_visible()
     expect(page.locator(".tagged li .wrong").first).to_be_visible()
     for kind in kinds:
@@ -65,12 +52,12 @@ def test_a_kind_of_error_filters(browser, server, store):
     assert complaints == []
 
 
-def test_a_typed_sentence_has_the_tags_that_the_command_line_says(browser, server, store):
+def test_a_typed_sentence_has_the_tags_that_the_command_line_says(browser, address, library):
     text = "in Old Pell it rained , said Almo Tarn ."
-    (said,) = verbs.predict("names", [text], store=store)["predictions"]
+    (said,) = verbs.predict("names", [text], store=library)["predictions"]
     assert said["spans"]
-    page, complaints = visit(browser, server)
-    page.goto(f"{server}/tokens?run=names")
+    page, complaints = visit(browser, address)
+    page.goto(f"{address}/tokens?run=names")
     settle(page)
     field = page.get_by_role("textbox", name="Sentence", exact=True)
     field.fill(text)
@@ -79,15 +66,7 @@ def test_a_typed_sentence_has_the_tags_that_the_command_line_says(browser, serve
     expect(typed).to_have_text([span["text"] for span in said["spans"]])
     expect(page.locator(".tagged").last.locator("small")).to_have_text([span["type"] for span in said["spans"]])
     settle(page)
-    assert complaints == []
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_grave_fault(browser, server, theme):
-    page, complaints = visit(browser, server, theme)
-    page.goto(f"{server}/tokens?run=names")
-    expect(page.locator(".tagged li").first).to_be_visible()
-    settle(page)
-    found = [rule for rule in Axe().run(page).response["violations"] if rule["impact"] in ("serious", "critical")]
-    assert [f"{rule['id']}: {node['html']}" for rule in found for node in rule["nodes"]] == []
+    for theme in ("light", "dark"):
+        switch_theme(page, theme)
+        assert violations(page) == []
     assert complaints == []

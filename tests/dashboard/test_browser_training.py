@@ -30,13 +30,12 @@ LEFT = re.compile(r"at most (\d+ (s|min|h) )+left")
 
 
 @pytest.fixture(autouse=True)
-def _nothing_trains_on(tmp_path):
+def _nothing_trains_on(bare):
     """A test that fails leaves no run behind that would train for hours."""
     yield
-    runs = RunStore(tmp_path / "none")
-    for record in runs.list():
+    for record in bare.list():
         if record.status in ("queued", "running"):
-            jobs.cancel(runs, record.run, keep=False)
+            jobs.cancel(bare, record.run, keep=False)
 
 
 def started(page: Page, base: str, table, name: str) -> None:
@@ -65,8 +64,8 @@ def logged(runs: RunStore, run: str) -> int:
     return len((runs.path(run) / "history.jsonl").read_text().splitlines())
 
 
-def test_pause_go_on_and_cancel(browser, empty_server, table, tmp_path):
-    runs = RunStore(tmp_path / "none")
+def test_pause_go_on_and_cancel(browser, empty_server, table, bare):
+    runs = bare
     page, complaints = visit(browser, empty_server)
     started(page, empty_server, table, "long")
     expect(page.get_by_role("heading", name="Learning")).to_be_visible()
@@ -102,11 +101,11 @@ def test_pause_go_on_and_cancel(browser, empty_server, table, tmp_path):
     page.context.close()
 
 
-def test_a_second_training_waits_and_begins_when_the_first_is_cancelled(browser, empty_server, table, tmp_path):
+def test_a_second_training_waits_and_begins_when_the_first_is_cancelled(browser, empty_server, table, bare):
     page, complaints = visit(browser, empty_server)
     started(page, empty_server, table, "first")
     expect(page.get_by_role("heading", name="Learning")).to_be_visible()
-    runs = RunStore(tmp_path / "none")
+    runs = bare
     config = runs.read("first").config
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SENTISCOPE_JOBS", "1")

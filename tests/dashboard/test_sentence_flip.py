@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pages
 import pytest
-from browsing import settle, visit
 from pages import words as markup
-from playwright.sync_api import expect
 
 from core import verbs
 from core.runs.store import RunStore
@@ -95,23 +91,3 @@ def test_what_a_person_wrote_is_escaped(app, runs):
 
 def test_an_empty_text_has_nothing_to_change(app, runs):
     assert "flip-start" not in button_keys(opened(app, text=" "))
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-def test_a_long_search_is_stopped_from_the_keyboard(browser, server):
-    """A text so long that the search takes minutes."""
-    page, complaints = visit(browser, server)
-    page.goto(f"{server}/sentence?run=finished&text={'+'.join(['good'] * 200 + ['a'] * 3000)}")
-    look = page.get_by_role("button", name="Look for the smallest change")
-    look.wait_for()  # the words of so long a text come first
-    settle(page)
-    look.press("Enter")
-    stop = page.locator(".st-key-flip-stop").get_by_role("button")  # methods may have their own
-    expect(stop).to_have_count(1)
-    expect(page.get_by_text(re.compile("of at most 4.000 texts read"))).to_be_visible()
-    stop.press("Enter")
-    expect(page.get_by_text("The search was stopped.")).to_be_visible()
-    expect(stop).to_have_count(0)
-    expect(page.get_by_role("button", name="Smallest change · CSV")).to_be_visible()
-    assert complaints == []

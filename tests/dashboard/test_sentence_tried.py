@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pages
 import pytest
-from browsing import settle, visit
-from playwright.sync_api import expect
 
 from dashboard import past, state
 
@@ -82,22 +80,3 @@ def test_every_sentence_has_its_answer_and_is_a_click_away(app, runs):
 def test_what_a_person_typed_is_no_markdown(app, runs):
     typed(opened(app), "**good** [link](http://evil.example) ![x](http://evil.example/x.png)")
     assert "**" not in lines(app)[0] and "\\!\\[x\\]" in lines(app)[0]
-
-
-@pytest.mark.slow
-@pytest.mark.browser
-def test_undo_from_the_keyboard_while_typing(browser, server):
-    page, complaints = visit(browser, server)
-    page.goto(f"{server}/sentence?run=finished&text=good+film")
-    settle(page)
-    field = page.get_by_role("textbox", name="Sentence", exact=True)
-    field.fill("bad film")
-    field.press("Enter")
-    expect(page.locator(".st-key-tried button")).to_have_count(2)
-    field.press("Control+Alt+z")
-    expect(field).to_have_value("good film")
-    settle(page)
-    assert "text=good+film" in page.url
-    page.get_by_role("button", name="Redo").press("Enter")
-    expect(field).to_have_value("bad film")
-    assert complaints == []

@@ -7,12 +7,15 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,10 +29,23 @@ PATIENCE = 90_000.0
 
 Said here once; what is there sooner is waited for no longer.
 """
-SETTLED = (
-    "document.querySelector('[data-testid=stApp]')?.dataset.testScriptState === 'notRunning'"
-    " && !document.querySelector('[data-testid=stSkeleton]')"
-)
+QUIET = 250
+"""Milliseconds in which nothing may run, load or fade before a page is settled: a click has been sent by then."""
+SETTLED = """quiet => {
+  const moves = (each) => each.playState === "running" && each.effect?.getComputedTiming().endTime !== Infinity;
+  const still = document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
+    && !document.querySelector("[data-testid=stSkeleton]") && !document.getAnimations().some(moves);
+  window.stillSince = still ? (window.stillSince ?? performance.now()) : undefined;
+  return still && performance.now() - window.stillSince >= quiet;
+}"""
+STILL = """const sheet = new CSSStyleSheet();
+sheet.replaceSync("*, ::before, ::after { animation: none !important; }");
+document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];"""
+"""Without a graphics card, drawing the animations of a page that loads takes longer than the page itself."""
+DRAWN_IN = """theme => [...document.querySelectorAll("style")].some((each) =>
+  each.textContent.includes(`stPopoverBody]{color-scheme:${theme}}`))"""
+"""The style that the server sends has its theme."""
+GRAVE = ("serious", "critical")
 
 
 def chromium() -> str | None:
@@ -53,32 +69,34 @@ def served(script: str | Path, module: str = "streamlit", **environment: str) ->
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", module, "run", str(script), f"--server.port={port}"]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-    try:
-        wait_for(f"http://127.0.0.1:{port}", process)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(10)
+    with tempfile.TemporaryFile() as log:  # a pipe that nobody reads is full one day, and the server waits
+        process = subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, **environment}, stdout=log, stderr=subprocess.STDOUT
+        )
+        try:
+            wait_for(f"http://127.0.0.1:{port}", process, log)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(20)
 
 
 @contextmanager
-def dashboard(runs: Path) -> Iterator[str]:
-    """The dashboard on these runs."""
+def dashboard(runs: Path, starters: Path | None = None) -> Iterator[str]:
+    """Serve the dashboard on these runs, and on these starter runs."""
     folders = {"SENTISCOPE_RUNS": str(runs), "SENTISCOPE_CACHE": str(runs.parent / "cache")}
-    folders["SENTISCOPE_STARTERS"] = str(runs.parent / "no-starters")
+    folders["SENTISCOPE_STARTERS"] = str(starters or runs.parent / "no-starters")
     with served("dashboard/server.py", "dashboard.warm", **folders) as address:
         yield address
 
 
-def wait_for(address: str, process: subprocess.Popen[bytes]) -> None:
-    """Return when the server answers; say what it printed if it ends instead."""
+def wait_for(address: str, process: subprocess.Popen[bytes], log: IO[bytes]) -> None:
+    """Return when the server answers; raise with what it printed if it ends instead."""
     until = time.monotonic() + PATIENCE / 1000
     while time.monotonic() < until:
         if process.poll() is not None:
-            raise RuntimeError(f"the server ended: {process.stdout.read().decode() if process.stdout else ''}")
+            log.seek(0)
+            raise RuntimeError(f"the server ended: {log.read().decode()}")
         try:
             if urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).read() == b"ok":
                 return
@@ -97,6 +115,7 @@ def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) 
 
     page = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme).new_page()
     page.set_default_timeout(PATIENCE)
+    page.add_init_script(STILL)
     page.on("console", heard)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on(
@@ -106,5 +125,38 @@ def visit(browser: Browser, base: str, theme: str = "light", width: int = 1440) 
 
 
 def settle(page: Page) -> None:
-    """Wait until the script has run and everything it sent is there."""
-    page.wait_for_function(SETTLED)
+    """Wait until the script has run, everything it sent is there, and nothing has moved for a moment."""
+    page.wait_for_function(SETTLED, arg=QUIET, polling=50)  # not at every frame: that would draw them all
+
+
+def open_page(page: Page, address: str) -> None:
+    """Go to a link, and wait until its page is whole."""
+    page.goto(address)
+    page.get_by_role("heading", level=1).first.wait_for()
+    settle(page)
+
+
+def switch_theme(page: Page, theme: str) -> None:
+    """Switch the theme of an open page, and wait until its figures are drawn in it."""
+    page.emulate_media(color_scheme=theme)
+    page.wait_for_function(DRAWN_IN, arg=theme)
+    settle(page)
+
+
+def until(page: Page, true: Callable[[], bool]) -> None:
+    """Wait for what becomes true on the disk, or in a list that the page's events fill."""
+    end = time.monotonic() + PATIENCE / 1000
+    while not true():
+        assert time.monotonic() < end, "it never became true"
+        page.wait_for_timeout(50)
+
+
+def violations(page: Page) -> list[str]:
+    """List what axe, the rules of WCAG, finds grave: each rule with the element that breaks it."""
+    rules = [rule for rule in Axe().run(page).response["violations"] if rule["impact"] in GRAVE]
+    return [f"{rule['id']}: {node['html'][:200]}" for rule in rules for node in rule["nodes"]]
+
+
+def is_too_wide(page: Page, what: str = "html") -> bool:
+    """Tell whether something, the document if nothing is named, reaches beyond the right edge of the window."""
+    return bool(page.evaluate("what => document.querySelector(what).scrollWidth > innerWidth", what))

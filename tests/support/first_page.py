@@ -24,7 +24,7 @@ def main(command: str, runs: list[str]) -> None:
     with tempfile.TemporaryFile() as log:
         server = subprocess.Popen([command, "dashboard", "--no-browser", f"--port={port}"], stdout=log, stderr=log)
         try:
-            wait_for(address, server)
+            wait_for(address, server, log)
             with opened_browser(program) as browser:
                 page, complaints = visit(browser, address)
                 page.goto(address)
