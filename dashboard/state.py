@@ -77,8 +77,8 @@ FOLLOWS = "selection-follows"
 """Whether the bar has a part that says which sentence is looked at."""
 SILENT = "silent"
 """How a part falls silent (`dashboard.figures.silencing`); the switch beside the levers writes it."""
-MOVES = "levers-heard"
-"""The number of the last move of a lever that was heard."""
+CONFIRMED = "confirmed-"
+"""Before the key of a component: the number of its last change that was received."""
 TURN = "turn-"
 """Before the key of a component: what it was given last, and when."""
 AUTHOR = "author"
@@ -481,9 +481,40 @@ def selected_bar(key: str, most: int) -> tuple[int, int] | None:
     return cell if max(cell) < most else None
 
 
+_PLAIN = re.compile("[A-Za-z0-9-]+")
+
+
+def figure_key(name: str) -> str:
+    """Return the key that the figure of this name has now.
+
+    Streamlit refuses some names as keys of a component, such as any with two underscores: a name that may hold what a
+    person wrote (of a data set, say) is told by its digest.
+    """
+    plain = name if _PLAIN.fullmatch(name) else hashlib.sha256(name.encode()).hexdigest()[:16]
+    return current(f"fig-{plain}")
+
+
+def confirmed(key: str) -> int:
+    """Return the number of the last change of a component that was received."""
+    return int(draft(f"{CONFIRMED}{key}", 0))
+
+
+def receive_changes(key: str, after: int = 0) -> list[Any]:
+    """Return the changes that a component sends, oldest first, and confirm them; only from a callback.
+
+    Args:
+        key: Of the component. Each message has all its changes that no drawing has confirmed (`assets/component.js`),
+            so that one that a busy page lost, or one that came with an older link, loses nothing.
+        after: The number of the last change that whatever these are applied to has already.
+    """
+    sent = [(int(number), change) for number, change in (st.session_state.get(key) or {}).get("changes") or ()]
+    put(f"{CONFIRMED}{key}", max([confirmed(key), *(number for number, _ in sent)]))
+    return [change for number, change in sent if number > after]
+
+
 def picked(figure: str) -> str:
     """The row that was picked last in a table of marks; empty when there is none."""
-    return str((st.session_state.get(current(f"fig-{figure}")) or {}).get("picked") or "")
+    return str((st.session_state.get(figure_key(figure)) or {}).get("picked") or "")
 
 
 def selected_rows(key: str, rows: int) -> list[int]:

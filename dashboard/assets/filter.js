@@ -10,7 +10,7 @@ const MANY = 10; // options from which on they can be searched
 const EDGE = 12; // pixels that stay free at the edges of the window
 const memory = {}; // the one that was drawn last: a page that is drawn anew may make this component anew
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, send: tell }) {
   const root = parentElement.querySelector(".filter");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
   // What comes while somebody chooses, such as the tags, must not take the options out of their hands.
@@ -24,7 +24,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     root.addEventListener("focusout", () => setTimeout(() => { if (root.isConnected && !root.contains(root.getRootNode().activeElement)) delete kept.focused; }));
   }
   memory.root = root;
-  const send = (word, value) => setTriggerValue("chosen", { word, value });
+  const send = (word, value) => tell({ word, value });
 
   const word = (given) => {
     const id = `word-${given.name}`, many = Boolean(given.typed) || given.options.length > MANY;

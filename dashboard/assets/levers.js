@@ -14,22 +14,17 @@ const PAUSE = 200; // milliseconds after the last move of a slider: a key that i
 const AHEAD = 3000; // so long an answer of the page that has not heard of it does not move a slider back
 const LEAST = 1.15, USUAL = 1.42, MOST = 1.75; // rem that a row is high
 
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data, parentElement, send }) {
   const root = parentElement.querySelector(".levers");
   for (const [name, value] of Object.entries(data.colours)) root.style.setProperty(`--${name}`, value);
   root.ahead ??= new Map();
   if (root.layer !== data.layer) { root.layer = data.layer; root.open = data.layer; }
   const focused = root.getRootNode().activeElement?.dataset?.id;
-  // Of two messages that wait for a busy page it hears the later one alone, and a message takes the link as it was when it
-  // left: each has all moves that no drawing has confirmed yet, and the number of the last.
-  root.moves = (root.moves ?? []).filter(({ number }) => number > data.heard);
   const move = (parts) => {
     clearTimeout(root.waiting);
-    const last = root.moves.at(-1)?.number ?? data.heard;
-    const number = Math.max(Date.now(), last + 1); // a board that is mounted later goes on from there
-    root.moves = RESET in parts ? [{ number, parts }] : [...root.moves, { number, parts: { ...root.slid, ...parts } }];
+    const over = RESET in parts;
+    send(over ? parts : { ...root.slid, ...parts }, over);
     root.slid = {};
-    setTriggerValue("moved", { number, parts: Object.assign({}, ...root.moves.map((each) => each.parts)) });
   };
 
   const button = (cell) => {
@@ -51,7 +46,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     });
     const show = (value) => { input.setAttribute("aria-valuetext", put(value)); return value; };
     input.value = show(ahead && Date.now() - ahead.when < AHEAD ? ahead.value : lever.value);
-    const send = (wanted) => {
+    const slide = (wanted) => {
       show(wanted);
       root.ahead.set(lever.part, { value: wanted, when: Date.now() });
       clearTimeout(root.waiting);
@@ -59,8 +54,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
       root.slid = { ...root.slid, [lever.part]: back ? null : `${lever.part}:${wanted}` };
       root.waiting = setTimeout(() => move({}), PAUSE);
     };
-    const reset = () => { input.value = lever.learned; send(lever.learned); };
-    input.oninput = () => send(+input.value);
+    const reset = () => { input.value = lever.learned; slide(lever.learned); };
+    input.oninput = () => slide(+input.value);
     input.ondblclick = reset;
     input.onkeydown = (event) => { if (event.key === "Delete" || event.key === "Backspace") reset(); };
     return input;

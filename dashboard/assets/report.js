@@ -59,7 +59,7 @@ const draw = async (data, dark, atOnce = false) => {
   }
   for (const place of document.querySelectorAll("[data-component]")) {
     const found = data.components[place.id || place.closest("figure").id];
-    DRAW[found.name]({ data: themed(found, dark), parentElement: place, setStateValue: () => {}, setTriggerValue: () => {} });
+    DRAW[found.name]({ data: themed(found, dark), parentElement: place, setStateValue: () => {}, setTriggerValue: () => {}, send: () => {} });
   }
 };
 

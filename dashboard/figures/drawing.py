@@ -174,7 +174,7 @@ class Component:
         return self.html(f"sentiscope-{self.name}-{id(self)}")
 
 
-_DEAF = "setStateValue: () => {}, setTriggerValue: () => {}"
+_DEAF = "setStateValue: () => {}, setTriggerValue: () => {}, send: () => {}"
 """Outside of a page nobody hears what is picked."""
 
 Drawing: TypeAlias = go.Figure | Table | Component

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from core.exceptions import InputError
 from core.failures.facets import looked_up, understood
+from core.failures.rules import Clause, read
 from core.failures.selection import Selection
 from dashboard import selection, state
 from dashboard.figures.analysis import Analysis
@@ -16,8 +17,9 @@ from dashboard.widgets.style import look
 
 def filter_bar(shown: Analysis, splits: Sequence[str]) -> None:
     """The selection as a sentence whose words can be changed."""
-    key = state.current("fig-filter")
-    place(sentence(shown, look(), splits), "filter", "", on_chosen_change=lambda: _chosen(key, shown))
+    key = state.figure_key("filter")
+    drawn = state.confirmed(key)
+    place(sentence(shown, look(), splits), "filter", "", on_changes_change=lambda: _chosen(key, shown, drawn))
 
 
 def pick(shown: Analysis, figure: str, before: str) -> None:
@@ -39,28 +41,29 @@ def select(shown: Analysis, rules: Sequence[str]) -> None:
     selection.choose(table.record, Selection(tuple(rules), table.split))
 
 
-def _chosen(key: str, shown: Analysis) -> None:
-    """A word was changed: a callback, before anything is drawn."""
-    said = state.draft(key, {}).get("chosen") or {}
-    word, value = (str(said.get(name, "")).strip() for name in ("word", "value"))
-    if word == SPLIT:
-        selection.choose(shown.table.record, Selection(tuple(map(str, shown.clauses)), value))
-    elif word in (TEXT, ASKED):
-        _search(shown, word, value)
-    elif word:
-        select(shown, changed(shown.clauses, shown.facets, word, value))
+def _chosen(key: str, shown: Analysis, drawn: int) -> None:
+    """Apply the words that were changed since the page was drawn, one after the other; a callback."""
+    before = clauses, split = shown.clauses, shown.table.split
+    for change in state.receive_changes(key, drawn):
+        word, value = (str(change.get(name, "")).strip() for name in ("word", "value"))
+        if word == SPLIT:
+            split = value
+        elif word in (TEXT, ASKED):
+            clauses = read(_searched(shown, clauses, word, value), shown.table)
+        elif word:
+            clauses = read(changed(clauses, shown.facets, word, value), shown.table)
+    if (clauses, split) != before:
+        selection.choose(shown.table.record, Selection(tuple(map(str, clauses)), split))
 
 
-def _search(shown: Analysis, word: str, typed: str) -> None:
-    """Something was typed into the search, or where ids are asked for; empty: nothing is searched any more."""
-    clauses, facets, asked = shown.clauses, shown.facets, shown.known.bare.asked
+def _searched(shown: Analysis, clauses: Sequence[Clause], word: str, typed: str) -> list[str]:
+    """Return the clauses with what was typed into the search, or where ids are asked for; empty: without it."""
+    asked = shown.known.bare.asked
     if not typed:
-        select(shown, changed(clauses, facets, word, "", asked))
-        return
+        return changed(clauses, shown.facets, word, "", asked)
     find = looked_up if word == ASKED else understood
     try:
-        clause = find(shown.table, asked, typed)
+        return searched(clauses, shown.facets, find(shown.table, asked, typed), asked)
     except InputError as error:
         state.put(state.SELECTION_PROBLEM, str(error).removeprefix("--where "))
-        return
-    select(shown, searched(clauses, facets, clause, asked))
+        return list(map(str, clauses))

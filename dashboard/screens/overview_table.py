@@ -70,7 +70,7 @@ def _head(board: Board, metrics: Mapping[str, str], *, alone: bool) -> DeltaGene
 def _rows(board: Board, groups: Sequence[Sequence[str]]) -> tuple[list[str], str]:
     """The table; gives the rows that are ticked, which outlast a visit to another page, and the row that is picked."""
     name = f"{state.current(state.ROWS)}-{board.name}"
-    begun = state.begun(f"fig-{name}", state.TICKED + board.name, ())
+    begun = state.begun(state.figure_key(name), state.TICKED + board.name, ())
     found = place(
         data.models_table(board, groups, begun, look()),
         name,

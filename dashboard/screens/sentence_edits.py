@@ -32,11 +32,10 @@ RESET = "reset"
 
 def lever_board(source: Source, parts: Editable) -> dict[str, pd.DataFrame]:
     """The parts of the model with their pushes, each a lever; gives their table."""
-    key = state.current(f"fig-{LEVERS.name}")
+    key = state.figure_key(LEVERS.name)
     if state.carried(state.SILENT) == MEAN:
         source.choices[SILENT.name] = MEAN
-    heard = {"heard": int(state.draft(state.MOVES, 0))}
-    return LEVERS.numbers(show_bare(source, LEVERS, told=heard, on_moved_change=lambda: _moved(key, parts)))
+    return LEVERS.numbers(show_bare(source, LEVERS, on_changes_change=lambda: _moved(key, parts)))
 
 
 def lambda_bench(source: Source) -> dict[str, pd.DataFrame]:
@@ -47,14 +46,8 @@ def lambda_bench(source: Source) -> dict[str, pd.DataFrame]:
 
 
 def _moved(key: str, parts: Editable) -> None:
-    """Levers were moved, perhaps after all were put back: a callback, before anything is drawn.
-
-    What was told before and not yet seen to be heard is told again, so that a message that a busy page lost, or one
-    that came with an older link, loses nothing.
-    """
-    told = (st.session_state.get(key) or {}).get("moved") or {}
-    state.put(state.MOVES, max(int(told.get("number") or 0), int(state.draft(state.MOVES, 0))))
-    levers = told.get("parts") or {}
+    """Write levers that were moved into the link, perhaps after all were put back; a callback."""
+    levers = {part: value for change in state.receive_changes(key) for part, value in change.items()}
     if way := levers.get(state.SILENT):
         state.carry(state.SILENT, MEAN if way == MEAN else "")
     before = UNCHANGED.encode() if RESET in levers else state.carried(state.EDIT)

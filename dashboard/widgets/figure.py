@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ import streamlit as st
 from core.exceptions import NotAvailable
 from dashboard import data, state
 from dashboard.figures.decisions import FEW, few
-from dashboard.figures.drawing import NOTHING, Column, Component, Drawing, Table, as_draw
+from dashboard.figures.drawing import NOTHING, Column, Component, Drawing, Table, as_draw, asset
 from dashboard.figures.figure import Figure, Shape
 from dashboard.figures.source import Source
 from dashboard.figures.theme import config
@@ -56,16 +55,13 @@ def show_of(source: Source, figure: Figure[Shape], **options: Any) -> Shape:
     return shape
 
 
-def show_bare(
-    source: Source, figure: Figure[Shape], *, name: str = "", told: Mapping[str, Any] | None = None, **options: Any
-) -> Shape:
+def show_bare(source: Source, figure: Figure[Shape], *, name: str = "", **options: Any) -> Shape:
     """The same without heading and caption, where what stands around it says what it is.
 
     Args:
         source: The run, and what is asked of it.
         figure: The declaration.
         name: As of `show`.
-        told: What one of our components is told besides, in this session alone.
         options: As of `show`.
 
     Raises:
@@ -73,8 +69,6 @@ def show_bare(
     """
     shape, drawing = data.drawn(figure, source, look())
     note, reading = (figure.say(words, shape) for words in (figure.note, figure.reading))
-    if told and isinstance(drawing, Component):
-        drawing = replace(drawing, data={**drawing.data, **told})
     place(drawing, name or figure.name, figure.alternative(shape, note, reading), **options)
     return shape
 
@@ -129,10 +123,11 @@ def show(
 
 def place(drawing: Drawing, name: str, alt: str, tools: Sequence[str] = (), **options: Any) -> Any:
     """A drawing without the words around it; arguments and result as `show`."""
-    key = state.current(f"fig-{name}")
     if isinstance(drawing, Component):
+        key = state.figure_key(name)
         own = _mounted(drawing.name, drawing.root, drawing.style, drawing.script)
-        return own(key=key, data={**drawing.data, "turn": _turn(key, drawing.data)}, **options)
+        return own(key=key, data={**drawing.data, **_exchange(key, drawing.data)}, **options)
+    key = state.current(f"fig-{name}")
     if isinstance(drawing, Table):
         return st.dataframe(
             drawing.rows,
@@ -155,32 +150,24 @@ def _mounted(name: str, root: str, style: str, script: str) -> Callable[..., Any
 
 
 def in_turn(script: str) -> str:
-    """The script of a component that draws no older data over newer ones.
+    """The script of a component that draws no older data over newer ones, and whose changes all arrive.
 
     Streamlit 1.67 loads a script before it draws, and does not look whether its data are still the latest by then: of
-    two drawings that wait for it, the first may come last.
+    two drawings that wait for it, the first may come last. Of two messages that wait for a busy page it hears one.
     """
-    return as_draw(script) + _LATEST
+    return as_draw(script) + asset("component.js")
 
 
-_LATEST = """
-export default (given) => {
-  const place = given.parentElement;
-  if (given.data.turn < place.latest?.data.turn) return undefined;
-  place.latest = given;
-  const end = draw(given);
-  return () => place.latest === given && end?.();
-};
-"""
+def _exchange(key: str, data: Mapping[str, Any]) -> dict[str, int]:
+    """What a component is told besides its data: which of its changes are confirmed, and when this was first so.
 
-
-def _turn(key: str, data: Mapping[str, Any]) -> int:
-    """When a place was given these data, in microseconds; a session that begins later has later ones."""
-    before, turn = state.draft(f"{state.TURN}{key}", (None, 0))
-    if data is not before and data != before:
+    Microseconds; a session that begins later has later ones.
+    """
+    now, (before, turn) = (data, state.confirmed(key)), state.draft(f"{state.TURN}{key}", (None, 0))
+    if now != before:
         turn = max(time.time_ns() // 1000, turn + 1)
-        state.put(f"{state.TURN}{key}", (data, turn))
-    return int(turn)
+        state.put(f"{state.TURN}{key}", (now, turn))
+    return {"turn": int(turn), "confirmed": now[1]}
 
 
 def _columns(columns: Mapping[str, Column]) -> dict[str, Any]:

@@ -35,6 +35,12 @@ def tables(app) -> dict[str, list[str]]:
     return found
 
 
+def test_a_data_file_with_two_underscores_in_its_name_has_its_table(app, runs):
+    copied(runs, "honest", config__data__name="my__reviews.csv")
+    opened(app, "overview")
+    assert tables(app)["Models on my__reviews.csv, best first"] == ["honest"]
+
+
 def test_models_of_a_data_set_stand_together_best_first(app, runs):
     copied(runs, "worse", config__training__lr=1e-3, results__metrics__test__accuracy=0.1)
     copied(runs, "elsewhere", config__data__name="sst2")
