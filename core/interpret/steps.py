@@ -18,7 +18,7 @@ from core.interpret.steps_plain import plain_stages
 from core.models.encoder import EncoderClassifier
 from core.models.linear import BagOfNgrams
 from core.models.trace import Batch, Trace
-from core.numbers import count
+from core.numbers import count, number
 from core.text.ids import UNKNOWN
 from core.text.tags import TAGS
 from core.text.token_table import one_text
@@ -26,6 +26,8 @@ from core.text.tokenizer import Encoding
 
 MOST_TOKENS = 512
 """Of a longer text nothing is computed: its maps in float64 would be too large to be worth it."""
+TOLERANCE = 1e-4
+"""Largest difference between a probability of the last stage and the model's own, which is rounding in float32."""
 
 
 def steps(
@@ -42,7 +44,7 @@ def steps(
 
     Raises:
         InputError: the model has no such layer, head or component, or not what is changed.
-        NotAvailable: the text has no token, or too many.
+        NotAvailable: the text has no token, or too many, or the last stage is not the model's own answer.
     """
     encoding, model = reader.tokenizer.encode(text), reader.model
     if not encoding.tokens:
@@ -71,6 +73,7 @@ def steps(
             inside = list(plain_stages(model, ids, tuple(tokens), polarity, reader.classes))  # type: ignore[arg-type]
     first = _tokens(encoding, seen, tuple(tokens), ids, reader.tokenizer.size, counted=isinstance(model, BagOfNgrams))
     last = probability_stage(inside[-1].matrices[-1], reader.task, reader.scaling, _mixed(reader, said))
+    _check_answer(last.matrices[-1].values[0], said.probabilities[0], reader.classes)
     at = [each + 1 if attentive else 0 for each in place[:2]]
     return Steps(
         text=text,
@@ -102,6 +105,16 @@ def _place(asked: tuple[int | None, int | None, int | None], sizes: tuple[int, i
             raise InputError(f"{name} {chosen}: this model has {name}s {first} to {first + many - 1}")
         found.append(chosen - first)
     return found[0], found[1], found[2]
+
+
+def _check_answer(computed: Array, own: Array, classes: tuple[str, ...]) -> None:
+    """Refuse stages that do not end at the model's own probabilities: a part of the model is missing from them."""
+    worst = int(np.abs(computed - own).argmax())
+    if not abs(computed[worst] - own[worst]) <= TOLERANCE:
+        raise NotAvailable(
+            f"Steps computes P({classes[worst]}) = {number(float(computed[worst]), 4)}, but the model answers "
+            f"{number(float(own[worst]), 4)}: Steps does not know every part of this model, so it shows nothing"
+        )
 
 
 def _mixed(reader: Reader, said: Predictions) -> tuple[float, Array] | None:

@@ -19,6 +19,7 @@ from core.interpret import steps as making
 from core.interpret.rules import Dot, Hidden, Norm, Softmax, Sum, short
 from core.interpret.steps import steps
 from core.models.presets import PRESETS
+from core.models.terms import Terms
 from core.models.trace import Batch, Intervention
 from core.runs.load import load_run
 from core.runs.store import RunStore
@@ -259,6 +260,20 @@ def test_places_that_do_not_exist_are_refused_and_long_texts_too(monkeypatch):
         steps(own, "  ")
     monkeypatch.setattr(making, "MOST_TOKENS", 5)
     with pytest.raises(NotAvailable, match="more than 5 tokens"):
+        steps(own, TEXT)
+
+
+def test_an_attention_term_that_the_steps_do_not_know_is_refused(monkeypatch):
+    known = Terms.columns
+
+    def with_recency(terms, reading, log_gate, change):
+        near = torch.linspace(0, 9, reading.keep.shape[1])
+        return [*known(terms, reading, log_gate, change), (near.new_ones(1), near[:, None])]
+
+    own = reader("ndt-01-n3")
+    steps(own, TEXT)
+    monkeypatch.setattr(Terms, "columns", with_recency)
+    with pytest.raises(NotAvailable, match=r"^Steps computes P\(\w+\) = 0\.\d{4}, but .* 0\.\d{4}"):
         steps(own, TEXT)
 
 
