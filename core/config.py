@@ -198,10 +198,20 @@ def compose(
     what the preset itself sets: a paper's text settings belong to its model. Presets that have no steps leave it: they
     are what others are measured with, and read every data set alike.
 
+    A batch in portions is refused where its statistics count: each portion would be normalised by its own, and the step
+    would be another one. It is not refused in `RunConfig`, so that a run recorded with both can still be read.
+
     Raises:
         ConfigError: for an unknown preset or setting, a wrong type, or a contradiction.
     """
-    return from_dict(_tree(preset, settings or {}, suited or {}))
+    config = from_dict(_tree(preset, settings or {}, suited or {}))
+    if config.training.portions > 1 and config.model.normalizes_batches:
+        raise ConfigError(
+            f"training.portions={config.training.portions}: model.head.kernels={config.model.head.kernels} has batch "
+            "normalisation, which would take the statistics of each portion, not of the batch; choose "
+            "training.portions=1 with a smaller training.batch_size, or no model.head.kernels"
+        )
+    return config
 
 
 def inputs(preset: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -289,6 +289,11 @@ class ModelConfig:
         return self.family == "encoder" and self.attention.components > 1
 
     @property
+    def normalizes_batches(self) -> bool:
+        """Whether training takes statistics over the batch: the convolutions of the head have batch normalisation."""
+        return self.layered and bool(self.head.widths())
+
+    @property
     def by_steps(self) -> bool:
         """Whether it is trained step by step, rather than solved in one go."""
         return self.family in ("encoder", "pretrained", "bilstm", "cnn")

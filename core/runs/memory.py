@@ -68,7 +68,7 @@ def check_fits(config: RunConfig, length: int, free: int) -> None:
     if takes <= free:
         return
     ways = []
-    if training.portions < training.batch_size:
+    if training.portions < training.batch_size and not config.model.normalizes_batches:
         ways.append(f"training.portions={min(training.batch_size, 4 * training.portions)} (the same batch in portions)")
     if training.frozen <= config.model.layers:
         ways.append(f"training.frozen={config.model.layers + 1} (only the head learns)")

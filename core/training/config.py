@@ -75,8 +75,8 @@ class TrainingConfig:
     batch_size: int = setting(64, within=(1, 1_000_000))
     portions: int = setting(
         1,
-        help="In how many portions a batch is read, their gradients added up before the step: less memory, hardly "
-        "another result.",
+        help="In how many portions a batch is read, their gradients added up before the step: less memory, the "
+        "same step but for rounding and dropout. Not with batch normalisation (model.head.kernels).",
         within=(1, 1_000_000),
     )
     lr: float = setting(5e-4, within=Range(0, 1, "low"))

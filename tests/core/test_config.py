@@ -106,6 +106,7 @@ ACROSS = {
     "lexical-none": ({"training.lambda_lr": 10}, "training.lambda_lr=10", "choose training.lambda_lr=1"),
     "cnn": ({"training.lambda_lr": 10}, "training.lambda_lr=10", "model.attention.components=2"),
     "bilstm": ({"training.diversity": 0.1}, "training.diversity=0.1", "choose training.diversity=0"),
+    "inceptive-64": ({"training.portions": 4}, "training.portions=4", "choose training.portions=1"),
 }
 
 
@@ -119,6 +120,13 @@ def test_what_one_room_asks_of_another_is_refused_with_the_nearest_choice(name):
         compose(name, settings)
     assert str(refusal.value).startswith(setting)
     assert way_out in str(refusal.value)
+
+
+def test_portions_are_refused_for_new_runs_alone_and_only_where_batches_are_normalised():
+    assert compose("cnn", {"training.portions": 4}).training.portions == 4  # its convolutions have no batch norm
+    recorded = to_dict(compose("inceptive-64"))
+    recorded["training"]["portions"] = 4
+    assert from_dict(recorded).training.portions == 4
 
 
 def test_several_lexicons_are_counted():

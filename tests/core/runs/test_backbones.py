@@ -248,6 +248,9 @@ def test_a_training_that_does_not_fit_is_refused_before_it_begins():
     assert needed(config, 128) > 9e9  # 110 million numbers seven times, and the inside of 64 texts
     with pytest.raises(ConfigError, match=r"needs about \d+\.\d GB of memory, and 2\.0 are free; choose .*portions=4"):
         check_fits(config, 128, 2 * 10**9)
+    normalised = compose("pretrained", {**BASE, "training.batch_size": 64, "model.head.kernels": "3"})
+    with pytest.raises(ConfigError, match=r"are free; choose training\.frozen"):
+        check_fits(normalised, 128, 2 * 10**9)
     portions = compose("pretrained", {**BASE, "training.batch_size": 64, "training.portions": 8})
     probe = compose("pretrained", {**BASE, "training.batch_size": 64, "training.frozen": 13})
     assert needed(portions, 128) < needed(config, 128) / 2
