@@ -53,7 +53,7 @@ def _show(result: dict[str, Any]) -> None:
     for each in result["methods"]:
         if each["agreement"]:
             rhos = ", ".join(f"{name} {_two(rho['value'])}" for name, rho in each["agreement"].items())
-            say(f"{each['method']} agrees with {rhos}")
+            say(f"{each['method']}, mean rank correlation: {rhos}")
     for name, each in result["thresholds"].items():
         side = "at most" if each["small"] else "at least"
         failed = "" if each["neither"] is None else f", failed beyond {each['neither']}"

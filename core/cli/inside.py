@@ -188,9 +188,8 @@ def _show_pushes(result: dict[str, Any]) -> None:
         tabulate(rows, ("word", "push", *(["±"] if "error" in words[0] else []), ""))
     if whole := result["completeness"]:
         say(f"pushes add up from {_complete(whole)}")
-    for other, rho in result["agreement"].items():
-        if rho is not None:
-            say(f"{other} agrees with {result['method']}: ρ = {signed(rho).lstrip('+')} ({plural(len(words), 'word')})")
+    for each in result["verdicts"].values():
+        say(each["sentence"])
 
 
 def _complete(whole: dict[str, Any]) -> str:
@@ -219,6 +218,9 @@ def _show_methods(result: dict[str, Any]) -> None:
     if result["most_read"]:
         read, needed = (result[which]["word"] for which in ("most_read", "most_needed"))
         say(f"most read “{read}”, most needed “{needed}”")
+    for each in result["agreement"]:
+        if {each["first"], each["second"]} == {"deletion", "attention"}:
+            say(each["sentence"])
 
 
 def _number(method: str, push: float) -> str:

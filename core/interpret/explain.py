@@ -7,13 +7,14 @@ log-odds of one class, from the probabilities that the run gives.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
 
 from core.exceptions import InputError
 from core.interpret.most import Most, most
+from core.interpret.rank_test import RankTest
 from core.interpret.reader import Reader
 from core.interpret.reading import Completeness, Reading
 
@@ -62,10 +63,12 @@ class Explanation:
     completeness: Completeness | None
     """None of a method that promises nothing of the kind."""
     agreement: dict[str, float | None]
-    """Spearman's rho over the words with each of `COMPARED` but the method itself; of sizes, where one of the two has
-    no side. None: fewer than three words, all alike, or no attention."""
+    """Spearman's rho over the words that are read with each of `COMPARED` but the method itself; of sizes, where one of
+    the two has no side. None: fewer than three words, all alike, or no attention."""
     note: str
     """What to know before reading it; empty: nothing."""
+    tests: dict[str, RankTest] = field(default_factory=dict)
+    """By method of `COMPARED` whether the two agree; those that the model and text lack are left out."""
 
     @property
     def pushes(self) -> np.ndarray:
@@ -85,6 +88,8 @@ class Methods:
     """Why there is none of the others, by method."""
     note: str
     """What to know before reading it; empty: nothing."""
+    tests: dict[tuple[str, str], RankTest] = field(default_factory=dict)
+    """Whether the two methods of each pair agree."""
 
     @property
     def most(self) -> Most | None:
@@ -126,7 +131,7 @@ def side_by_side(reader: Reader, text: str, target: str = "", named: Sequence[st
     reader.tell("deletion", None)
     reading = Reading(reader, text, target)
     found: dict[str, Explanation] = {}
-    agreement: dict[tuple[str, str], float | None] = {}
+    tests: dict[tuple[str, str], RankTest] = {}
     left_out = {name: f"this model {LACKING[needs]}" for name, needs in _lacking(reader.model.provides).items()}
     if "maps" in reader.model.provides and reading.view.too_long:
         left_out |= {name: "the text is too long for maps of all pairs" for name in ("attention", "collapse")}
@@ -136,12 +141,15 @@ def side_by_side(reader: Reader, text: str, target: str = "", named: Sequence[st
         reader.tell(method, None)
         found[method] = _explanation(reading, method)
         there = [name for name in METHODS if name in found]
-        agreement = {pair: reading.agreement(*pair) for pair in combinations(there, 2)}
-        yield Methods({name: found[name] for name in there}, agreement, left_out, note)
+        tests = {pair: tests.get(pair) or reading.compare(*pair) for pair in combinations(there, 2)}
+        agreement = {pair: test.rho for pair, test in tests.items()}
+        yield Methods({name: found[name] for name in there}, agreement, left_out, note, tests)
 
 
 def _explanation(reading: Reading, method: str) -> Explanation:
     found, text, reader = reading.by(method), reading.text, reading.reader
+    others = [name for name in COMPARED if name != method and _can_compare(reading, name)]
+    tests = {name: reading.compare(method, name) for name in others}
     return Explanation(
         text=text,
         method=method,
@@ -153,16 +161,16 @@ def _explanation(reading: Reading, method: str) -> Explanation:
             for place, ((start, end), each) in enumerate(zip(reading.words, found.pushes, strict=True))
         ),
         completeness=found.completeness,
-        agreement={name: _agreement(reading, method, name) for name in COMPARED if name != method},
+        agreement={name: tests[name].rho if name in tests else None for name in COMPARED if name != method},
         note=" ".join(filter(None, (reading.note, _of_the_network(reader, method)))),
+        tests=tests,
     )
 
 
-def _agreement(reading: Reading, method: str, other: str) -> float | None:
-    needs = METHODS[other][0]
-    if needs and (needs not in reading.reader.model.provides or reading.view.too_long):
-        return None
-    return reading.agreement(method, other)
+def _can_compare(reading: Reading, method: str) -> bool:
+    """Whether the model provides what a method of `COMPARED` needs, and the text is not too long for it."""
+    needs = METHODS[method][0]
+    return not needs or (needs in reading.reader.model.provides and not reading.view.too_long)
 
 
 def _of_the_network(reader: Reader, method: str) -> str:

@@ -72,9 +72,15 @@ def shapley(value: Callable[[np.ndarray], np.ndarray], words: int, orders: int, 
 
 def agreement(first: np.ndarray, second: np.ndarray) -> float | None:
     """Spearman's rho of two lists of pushes; None where one is too short or all alike."""
+    both = ranks(first), ranks(second)
+    if len(first) < LEAST or any(np.ptp(each) == 0 for each in both):
+        return None
+    return float(np.corrcoef(*both)[0, 1])
+
+
+def ranks(pushes: np.ndarray) -> np.ndarray:
+    """Rank pushes from 1, (W,) float64; those that differ by rounding alone share the mean of their ranks."""
     from scipy.stats import rankdata
 
-    ranks = [rankdata(np.round(each, DIGITS)) for each in (first, second)]
-    if len(first) < LEAST or any(np.ptp(each) == 0 for each in ranks):
-        return None
-    return float(np.corrcoef(*ranks)[0, 1])
+    found: np.ndarray = rankdata(np.round(pushes, DIGITS))
+    return found

@@ -14,6 +14,7 @@ from core.evaluation.predict import Predictions
 from core.exceptions import InputError
 from core.interpret import push
 from core.interpret.gradients import REFERENCE, Asked, Embeds, gradient_times_input, integrated_gradients
+from core.interpret.rank_test import RankTest, compare_ranks
 from core.interpret.reader import Reader
 from core.interpret.received import received
 from core.interpret.sentence import SentenceView
@@ -97,10 +98,23 @@ class Reading:
 
     def agreement(self, first: str, second: str) -> float | None:
         """Spearman's rho over the words of two methods; of sizes, where one of them has no side."""
+        return push.agreement(*self._pair(first, second))
+
+    def compare(self, first: str, second: str) -> RankTest:
+        """Test whether two methods rank the words alike."""
+        return compare_ranks(*self._pair(first, second))
+
+    def _pair(self, first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the numbers of two methods as they are compared, without words that nothing reads.
+
+        Such words have 0 by both methods, which would count as agreement.
+        """
         pair = self.by(first).pushes, self.by(second).pushes
         if first in READ or second in READ:
             pair = np.abs(pair[0]), np.abs(pair[1])
-        return push.agreement(*pair)
+        cut = "embedding" in self.reader.model.provides and self.reader.mix_weight is None
+        read = self._belongs.any(1) if cut else slice(None)
+        return pair[0][read], pair[1][read]
 
     def _by(self, method: str) -> Pushes:
         if method == "deletion":
@@ -171,8 +185,12 @@ class Reading:
 
     def _of_words(self, tokens: np.ndarray) -> np.ndarray:
         """Numbers of the tokens, and of places behind them, summed into words."""
-        belongs = shares(self.text, self.words, self.encoding.offsets, self.reader.tokenizer.config)
-        return belongs @ tokens[: belongs.shape[1]]
+        return self._belongs @ tokens[: self._belongs.shape[1]]
+
+    @cached_property
+    def _belongs(self) -> np.ndarray:
+        """Which part of each token belongs to which word, (words, tokens)."""
+        return shares(self.text, self.words, self.encoding.offsets, self.reader.tokenizer.config)
 
 
 def shown_words(text: str) -> list[Span]:

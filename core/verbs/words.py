@@ -14,6 +14,7 @@ from core.verbs.prediction import OnProgress, answer
 if TYPE_CHECKING:
     from core.interpret.explain import Explanation, Word
     from core.interpret.flip import Flip, Move
+    from core.interpret.rank_test import RankTest
     from core.models.trace import Intervention
     from core.runs.load import LoadedRun
 
@@ -49,7 +50,8 @@ def explain(
         `run`, `text`, `edit`, `method`, `target`, `prediction`, `log_odds`; `words`: `word`, `start`, `end` (in the
         text as typed), `push`, by `shapley` also its standard `error`; `completeness` (None but for `integrated` and
         `shapley`): `reference`, `at_reference`, `error`, `steps`; `agreement`: Spearman's rho with `deletion` and
-        `attention`, None where there is none; `note`.
+        `attention`, None where there is none; `verdicts`: by the same names what a permutation test says of it (`p`,
+        two-sided; `verdict`: agree, disagree or inconclusive; both None below eight words; `sentence`); `note`.
 
     Raises:
         InputError: no such run, method or class, or a method for another kind of model; says which there are. Of
@@ -69,6 +71,7 @@ def explain(
         ],
         "completeness": None if found.completeness is None else dataclasses.asdict(found.completeness),
         "agreement": found.agreement,
+        "verdicts": {name: _tested(test, name, method) for name, test in found.tests.items()},
         "note": found.note,
     }
 
@@ -99,7 +102,7 @@ def methods(
         typed) and `pushes` by method; `methods`: by name `completeness` as in `explain`, and by `shapley` the standard
         `errors`; `left_out`: why there is none of the others, by name; `agreement`: `first`, `second` and Spearman's
         `rho` of each pair (of sizes, where one is `attention` or `collapse`; None: fewer than three words, or all
-        alike); `most_read` and `most_needed`: the word that receives most attention in the last layer, and the one
+        alike), with `p`, `verdict` and `sentence` as in `explain`; `most_read` and `most_needed`: the word that receives most attention in the last layer, and the one
         whose deletion moves the log-odds most, None of fewer than two words or without attention; `note`.
 
     Raises:
@@ -125,11 +128,18 @@ def methods(
         ],
         "methods": {name: _checked(each) for name, each in by.items()},
         "left_out": found.left_out,
-        "agreement": [{"first": a, "second": b, "rho": rho} for (a, b), rho in found.agreement.items()],
+        "agreement": [
+            {"first": a, "second": b, "rho": test.rho, **_tested(test, a, b)} for (a, b), test in found.tests.items()
+        ],
         "most_read": found.most and _place(first.words[found.most.read]),
         "most_needed": found.most and _place(first.words[found.most.needed]),
         "note": found.note,
     }
+
+
+def _tested(test: RankTest, first: str, second: str) -> dict[str, Any]:
+    """Return the p-value and verdict of two methods, and both in a sentence."""
+    return {"p": test.p, "verdict": test.verdict, "sentence": test.describe(first, second)}
 
 
 def _whole(loaded: LoadedRun, found: Explanation) -> dict[str, Any]:

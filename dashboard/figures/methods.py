@@ -83,9 +83,9 @@ class Together:
 
     @property
     def agreed(self) -> str:
-        """How far attention agrees with push, in words; empty where that cannot be said."""
-        rho = self.methods.agreement.get(("deletion", "attention"))
-        return "" if rho is None else f"attention agrees with push: ρ = {number(rho, 2)} ({self.words})"
+        """Whether attention and deletion agree, in words; empty where there is no attention."""
+        test = self.first.tests.get("attention")
+        return "" if test is None else test.describe("attention", "deletion")
 
     @property
     def words(self) -> str:
@@ -224,8 +224,8 @@ def _draw_agreement(shown: Together, look: Look) -> Component:
 
 def agreement_table(shown: Together) -> pd.DataFrame:
     """One row for each pair of methods."""
-    rows = [(*pair, rho, len(shown.first.words)) for pair, rho in shown.methods.agreement.items()]
-    return pd.DataFrame(rows, columns=["first", "second", "rho", "words"])
+    rows = [(*pair, test.rho, test.words, test.p, test.verdict) for pair, test in shown.methods.tests.items()]
+    return pd.DataFrame(rows, columns=["first", "second", "rho", "words", "p", "verdict"]).astype({"p": float})
 
 
 AGREEMENT = Figure(
@@ -241,7 +241,8 @@ AGREEMENT = Figure(
     ),
     how=(
         "Spearman’s ρ over the words. Attention and layer-0 collapse have no side, so they are compared with the sizes "
-        "of pushes. Fewer than three words, or numbers that are all alike, have none."
+        "of pushes. Fewer than three words, or numbers that are all alike, have none. *Agree* and *disagree*: two-sided "
+        "p ≤ 0.05 in a permutation test (all orders of 8 words; 10 000 random orders of more); else *inconclusive*."
     ),
     options=(EXTENT, TOWARDS),
     tables=lambda shown: {"Agreement": agreement_table(shown)},

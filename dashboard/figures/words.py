@@ -16,7 +16,7 @@ from core.text.direction import direction, quoted
 from dashboard.figures.drawing import Component
 from dashboard.figures.figure import Figure
 from dashboard.figures.heads import LAYER, MAP, chosen_map
-from dashboard.figures.numbers import count, number
+from dashboard.figures.numbers import number
 from dashboard.figures.pushed import Pushed, full_colour
 from dashboard.figures.sentence import received
 from dashboard.figures.source import Option, Source
@@ -162,14 +162,13 @@ def cause(shown: Words) -> list[tuple[str, str]]:
 
 
 def against(pushed: Pushed) -> list[str]:
-    """What is most read against what is most needed, and how far attention agrees with push; of two words or more."""
-    most, rho = pushed.most, pushed.found.agreement.get("attention")
+    """Say which word is most read and which most needed, and whether attention and deletion agree; from two words."""
+    most, test = pushed.most, pushed.found.tests.get("attention")
     if most is None:
         return []
     read, needed = (quoted(pushed.found.words[place].word) for place in most)
     same = "the most needed word too" if most.same else f"most needed {needed}"
-    words = f"{count(len(pushed.found.words))} words"
-    agrees = "" if rho is None else f"; attention agrees with push: ρ = {number(rho, 2)} ({words})"
+    agrees = "" if test is None else f"; {test.describe('attention', 'deletion')}"
     return [f"Most read {read}, {same}{agrees}. "]
 
 

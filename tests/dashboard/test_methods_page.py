@@ -39,8 +39,8 @@ def test_every_word_stands_with_its_push_by_each_method_and_every_pair_with_its_
     push = found.by["integrated"].words[3].push
     place = names(words).index("integrated gradients")
     assert words["rows"][3]["cells"][place]["about"] == f"dull, integrated gradients: {signed(push, 3)}"
-    rho = found.agreement["deletion", "attention"]
-    assert f"ttention agrees with push: ρ = {signed(rho).lstrip('+')} (6 words)" in markup(app)
+    assert found.tests["deletion", "attention"].words == 6
+    assert "Attention and deletion: no verdict below 8 words. " in markup(app)
     complete = found.by["integrated"].completeness
     assert words["lines"] == [
         f"Integrated gradients: completeness error {signed(complete.error, 3)} after {complete.steps} steps, "

@@ -275,10 +275,9 @@ def test_words_push_as_edited_and_say_what_they_pushed_as_trained(app, runs):
     now, before = (loaded.explain(TEXT, target="positive", intervene=each).words[0].push for each in (change, None))
     about = f"good, push {signed(now, 3)} towards positive, as trained {signed(before, 3)}, is read "
     assert now != before and strip["items"][0]["about"].startswith(about)
-    rho = loaded.explain(TEXT, target="positive", intervene=change).agreement["attention"]
     said = "".join(words for _, words in strip["cause"])
     assert said.endswith("All of it as edited.") and "Most read “" in said
-    assert f"attention agrees with push: ρ = {signed(rho).lstrip('+')} (6 words)" in said
+    assert "attention and deletion: no verdict below 8 words" in said
 
 
 def test_a_text_of_unknown_words_says_so_before_the_answer(app, runs):

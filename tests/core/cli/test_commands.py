@@ -372,7 +372,11 @@ def test_explain_says_what_each_word_does_to_the_answer(cli, trained):
         f"positive {shown['prediction']['probabilities']['positive']:.3f}; log-odds of positive +"
     )
     assert lines[1].split() == ["word", "push"] and lines[4].endswith("+" * 24)
-    assert lines[5].startswith("attention agrees with deletion: ρ = ") and lines[5].endswith("(3 words)")
+    assert lines[5] == "attention and deletion: no verdict below 8 words" == shown["verdicts"]["attention"]["sentence"]
+    longer = load(cli(*asked[:2], "word1 is good and so is word2 but not word3 , never", "--json"))["verdicts"][
+        "attention"
+    ]
+    assert longer["verdict"] in ("agree", "disagree", "inconclusive") and 0 < longer["p"] <= 1
 
 
 @pytest.mark.slow

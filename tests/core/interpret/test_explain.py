@@ -174,6 +174,8 @@ def test_agreement_ranks_words_by_size_where_one_of_two_has_no_side():
     assert found["attention"] == pytest.approx(spearmanr(abs(each["gradient"]), each["attention"]).statistic)
     assert set(explain(own, TEXT, "attention").agreement) == {"deletion"}
     assert explain(own, "good film").agreement == {"attention": None}
+    long = explain(own, f"{TEXT} good a film but never very film good a so never bad").tests["attention"]
+    assert long.words == 12, "words that are cut off have 0 by both methods, which is no agreement"
 
 
 def test_integrated_gradients_of_words_add_up_with_the_error_that_is_told():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pandas as pd
 
 from core.interpret.explain import Completeness, Explanation, Methods, Word
+from core.interpret.rank_test import RankTest
 from dashboard.figures.methods import AGREEMENT, METHODS, READ_NEEDED, Together, checks, most_line
 from dashboard.figures.theme import LIGHT, Look
 from dashboard.figures.words import SHOWN
@@ -24,7 +26,9 @@ def explained(method, pushes, errors=None, completeness=None):
 
 def shown(agreement=None, left_out=None, edited=False, **pushes):
     by = {name: explained(name, each) for name, each in pushes.items()}
-    return Together(RECORD, Methods(by, agreement or {}, left_out or {}, ""), edited)
+    tests = {pair: RankTest(3, rho) for pair, rho in (agreement or {}).items()}
+    by["deletion"] = replace(by["deletion"], tests={b: test for (a, b), test in tests.items() if a == "deletion"})
+    return Together(RECORD, Methods(by, agreement or {}, left_out or {}, "", tests), edited)
 
 
 def test_each_column_has_its_own_scale_and_what_is_read_is_ink():
@@ -59,7 +63,7 @@ def test_pairs_have_their_rank_agreement_both_ways_and_no_ink_where_there_is_non
     ]
     assert rows[0]["cells"][1]["away"] and not rows[0]["cells"][2]["away"]
     said = AGREEMENT.say(AGREEMENT.reading, three)
-    assert said.startswith("Attention agrees with push: ρ = 0.38 (3 words). ")
+    assert said.startswith("Attention and deletion: no verdict below 8 words. ")
     table = AGREEMENT.numbers(three)["Agreement"]
     assert table["rho"].tolist()[:2] == [-0.5, 0.375] and pd.isna(table["rho"][2]) and set(table["words"]) == {3}
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from core.interpret.explain import Explanation, Word
+from core.interpret.rank_test import RankTest
 from dashboard.figures import words
 from dashboard.figures.pushed import Pushed
 from dashboard.figures.theme import DARK, LIGHT, Look, blend
@@ -31,14 +32,15 @@ def shown(
     belongs=None,
     before=None,
     attention=None,
-    rho=None,
+    test=None,
 ):
     of = of or record()
     spans, start = [], 0
     for word, push in pushes.items():
         spans.append(Word(word, start, start + len(word), push))
         start += len(word) + 1
-    found = Explanation(" ".join(pushes), "deletion", target, {}, 0.0, tuple(spans), None, {"attention": rho}, "")
+    found = Explanation(" ".join(pushes), "deletion", target, {}, 0.0, tuple(spans), None, {}, "")
+    found = found if test is None else replace(found, tests={"attention": test})
     view = SimpleNamespace(label=label, unknown=tuple(word in unknown for word in pushes), pieces=None)
     belongs = np.eye(len(pushes)) if belongs is None else belongs
     most_read = attention and replace(
@@ -132,8 +134,11 @@ def test_the_table_has_every_word_with_its_place_in_the_text_as_typed():
 
 
 def test_most_read_stands_beside_most_needed_and_how_far_the_two_agree():
-    line = told(cause(shown({"never": -2.0, "good": 1.0, "a": 0.1}, attention=(0.1, 0.3, 0.6), rho=-0.5)))
-    assert line.endswith("Most read “a”, most needed “never”; attention agrees with push: ρ = −0.50 (3 words). ")
+    line = told(
+        cause(shown({"never": -2.0, "good": 1.0, "a": 0.1}, attention=(0.1, 0.3, 0.6), test=RankTest(9, -0.11, 0.77)))
+    )
+    agrees = "attention and deletion: inconclusive (ρ = −0.11, p = 0.770, 9 words)"
+    assert line.endswith(f"Most read “a”, most needed “never”; {agrees}. ")
     line = told(cause(shown({"never": -2.0, "good": 1.0}, attention=(0.6, 0.4))))
     assert line.endswith("Most read “never”, the most needed word too. ")
     assert "Most read" not in told(cause(shown({"never": -2.0}, attention=(1.0,))))
