@@ -9,7 +9,7 @@ import typer
 from core import verbs
 from core.cli.printing import Json, Run, emit, say, tabulate, teller
 from core.data.findings import plural
-from core.numbers import count, signed, whole_percent
+from core.numbers import count, percent, signed, whole_percent
 
 
 def agreement(
@@ -33,9 +33,10 @@ def _show(result: dict[str, Any]) -> None:
             "method": each["method"],
             "same word first": f"{count(each['same'])} of {count(each['texts'])}",
             "": whole_percent(each["same"] / each["texts"]) if each["texts"] else "",
+            "by chance": "–" if each["chance"] is None else percent(each["chance"]),
             "mean ρ": "–" if each["rho"] is None else signed(each["rho"]).lstrip("+"),
             "over": count(each["ranked"]),
         }
         for each in result["methods"]
     ]
-    tabulate(rows, ("method", "same word first", "", "mean ρ", "over"))
+    tabulate(rows, ("method", "same word first", "", "by chance", "mean ρ", "over"))

@@ -39,7 +39,7 @@ def _show(result: dict[str, Any]) -> None:
     drawn = f"{plural(result['sentences'], 'sentence')} of {result['split']}, seed {result['seed']}"
     was = "" if result["computed"] else " (was there)"
     say(f"{result['run']}, {drawn}{was}; 95 % intervals over the sentences")
-    for number, what in ((result["left_out"], "too short and left out"), (result["cut"], "long and cut to 60 words")):
+    for number, what in ((result["left_out"], "too short and left out"), (result["cut"], "long and cut at 60 words or where the model stops reading")):
         if number:
             say(f"{plural(number, 'sentence')} {what}")
     say(f"right answers beyond chance (kappa): {_interval(result['answers'])}, {result['answers']['outcome']}")
@@ -58,6 +58,7 @@ def _show(result: dict[str, Any]) -> None:
         side = "at most" if each["small"] else "at least"
         failed = "" if each["neither"] is None else f", failed beyond {each['neither']}"
         say(f"{name}: {each['asks']}; passed: {side} {each['evidence']}{failed}")
+    say(result["meaning"])
 
 
 def _cell(test: dict[str, Any]) -> str:

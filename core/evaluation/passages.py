@@ -1,6 +1,7 @@
 """Long texts read passage by passage, for a run that has learned from shorter ones.
 
-Of each passage the run gives its logits; those of the text are their mean, so its log-odds are the mean of theirs.
+Of each passage the run gives its logits; those of the text are their mean. With two classes its log-odds are therefore
+the mean of theirs. With more, this holds for the log-odds of any two classes, not for those of one against all others.
 """
 
 from __future__ import annotations

@@ -25,8 +25,11 @@ LEAST = 3
 """Occurrences in the selection."""
 LONGEST = 3
 """Words of a phrase."""
-TELLING = 1.96
-"""z from which a phrase is listed."""
+LEAST_Z = 4.0
+"""Smallest z of a listed phrase. There are many phrases: in random selections of 153 of 3 202 sentences the largest z
+of all lies below 3.9 in 95 of 100."""
+WITHIN_95 = 1.96
+"""Standard errors to either side of a 95 % interval."""
 MOST = 30
 """Phrases listed."""
 
@@ -50,7 +53,7 @@ class Overused(NamedTuple):
     @property
     def interval(self) -> tuple[float, float]:
         """δ ± 1.96 of its standard errors, δ / z: 95 %."""
-        half = TELLING * self.log_odds / self.z
+        half = WITHIN_95 * self.log_odds / self.z
         return self.log_odds - half, self.log_odds + half
 
 
@@ -143,7 +146,7 @@ class Phrases:
         y = np.bincount(which[own], minlength=len(phrases))
         y_rest = every - y
         delta, z = log_odds(y, n, y_rest, n_rest)
-        found = np.flatnonzero((y >= LEAST) & (z >= TELLING))
+        found = np.flatnonzero((y >= LEAST) & (z >= LEAST_Z))
         found = found[np.argsort(-z[found], kind="stable")][: 4 * most]
         return [
             Overused(

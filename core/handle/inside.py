@@ -290,7 +290,7 @@ def agreement(
         on_progress: Told which share of the texts is done.
 
     Returns:
-        `methods`: `method`, `texts`, `same`, `rho`, `ranked`; `found`, `drawn` …; see `core.verbs.agreement`.
+        `methods`: `method`, `texts`, `same`, `chance`, `rho`, `ranked`; `found`, `drawn` …; see `core.verbs.agreement`.
 
     Raises:
         InputError: There is no such split or text, or it can be explained by deletion alone.

@@ -28,6 +28,8 @@ class Agreed:
     """That have two words or more, and are not too long for the method."""
     same: int
     """In how many of them its word that counts most (of attention: the most read) is the most needed one."""
+    chance: float | None
+    """Share of them in which a word drawn at random would be, the mean of 1 / words; None: there is no text."""
     rho: float | None
     """Mean of Spearman's rho over those that have one; None: none has."""
     ranked: int
@@ -46,6 +48,7 @@ def agreement(
     """
     named = [name for name in QUICK if name in methods(reader.model.provides) and name != "deletion"]
     same = {name: list[bool]() for name in named}
+    chance = {name: list[float]() for name in named}
     rho = {name: list[float]() for name in named}
     for done, reading in enumerate(readings(reader, [text for text in texts if len(shown_words(text)) >= LEAST])):
         if done % max(1, len(texts) // STEPS) == 0:
@@ -53,9 +56,14 @@ def agreement(
         needed = largest(reading.by("deletion").pushes)
         for name in reading.possible(named):
             same[name].append(largest(reading.by(name).pushes) == needed)
+            chance[name].append(1 / len(reading.words))
             found = reading.agreement("deletion", name)
             rho[name] += [] if found is None else [found]
     return [
-        Agreed(name, len(same[name]), sum(same[name]), float(np.mean(rho[name])) if rho[name] else None, len(rho[name]))
+        Agreed(name, len(same[name]), sum(same[name]), _mean(chance[name]), _mean(rho[name]), len(rho[name]))
         for name in named
     ]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None

@@ -69,10 +69,11 @@ def measure(
     """
     for method in methods:
         explain.check(method, reader.model.provides)
-    kept = [each for each in sentences if len(typed_words(each.text)) >= LEAST]
+    parts = [(each, _read_part(reader, each.text)) for each in sentences]
+    kept = [(each, text) for each, text in parts if len(typed_words(text)) >= LEAST]
     if not kept:
         raise InputError(f"of {len(sentences)} sentences none has {LEAST} words; in fewer there is no order to test")
-    texts = [_first(each.text) for each in kept]
+    texts = [text for _, text in kept]
     targets = reader.predict(texts).probabilities.argmax(1)
     cases = [Case.of(text, int(target)) for text, target in zip(texts, targets, strict=True)]
     weights = np.concatenate(list(resamples(len(cases), SEED)))
@@ -96,9 +97,9 @@ def measure(
                 agreement=_numbers(_agreements(method, pushes), weights),
             )
         )
-    labels = [each.labels for each in kept]
+    labels = [each.labels for each, _ in kept]
     beyond = _beyond_chance(targets, labels, len(reader.classes), weights)
-    cut = sum(text != each.text for text, each in zip(texts, kept, strict=True))
+    cut = sum(text != each.text for each, text in kept)
     return Belief(len(cases), len(sentences) - len(cases), cut, beyond, tuple(found))
 
 
@@ -110,7 +111,7 @@ def of_sentence(reader: Reader, text: str, method: str, target: str = "") -> Own
     """
     explain.check(method, reader.model.provides)
     reader.check(target)
-    case = Case.of(_first(text), reader.place(target, reader.predict([text])))
+    case = Case.of(_read_part(reader, text), reader.place(target, reader.predict([text])))
     words, named = len(case.words), reader.classes[case.target]
     if words < LEAST:
         return Own(method, named, words, dict.fromkeys(("insertion", "deletion", "pairs", "stability")), ())
@@ -126,10 +127,10 @@ def of_sentence(reader: Reader, text: str, method: str, target: str = "") -> Own
     return Own(method, named, words, said, edits, whole.error if whole else None)
 
 
-def _first(text: str) -> str:
-    """As far as its first `MOST` words."""
+def _read_part(reader: Reader, text: str) -> str:
+    """Return a text as far as its first `MOST` words, and no further than the model reads."""
     words = typed_words(text)
-    return text if len(words) <= MOST else text[: words[MOST - 1][1]]
+    return reader.read_part(text if len(words) <= MOST else text[: words[MOST - 1][1]])
 
 
 def _agreements(method: str, pushes: Mapping[str, Sequence[np.ndarray]]) -> Values:

@@ -61,7 +61,7 @@ class Belief:
     left_out: Count
     """Sentences of fewer than three words."""
     cut: Count
-    """Sentences of more than sixty words, of which the first are read."""
+    """Sentences of more than sixty words, or of more tokens than the model reads; the first are read."""
     answers: Number
     """Right answers beyond chance."""
     methods: tuple[Measured, ...]

@@ -39,13 +39,22 @@ def reach(reader: Reader, asked: Sequence[Step], target: str) -> Reach:
     if not target:
         raise InputError("name a class whose probability is followed")
     reader.check(target)
-    bare = [step.without for step in asked if step.without is not None]
-    texts = [*(step.text for step in asked), *bare]
-    said = reader.predict(texts).probabilities[:, reader.classes.index(target)].astype(np.float64)
+    bare = [(step.text, step.without) for step in asked if step.without is not None]
+    texts = [step.text for step in asked]
+    read = [_read(reader, text, less) for text, less in bare]
+    said = reader.say([*texts, *read], None, [*texts, *(less for _, less in bare)])
+    chances = said.probabilities[:, reader.classes.index(target)].astype(np.float64)
     longest = asked[-1].text
     return Reach(
         target,
-        said[: len(asked)],
-        said[len(asked) :] if bare else None,
+        chances[: len(asked)],
+        chances[len(asked) :] if bare else None,
         " ".join(reader.notes(longest, reader.tokenizer.encode(longest))),
     )
+
+
+def _read(reader: Reader, text: str, less: str) -> str:
+    """Return what the network reads of a text without its negation; nothing comes in that it cuts off from the text."""
+    part = reader.read_part(text)
+    end = text.removeprefix(part)
+    return (less.removesuffix(end) if less.endswith(end) else part) if end != text else less

@@ -80,6 +80,7 @@ class Search:
     """A search as far as it is; what it says holds whether it goes on or not."""
 
     text: str
+    """As far as the model reads it, so that no deletion lets in what was cut off."""
     target: str
     probabilities: dict[str, float]
     log_odds: float
@@ -143,6 +144,7 @@ class _Sets:
 
 class _Searching:
     def __init__(self, reader: Reader, text: str, target: str, readings: int, stopped: Callable[[], bool]) -> None:
+        self.typed, text = text, reader.read_part(text)
         self.reader, self.text, self.stopped = reader, text, stopped
         said = reader.say([text], reader.intervene)
         self.place = reader.place(target, said)
@@ -278,7 +280,7 @@ class _Searching:
         return "proven" if all(self.whole[:size]) else "smallest found"
 
     def _note(self, words: int) -> str:
-        notes = self.reader.notes(self.text, self.reader.tokenizer.encode(self.text))
+        notes = self.reader.notes(self.typed, self.reader.tokenizer.encode(self.typed))
         if words > len(self.deletions):
             notes.append(f"Moves are of the first {count(len(self.deletions))} of {count(words)} words.")
         return " ".join(notes)

@@ -19,7 +19,7 @@ from core.models.build import Model
 from core.models.trace import Intervene, Intervention
 from core.numbers import count
 from core.text.tokenizer import Encoding, Tokenizer
-from core.text.typed import Span, shares, typed_words, without
+from core.text.typed import Span, merged, shares, typed_words, without
 from core.training.scaling import Scaling
 
 UNCHANGED = Intervention()
@@ -54,17 +54,38 @@ class Reader:
     def ask(self, text: str, gone: Sequence[Collection[Span]] = ((),)) -> Predictions:
         """What it says of a text without some of its words, a row for each of `gone`: as it is changed inside.
 
-        A change at a token follows the token, and goes with it.
+        The network admits no token that it cuts off from the whole text. A change at a token follows the token, and goes with it.
 
         Raises:
             InputError: the change names something that the model does not have.
         """
-        texts = [without(text, words) for words in gone]
-        return self.say(texts, self._followed(text, gone, texts) if self.at_tokens else self.intervene)
+        texts, whole = self.without(text, gone), [without(text, words) for words in gone]
+        return self.say(texts, self._followed(text, gone, texts) if self.at_tokens else self.intervene, whole)
 
-    def say(self, texts: Sequence[str], intervene: Intervene) -> Predictions:
-        """What it says of texts, changed inside in all or in each."""
-        return self.predict(texts) if intervene is None else self.predict(texts, intervene=intervene)
+    def say(self, texts: Sequence[str], intervene: Intervene, whole: Sequence[str] = ()) -> Predictions:
+        """What it says of texts, changed inside in all or in each.
+
+        Args:
+            texts: any.
+            intervene: the change.
+            whole: the same texts with what the network cuts off, which TF-IDF reads where it is mixed in.
+        """
+        given = {} if intervene is None else {"intervene": intervene}
+        if self.mix_weight is not None and whole:
+            given["whole"] = whole
+        return self.predict(texts, **given)
+
+    def without(self, text: str, gone: Sequence[Collection[Span]]) -> list[str]:
+        """Return what the network reads of a text without some words, for each of `gone`; it cuts once, then deletes.
+
+        Nothing that is cut off from the whole text comes in for what is deleted. Without any deletion it is the text.
+        """
+        unread = self.tokenizer.unread(text)
+        return [without(text, merged([*words, *unread]) if unread and words else words) for words in gone]
+
+    def read_part(self, text: str) -> str:
+        """Return a text without what the network cuts off."""
+        return without(text, self.tokenizer.unread(text))
 
     @property
     def at_tokens(self) -> bool:

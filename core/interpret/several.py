@@ -47,8 +47,10 @@ def readings(reader: Reader, texts: Sequence[str], targets: Sequence[str] = ()) 
     """Each text with what is said of it without each of its words; arguments as those of `pushed`."""
     wanted = iter(targets or [""] * len(texts))
     for part in _parts(texts):
-        left = [[without(text, gone) for gone in leaving_out(shown_words(text))] for text in part]
-        said, start = reader.predict([each for one in left for each in one]), 0
+        gone = [leaving_out(shown_words(text)) for text in part]
+        left = [reader.without(text, each) for text, each in zip(part, gone, strict=True)]
+        whole = [without(text, each) for text, one in zip(part, gone, strict=True) for each in one]
+        said, start = reader.say([each for one in left for each in one], None, whole), 0
         for text, one in zip(part, left, strict=True):
             yield Reading(reader, text, next(wanted), said=said.part(slice(start, start + len(one))))
             start += len(one)

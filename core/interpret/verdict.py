@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.interpret.believed import Number
+from core.numbers import whole_percent
 
 Outcome = Literal["passed", "between", "failed", "not measured"]
 Answer = Literal["evidence", "illustration", "neither"]
@@ -53,6 +54,11 @@ thresholds lie about halfway between the first two columns; of the control, betw
 does not look at the weights. A model of random weights is explained as exactly as any other. What it does not have is
 right answers, so that explanations of it are illustrations at most.
 """
+MEANING = (
+    f"Evidence: words in the order of the method beat {whole_percent(THRESHOLDS['insertion'].evidence)} of random "
+    "orders, and every other test is passed. It does not mean that the method names the decisive word."
+)
+"""What the verdict *evidence* says, wherever it is shown."""
 FEW = 30
 """Sentences: the interval of fewer may have no width at all."""
 DELETES = "deletion"

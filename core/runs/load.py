@@ -76,7 +76,13 @@ class LoadedRun:
         return None if weight is None else Mix(*read_mixed_in(self.folder, self.record), weight)
 
     def predict(
-        self, texts: Sequence[str], *, intervene: Intervene = None, unmixed: bool = False, passage: int = 0
+        self,
+        texts: Sequence[str],
+        *,
+        intervene: Intervene = None,
+        unmixed: bool = False,
+        passage: int = 0,
+        whole: Sequence[str] = (),
     ) -> Predictions:
         """What it says of texts, in their order, empty ones included; probabilities at the temperature of the run.
 
@@ -86,6 +92,7 @@ class LoadedRun:
             unmixed: say what the network alone does, where something is mixed in.
             passage: read texts of more words than these passage by passage (`core.evaluation.passages`), with nothing
                 changed inside; 0: each as a whole.
+            whole: what TF-IDF reads in place of each of `texts`, where it is mixed in; empty: the same.
 
         Raises:
             InputError: an intervention names something the model does not have, or comes with passages; or passages of
@@ -100,7 +107,7 @@ class LoadedRun:
         read = functools.partial(predict_texts, self.model, self.tokenizer, task=task)
         found = read(texts, intervene=intervene) if self.tell is silent else self._heard(read, texts, intervene)
         if self.mix is not None and not unmixed:
-            found = self.mix.into(found, texts, task)
+            found = self.mix.into(found, whole or texts, task)
         return found.at(self.record.scaling, task)
 
     def by_passage(self, texts: Sequence[str], words: int, *, unmixed: bool = False) -> ByPassage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from abc import ABC, abstractmethod
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
@@ -26,6 +27,7 @@ from core.text.pair import MARK, SIGN, kept, parted, unsigned
 from core.text.pieces import buckets
 from core.text.tag_cache import tag_texts
 from core.text.tags import Tagger
+from core.text.typed import Span, typed_words
 from core.text.words import is_bare_mark, split_words
 
 VERSION = 1
@@ -230,6 +232,43 @@ class Tokenizer(ABC):
         place, behind = ids.index(sign), ids.index(sign) + len(self.between)
         first, second = kept(place, len(ids) - behind, max(0, most - len(self.between)))
         return [*values[:first], *values[place:behind], *values[behind : behind + second]]
+
+    def unread(self, text: str) -> list[Span]:
+        """Return the spans of a text, as typed, that are cut off: none, its end, or of a pair the end of each text.
+
+        The text without them is read as the same tokens. Where the last token cannot be had by itself, such as the mark
+        of a word in capitals, the word that it belongs to is among what is cut off.
+        """
+        parts = (parted(text) if self.pairs else None) or (text,)
+        read = [self._read(prepare(part, self.config)) for part in parts]
+        lengths = [len(ids) for ids, _ in read]
+        most = self.max_length - len(self.between) * (len(parts) - 1)
+        if not self.max_length or sum(lengths) <= most:
+            return []
+        fit = kept(lengths[0], lengths[1], max(0, most)) if len(parts) > 1 else (most,)
+        starts = 0, len(text) - len(parts[-1])
+        return [
+            (start + self._end(part, ids, offsets, count), start + len(part))
+            for start, part, (ids, offsets), count in zip(starts, parts, read, fit, strict=False)
+            if count < len(ids)
+        ]
+
+    def _end(self, text: str, ids: Sequence[int], offsets: Sequence[Span], count: int) -> int:
+        """Return where a text ends of which so many tokens are read; `ids` and `offsets` are those of the whole."""
+        if not count:
+            return 0
+        stop, words = offsets[count - 1][1], typed_words(text)
+
+        def first(places: Sequence[int]) -> int:
+            """Find the first place up to which the normalised text reaches the end of the last token."""
+            return bisect_left(places, stop, key=lambda place: len(prepare(text[:place], self.config)))
+
+        at = min(first([end for _, end in words]), len(words) - 1)
+        inside = range(words[at][0] + 1, words[at][1])
+        for place in (words[at][1], *inside[first(inside) :][:1]):
+            if self._read(prepare(text[:place], self.config))[0] == ids[:count]:
+                return place
+        return words[at - 1][1] if at else 0
 
     def _read(self, text: str) -> tuple[list[int], list[tuple[int, int]]]:
         """All ids and offsets of a normalised text or pair, not cut."""

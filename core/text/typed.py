@@ -48,6 +48,16 @@ def without(text: str, words: Iterable[Span]) -> str:
     return text
 
 
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Merge spans that overlap or touch."""
+    found: list[Span] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            start, end = found[-1][0], max(end, found.pop()[1])
+        found.append((start, end))
+    return found
+
+
 def cased(word: str, like: str) -> str:
     """A word in capitals, or with one, where another is written so."""
     if like.isupper() and len(like) > 1:

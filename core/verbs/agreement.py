@@ -39,7 +39,8 @@ def agreement(
     Returns:
         `run`, `split`, `wrong`, `found` (rows that there are), `drawn`, `seed`; `methods`: for `attention`, `collapse`,
         `gradient` and `integrated`, as far as the model has them, `method`, `texts`, `same` (in how many its largest
-        word is the most needed one; of attention the most read), `rho` (mean Spearman with deletion, None: none),
+        word is the most needed one; of attention the most read), `chance` (the share of texts in
+        which a random word would be: the mean of 1 / words), `rho` (mean Spearman with deletion, None: none),
         `ranked` (texts of three words or more, not all alike).
 
     Raises:

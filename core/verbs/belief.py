@@ -48,9 +48,9 @@ def believe(
 
     Returns:
         `run`, `split`, `limit`, `seed`, `computed`, `file`, `sentences`, `left_out` (of fewer than three words), `cut`
-        (of more than sixty); `answers` (kappa): `value`, `low`, `high`, `n`, `outcome`; `methods`: `method`, `verdict`,
+        (of more than sixty, or of more than the model reads); `answers` (kappa): `value`, `low`, `high`, `n`, `outcome`; `methods`: `method`, `verdict`,
         `tests` (by name the same five), `areas`, `control`, `curves` (mean probability of the answer at eleven shares
-        of the words), `agreement`; `thresholds`. Of a text: `run`, `text`, `methods`: `method`, `target`, `words`,
+        of the words), `agreement`; `thresholds`; `meaning` of *evidence*. Of a text: `run`, `text`, `methods`: `method`, `target`, `words`,
         `tests`, `edits`, `completeness` (the error of integrated gradients); `note`.
 
     Raises:
@@ -91,7 +91,7 @@ def _of_sentence(store: RunStore, run: str, text: str, methods: tuple[str, ...],
 
 
 def _of_run(store: RunStore, run: str, method: str, limit: int, on_progress: OnProgress | None) -> dict[str, Any]:
-    from core.interpret.verdict import THRESHOLDS, judge, outcome
+    from core.interpret.verdict import MEANING, THRESHOLDS, judge, outcome
 
     here, found = beliefs.files(store, run, method, limit), None
     try:
@@ -115,6 +115,7 @@ def _of_run(store: RunStore, run: str, method: str, limit: int, on_progress: OnP
             _measured(each, judge(each.method, {**each.tests, "answers": found.answers})) for each in found.methods
         ],
         "thresholds": {name: dataclasses.asdict(each) for name, each in THRESHOLDS.items()},
+        "meaning": MEANING,
     }
 
 

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 
 from core.exceptions import NotAvailable
 from core.interpret.believed import POINTS, Belief, Measured, Number
-from core.interpret.verdict import THRESHOLDS, Outcome, Verdict, judge
+from core.interpret.verdict import MEANING, THRESHOLDS, Outcome, Verdict, judge
 from core.runs.record import RunRecord
 from dashboard.figures.drawing import Column, Component, Table
 from dashboard.figures.figure import Figure
@@ -136,7 +136,7 @@ def _reading(shown: Believed) -> str:
         f"{words[:1].upper()}{words[1:]}. ✓ passed, ~ between, ✗ failed, without a sign not judged; ± half of the 95 % "
         "interval. Put back and taken out: share of random orders that are slower, 0.5 is chance. The others are rank "
         "agreements; with weights shuffled there should be little. "
-        f"Right answers beyond chance: κ = {_spoken(answers)}{knows}."
+        f"Right answers beyond chance: κ = {_spoken(answers)}{knows}. {MEANING}"
     )
 
 

@@ -108,7 +108,7 @@ CLOUDS: Figure[Clouds] = Figure(
         "The larger a word, the likelier it is among the sentences of an outcome than among all others, in log-odds. "
         "Click one to read its sentences."
         if any(shown.found.values())
-        else "No word stands out in any outcome: too few sentences."
+        else "No word is clearly more frequent in any outcome."
     ),
     how="As of *What they say more often*, for words alone; positive is the chosen class, negative any other. Sizes "
     "have one scale over the four; where a word stands means nothing. Intervals stand on the bars.",

@@ -241,7 +241,7 @@ AGREEMENT = Figure(
     ),
     how=(
         "Spearman’s ρ over the words. Attention and layer-0 collapse have no side, so they are compared with the sizes "
-        "of pushes. Fewer than three words, or numbers that are all alike, have none. *Agree* and *disagree*: two-sided "
+        "of pushes. Fewer than three words, or numbers that are all alike, have none. *Agree*, *disagree*: two-sided "
         "p ≤ 0.05 in a permutation test (all orders of 8 words; 10 000 random orders of more); else *inconclusive*."
     ),
     options=(EXTENT, TOWARDS),
@@ -263,7 +263,8 @@ def most_line(shown: Together) -> str:
     if most is None:
         return ""
     if most.same:
-        return f"The most read word, {quoted(words[most.read].word)}, is the most needed one."
+        chance = f"a random word would be in 1 of {count(len(words))}"
+        return f"The most read word, {quoted(words[most.read].word)}, is the most needed one; {chance}."
     return f"Most read is {quoted(words[most.read].word)}, most needed {quoted(words[most.needed].word)}."
 
 

@@ -137,7 +137,7 @@ WORDS_OF: Figure[Outcomes] = Figure(
     reading=lambda shown: (
         "Bar: 95 % interval of how much likelier a word is among the sentences of an outcome than among all others."
         if any(shown.found.values())
-        else "No word stands out in any outcome: too few sentences."
+        else "No word is clearly more frequent in any outcome."
     ),
     how="As of *What they say more often*, for words alone; positive is the chosen class, negative any other. "
     "*here*: its sentences that have the word.",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.failures.phrases import Overused
+from core.failures.phrases import LEAST_Z, Overused
 from core.failures.rules import WORD, Clause
 from core.numbers import signed
 from dashboard.figures.analysis import Analysis
@@ -86,12 +86,12 @@ OVERUSED: Figure[Words] = Figure(
     reading=lambda shown: (
         "Bar: 95 % interval of how much likelier the words are here, in log-odds."
         if shown.found
-        else "No word or short phrase stands out: too few sentences, or all."
+        else f"No word or phrase is clearly more frequent here: none reaches z = {LEAST_Z:g}."
     ),
     how="Log-odds of each word, pair and triple in the selection against all other sentences, with a prior of all "
-    "sentences (Monroe, Colaresi and Quinn 2008), so that rare words do not win by chance. Listed from z = 1.96 and "
-    "three occurrences on, the largest z first; *here* and *elsewhere* are sentences that have the words. They are "
-    "ranked, not tested: read them before you believe them.",
+    f"sentences (Monroe, Colaresi and Quinn 2008). Listed from z = {LEAST_Z:g} and three occurrences on, the largest z "
+    "first: of all phrases of a random selection, the largest z lay below 3.9 in 95 of 100 trials (153 of 3 202 "
+    "sentences). *Here* and *elsewhere* are sentences that have the words.",
     options=(SELECT,),
     tables=lambda shown: {"Words": words_table(shown)},
 )

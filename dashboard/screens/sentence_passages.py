@@ -27,7 +27,7 @@ QUOTED = 80
 """Characters of a passage that are shown."""
 ABOUT = (
     "A model that learned from sentences adds up a long text badly. Here it reads passages of {} words or fewer, one "
-    "after the other and as trained, and the mean of their log-odds answers. On a terminal: predict with --passage."
+    "after the other and as trained, and the mean of their logits answers. On a terminal: predict with --passage."
 )
 NOTE = "A click reads the passage alone; undo brings the whole text back."
 

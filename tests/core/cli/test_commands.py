@@ -499,6 +499,7 @@ def test_agreement_compares_methods_with_deletion_on_the_texts_of_a_split(cli, t
     out = cli(*asked)[1]
     assert f"first, test: 4 texts of {shown['found']}; each method against deletion" in out
     assert f"{shown['methods'][0]['same']} of {shown['methods'][0]['texts']}" in out
+    assert f"{100 * shown['methods'][0]['chance']:.1f} %" in out and "by chance" in out
     predicted = verbs.runs_predictions("first", store=RunStore(place / "runs"))
     code, out, err = cli("agreement", "first", "--wrong", "--limit", "0", "--json")
     if wrong := int((predicted["label"] != predicted["predicted"]).sum()):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.exceptions import InputError
-from core.failures.phrases import LEAST, PRIOR, TELLING, Phrases, log_odds, overused, words_of
+from core.failures.phrases import LEAST, LEAST_Z, PRIOR, Phrases, log_odds, overused, words_of
 
 
 def monroe(y, n, y_rest, n_rest):
@@ -46,7 +46,7 @@ def test_the_numbers_are_those_of_the_formula():
                 assert (each.selected, each.rest) == (inside[gram], rest[gram])
                 expected = monroe(inside[gram], inside.total(), rest[gram], rest.total())
                 assert (each.log_odds, each.z) == pytest.approx(expected)
-                assert each.selected >= LEAST and each.z >= TELLING
+                assert each.selected >= LEAST and each.z >= LEAST_Z
                 has = [gram in grams(text, length) for text in texts]
                 assert (each.texts, each.rest_texts) == (sum(has[:60]), sum(has[60:]))
     assert [each.z for each in found.values()] == sorted((each.z for each in found.values()), reverse=True)
@@ -101,6 +101,15 @@ def test_the_two_sides_are_opposite_and_equal_shares_are_zero():
     delta, z = log_odds(12, 400, 30, 2000)
     assert log_odds(30, 2000, 12, 400) == (pytest.approx(-delta), pytest.approx(-z))
     assert log_odds(10, 500, 20, 1000)[0] == pytest.approx(0)
+
+
+def test_a_random_selection_has_no_phrase_that_is_listed():
+    random = np.random.default_rng(0)
+    frequencies = 1 / np.arange(1, 401)
+    words = [f"w{number}" for number in range(400)]
+    phrases = Phrases([" ".join(random.choice(words, 10, p=frequencies / frequencies.sum())) for _ in range(500)])
+    found = [len(phrases.overused(np.isin(np.arange(500), random.choice(500, 50, False)))) for _ in range(20)]
+    assert sum(found) == 0
 
 
 def test_a_phrase_stands_once_and_none_goes_over_a_mark():

@@ -25,6 +25,7 @@ def test_it_is_what_each_text_says_for_itself():
         assert agreed.texts == 4 and agreed.ranked == sum(each is not None for each in rho) == 3
         same = sum(largest(a.pushes) == largest(b.pushes) for a, b in zip(needed, others, strict=True))
         assert agreed.same == same
+        assert agreed.chance == pytest.approx(np.mean([1 / len(each.words) for each in needed]))
         assert agreed.rho == pytest.approx(np.mean([each for each in rho if each is not None]), abs=1e-5)
 
 
@@ -51,4 +52,4 @@ def test_of_words_that_differ_by_rounding_the_first_counts_and_one_word_is_no_ch
 
 def test_without_texts_of_two_words_there_is_nothing_to_say():
     found = agreement(reader("vanilla"), ["good", ""])
-    assert all((each.texts, each.same, each.rho, each.ranked) == (0, 0, None, 0) for each in found)
+    assert all((each.texts, each.same, each.chance, each.rho, each.ranked) == (0, 0, None, None, 0) for each in found)

@@ -8,6 +8,7 @@ from finished import run
 from core.exceptions import NotAvailable
 from core.interpret.belief import Own
 from core.interpret.believed import POINTS, Belief, Curve, Measured, Number
+from core.interpret.verdict import MEANING
 from dashboard.figures import belief
 from dashboard.figures.belief import ALONG, BELIEF, OF_SENTENCE, TESTS, Believed
 from dashboard.figures.source import Source
@@ -71,10 +72,11 @@ def test_each_cell_has_the_number_its_ends_and_what_it_came_to():
 def test_it_says_which_methods_are_what_and_what_the_model_knows():
     said = BELIEF.reading(SHOWN)
     assert said.startswith("Evidence: deletion; neither: attention. ✓ passed, ~ between, ✗ failed")
-    assert said.endswith("κ = 0.87, 95 % interval 0.82 to 0.92, n = 200.")
+    assert said.endswith(f"κ = 0.87, 95 % interval 0.82 to 0.92, n = 200. {MEANING}")
     weak = Believed(SHOWN.record, Belief(200, 0, 0, held(0.1), (DELETION,)))
     assert BELIEF.reading(weak).startswith("Illustration: deletion.")
-    assert BELIEF.reading(weak).endswith("too little for evidence.")
+    assert "too little for evidence." in BELIEF.reading(weak)
+    assert BELIEF.reading(weak).endswith(MEANING) and "beat 70 % of random orders" in MEANING
     assert BELIEF.note(SHOWN) == "200 validation sentences, as trained"
 
 

@@ -88,7 +88,7 @@ def test_what_is_most_read_stands_against_what_is_most_needed():
     assert list(trace.x) == [0.25, 0.75] and list(trace.y) == [4.0, 1.0]
     assert list(trace.marker.symbol) == ["diamond", "circle"] and trace.marker.color[0] in LIGHT.minus_scale
     same = shown(deletion=[-4.0, 1.0], attention=[0.75, 0.25], edited=True)
-    assert most_line(same) == "The most read word, “w0”, is the most needed one."
+    assert most_line(same) == "The most read word, “w0”, is the most needed one; a random word would be in 1 of 2."
     assert READ_NEEDED.say(READ_NEEDED.note, same) == "2 words, as edited"
 
 
