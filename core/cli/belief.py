@@ -39,7 +39,10 @@ def _show(result: dict[str, Any]) -> None:
     drawn = f"{plural(result['sentences'], 'sentence')} of {result['split']}, seed {result['seed']}"
     was = "" if result["computed"] else " (was there)"
     say(f"{result['run']}, {drawn}{was}; 95 % intervals over the sentences")
-    for number, what in ((result["left_out"], "too short and left out"), (result["cut"], "long and cut at 60 words or where the model stops reading")):
+    for number, what in (
+        (result["left_out"], "too short and left out"),
+        (result["cut"], "long and cut at 60 words or where the model stops reading"),
+    ):
         if number:
             say(f"{plural(number, 'sentence')} {what}")
     say(f"right answers beyond chance (kappa): {_interval(result['answers'])}, {result['answers']['outcome']}")

@@ -199,7 +199,7 @@ def _show_marks(result: dict[str, Any]) -> None:
     ]
     if rows:
         tabulate(rows, tuple(rows[0]), "marks the selection")
-    words = [f"{each['words']} ({each['texts']} : {each['rest_texts']})" for each in result["words"][:WORDS]]
+    words = [f"{each['words']} ({each['selected']} : {each['rest']})" for each in result["words"][:WORDS]]
     if words:
         say(f"{', '.join(words)}.", head="More often than in the rest (sentences here : elsewhere): ")
 

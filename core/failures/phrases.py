@@ -1,12 +1,13 @@
 """Words and short phrases that a selection has more than the other texts: log-odds with an informative Dirichlet prior.
 
-Monroe, Colaresi and Quinn (Political Analysis 2008), equations 16 and 22. Of phrase w, y occurrences among n in the
+Monroe, Colaresi and Quinn (Political Analysis 2008), equations 16 and 22. Of phrase w, y among n in the
 selection and y' among n' in the rest, with the prior a_w = A · (share of w in all texts), A = 1000 phrases:
 
     δ = log((y + a_w) / (n + A − y − a_w)) − log((y' + a_w) / (n' + A − y' − a_w))
     z = δ / √(1 / (y + a_w) + 1 / (y' + a_w))
 
-n counts phrases of the same length: words, pairs and triples each by themselves.
+A phrase counts once in each text that has it, so that one text which repeats a word is no finding. n sums these counts
+over phrases of the same length: words, pairs and triples each by themselves.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from core.text.words import is_bare_mark, split_words
 
 PRIOR = 1000.0
 LEAST = 3
-"""Occurrences in the selection."""
+"""Texts of the selection that have a listed phrase."""
 LONGEST = 3
 """Words of a phrase."""
 LEAST_Z = 4.0
@@ -39,16 +40,12 @@ class Overused(NamedTuple):
 
     words: str
     selected: int
-    """Occurrences in the selection,"""
+    """Texts of the selection that have it."""
     rest: int
-    """and in all other texts."""
+    """Other texts that have it."""
     log_odds: float
     """δ."""
     z: float
-    texts: int = 0
-    """Texts of the selection that have it,"""
-    rest_texts: int = 0
-    """and other texts."""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -76,7 +73,13 @@ class Phrases:
 
     @cached_property
     def _lengths(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        return [_of_length(self._ids, len(self._words), length) for length in range(1, LONGEST + 1)]
+        """By length the different phrases, and each pair of a phrase and a text that has it."""
+        found = []
+        for length in range(1, LONGEST + 1):
+            at, phrases, which = _of_length(self._ids, len(self._words), length)
+            row, phrase = np.divmod(np.unique(self._row[at] * max(1, len(phrases)) + which), max(1, len(phrases)))
+            found.append((phrases, row, phrase))
+        return found
 
     def overused(self, chosen: np.ndarray, longest: int = LONGEST, most: int = MOST) -> list[Overused]:
         """The phrases of a selection, by z, the largest first; empty where nothing or everything is selected.
@@ -91,13 +94,12 @@ class Phrases:
         """
         if chosen.all() or not chosen.any():
             return []
-        inside = chosen[self._row]
-        found = [each for length in range(longest) for each in self._found(length, inside, most)]
+        found = [each for length in range(1, longest + 1) for each in self._found(length, chosen, most)]
         listed: list[Overused] = []
         for each in sorted(found, key=lambda one: (-one.z, one.words)):
             if len(listed) < most and not any(_same(each, other) for other in listed):
                 listed.append(each)
-        return [self._in_texts(each, chosen) for each in listed]
+        return listed
 
     def rows(self, words: Sequence[str]) -> np.ndarray:
         """(n,) bool: the texts that have these words one after the other, no mark between.
@@ -120,37 +122,26 @@ class Phrases:
             chosen: (n,) bool.
             length: words of a phrase, from 1.
         """
-        at, phrases, which = self._lengths[length - 1]
-        pairs = np.unique(self._row[at] * max(1, len(phrases)) + which)
-        row, phrase = np.divmod(pairs, max(1, len(phrases)))
+        phrases, row, phrase = self._lengths[length - 1]
         every = np.bincount(phrase, minlength=len(phrases))
         inside = np.bincount(phrase[chosen[row]], minlength=len(phrases))
         return inside, every - inside
 
     def spelt(self, number: int, length: int) -> str:
         """The phrase of a length at a place of `texts_with`."""
-        return _spelt(int(self._lengths[length - 1][1][number]), self._words, length)
+        return _spelt(int(self._lengths[length - 1][0][number]), self._words, length)
 
-    def _in_texts(self, each: Overused, chosen: np.ndarray) -> Overused:
-        has = self.rows(each.words.split(" "))
-        inside = int((has & chosen).sum())
-        return each._replace(texts=inside, rest_texts=int(has.sum()) - inside)
-
-    def _found(self, length: int, inside: np.ndarray, most: int) -> list[Overused]:
-        at, phrases, which = self._lengths[length]
-        own = inside[at]
-        n, n_rest = int(own.sum()), int((~own).sum())
+    def _found(self, length: int, chosen: np.ndarray, most: int) -> list[Overused]:
+        y, y_rest = self.texts_with(chosen, length)
+        n, n_rest = int(y.sum()), int(y_rest.sum())
         if not n or not n_rest:
             return []
-        every = np.bincount(which, minlength=len(phrases))
-        y = np.bincount(which[own], minlength=len(phrases))
-        y_rest = every - y
         delta, z = log_odds(y, n, y_rest, n_rest)
         found = np.flatnonzero((y >= LEAST) & (z >= LEAST_Z))
         found = found[np.argsort(-z[found], kind="stable")][: 4 * most]
         return [
             Overused(
-                _spelt(int(phrases[one]), self._words, length + 1),
+                self.spelt(int(one), length),
                 *(int(y[one]), int(y_rest[one]), float(delta[one]), float(z[one])),
             )
             for one in found

@@ -67,8 +67,8 @@ def errors(  # noqa: PLR0913 - each is an option that a person types by name
         that were tried (`core.failures.found`): `select`, `said` and the same numbers. `absent`: tag → why it is not
         there; each row has its `tags`. `marks`: own columns and tags that the rules do not name, by how much they mark
         the selection (`core.failures.marking`). `words`: words and phrases that it has more than the rest, by z
-        (`core.failures.phrases`): `words`, occurrences in the selection (`selected`) and in the `rest`, `log_odds` and
-        `z`, and the `texts` of the selection that have them, as many as `word=WORDS` selects of it, and `rest_texts`.
+        (`core.failures.phrases`): `words`, how many texts of the selection have them (`selected`, as many as
+        `word=WORDS` selects of it) and how many of the `rest`, `log_odds` and `z`, 4 or more.
 
         With `label_errors` under this name: `n` rows and how many are `likely` wrong, by split; `rows`: those of which
         another label is likelier than theirs, by the probability of their label (`p_truth`), the least first: `split`,

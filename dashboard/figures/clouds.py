@@ -86,8 +86,7 @@ def _draw(shown: Clouds, look: Look) -> Component:
                 "id": of.id(name, each.words),
                 "words": each.words,
                 "rem": round(rems[name][at], 3),
-                "said": f"log-odds {signed(each.log_odds)}, {count(each.texts)} here, "
-                f"{count(each.rest_texts)} elsewhere",
+                "said": f"log-odds {signed(each.log_odds)}, {count(each.selected)} here, {count(each.rest)} elsewhere",
             }
             for at, each in ((order[place], found[order[place]]) for place in arranged(range(len(order))))
         ]

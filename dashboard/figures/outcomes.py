@@ -107,7 +107,7 @@ def outcomes_marks(shown: Outcomes, look: Look) -> list[Marks]:
     tables = []
     for name, found in marks.items():
         rows = (
-            Row(shown.id(name, each.words), {"words": each.words, "selected": count(each.texts), "odds": mark})
+            Row(shown.id(name, each.words), {"words": each.words, "selected": count(each.selected), "odds": mark})
             for each, mark in zip(shown.found[name], found, strict=True)
         )
         tables.append(Marks(f"{name.capitalize()}s: {count(shown.sizes[name])}", columns, tuple(rows), height=1.7))
@@ -117,9 +117,7 @@ def outcomes_marks(shown: Outcomes, look: Look) -> list[Marks]:
 def _mark(each: Overused, outcome: str, look: Look) -> Mark:
     true, said = OUTCOMES[outcome]
     low, high = each.interval
-    words = (
-        f"log-odds {signed(each.log_odds)} ({number(low, 2)} to {number(high, 2)}), {count(each.rest_texts)} elsewhere"
-    )
+    words = f"log-odds {signed(each.log_odds)} ({number(low, 2)} to {number(high, 2)}), {count(each.rest)} elsewhere"
     return Mark(each.log_odds, low, high, colour=look.tokens.right if true == said else look.tokens.wrong, said=words)
 
 

@@ -54,7 +54,7 @@ def words_marks(shown: Words) -> Marks:
         ends = each.interval
         said = f"log-odds {signed(each.log_odds)} ({number(ends[0], 2)} to {number(ends[1], 2)}), z {number(each.z, 1)}"
         marks.append(Mark(each.log_odds, *ends, said=said))
-        cells: dict[str, Cell] = {"words": each.words, "selected": count(each.texts), "rest": count(each.rest_texts)}
+        cells: dict[str, Cell] = {"words": each.words, "selected": count(each.selected), "rest": count(each.rest)}
         rows.append(Row(rule_of(each), cells | {"odds": marks[-1]}))
     columns = (
         Column("words", "Words", "32%"),
@@ -89,9 +89,9 @@ OVERUSED: Figure[Words] = Figure(
         else f"No word or phrase is clearly more frequent here: none reaches z = {LEAST_Z:g}."
     ),
     how="Log-odds of each word, pair and triple in the selection against all other sentences, with a prior of all "
-    f"sentences (Monroe, Colaresi and Quinn 2008). Listed from z = {LEAST_Z:g} and three occurrences on, the largest z "
-    "first: of all phrases of a random selection, the largest z lay below 3.9 in 95 of 100 trials (153 of 3 202 "
-    "sentences). *Here* and *elsewhere* are sentences that have the words.",
+    f"sentences (Monroe, Colaresi and Quinn 2008); each sentence counts once. Listed from z = {LEAST_Z:g} and three "
+    "sentences on, the largest z first: in random selections of 153 of 3 202 sentences, the largest z of all phrases "
+    "lies below 3.9 in 95 of 100.",
     options=(SELECT,),
     tables=lambda shown: {"Words": words_table(shown)},
 )

@@ -39,16 +39,14 @@ def test_the_numbers_are_those_of_the_formula():
     found = {each.words: each for each in overused(texts, chosen)}
     assert {"not good"} <= set(found)
     for length in (1, 2, 3):
-        inside = Counter(gram for text in texts[:60] for gram in grams(text, length))
-        rest = Counter(gram for text in texts[60:] for gram in grams(text, length))
+        inside = Counter(gram for text in texts[:60] for gram in set(grams(text, length)))
+        rest = Counter(gram for text in texts[60:] for gram in set(grams(text, length)))
         for gram, each in found.items():
             if len(gram.split()) == length:
                 assert (each.selected, each.rest) == (inside[gram], rest[gram])
                 expected = monroe(inside[gram], inside.total(), rest[gram], rest.total())
                 assert (each.log_odds, each.z) == pytest.approx(expected)
                 assert each.selected >= LEAST and each.z >= LEAST_Z
-                has = [gram in grams(text, length) for text in texts]
-                assert (each.texts, each.rest_texts) == (sum(has[:60]), sum(has[60:]))
     assert [each.z for each in found.values()] == sorted((each.z for each in found.values()), reverse=True)
 
 
@@ -101,6 +99,13 @@ def test_the_two_sides_are_opposite_and_equal_shares_are_zero():
     delta, z = log_odds(12, 400, 30, 2000)
     assert log_odds(30, 2000, 12, 400) == (pytest.approx(-delta), pytest.approx(-z))
     assert log_odds(10, 500, 20, 1000)[0] == pytest.approx(0)
+
+
+def test_a_text_that_repeats_a_word_is_no_finding():
+    texts = [f"a {'day' if row % 2 else 'night'} by the sea" for row in range(200)]
+    texts[0] += " ha" * 50
+    texts[1:3] = ["ha", "ha"]
+    assert overused(texts, np.arange(200) < 60) == []
 
 
 def test_a_random_selection_has_no_phrase_that_is_listed():

@@ -24,7 +24,14 @@ from core.text.typed import typed_words, without
 
 READ = "never very good , but bad"
 TEXT = f"{READ} good good good bad never very good"
-OTHERS = ["", "good", READ, "SO BAD", "Sooooo good #BuyTheDip @you http://x.y/abc don't ... 👍🏽 İyi ΟΔΟΣ " * 2, "x" * 40]
+OTHERS = [
+    "",
+    "good",
+    READ,
+    "SO BAD",
+    "Sooooo good #BuyTheDip @you http://x.y/abc don't ... 👍🏽 İyi ΟΔΟΣ " * 2,
+    "x" * 40,
+]
 
 
 @pytest.fixture(scope="module")
@@ -37,22 +44,28 @@ def odds(own, *texts):
     return log_odds(own.predict(list(texts)).probabilities, 0, "single")
 
 
-@pytest.mark.parametrize("kind", [{}, {"tokenizer": "bpe", "max_vocab": 300}, {"normaliser": "marked"}])
+@pytest.mark.parametrize(
+    "kind", [{}, {"tokenizer": "bpe", "max_vocab": 300}, {"mark_elongation": True, "mark_capitals": True}]
+)
 @pytest.mark.parametrize("length", [4, 5, 7])
 def test_the_text_without_what_is_unread_has_the_tokens_that_are_read(kind, length):
     tokenizer = fit_tokenizer([TEXT, *OTHERS], TextConfig(min_freq=1, max_length=length, **kind))
     for text in (TEXT, *OTHERS):
         whole, part = tokenizer.encode(text), tokenizer.encode(without(text, tokenizer.unread(text)))
         assert part.truncated == 0
-        assert part.ids == whole.ids[: len(part.ids)], text
-        missing = whole.tokens[len(part.ids) :]
-        assert not missing or not text.isascii() or any(mark in "".join(whole.tokens) for mark in ("xx", "<")), text
+        assert part.ids == whole.ids[: len(part.ids)]
+        assert whole.tokens[len(part.ids) :] in ([], [" "]), "a blank alone cannot be typed at the end"
 
 
 def test_of_a_pair_each_text_loses_its_own_end():
     pairs = [joined("a good film", "a bad film"), joined("good good", "bad bad")] * 2
     tokenizer = fit_tokenizer(pairs, TextConfig(min_freq=1, max_length=6))
-    for first, second in (("a good film a", "bad a film bad good"), ("good", "bad " * 9), ("a " * 9, "film"), ("", "a " * 9)):
+    for first, second in (
+        ("a good film a", "bad a film bad good"),
+        ("good", "bad " * 9),
+        ("a " * 9, "film"),
+        ("", "a " * 9),
+    ):
         text = joined(first, second)
         cut = tokenizer.unread(text)
         assert cut and tokenizer.encode(without(text, cut)).ids == tokenizer.encode(text).ids

@@ -13,7 +13,7 @@ from dashboard.figures.theme import Look
 
 FOUND = {
     "true positive": [Overused("good", 9, 1, 2.0, 5.0), Overused("warm", 5, 1, 1.0, 3.0), Overused("w", 4, 1, 0.5, 2)],
-    "false negative": [Overused("<b>", 4, 0, 4.0, 2.5, 3, 1)],
+    "false negative": [Overused("<b>", 3, 1, 4.0, 2.5)],
     "false positive": [],
     "true negative": [],
 }

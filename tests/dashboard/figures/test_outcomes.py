@@ -20,7 +20,10 @@ def shown(tmp_path):
     labels, wrong = each % 2, each % 8 == 1
     frame = texts(labels)
     # A word may stand twice in a sentence, and inside of another one.
-    said = [f"{'rain' if bad else 'sun'}{', rain' * int(bad and row % 3 == 0)}" for row, bad in enumerate(wrong)]
+    said = [
+        f"{'rain' if bad else 'sun' * (row % 2 == 0)}{', rain' * int(bad and row % 3 == 0)}"
+        for row, bad in enumerate(wrong)
+    ]
     frame["text"] = [f"a day of {each} and more{' rainbows' * (row % 5 == 0)}" for row, each in enumerate(said)]
     answering(store, "one", right_where(~wrong, labels), frame)
     known = make_known(store, store.read("one"), "test")
@@ -36,7 +39,7 @@ def test_every_outcome_has_its_size_and_the_planted_word(shown):
     ]
     assert [each.words for each in found.found["false negative"]] == ["rain"]
     table = outcomes_table(found)
-    assert table[table["outcome"] == "false negative"]["texts"].tolist() == [50]
+    assert table[table["outcome"] == "false negative"]["selected"].tolist() == [50]
 
 
 def test_the_rules_of_a_bar_select_the_sentences_of_its_outcome_that_have_the_word(shown):
@@ -55,7 +58,7 @@ def test_the_number_beside_a_word_is_that_of_the_sentences_which_a_click_on_it_s
     for outcome, words in found.found.items():
         for each in words:
             after = analyse(known, ";".join(found.rules(outcome, each.words)), store)
-            assert beside[found.id(outcome, each.words)] == str(len(after.places)) == str(each.texts)
+            assert beside[found.id(outcome, each.words)] == str(len(after.places)) == str(each.selected)
 
 
 def test_errors_are_drawn_as_errors_and_a_word_is_picked_where_its_rules_are_the_selection(shown):
