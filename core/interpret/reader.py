@@ -54,7 +54,8 @@ class Reader:
     def ask(self, text: str, gone: Sequence[Collection[Span]] = ((),)) -> Predictions:
         """What it says of a text without some of its words, a row for each of `gone`: as it is changed inside.
 
-        The network admits no token that it cuts off from the whole text. A change at a token follows the token, and goes with it.
+        The network admits no token that it cuts off from the whole text. A change at a token follows the token, and
+        goes with it.
 
         Raises:
             InputError: the change names something that the model does not have.

@@ -47,7 +47,7 @@ def test_a_word_that_the_texts_are_to_contain_is_picked(known):
 def test_the_numbers_beside_a_phrase_are_the_sentences_that_a_click_on_it_selects(known, select):
     before, frame = analyse(known[0], select, known[1]), known[0].table.frame
     shown = overused(before)
-    assert len(shown.found) > 1
+    assert shown.found
     for row, each in zip(words_marks(shown).rows, shown.found, strict=False):
         if row.id == select:  # picked already: a click takes it out
             continue
