@@ -49,9 +49,10 @@ def believe(
     Returns:
         `run`, `split`, `limit`, `seed`, `computed`, `file`, `sentences`, `left_out` (of fewer than three words), `cut`
         (of more than sixty, or of more than the model reads); `answers` (kappa): `value`, `low`, `high`, `n`,
-        `outcome`; `methods`: `method`, `verdict`, `tests` (by name the same five), `areas`, `control`, `curves` (mean probability of the answer at eleven shares
-        of the words), `agreement`; `thresholds`; `meaning` of *evidence*. Of a text: `run`, `text`, `methods`:
-        `method`, `target`, `words`, `tests`, `edits`, `completeness` (the error of integrated gradients); `note`.
+        `outcome`; `methods`: `method`, `verdict`, `tests` (by name the same five), `areas`, `control`, `curves` (mean
+        probability of the answer at eleven shares of the words), `agreement`; `thresholds`; `meaning` of *evidence*. Of
+        a text: `run`, `text`, `methods`: `method`, `target`, `words`, `tests`, `edits`, `completeness` (the error of
+        integrated gradients); `note`.
 
     Raises:
         InputError: no such run, method or class, a method for another kind of model, a limit that cannot be, no

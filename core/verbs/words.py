@@ -103,8 +103,8 @@ def methods(
         `errors`; `left_out`: why there is none of the others, by name; `agreement`: `first`, `second` and Spearman's
         `rho` of each pair (of sizes, where one is `attention` or `collapse`; None: fewer than three words, or all
         alike), with `p`, `verdict` and `sentence` as in `explain`; `most_read` and `most_needed`: the word that
-        receives most attention in the last layer, and the one whose deletion moves the log-odds most, None of fewer than two
-        words or without attention; `note`.
+        receives most attention in the last layer, and the one whose deletion moves the log-odds most, None of fewer
+        than two words or without attention; `note`.
 
     Raises:
         InputError: no such run or class; of `edit` and `intervene` as `sentence`.
