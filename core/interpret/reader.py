@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -71,7 +72,7 @@ class Reader:
             intervene: the change.
             whole: the same texts with what the network cuts off, which TF-IDF reads where it is mixed in.
         """
-        given = {} if intervene is None else {"intervene": intervene}
+        given: dict[str, Any] = {} if intervene is None else {"intervene": intervene}
         if self.mix_weight is not None and whole:
             given["whole"] = whole
         return self.predict(texts, **given)

@@ -239,11 +239,13 @@ class Tokenizer(ABC):
         The text without them is read as the same tokens. Where the last token cannot be had by itself, such as the mark
         of a word in capitals, the word that it belongs to is among what is cut off.
         """
+        if not self.max_length:
+            return []
         parts = (parted(text) if self.pairs else None) or (text,)
         read = [self._read(prepare(part, self.config)) for part in parts]
         lengths = [len(ids) for ids, _ in read]
         most = self.max_length - len(self.between) * (len(parts) - 1)
-        if not self.max_length or sum(lengths) <= most:
+        if sum(lengths) <= most:
             return []
         fit = kept(lengths[0], lengths[1], max(0, most)) if len(parts) > 1 else (most,)
         starts = 0, len(text) - len(parts[-1])
@@ -255,9 +257,10 @@ class Tokenizer(ABC):
 
     def _end(self, text: str, ids: Sequence[int], offsets: Sequence[Span], count: int) -> int:
         """Return where a text ends of which so many tokens are read; `ids` and `offsets` are those of the whole."""
-        if not count:
+        words = typed_words(text)
+        if not count or not words:
             return 0
-        stop, words = offsets[count - 1][1], typed_words(text)
+        stop = offsets[count - 1][1]
 
         def first(places: Sequence[int]) -> int:
             """Find the first place up to which the normalised text reaches the end of the last token."""
