@@ -109,6 +109,18 @@ class DataConfig:
         help="Which of the `folds` parts is the test split, counted from 0; the rest is train and validation.",
     )
 
+    split_rule: int = setting(
+        2,
+        help="How rows are cut where the data have no splits: 2: by the classes of the file, a class of three rows or "
+        "more in every split; 1, of older runs: after data.rename, by the order of the classes.",
+        within=(1, 2),
+    )
+    lineage: str = setting(
+        "",
+        help="Files of digests of the texts that the run's start and teacher learned from; such texts leave "
+        "validation and test. A training fills it in.",
+    )
+
     def __post_init__(self) -> None:
         if not self.name:
             raise ConfigError("data.name is empty: give a registered name or a path")
@@ -139,6 +151,7 @@ class DataConfig:
             "apart",
             "add",
             "examples",
+            "lineage",
         ):
             if "\0" in (text := getattr(self, name)) or len(text) > LONGEST:
                 raise ConfigError(f"data.{name}={text!r:.60}: at most {LONGEST} characters, and no NUL among them")
@@ -179,6 +192,10 @@ class DataConfig:
     def added(self) -> tuple[str, ...]:
         """The names in `add`."""
         return tuple(_listed(self.add))
+
+    def learned(self) -> tuple[str, ...]:
+        """The paths in `lineage`."""
+        return tuple(_listed(self.lineage))
 
     def shares(self) -> tuple[float, float, float]:
         """The three shares of `split`.

@@ -6,8 +6,10 @@ import contextlib
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -200,7 +202,7 @@ def words(labels: pd.Series) -> set[str]:
     return set(labels.explode().dropna().unique())
 
 
-def renamed(labels: pd.Series, names: dict[str, str]) -> pd.Series:
+def renamed(labels: pd.Series, names: Mapping[Any, str]) -> pd.Series:
     """Labels by their names, as far as `names` has them; one or several a row."""
     if is_several(labels):
         return labels.map(lambda each: tuple(dict.fromkeys(names.get(word, word) for word in each)))

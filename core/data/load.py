@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,6 +23,7 @@ from core.data.folders import WordLabelled, named
 from core.data.held import DATA_FOLDER, held, local_folder
 from core.data.kept_examples import with_examples
 from core.data.layout import find_layout
+from core.data.lineage import without_learned
 from core.data.mixture import kept_apart, mixture, with_added
 from core.data.sources import LIFE, SOURCES, Registered, parts
 from core.data.table import TEST, TRAIN, VALIDATION, WHOLE, Dataset, Task, indicators
@@ -48,6 +51,10 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
     training texts of `config.add` join the training split alone, and so do the counter-examples of `config.examples`,
     which `config.limit` does not touch. What was done stands in `notes`.
 
+    A cut follows the classes as the file has them, before `config.rename` and `config.order`: neither changes which
+    rows are in which split. A class of three rows or more has one in each part (`splits.cover_classes`). Runs that are
+    older than this rule have `config.split_rule` 1. Texts of `config.lineage` leave every split but train.
+
     Not `to_train`, the added sets and those kept apart, which may not be here, are not read: all but train is the same.
 
     Raises:
@@ -68,21 +75,30 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
         found, where = _named_source(source, config) if source else _path(config)
     if found.task == "tokens":
         _refuse_of_texts(config)
-    alone = DataConfig(classes=config.classes, seed=config.seed)
+    alone = DataConfig(classes=config.classes, seed=config.seed, split_rule=config.split_rule)
     added = {name: load(dataclasses.replace(alone, name=name, limit=config.add_limit)) for name in more}
     others = [label for each in added.values() for label in each.classes] if to_train else [*config.renamed()]
-    found = _named_anew(found, config, others if config.add else ())
-    coded = {name: labelled.encode(rows, found.classes, found.task) for name, rows in found.splits.items()}
+    of_file, found = found, _named_anew(found, config, others if config.add else ())
     only_trained = told_tags if found.task == "tokens" else _only_trained
-    coded, classes, dropped = only_trained(coded, found.classes)
-    arranged, made = _arrange(coded, config, source)
-    arranged, classes, dropped_again = only_trained(arranged, classes)
+    if config.split_rule == 1:
+        coded, standing, dropped = only_trained(_encoded(found, found.splits), found.classes)
+        arranged, made = _arrange(coded, config, source)
+        arranged, classes, dropped_again = only_trained(arranged, standing)
+    else:
+        arranged, made = _arrange(_encoded(of_file, of_file.splits), config, source)
+        names = {n: config.renamed().get(name, name) for n, name in enumerate(of_file.classes)}
+        standing, dropped = tuple(dict.fromkeys(names.values())), []
+        if found is not of_file:
+            arranged = _encoded(found, {split: _relabelled(rows, names) for split, rows in arranged.items()})
+        arranged, classes, dropped_again = only_trained(arranged, found.classes)
     _refuse_empty(arranged, config.name)
     arranged, beside, joined = with_added(arranged, classes, added, config)
-    arranged, held_out = kept_apart(arranged, (*beyond, *more), load)
+    by_rule = functools.partial(_load_by_rule, config.split_rule)
+    arranged, held_out = kept_apart(arranged, (*beyond, *more), by_rule)
+    arranged, beside, learned = without_learned(arranged, beside, config.learned())
     cut_to, along = list[str](), list[str]()
     if config.limit and config.limit < len(arranged[TRAIN]):
-        arranged[TRAIN], note = _limited(arranged[TRAIN], config, len(classes))
+        arranged[TRAIN], note = _limited(arranged[TRAIN], config, [standing.index(name) for name in classes])
         arranged, classes, none_left = only_trained(arranged, classes)  # a label next to rarer ones may be lost
         cut_to = [note, *none_left]
     if to_train:
@@ -98,8 +114,12 @@ def load(config: DataConfig, *, to_train: bool = True) -> Dataset:
         task=found.task,
         ordered=bool(config.order) or (source is not None and source.ordered and not config.rename),
         beside=beside,
-        notes=(*found.notes, *dropped, *made, *dropped_again, *joined, *held_out, *cut_to, *along),
+        notes=(*found.notes, *dropped, *made, *dropped_again, *joined, *held_out, *learned, *cut_to, *along),
     )
+
+
+def _load_by_rule(split_rule: int, config: DataConfig) -> Dataset:
+    return load(dataclasses.replace(config, split_rule=split_rule))
 
 
 def _refuse_of_texts(config: DataConfig) -> None:
@@ -185,7 +205,12 @@ def _named_anew(found: WordLabelled, config: DataConfig, others: Sequence[str] =
     return found
 
 
-def _relabelled(rows: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+def _encoded(found: WordLabelled, given: Splits) -> Splits:
+    """The splits with labels as class numbers."""
+    return {name: labelled.encode(rows, found.classes, found.task) for name, rows in given.items()}
+
+
+def _relabelled(rows: pd.DataFrame, names: Mapping[Any, str]) -> pd.DataFrame:
     """Rows with labels by these names; of several labels those without a name go, and with them a row of no other."""
     labels = labelled.renamed(rows["label"], names)
     if not labelled.is_several(labels):
@@ -327,11 +352,11 @@ def _arrange(given: Splits, config: DataConfig, source: Registered | None) -> tu
     elif config.split or WHOLE in given:
         made, notes = _split_anew(given, config, source)
     elif VALIDATION not in given and TEST not in given:
-        made, notes = _thirds(given[TRAIN], _UNSPLIT_SHARES, config.seed, "a single split")
+        made, notes = _thirds(given[TRAIN], _UNSPLIT_SHARES, config, "a single split")
     elif VALIDATION not in given:
-        made, notes = _validation_from_train(given, config.seed, source)
+        made, notes = _validation_from_train(given, config, source)
     elif TEST not in given:
-        made, notes = _test_from_validation(given, config.seed)
+        made, notes = _test_from_validation(given, config)
     else:
         made, notes = {name: given[name] for name in (TRAIN, VALIDATION, TEST)}, []
     return {**made, **extra}, notes
@@ -339,7 +364,7 @@ def _arrange(given: Splits, config: DataConfig, source: Registered | None) -> tu
 
 def _split_anew(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
     if not config.split:
-        return _thirds(given[WHOLE], _UNSPLIT_SHARES, config.seed, "a single table")
+        return _thirds(given[WHOLE], _UNSPLIT_SHARES, config, "a single table")
     pooled = source.pooled if source else (TRAIN, VALIDATION, TEST)
     parts = [rows for name, rows in given.items() if name in (WHOLE, *pooled)]
     unused = [
@@ -348,7 +373,7 @@ def _split_anew(given: Splits, config: DataConfig, source: Registered | None) ->
         if name in (VALIDATION, TEST) and name not in pooled
     ]
     what = "a single table" if WHOLE in given else "the pooled splits"
-    made, notes = _thirds(pd.concat(parts, ignore_index=True), config.shares(), config.seed, what)
+    made, notes = _thirds(pd.concat(parts, ignore_index=True), config.shares(), config, what)
     return made, unused + notes
 
 
@@ -356,7 +381,7 @@ def _folded(given: Splits, config: DataConfig, source: Registered | None) -> tup
     """One part held out as test, of the rest the usual share for validation; the given test split is not looked at."""
     rows = pd.concat([given[name] for name in (WHOLE, TRAIN, VALIDATION) if name in given], ignore_index=True)
     held, rest = splits.fold(_strata(rows), config.folds, config.fold, config.seed)
-    made, _ = _validation_from_train({TRAIN: _take(rows, rest), TEST: _take(rows, held)}, config.seed, source)
+    made, _ = _validation_from_train({TRAIN: _take(rows, rest), TEST: _take(rows, held)}, config, source)
     sizes = "/".join(count(len(made[name])) for name in (TRAIN, VALIDATION, TEST))
     where = f"fold {config.fold} (of 0 to {config.folds - 1})"
     notes = [f"{plural(len(rows), 'row')}: {where} is the test split; {sizes}, stratified, seed {config.seed}"]
@@ -365,36 +390,47 @@ def _folded(given: Splits, config: DataConfig, source: Registered | None) -> tup
     return made, notes
 
 
-def _thirds(rows: pd.DataFrame, shares: tuple[float, float, float], seed: int, what: str) -> tuple[Splits, list[str]]:
-    parts = splits.three_parts(_strata(rows), shares, seed)
+def _covering(strata: splits.Indices, parts: Sequence[splits.Indices], config: DataConfig) -> Sequence[splits.Indices]:
+    """The parts of a cut, by the rule of the run; what is trained on comes first."""
+    return parts if config.split_rule == 1 else splits.cover_classes(strata, parts, config.seed)
+
+
+def _thirds(
+    rows: pd.DataFrame, shares: tuple[float, float, float], config: DataConfig, what: str
+) -> tuple[Splits, list[str]]:
+    strata, seed = _strata(rows), config.seed
+    parts = _covering(strata, splits.three_parts(strata, shares, seed), config)
     made = {name: _take(rows, part) for name, part in zip((TRAIN, VALIDATION, TEST), parts, strict=True)}
     sizes = "/".join(count(len(part)) for part in parts)
     label_names = "/".join(f"{share:g}" for share in shares)
     return made, [f"{what} ({plural(len(rows), 'row')}) cut {label_names} into {sizes}, stratified, seed {seed}"]
 
 
-def _validation_from_train(given: Splits, seed: int, source: Registered | None) -> tuple[Splits, list[str]]:
-    share = source.validation_share if source else 0.1
-    train = given[TRAIN]
-    validation, rest = splits.cut(_strata(train), round(share * len(train)), seed)
+def _validation_from_train(given: Splits, config: DataConfig, source: Registered | None) -> tuple[Splits, list[str]]:
+    share, seed = source.validation_share if source else 0.1, config.seed
+    train, strata = given[TRAIN], _strata(given[TRAIN])
+    validation, rest = splits.cut(strata, round(share * len(train)), seed)
+    rest, validation = _covering(strata, (rest, validation), config)
     taken = f"{plural(len(validation), 'row')} ({whole_percent(share)})"
     note = f"no validation split: {taken} of train taken, stratified, seed {seed}"
     return {TRAIN: _take(train, rest), VALIDATION: _take(train, validation), TEST: given[TEST]}, [note]
 
 
-def _test_from_validation(given: Splits, seed: int) -> tuple[Splits, list[str]]:
-    rows = given[VALIDATION]
-    first, second = splits.cut(_strata(rows), len(rows) // 2, seed)
+def _test_from_validation(given: Splits, config: DataConfig) -> tuple[Splits, list[str]]:
+    rows, strata, seed = given[VALIDATION], _strata(given[VALIDATION]), config.seed
+    first, second = _covering(strata, splits.cut(strata, len(rows) // 2, seed), config)
     note = (
         f"no test split: validation halved into {count(len(first))} and {count(len(second))}, stratified, seed {seed}"
     )
     return {TRAIN: given[TRAIN], VALIDATION: _take(rows, first), TEST: _take(rows, second)}, [note]
 
 
-def _limited(train: pd.DataFrame, config: DataConfig, classes: int) -> tuple[pd.DataFrame, str]:
-    if config.limit < classes:
-        raise ConfigError(f"data.limit={config.limit}: at least {classes}, one training row for each class")
-    chosen, _ = splits.cut(_strata(train), config.limit, config.seed)
+def _limited(train: pd.DataFrame, config: DataConfig, places: Sequence[int]) -> tuple[pd.DataFrame, str]:
+    """Fewer training rows; `places` are those of the classes in the file, so that their order changes nothing."""
+    if config.limit < len(places):
+        raise ConfigError(f"data.limit={config.limit}: at least {len(places)}, one training row for each class")
+    strata = _strata(_renumbered(train, dict(enumerate(places))))
+    chosen, _ = splits.cut(strata, config.limit, config.seed)
     return _take(
         train, chosen
     ), f"train cut from {count(len(train))} to {count(config.limit)} rows, stratified, seed {config.seed}"

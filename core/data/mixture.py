@@ -40,7 +40,7 @@ def mixture(names: Sequence[str], config: DataConfig, load: Load) -> WordLabelle
     Raises:
         DataError: a part with several labels per text.
     """
-    alone = dataclasses.replace(config, rename="", order="", limit=0, apart="", add="")
+    alone = dataclasses.replace(config, rename="", order="", limit=0, apart="", add="", lineage="")
     parts = [load(dataclasses.replace(alone, name=name)) for name in names]
     if several := [name for name, part in zip(names, parts, strict=True) if part.task != "single"]:
         raise DataError(

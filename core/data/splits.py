@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 Indices = npt.NDArray[np.int64]
+LEAST = 3
+"""Rows of a class from which on each part of a cut has one."""
 
 
 def stratified_order(labels: npt.NDArray[np.int64], seed: int) -> Indices:
@@ -53,6 +56,44 @@ def three_parts(
     train, rest = cut(labels, _floor(shares[0] * len(labels)), seed)
     first, second = cut(labels[rest], _floor(len(rest) * shares[1] / (shares[1] + shares[2])), seed)
     return train, rest[first], rest[second]
+
+
+def cover_classes(labels: npt.NDArray[np.int64], parts: Sequence[Indices], seed: int) -> list[Indices]:
+    """Exchange rows so that every class of at least three rows has one in each part.
+
+    A class of fewer rows has one in the first part. A part keeps its size unless it has fewer rows than there are
+    classes; then it grows by the rows that it lacks. Parts that lack nothing stay as they are.
+
+    Args:
+        labels: Class numbers of all rows, shape (n,).
+        parts: Disjoint row numbers that together are all rows; the first is what is trained on.
+        seed: Seed of the choice of rows.
+
+    Returns:
+        The parts, rows in their original order.
+    """
+    numbers = np.unique(labels, return_inverse=True)[1]
+    random, part_of = np.random.default_rng(seed), np.empty(len(labels), np.int64)
+    counts = np.zeros((len(parts), numbers.max(initial=-1) + 1), np.int64)  # (parts, classes)
+    for number, part in enumerate(parts):
+        part_of[part] = number
+        counts[number] = np.bincount(numbers[part], minlength=counts.shape[1])
+
+    def move(label: int, source: int, target: int) -> None:
+        part_of[random.choice(np.flatnonzero((numbers == label) & (part_of == source)))] = target
+        counts[source, label] -= 1
+        counts[target, label] += 1
+
+    for label, rows in enumerate(counts.sum(0)):
+        for target in range(len(parts) if rows >= LEAST else 1):
+            if counts[target, label]:
+                continue
+            most = int(counts[target].argmax())
+            source = int(counts[:, label].argmax())
+            move(label, source, target)
+            if counts[target, most] > 1:
+                move(most, target, source)
+    return [np.flatnonzero(part_of == number) for number in range(len(parts))]
 
 
 def fold(labels: npt.NDArray[np.int64], count: int, number: int, seed: int) -> tuple[Indices, Indices]:

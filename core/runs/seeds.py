@@ -15,7 +15,10 @@ from core.training.config import TrainingConfig
 
 WHOLE = -1
 """As a fold: the run is of no cross-validation."""
-_DATA = tuple(each.name for each in dataclasses.fields(DataConfig) if each.name != "fold")
+_DATA = tuple(
+    each.name for each in dataclasses.fields(DataConfig) if each.name not in ("fold", "split_rule", "lineage")
+)
+"""Settings of data that tell models apart; the fingerprint says whether two split rules gave the same rows."""
 _TRAINING = tuple(each.name for each in dataclasses.fields(TrainingConfig) if each.name != "seed")
 
 

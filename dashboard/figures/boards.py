@@ -100,7 +100,11 @@ def boards(records: Iterable[RunRecord], metric: str = "") -> list[Board]:
 def _tested(data: DataConfig) -> DataConfig:
     """The settings on which the test split depends; runs of which these are equal share a board."""
     known = dataclasses.replace(data, limit=0, fold=0, apart="", add="", add_limit=0, examples="", texts=True)
-    return dataclasses.replace(known, rename=_own(data)) if data.rename and data.name == CORPUS else known
+    if data.name != CORPUS:
+        return known
+    # The corpus comes in splits: without `split` or `folds` no rule cuts it.
+    rule = data.split_rule if data.split or data.folds else 1
+    return dataclasses.replace(known, rename=_own(data) if data.rename else "", split_rule=rule)
 
 
 def _own(data: DataConfig) -> str:

@@ -1,11 +1,13 @@
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from seeds import examples
 
+from core.data import apart
 from core.data.config import DataConfig
 from core.data.load import load
 from core.exceptions import ConfigError, DataError, InputError, NotAvailable
@@ -248,3 +250,83 @@ def test_of_several_labels_those_without_a_name_go_and_a_row_goes_with_its_last_
 def test_a_known_scale_is_in_order_unless_it_is_renamed():
     assert load(DataConfig(name="built-in", classes=5)).scale
     assert not load(DataConfig(name="built-in", classes=3, rename="neutral=positive")).ordered
+
+
+@pytest.fixture(scope="module")
+def read_reviews(tmp_path_factory):
+    """A file of 200 rows without splits, read once; the last three are the only ones of their class."""
+    random = np.random.default_rng(4)
+    labels = [*random.choice(["bad", "fine", "good"], 197, p=[0.5, 0.2, 0.3]), *["rare"] * 3]
+    texts = [f"text number {n} of {label}" for n, label in enumerate(labels)]
+    path = tmp_path_factory.mktemp("reviews") / "reviews.csv"
+    pd.DataFrame({"text": texts, "label": labels}).to_csv(path, index=False)
+    return str(path), apart.read_file(path, {})
+
+
+@pytest.fixture
+def reviews(read_reviews, monkeypatch):
+    path, found = read_reviews
+    monkeypatch.setattr(apart, "read_file", lambda *_: found)
+    return path
+
+
+def split_of(dataset):
+    return {text: split for split, rows in dataset.splits.items() for text in rows["text"]}
+
+
+@pytest.mark.parametrize("cut", [{}, {"split": "0.6/0.2/0.2"}, {"folds": 4, "fold": 1}, {"seed": 5, "limit": 50}])
+def test_neither_the_order_nor_the_names_of_classes_move_a_row(reviews, cut):
+    before = split_of(load(DataConfig(name=reviews, **cut)))
+    same = [{"order": "rare,good,bad,fine"}, {"rename": "bad=worst,good=best"}]
+    for named in [*same, {"rename": "bad=z,fine=a", "order": "rare,a,good,z"}]:
+        assert split_of(load(DataConfig(name=reviews, **cut, **named))) == before, named
+
+
+@pytest.mark.parametrize("rename", ["fine=good", "fine=", "rare=good,fine="])
+def test_merging_and_leaving_out_classes_move_no_other_row(reviews, rename):
+    before = split_of(load(DataConfig(name=reviews)))
+    after = split_of(load(DataConfig(name=reviews, rename=rename)))
+    left_out = {text for text in before if text.endswith("fine")} if "fine=" in rename.split(",") else set()
+    assert after == {text: split for text, split in before.items() if text not in left_out}
+
+
+@pytest.mark.parametrize("cut", [{"seed": seed} for seed in range(4)] + [{"split": "0.5/0.25/0.25"}])
+def test_a_class_of_three_rows_is_in_every_split(reviews, cut):
+    dataset = load(DataConfig(name=reviews, **cut))
+    for rows in dataset.splits.values():
+        assert (rows["label"] == dataset.classes.index("rare")).sum() == 1
+    sizes_of_rule_1 = sizes(load(DataConfig(name=reviews, **cut, split_rule=1)))
+    assert sizes(dataset) == sizes_of_rule_1
+
+
+def test_a_rare_label_of_several_is_in_every_split(tmp_path):
+    rows = pd.DataFrame({"text": [f"text {n}" for n in range(60)], "label": ["warm;cold", "warm", "cold"] * 20})
+    rows.loc[[3, 30, 57], "label"] = "warm;rare"
+    rows.to_csv(tmp_path / "several.csv", index=False)
+    dataset = load(DataConfig(name=str(tmp_path / "several.csv"), separator=";"))
+    rare = dataset.classes.index("rare")
+    assert [sum(rare in each for each in rows["label"]) for rows in dataset.splits.values()] == [1, 1, 1]
+    assert split_of(dataset) == split_of(
+        load(DataConfig(name=str(tmp_path / "several.csv"), separator=";", order="warm,rare,cold"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("chosen", "digest"),
+    [  # made before there was a second rule
+        ({}, "87377c747692272d"),
+        ({"order": "rare,bad,fine,good"}, "ca9598614d8a5ac2"),
+        ({"rename": "fine=good,rare="}, "156329f8bab9fb8e"),
+        ({"folds": 4, "fold": 1, "order": "good,fine,bad,rare"}, "434044c755f70df2"),
+        ({"limit": 50, "order": "good,fine,bad,rare", "seed": 3}, "a0861470de31e305"),
+        ({"split": "0.6/0.2/0.2", "rename": "bad=awful"}, "232eb963dc3443a7"),
+    ],
+)
+def test_older_runs_keep_the_rows_that_they_had(reviews, chosen, digest):
+    dataset = load(DataConfig(name=reviews, split_rule=1, **chosen))
+    assert dataset.fingerprint.startswith(digest)
+
+
+def test_the_newest_rule_moves_no_row_where_no_class_is_rare(tmp_path):
+    path = folder(tmp_path / "d", all=frame(100, classes=4))
+    assert load(DataConfig(name=str(path))).fingerprint == load(DataConfig(name=str(path), split_rule=1)).fingerprint

@@ -60,7 +60,7 @@ def tweets(folder, test=True):
 
 
 WRITTEN = {
-    "yelp-5": (lambda folder: yelp(folder, 5), (36, 4, 10), 'visit 0 to the "test" place\nfine, warm'),
+    "yelp-5": (lambda folder: yelp(folder, 5), (35, 5, 10), 'visit 0 to the "test" place\nfine, warm'),
     "yelp-polarity": (lambda folder: yelp(folder, 2), (36, 4, 10), 'visit 0 to the "test" place\nfine, warm'),
     "tweeteval_irony": (irony, (20, 6, 8), "oh “great” test 0\u2028 still one line"),
     "us_airline": (airline, (48, 6, 6), None),

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.data.splits import cut, fold, strata, stratified_order, three_parts
+from core.data.splits import cover_classes, cut, fold, strata, stratified_order, three_parts
 
 labels_of = st.lists(st.integers(0, 4), min_size=3, max_size=200).map(np.array)
 seeds = st.integers(0, 2**32)
@@ -107,3 +107,34 @@ def test_a_cut_of_several_labels_shares_out_rare_ones_better_than_chance():
         off = np.abs(has[first].mean(0) - has.mean(0)) / has.mean(0)
         assert off.max() < 0.15
         assert sorted([*first, *rest]) == list(range(2000))
+
+
+kinds_of = st.lists(st.integers(0, 12), min_size=3, max_size=120).map(np.array)
+
+
+@given(kinds_of, seeds, st.sampled_from([(0.8, 0.1, 0.1), (0.7, 0.15, 0.15), (0.1, 0.45, 0.45)]))
+def test_a_class_of_three_rows_has_one_in_each_part(labels, seed, shares):
+    before = three_parts(labels, shares, seed)
+    parts = cover_classes(labels, before, seed)
+    assert sorted(np.concatenate(parts)) == list(range(len(labels)))
+    classes, counts = np.unique(labels, return_counts=True)
+    for label, count in zip(classes, counts, strict=True):
+        there = [(labels[part] == label).any() for part in parts]
+        assert all(there) if count >= 3 else there[0]
+    for part, cut_before in zip(parts, before, strict=True):
+        if all(len(each) >= len(classes) for each in before):
+            assert len(part) == len(cut_before)
+        assert list(part) == sorted(part)
+    assert all(map(np.array_equal, parts, cover_classes(labels, before, seed)))
+
+
+def test_parts_that_have_every_class_stay_as_they_are():
+    labels = np.arange(300) % 3
+    parts = three_parts(labels, (0.8, 0.1, 0.1), 0)
+    assert all(map(np.array_equal, cover_classes(labels, parts, 0), parts))
+
+
+def test_a_part_with_fewer_rows_than_classes_grows_by_those_it_lacks():
+    labels = np.arange(10) % 2
+    parts = cover_classes(labels, three_parts(labels, (0.8, 0.1, 0.1), 0), 0)
+    assert [len(part) for part in parts] == [6, 2, 2]

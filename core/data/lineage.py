@@ -1,0 +1,130 @@
+"""Digests of the texts that a model learned from, in files that are named after their content."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from core.atomic import storage_errors, write_bytes
+from core.data.findings import plural
+from core.data.table import TRAIN
+from core.exceptions import DataError
+from core.numbers import count
+from core.paths import resolve
+from core.text.config import TextConfig
+from core.text.reading import as_read
+
+NAME = "lineage"
+"""The first word of its notes."""
+LARGEST = 64 * 1024**2
+"""Bytes of a file, packed."""
+MOST = 10_000_000
+"""Digests in a file."""
+LEAST_ROWS = 30
+"""Rows of a split, or else half of them, that must be left once learned texts are out."""
+_BYTES = 5
+"""Of a digest: of a million texts that nobody learned, at most one is taken for one of 300,000 that somebody did."""
+
+
+def digest_texts(texts: Sequence[str]) -> np.ndarray:
+    """Return a 40-bit digest of each text, shape (n,), uint64.
+
+    Texts with the same words and marks have one digest, whatever their letter case and blanks: the rule by which the
+    data card counts repeats (`as_read`), at default settings.
+    """
+    found = b"".join(
+        hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=_BYTES).digest().ljust(8, b"\0")
+        for key in as_read(texts, TextConfig())
+    )
+    return np.frombuffer(found, "<u8")
+
+
+def write_lineage(folder: Path, texts: Sequence[str]) -> Path:
+    """Write the digests of texts into the file of their content, and return it; equal sets have one name."""
+    digests = np.unique(digest_texts(texts))
+    path = folder / _name(digests)
+    if path.is_file():
+        return path
+    # Steps between sorted digests are small numbers: their high bytes, one behind the other, pack to nothing.
+    steps = np.diff(digests, prepend=np.uint64(0)).astype("<u8")
+    with storage_errors(folder):
+        folder.mkdir(exist_ok=True)
+    write_bytes(path, zlib.compress(steps.view(np.uint8).reshape(-1, 8).T.tobytes(), 9))
+    return path
+
+
+def read_lineage(path: str | Path) -> np.ndarray:
+    """Read the sorted digests of a file, shape (n,), uint64.
+
+    Raises:
+        DataError: there is no such file, it is too large, or it does not hold what its name says.
+    """
+    found = resolve(str(path), limit=LARGEST)
+    wrong = DataError("does not hold the digests of texts that its name says", file=found.name)
+    try:
+        plain = zlib.decompressobj().decompress(found.read_bytes(), 8 * MOST + 1)
+    except zlib.error:
+        raise wrong from None
+    if len(plain) > 8 * MOST or len(plain) % 8:
+        raise wrong
+    steps = np.ascontiguousarray(np.frombuffer(plain, np.uint8).reshape(8, -1).T)
+    digests = np.cumsum(steps.view("<u8").ravel(), dtype=np.uint64)
+    if found.name != _name(digests):
+        raise wrong
+    return digests
+
+
+def find_learned(texts: Sequence[str], files: Iterable[str | Path]) -> np.ndarray:
+    """Return which of n texts are in any of these files, shape (n,), bool; errors as of `read_lineage`."""
+    digests, found = digest_texts(texts), np.zeros(len(texts), bool)
+    for file in files:
+        found |= np.isin(digests, read_lineage(file))
+    return found
+
+
+class Unlearned(NamedTuple):
+    """Splits without texts that the start or the teacher of a run learned from."""
+
+    splits: dict[str, pd.DataFrame]
+    beside: pd.DataFrame | None
+    notes: list[str]
+    """What was left out."""
+
+
+def without_learned(given: dict[str, pd.DataFrame], beside: pd.DataFrame | None, files: Sequence[str]) -> Unlearned:
+    """Leave out the rows of every split but train whose text is in these files.
+
+    Raises:
+        DataError: fewer than `LEAST_ROWS` rows of a split and less than half of it would be left; or a file cannot be
+            read.
+    """
+    if not files:
+        return Unlearned(given, beside, [])
+    kept, notes = dict(given), list[str]()
+    for split, rows in given.items():
+        learned = np.zeros(len(rows), bool) if split == TRAIN else find_learned(rows["text"].tolist(), files)
+        if not (number := int(learned.sum())):
+            continue
+        left = len(rows) - number
+        who = "the run that this training starts from, or its teacher, learned from"
+        if left < min(LEAST_ROWS, len(rows) / 2):
+            raise DataError(
+                f"{who} {count(number)} of {plural(len(rows), 'row')} of the {split} split, and {count(left)} are too "
+                f"few to judge by: {LEAST_ROWS} or half must be left. Cut the rows as that run did (data.seed, "
+                "data.split, data.folds), or start from a run that has not read them"
+            )
+        kept[split] = rows[~learned].reset_index(drop=True)
+        notes.append(f"{NAME}: {plural(number, 'row')} of {split} left out, {who} {'it' if number == 1 else 'them'}")
+    if beside is not None:
+        beside = beside[~find_learned(beside["text"].tolist(), files)].reset_index(drop=True)
+    return Unlearned(kept, beside, notes)
+
+
+def _name(digests: np.ndarray) -> str:
+    return f"{hashlib.sha256(digests.astype('<u8').tobytes()).hexdigest()[:32]}.texts"

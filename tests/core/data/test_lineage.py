@@ -1,0 +1,78 @@
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.data import lineage
+from core.data.lineage import digest_texts, find_learned, read_lineage, without_learned, write_lineage
+from core.exceptions import DataError
+
+
+@settings(max_examples=20)
+@given(st.lists(st.text(max_size=20), max_size=50))
+def test_a_file_holds_the_digests_of_its_texts(tmp_path_factory, texts):
+    folder = tmp_path_factory.mktemp("lineage")
+    path = write_lineage(folder, texts)
+    assert read_lineage(path).tolist() == sorted(set(digest_texts(texts).tolist()))
+    assert write_lineage(folder, [*texts[::-1], *texts]) == path, "one file for one set of texts"
+    assert find_learned(texts, [path]).all()
+
+
+def test_letter_case_and_blanks_do_not_tell_texts_apart():
+    first, *others = digest_texts(["A good film!", "a GOOD  film !", "a good film", "9 of 10", "1 of 10", ":)", ":("])
+    assert [other == first for other in others] == [True] + 5 * [False] and len(set(others)) == 6
+
+
+def test_no_text_takes_more_than_eight_bytes(tmp_path):
+    texts = [f"text {chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(10_000)]
+    path = write_lineage(tmp_path / "l", texts)
+    assert len(read_lineage(path)) == 10_000 and path.stat().st_size < 40_000
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", zlib.compress(b"12345678"), zlib.compress(b"123")])
+def test_a_file_that_does_not_hold_what_its_name_says_is_refused(tmp_path, content):
+    path = write_lineage(tmp_path / "l", ["a text"])
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="does not hold the digests of texts that its name says"):
+        read_lineage(path)
+
+
+def test_no_more_is_unpacked_than_a_file_may_hold(tmp_path, monkeypatch):
+    monkeypatch.setattr(lineage, "MOST", 100)
+    path = write_lineage(tmp_path / "l", ["a text"])
+    path.write_bytes(zlib.compress(bytes(1_000_000)))
+    with pytest.raises(DataError, match="does not hold"):
+        read_lineage(path)
+
+
+def split(count, learned=0):
+    texts = [f"learned {'x' * n}" for n in range(learned)] + [f"new {'y' * n}" for n in range(count - learned)]
+    return pd.DataFrame({"text": texts, "label": np.arange(count) % 2})
+
+
+@pytest.mark.parametrize(("rows", "learned"), [(120, 86), (40, 10), (10, 5), (1, 0)])
+def test_learned_texts_leave_all_splits_but_train(tmp_path, rows, learned):
+    file = str(write_lineage(tmp_path / "l", split(90, 90)["text"].tolist()))
+    given = {"train": split(50, 50), "validation": split(rows, learned), "test": split(30), "extra": split(8, 1)}
+    found = without_learned(given, split(9, 4), [file])
+    assert {name: len(each) for name, each in found.splits.items()} == {
+        "train": 50,
+        "validation": rows - learned,
+        "test": 30,
+        "extra": 7,
+    }
+    assert len(found.beside) == 5
+    assert len(found.notes) == 1 + bool(learned) and found.notes[-1].startswith("lineage: 1 row of extra left out")
+    assert list(found.splits["validation"].index) == list(range(rows - learned))
+
+
+@pytest.mark.parametrize(("rows", "learned"), [(120, 91), (10, 6), (1, 1)])
+def test_a_split_with_too_few_new_texts_is_refused(tmp_path, rows, learned):
+    file = str(write_lineage(tmp_path / "l", split(100, 100)["text"].tolist()))
+    with pytest.raises(
+        DataError, match=rf"learned from {learned} of {rows} rows? of the test split, and {rows - learned} are"
+    ):
+        without_learned({"train": split(5), "test": split(rows, learned)}, None, [file])
